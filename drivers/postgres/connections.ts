@@ -32,17 +32,25 @@ export interface PostgresOptions {
 
 export type Settings = ReturnType<typeof parseSettings>
 
+const SESSION_ATTRIBUTES = 'target_session_attrs'
+
 /**
  * Options with their defaults, and the hosts of the URL.
  * @throws StorageError `failed` when the URL is not a PostgreSQL URL.
  */
 export const parseSettings = (url: string, options: PostgresOptions) => {
   const urls = parseHosts(url)
-  const [first] = urls as [URL]
-  const schema = options.schema ?? first.searchParams.get('schema') ?? undefined
-  for (const { searchParams } of urls) searchParams.delete('schema')
+  const [{ pathname, searchParams }] = urls as [URL]
+  const schema = options.schema ?? searchParams.get('schema') ?? undefined
+  if (!['read-write', 'primary'].includes(searchParams.get(SESSION_ATTRIBUTES) ?? 'primary'))
+    throw new StorageError(
+      'failed',
+      `${SESSION_ATTRIBUTES} in the database URL must be read-write or primary`,
+    )
+  for (const { searchParams } of urls)
+    for (const name of ['schema', SESSION_ATTRIBUTES]) searchParams.delete(name)
   const hosts = urls.map(({ searchParams, host }) => searchParams.get('host') ?? (host || 'localhost'))
-  const database = decodeURIComponent(first.pathname.slice(1)) || 'of the user'
+  const database = decodeURIComponent(pathname.slice(1)) || 'of the user'
   return {
     schema,
     readers: options.readers ?? 6,
@@ -60,26 +68,14 @@ export const parseSettings = (url: string, options: PostgresOptions) => {
   }
 }
 
-const SESSION_ATTRIBUTES = 'target_session_attrs'
-
 /** Splits libpq's form for several hosts, `postgres://user@first:5432,second:5432/database`, into one URL each. */
 const parseHosts = (text: string): URL[] => {
   const [, head, hosts, tail] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s.exec(text) ?? []
-  const parts = hosts?.split(',').map((host) => `${head}${host}${tail}`) ?? []
+  const urls = hosts?.split(',').map((host) => `${head}${host}${tail}`) ?? []
   // The message does not repeat the text, which may hold a password.
-  if (parts.length === 0 || !parts.every((part) => URL.canParse(part)))
+  if (urls.length === 0 || !urls.every((url) => URL.canParse(url)))
     throw new StorageError('failed', 'expected a URL such as postgres://user:password@host:5432/database')
-  return parts.map((part) => {
-    const url = new URL(part)
-    const attributes = url.searchParams.get(SESSION_ATTRIBUTES)
-    if (attributes !== null && !['read-write', 'primary'].includes(attributes))
-      throw new StorageError(
-        'failed',
-        `${SESSION_ATTRIBUTES} in the database URL must be read-write or primary`,
-      )
-    url.searchParams.delete(SESSION_ATTRIBUTES)
-    return url
-  })
+  return urls.map((url) => new URL(url))
 }
 
 /** A connection that writes, as its row in the writer table knows it. The connection numbers its writes. */

@@ -92,19 +92,14 @@ export class QueryCache {
     return batch
   }
 
-  #sendNext(): void {
-    if (this.#inFlight >= CONCURRENCY) return
-    const batch = this.#waiting.shift()
+  async #sendNext(): Promise<void> {
+    const batch = this.#inFlight < CONCURRENCY ? this.#waiting.shift() : undefined
     if (batch === undefined) return
     this.#inFlight++
-    const results = this.#run(batch)
-    batch.settle(results)
-    results
-      .catch(() => undefined)
-      .then(() => {
-        this.#inFlight--
-        this.#sendNext()
-      })
+    batch.settle(this.#run(batch))
+    await batch.results.catch(() => undefined)
+    this.#inFlight--
+    void this.#sendNext()
   }
 
   async #run({ queries, expected }: ReadBatch): Promise<ReadSet> {
