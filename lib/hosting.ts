@@ -28,7 +28,7 @@ import { Profiles } from './repositories/lists.ts'
 import { createMigrated, type MigratedRecords } from './repositories/migrated.ts'
 import { createNamedLedger, type NamedLedger, NamedPlans } from './repositories/named-quota.ts'
 import { PushJournal } from './repositories/push-journal.ts'
-import { createRelations, type Relations } from './repositories/relations.ts'
+import { Relations } from './repositories/relations.ts'
 import { Repositories, type RepositoryParts } from './repositories/repositories.ts'
 import { createSearch, type Search } from './repositories/search.ts'
 import { removeFilesJob, StoredFiles } from './repositories/stored-files.ts'
@@ -108,7 +108,7 @@ export const createHosting = (options: HostingOptions): Hosting => {
     pushJournal,
     files,
     repositories: new Repositories(parts, gitStorage && pushJournal),
-    relations: createRelations(store),
+    relations: new Relations(store),
     profiles: new Profiles(store),
     search: createSearch(store),
     ledger: createNamedLedger(store, quota),

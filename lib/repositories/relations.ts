@@ -37,71 +37,116 @@ export interface RepositoryName {
 }
 
 /** Stars or watches of repositories. Every method returns undefined when the viewer cannot see the repository. */
-export interface RepositoryRelation {
+export class RepositoryRelation {
+  readonly #store: Store
+  readonly #relation: RelationCollection
+  readonly #count: Count
+
+  constructor(store: Store, relation: RelationCollection, count: Count) {
+    this.#store = store
+    this.#relation = relation
+    this.#count = count
+  }
+
   /** Sets the relation; setting it twice changes nothing. @returns the repository */
-  set(viewer: NonNullable<Viewer>, repository: RepositoryName): Promise<Repository | undefined>
-  clear(viewer: NonNullable<Viewer>, repository: RepositoryName): Promise<Repository | undefined>
+  set(viewer: NonNullable<Viewer>, { owner, name }: RepositoryName): Promise<Repository | undefined> {
+    const [relation, count] = [this.#relation, this.#count]
+    return this.#store.write(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      if (repository === undefined) return undefined
+      if ((await relation.get(tx, [viewer.id, repository.id])) !== undefined) return repository
+      await saveRelation(tx, relation, viewer.id, repository)
+      const counted = { ...repository, [count]: repository[count] + 1 }
+      await repositories.save(tx, counted)
+      return counted
+    })
+  }
+
+  clear(viewer: NonNullable<Viewer>, { owner, name }: RepositoryName): Promise<Repository | undefined> {
+    return this.#store.write(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      return repository && unrelate(tx, this.#relation, this.#count, viewer.id, repository)
+    })
+  }
+
   /** @returns the repository if the relation is set */
-  check(viewer: NonNullable<Viewer>, repository: RepositoryName): Promise<Repository | undefined>
+  check(viewer: NonNullable<Viewer>, { owner, name }: RepositoryName): Promise<Repository | undefined> {
+    return this.#store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      return repository && (await this.#relation.get(tx, [viewer.id, repository.id])) && repository
+    })
+  }
+
   /** Repositories that an account has the relation to and the viewer can see. */
-  list(viewer: Viewer, account: number, slice: Slice): Promise<Page<Repository>>
+  list(viewer: Viewer, account: number, slice: Slice): Promise<Page<Repository>> {
+    return this.#store.read(async (tx) => {
+      const { items, total } = await relationsOf(tx, this.#relation, viewer, account, slice)
+      const ids = items.map(({ repository }) => [repository])
+      const found = await repositories.getMany(tx, ids)
+      return { items: found.filter((repository) => repository !== undefined), total }
+    })
+  }
 }
 
-interface Follows {
+/** Which accounts follow which. */
+class Follows {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
   /** "user follows {username}". Following oneself changes nothing. @returns whether the viewer can see the account */
-  follow(viewer: NonNullable<Viewer>, name: string): Promise<boolean>
-  unfollow(viewer: NonNullable<Viewer>, name: string): Promise<boolean>
+  follow(viewer: NonNullable<Viewer>, name: string): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const follower = await accounts.get(tx, [viewer.id])
+      const followed = await visibleAccount(tx, viewer, name)
+      if (follower === undefined || followed === undefined) return false
+      if (follower.id !== followed.id) await saveFollow(tx, follower, followed)
+      return true
+    })
+  }
+
+  unfollow(viewer: NonNullable<Viewer>, name: string): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const followed = await accountByName(tx, name)
+      if (followed === undefined) return false
+      // An account that has become hidden can still be unfollowed by those who follow it.
+      if ((await follows.remove(tx, [viewer.id, followed.id])) !== undefined) return true
+      return canSee(tx, viewer, followed)
+    })
+  }
+
   /** Whether the follower follows the account, if the viewer can see it. */
-  check(viewer: Viewer, follower: number, name: string): Promise<boolean>
-  followers(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>>
-  following(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>>
+  check(viewer: Viewer, follower: number, name: string): Promise<boolean> {
+    return this.#store.read(async (tx) => {
+      const followed = await visibleAccount(tx, viewer, name)
+      return followed !== undefined && (await follows.get(tx, [follower, followed.id])) !== undefined
+    })
+  }
+
+  followers(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
+    return this.#store.read((tx) => accountsOf(tx, 'followers', viewer, account, slice))
+  }
+
+  following(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
+    return this.#store.read((tx) => accountsOf(tx, 'following', viewer, account, slice))
+  }
 }
 
-export interface Relations {
+export class Relations {
   readonly stars: RepositoryRelation
   readonly watches: RepositoryRelation
   readonly follows: Follows
+
+  constructor(store: Store) {
+    this.stars = new RepositoryRelation(store, stars, 'stars')
+    this.watches = new RepositoryRelation(store, watches, 'watchers')
+    this.follows = new Follows(store)
+  }
 }
 
-export const createRelations = (store: Store): Relations => ({
-  stars: createRepositoryRelation(store, stars, 'stars'),
-  watches: createRepositoryRelation(store, watches, 'watchers'),
-  follows: createFollows(store),
-})
-
 type Count = 'stars' | 'watchers'
-
-const createRepositoryRelation = (
-  store: Store,
-  relation: RelationCollection,
-  count: Count,
-): RepositoryRelation => ({
-  set: (viewer, { owner, name }) =>
-    store.write(async (tx) => {
-      const repository = await readableRepository(tx, viewer, owner, name)
-      return repository && relate(tx, relation, count, viewer.id, repository)
-    }),
-  clear: (viewer, { owner, name }) =>
-    store.write(async (tx) => {
-      const repository = await readableRepository(tx, viewer, owner, name)
-      return repository && unrelate(tx, relation, count, viewer.id, repository)
-    }),
-  check: (viewer, { owner, name }) =>
-    store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, owner, name)
-      if (repository === undefined) return undefined
-      return (await relation.get(tx, [viewer.id, repository.id])) && repository
-    }),
-  list: (viewer, account, slice) =>
-    store.read(async (tx) => {
-      const page = await relationsOf(tx, relation, viewer, account, slice)
-      const found = await repositories.getMany(
-        tx,
-        page.items.map(({ repository }) => [repository]),
-      )
-      return { items: found.filter((repository) => repository !== undefined), total: page.total }
-    }),
-})
 
 const relationsOf = async (
   tx: ReadTransaction,
@@ -141,21 +186,6 @@ export const followTotal = async (
   account: number,
 ): Promise<number> => (await followsOf(tx, index, viewer, account, EMPTY_SLICE)).total
 
-/** Saves and counts the relation unless it is set already. */
-const relate = async (
-  tx: WriteContext,
-  relation: RelationCollection,
-  count: Count,
-  account: number,
-  repository: Repository,
-): Promise<Repository> => {
-  if ((await relation.get(tx, [account, repository.id])) !== undefined) return repository
-  await saveRelation(tx, relation, account, repository)
-  const counted = { ...repository, [count]: repository[count] + 1 }
-  await repositories.save(tx, counted)
-  return counted
-}
-
 const saveRelation = async (
   tx: WriteContext,
   relation: RelationCollection,
@@ -183,34 +213,6 @@ export const unrelate = async (
 export const addWatch = (tx: WriteContext, account: number, repository: Repository): Promise<void> =>
   saveRelation(tx, watches, account, repository)
 
-const createFollows = (store: Store): Follows => ({
-  follow: (viewer, name) =>
-    store.write(async (tx) => {
-      const follower = await accounts.get(tx, [viewer.id])
-      const followed = await visibleAccount(tx, viewer, name)
-      if (follower === undefined || followed === undefined) return false
-      if (follower.id !== followed.id) await saveFollow(tx, follower, followed)
-      return true
-    }),
-  unfollow: (viewer, name) =>
-    store.write(async (tx) => {
-      const followed = await accountByName(tx, name)
-      if (followed === undefined) return false
-      // An account that has become hidden can still be unfollowed by those who follow it.
-      if ((await follows.remove(tx, [viewer.id, followed.id])) !== undefined) return true
-      return canSee(tx, viewer, followed)
-    }),
-  check: (viewer, follower, name) =>
-    store.read(async (tx) => {
-      const followed = await visibleAccount(tx, viewer, name)
-      return followed !== undefined && (await follows.get(tx, [follower, followed.id])) !== undefined
-    }),
-  followers: (viewer, account, slice) =>
-    store.read((tx) => accountsOf(tx, 'followers', viewer, account, slice)),
-  following: (viewer, account, slice) =>
-    store.read((tx) => accountsOf(tx, 'following', viewer, account, slice)),
-})
-
 const saveFollow = async (tx: WriteContext, follower: Account, followed: Account) => {
   if ((await follows.get(tx, [follower.id, followed.id])) !== undefined) return
   await follows.save(tx, {
@@ -229,12 +231,10 @@ const accountsOf = async (
   account: number,
   slice: Slice,
 ): Promise<Page<Account>> => {
-  const page = await followsOf(tx, index, viewer, account, slice)
-  const found = await accounts.getMany(
-    tx,
-    page.items.map((follow) => [otherIn(follow, index)]),
-  )
-  return { items: found.filter((other) => other !== undefined), total: page.total }
+  const { items, total } = await followsOf(tx, index, viewer, account, slice)
+  const ids = items.map((follow) => [otherIn(follow, index)])
+  const found = await accounts.getMany(tx, ids)
+  return { items: found.filter((other) => other !== undefined), total }
 }
 
 const otherIn = (follow: Follow, index: 'followers' | 'following'): number =>
