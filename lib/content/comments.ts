@@ -4,18 +4,14 @@ import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { type Comment, comments, type Issue, issues, type Repository } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
-import {
-  type InRepository,
-  requireAuthorOrWriter,
-  type SignedIn,
-  writeAccess,
-} from '../repositories/write-access.ts'
+import { requireAuthorOrWriter, type SignedIn, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeAttachments, removeWithFiles } from './attachments.ts'
-import { readableIssue, writableIssue } from './issues.ts'
+import { type FoundIssue, readableIssue, writableIssue } from './issues.ts'
 
-/** A comment with the issue that it is on. */
-export type OnIssue<T> = InRepository<T & { readonly issue: Issue }>
+/** A comment with its issue and repository. */
+export type FoundComment = FoundIssue & { readonly comment: Comment }
+type CommentPage = FoundIssue & { readonly page: Page<Comment> }
 
 /** Comments of issues. Methods return undefined for what does not exist or the viewer cannot see. */
 export class Comments {
@@ -31,7 +27,7 @@ export class Comments {
     path: RepositoryName,
     number: number,
     body: string,
-  ): Promise<OnIssue<{ comment: Comment }> | undefined> {
+  ): Promise<FoundComment | undefined> {
     const { store } = this.#parts
     checkTexts('comment', { body })
     const id = await store.sequences.next('comment')
@@ -47,7 +43,7 @@ export class Comments {
     })
   }
 
-  find(viewer: Viewer, path: RepositoryName, id: number): Promise<OnIssue<{ comment: Comment }> | undefined> {
+  find(viewer: Viewer, path: RepositoryName, id: number): Promise<FoundComment | undefined> {
     return this.#parts.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
       const found = repository && (await commentIn(tx, repository, id))
@@ -56,12 +52,7 @@ export class Comments {
   }
 
   /** Comments of an issue, oldest first. */
-  list(
-    viewer: Viewer,
-    path: RepositoryName,
-    number: number,
-    slice: Slice,
-  ): Promise<OnIssue<{ page: Page<Comment> }> | undefined> {
+  list(viewer: Viewer, path: RepositoryName, number: number, slice: Slice): Promise<CommentPage | undefined> {
     return this.#parts.store.read(async (tx) => {
       const found = await readableIssue(tx, viewer, path, number)
       if (found === undefined) return undefined
@@ -70,12 +61,7 @@ export class Comments {
   }
 
   /** @throws AllotError forbidden unless the viewer is the author or can write to the repository */
-  edit(
-    viewer: SignedIn,
-    path: RepositoryName,
-    id: number,
-    body: string,
-  ): Promise<OnIssue<{ comment: Comment }> | undefined> {
+  edit(viewer: SignedIn, path: RepositoryName, id: number, body: string): Promise<FoundComment | undefined> {
     return this.#parts.store.write(async (tx) => {
       const found = await writableComment(tx, viewer, path, id)
       if (found === undefined) return undefined
@@ -103,7 +89,7 @@ const writableComment = async (
   viewer: SignedIn,
   path: RepositoryName,
   id: number,
-): Promise<OnIssue<{ comment: Comment }> | undefined> => {
+): Promise<FoundComment | undefined> => {
   const access = await writeAccess(tx, viewer, path, 'issue')
   const found = access && (await commentIn(tx, access.repository, id))
   if (access === undefined || found === undefined) return undefined

@@ -33,6 +33,9 @@ interface IssueEdit {
   state?: Issue['state'] | undefined
 }
 
+export type FoundIssue = InRepository<{ readonly issue: Issue }>
+type IssuePage = InRepository<{ readonly page: Page<Issue> }>
+
 /** Issues of repositories. Methods return undefined for what does not exist or the viewer cannot see. */
 export class Issues {
   readonly #parts: ContentParts
@@ -51,7 +54,7 @@ export class Issues {
     viewer: SignedIn,
     path: RepositoryName,
     { title, body = '', closed = false }: NewIssue,
-  ): Promise<InRepository<{ issue: Issue }> | undefined> {
+  ): Promise<FoundIssue | undefined> {
     const { store } = this.#parts
     checkIssue({ title, body })
     const id = await store.sequences.next('issue')
@@ -70,11 +73,7 @@ export class Issues {
     })
   }
 
-  find(
-    viewer: Viewer,
-    path: RepositoryName,
-    number: number,
-  ): Promise<InRepository<{ issue: Issue }> | undefined> {
+  find(viewer: Viewer, path: RepositoryName, number: number): Promise<FoundIssue | undefined> {
     return this.#parts.store.read((tx) => readableIssue(tx, viewer, path, number))
   }
 
@@ -89,7 +88,7 @@ export class Issues {
     query: IssueQuery,
     slice: Slice,
     client = 'host',
-  ): Promise<InRepository<{ page: Page<Issue> }> | undefined> {
+  ): Promise<IssuePage | undefined> {
     const list = () =>
       this.#parts.store.read(async (tx) => {
         const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
@@ -104,7 +103,7 @@ export class Issues {
     path: RepositoryName,
     number: number,
     edit: IssueEdit,
-  ): Promise<InRepository<{ issue: Issue }> | undefined> {
+  ): Promise<FoundIssue | undefined> {
     return this.#parts.store.write(async (tx) => {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
@@ -149,7 +148,7 @@ export const readableIssue = async (
   viewer: Viewer,
   { owner, name }: RepositoryName,
   number: number,
-): Promise<InRepository<{ issue: Issue }> | undefined> => {
+): Promise<FoundIssue | undefined> => {
   const repository = await readableRepository(tx, viewer, owner, name, 'issue')
   const issue = repository && (await issueIn(tx, repository, number))
   return repository && issue && { repository, issue }
@@ -161,7 +160,7 @@ export const writableIssue = async (
   viewer: SignedIn,
   path: RepositoryName,
   number: number,
-): Promise<(WriteAccess & { issue: Issue }) | undefined> => {
+): Promise<(WriteAccess & FoundIssue) | undefined> => {
   const access = await writeAccess(tx, viewer, path, 'issue')
   const issue = access && (await issueIn(tx, access.repository, number))
   return access && issue && { ...access, issue }

@@ -26,8 +26,12 @@ export interface PackageName {
   readonly version: string
 }
 
-/** A result with the owner of the package. */
-type WithOwner<T> = T & { readonly owner: Account }
+/** A version with its owner. */
+export interface FoundVersion {
+  readonly owner: Account
+  readonly version: PackageVersion
+}
+type VersionPage = { readonly owner: Account; readonly page: Page<PackageVersion> }
 
 /**
  * Generic packages: files by name and version, of a user or an organization. Everyone who can see the owner can read them;
@@ -82,7 +86,7 @@ export class Packages {
     })
   }
 
-  find(viewer: Viewer, path: PackageName): Promise<WithOwner<{ version: PackageVersion }> | undefined> {
+  find(viewer: Viewer, path: PackageName): Promise<FoundVersion | undefined> {
     return this.#parts.store.read((tx) => visibleVersion(tx, viewer, path))
   }
 
@@ -94,12 +98,7 @@ export class Packages {
   }
 
   /** Versions of an owner's packages, newest first. @param query `q`: part of the name, case-insensitive */
-  list(
-    viewer: Viewer,
-    name: string,
-    query: PackageQuery,
-    slice: Slice,
-  ): Promise<WithOwner<{ page: Page<PackageVersion> }> | undefined> {
+  list(viewer: Viewer, name: string, query: PackageQuery, slice: Slice): Promise<VersionPage | undefined> {
     return this.#parts.store.read(async (tx) => {
       const owner = await visibleAccount(tx, viewer, name)
       return owner && { owner, page: await list(tx, owner.id, query, slice) }
@@ -171,7 +170,7 @@ const visibleVersion = async (
   tx: ReadTransaction,
   viewer: Viewer,
   path: PackageName,
-): Promise<WithOwner<{ version: PackageVersion }> | undefined> => {
+): Promise<FoundVersion | undefined> => {
   const owner = await visibleAccount(tx, viewer, path.owner)
   const version = owner && (await versionIn(tx, owner, path))
   return owner && version && { owner, version }

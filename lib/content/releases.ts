@@ -29,6 +29,9 @@ interface ReleaseQuery {
 /** A release by id or tag; `latest` is the newest that is neither a draft nor a prerelease. */
 export type WhichRelease = { id: number } | { tag: string } | 'latest'
 
+export type FoundRelease = InRepository<{ readonly release: Release }>
+type ReleasePage = InRepository<{ readonly page: Page<Release> }>
+
 /**
  * Releases of repositories. Only users with write permission can see drafts, in lists and totals too. Methods return
  * undefined for what does not exist or the viewer cannot see.
@@ -45,7 +48,7 @@ export class Releases {
     viewer: SignedIn,
     path: RepositoryName,
     release: ReleaseEdit & { tag: string },
-  ): Promise<InRepository<{ release: Release }> | undefined> {
+  ): Promise<FoundRelease | undefined> {
     const { store } = this.#parts
     const { tag, target, name, body = '', draft = false, prerelease = false } = release
     checkTexts('release', { tag, target, name, body })
@@ -67,11 +70,7 @@ export class Releases {
     })
   }
 
-  find(
-    viewer: Viewer,
-    path: RepositoryName,
-    which: WhichRelease,
-  ): Promise<InRepository<{ release: Release }> | undefined> {
+  find(viewer: Viewer, path: RepositoryName, which: WhichRelease): Promise<FoundRelease | undefined> {
     return this.#parts.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, path.owner, path.name)
       const release = repository && (await releaseIn(tx, repository, which))
@@ -87,7 +86,7 @@ export class Releases {
     path: RepositoryName,
     query: ReleaseQuery,
     slice: Slice,
-  ): Promise<InRepository<{ page: Page<Release> }> | undefined> {
+  ): Promise<ReleasePage | undefined> {
     return this.#parts.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, path.owner, path.name)
       if (repository === undefined) return undefined
@@ -102,7 +101,7 @@ export class Releases {
     path: RepositoryName,
     id: number,
     edit: ReleaseEdit,
-  ): Promise<InRepository<{ release: Release }> | undefined> {
+  ): Promise<FoundRelease | undefined> {
     return this.#parts.store.write(async (tx) => {
       const found = await writableRelease(tx, viewer, path, { id })
       if (found === undefined) return undefined
@@ -133,7 +132,7 @@ const writableRelease = async (
   viewer: SignedIn,
   path: RepositoryName,
   which: WhichRelease,
-): Promise<InRepository<{ release: Release }> | undefined> => {
+): Promise<FoundRelease | undefined> => {
   const access = await writeAccess(tx, viewer, path)
   const release = access && (await releaseIn(tx, access.repository, which))
   if (access === undefined || release === undefined) return undefined

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
-import type { OnIssue } from '../../content/comments.ts'
+import type { FoundComment } from '../../content/comments.ts'
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
+import type { FoundIssue } from '../../content/issues.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import type { Comment as CommentRecord, Issue } from '../../records/schema/index.ts'
 import { longText, repositoryNameOf, repositoryParams, timestamp, wholeNumber } from '../fields.ts'
@@ -49,7 +50,7 @@ const presentComment = (
 const readComments = async (
   { store }: Services,
   request: Recipient,
-  { repository, issue }: OnIssue<object>,
+  { repository, issue }: FoundIssue,
   records: readonly CommentRecord[],
 ): Promise<Comment[]> => {
   const details = await store.read((tx) => contentDetails(tx, request.user, repository, 'comment', records))
@@ -60,7 +61,7 @@ const replyComment = async <const Status extends 200 | 201>(
   services: Services,
   request: Recipient,
   status: Status,
-  found: OnIssue<{ comment: CommentRecord }> | undefined,
+  found: FoundComment | undefined,
 ) => {
   if (found === undefined) return reply(404)
   const [comment] = await readComments(services, request, found, [found.comment])

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { type IssueDetails, issueDetails } from '../../content/details.ts'
+import type { FoundIssue } from '../../content/issues.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import type { Issue as IssueRecord, Repository } from '../../records/schema/index.ts'
-import type { InRepository } from '../../repositories/write-access.ts'
 import {
   acceptedBooleans,
   choice,
@@ -96,7 +96,7 @@ const replyIssue = async <const Status extends 200 | 201>(
   services: Services,
   request: Recipient,
   status: Status,
-  found: InRepository<{ issue: IssueRecord }> | undefined,
+  found: FoundIssue | undefined,
 ) => {
   if (found === undefined) return reply(404)
   const [issue] = await readIssues(services, request, found.repository, [found.issue])

@@ -1,9 +1,8 @@
 import * as v from 'valibot'
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
-import type { ReleaseEdit, WhichRelease } from '../../content/releases.ts'
+import type { FoundRelease, ReleaseEdit, WhichRelease } from '../../content/releases.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import type { Release as ReleaseRecord, Repository } from '../../records/schema/index.ts'
-import type { InRepository } from '../../repositories/write-access.ts'
 import { longText, repositoryNameOf, repositoryParams, shortText, timestamp, wholeNumber } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
 import { pageOf, type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
@@ -73,7 +72,7 @@ const replyRelease = async <const Status extends 200 | 201>(
   services: Services,
   request: Recipient,
   status: Status,
-  found: InRepository<{ release: ReleaseRecord }> | undefined,
+  found: FoundRelease | undefined,
 ) => {
   if (found === undefined) return reply(404)
   const [release] = await readReleases(services, request, found.repository, [found.release])
