@@ -156,98 +156,77 @@ export const packageRoutes = [
   }),
 ]
 
-/** The registry of generic packages, at the paths that clients of Forgejo use, and the page of a package. */
+/*
+ * The registry of generic packages, at the paths that clients of Forgejo use, and the page of a package.
+ */
 
 type PackageRequest<Name extends string = 'owner' | 'name' | 'version'> = StreamRequest<Identity, Name>
 type FileRequest = PackageRequest<'owner' | 'name' | 'version' | 'file'>
-type Sender = Pick<PackageRequest, 'user'>
 
 const genericPackage = ({ params }: PackageRequest): PackageName => ({ type: 'generic', ...params })
 
 /** @throws AllotError unauthenticated, forbidden without the scope */
-const writerOf = ({ user }: Sender): Identity => {
+const writerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity => {
   if (user === null) throw signInRequired()
   checkScopes(user, { scope: 'write:package' })
   return user
 }
 
 /** @throws AllotError forbidden for a token without the scope */
-const readerOf = ({ user }: Sender): Identity | null => {
+const readerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity | null => {
   if (user !== null) checkScopes(user, { scope: 'read:package' })
   return user
 }
 
-/** Asks a client without credentials to sign in: the package may exist for others. */
-const absent = ({ user }: Sender): AllotError =>
-  user === null ? signInRequired() : new AllotError('not_found', 'there is no such package')
+/**
+ * Returns what was found.
+ * @throws AllotError not_found; unauthenticated for a client without credentials, for whom the package may exist
+ */
+const required = <T>({ user }: Pick<PackageRequest, 'user'>, found: T | undefined | false): T => {
+  if (found !== undefined && found !== false) return found
+  throw user === null ? signInRequired() : new AllotError('not_found', 'there is no such package')
+}
 
 const empty = (status: number): StreamReply => ({ status, headers: {}, body: '' })
 
-const upload = async (
-  request: FileRequest,
-  { hosting, maxFileBytes }: StreamServices,
-): Promise<StreamReply> => {
+const upload = async (request: FileRequest, { hosting, maxFileBytes }: StreamServices) => {
   const { params, size, body } = request
+  const { packages: maxSize } = maxFileBytes
   const user = writerOf(request)
-  if (size !== undefined && maxFileBytes.packages !== undefined && size > maxFileBytes.packages)
-    throw new AllotError('too_large', `a file must not be larger than ${maxFileBytes.packages} bytes`)
-  const added = await hosting.packages.add(
-    user,
-    genericPackage(request),
-    params.file,
-    body,
-    maxFileBytes.packages,
-  )
-  if (added === undefined) throw absent(request)
+  if (size !== undefined && maxSize !== undefined && size > maxSize)
+    throw new AllotError('too_large', `a file must not be larger than ${maxSize} bytes`)
+  required(request, await hosting.packages.add(user, genericPackage(request), params.file, body, maxSize))
   return empty(201)
 }
 
-const download = async (request: FileRequest, { hosting }: StreamServices): Promise<StreamReply> => {
-  const found = await hosting.packages.file(readerOf(request), genericPackage(request), request.params.file)
-  if (found === undefined) throw absent(request)
-  const place = { area: 'packages' as const, ownerId: found.owner, name: found.stored }
-  return fileReply(request.headers, {
-    size: found.size,
-    tag: found.sha256,
-    name: found.name,
-    read: (range) => hosting.files.read(place, range),
-  })
+const download = async (request: FileRequest, { hosting }: StreamServices) => {
+  const { params, headers } = request
+  const found = await hosting.packages.file(readerOf(request), genericPackage(request), params.file)
+  const { owner, stored, size, sha256, name } = required(request, found)
+  const place = { area: 'packages' as const, ownerId: owner, name: stored }
+  return fileReply(headers, { size, tag: sha256, name, read: (range) => hosting.files.read(place, range) })
 }
 
-const removeFile = async (request: FileRequest, { hosting }: StreamServices): Promise<StreamReply> => {
-  const isFound = await hosting.packages.removeFile(
-    writerOf(request),
-    genericPackage(request),
-    request.params.file,
-  )
-  if (!isFound) throw absent(request)
+const removeFile = async (request: FileRequest, { hosting }: StreamServices) => {
+  const { file } = request.params
+  required(request, await hosting.packages.removeFile(writerOf(request), genericPackage(request), file))
   return empty(204)
 }
 
-const removeVersion = async (request: PackageRequest, { hosting }: StreamServices): Promise<StreamReply> => {
-  const isFound = await hosting.packages.remove(writerOf(request), genericPackage(request))
-  if (!isFound) throw absent(request)
+const removeVersion = async (request: PackageRequest, { hosting }: StreamServices) => {
+  required(request, await hosting.packages.remove(writerOf(request), genericPackage(request)))
   return empty(204)
 }
 
+/** The page of a package, which lists its files. It has no script and loads nothing. */
 const show = async (
   request: PackageRequest<'owner' | 'type' | 'name' | 'version'>,
   { hosting }: StreamServices,
 ): Promise<StreamReply> => {
   const { params, baseUrl } = request
   const user = readerOf(request)
-  const found = await hosting.packages.find(user, params)
-  const files = await hosting.packages.files(user, params)
-  if (found === undefined || files === undefined) throw absent(request)
-  return packagePage(found, files, baseUrl)
-}
-
-/** The page of a package, which lists its files. It has no script and loads nothing. */
-const packagePage = (
-  { owner, version }: { owner: Account; version: PackageVersion },
-  files: readonly FileRecord[],
-  baseUrl: string,
-): StreamReply => {
+  const { owner, version } = required(request, await hosting.packages.find(user, params))
+  const files = required(request, await hosting.packages.files(user, params))
   const path = [owner.name, version.type, version.name, version.version].map(encodeURIComponent).join('/')
   const rows = files.map((file) =>
     fileRow(file, `${baseUrl}/api/packages/${path}/${encodeURIComponent(file.name)}`),
