@@ -2,11 +2,11 @@
  * Keys and names of caches.
  *
  * Reads of records have one cache, in the storage driver. LevelDB drops an entry when a record that it was read from is
- * written; PostgreSQL, where other processes write too, validates it by one query before each use. Three caches stand beside
- * it, because the hot path must not pay for a transaction: quota statuses (`lib/quota/status.ts`), the identities of tokens
- * and the last token of a connection (`lib/accounts/identity.ts`). All three are dropped after the commit that changes them.
- * Two more hold what is not a record: totals of searches (`lib/repositories/search.ts`), which are valid for one version of the
- * index, and passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash.
+ * written; PostgreSQL, where other processes write too, validates it by one query before each use. Two caches stand beside
+ * it, because the hot path must not pay for a transaction: quota statuses (`lib/quota/status.ts`), which are dropped after the
+ * commit that changes them, and the last token of a connection (`lib/accounts/identity.ts`), which is valid until the next
+ * write. Two more hold what is not a record: totals of searches (`lib/repositories/search.ts`), which are valid for one version
+ * of the index, and passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash.
  */
 
 declare const isKey: unique symbol

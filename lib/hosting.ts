@@ -1,11 +1,9 @@
-import { type Accounts, createAccounts } from './accounts/accounts.ts'
-import { createSessions, createTokens, type Sessions, type Tokens } from './accounts/credentials.ts'
-import { createHostIdentities, type HostAuthenticate } from './accounts/host-identity.ts'
-import { createIdentities, type Identities } from './accounts/identity.ts'
-import { createGpgKeys, createSshKeys, type GpgKeys, type SshKeys } from './accounts/keys.ts'
-import { createLoginThrottle, type LoginLimits, noLoginThrottle } from './accounts/login.ts'
-import { createOrganizations, type Organizations } from './accounts/organizations.ts'
-import { withSudo } from './accounts/sudo.ts'
+import { Accounts } from './accounts/accounts.ts'
+import { Sessions, Tokens } from './accounts/credentials.ts'
+import { type HostAuthenticate, Identities } from './accounts/identity.ts'
+import { GpgKeys, SshKeys } from './accounts/keys.ts'
+import { type LoginLimits, LoginThrottle, PasswordLogin } from './accounts/login.ts'
+import { Organizations } from './accounts/organizations.ts'
 import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
 import { Attachments } from './content/attachments.ts'
 import { Comments } from './content/comments.ts'
@@ -14,14 +12,13 @@ import { Issues } from './content/issues.ts'
 import { Lfs } from './content/lfs.ts'
 import { Packages } from './content/packages.ts'
 import { Releases } from './content/releases.ts'
-import { createRemoval, registerRemovalJobs } from './content/removal.ts'
+import { AccountRemoval, registerRemovalJobs } from './content/removal.ts'
 import type { FileStorage } from './files/index.ts'
 import type { GitStorage } from './git/index.ts'
 import type { Transport } from './git/transport.ts'
 import { createKeyReader } from './keys/reader.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Jobs } from './records/jobs.ts'
-import type { Account } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
 import { GitData } from './repositories/git-data.ts'
 import { Profiles } from './repositories/lists.ts'
@@ -37,6 +34,7 @@ import { removeFilesJob, StoredFiles } from './repositories/stored-files.ts'
 export interface Hosting {
   readonly accounts: Accounts
   readonly organizations: Organizations
+  readonly accountRemoval: AccountRemoval
   readonly repositories: Repositories
   readonly relations: Relations
   readonly profiles: Profiles
@@ -92,18 +90,14 @@ interface HostingOptions {
 
 export const createHosting = (options: HostingOptions): Hosting => {
   const { store, quota, jobs, gitStorage, transport, fileStorage, hostName, onError } = options
-  const on = {
-    accountChange: (account: Account) => services.identities.onAccountChanged(account),
-    tokenRevoked: (hash: string) => services.identities.onTokenRevoked(hash),
-  }
   const gitData = new GitData({ store, gitStorage, transport, hostName })
   const files = new StoredFiles({ store, fileStorage, onError })
   const pushJournal = new PushJournal({ store, quota, gitStorage, onError })
   const parts = { store, quota, jobs, gitData, files }
-  const removal = createRemoval(parts, on)
   registerJobs(parts)
   const services = {
-    ...createAccountServices(options, removal, on),
+    ...createAccountServices(options),
+    accountRemoval: new AccountRemoval(parts),
     ...createContents(options, files),
     pushJournal,
     files,
@@ -128,27 +122,20 @@ export const createHosting = (options: HostingOptions): Hosting => {
   return services
 }
 
-const createAccountServices = (
-  options: HostingOptions,
-  removal: Pick<Accounts, 'remove'>,
-  on: { accountChange: (account: Account) => void; tokenRevoked: (hash: string) => void },
-) => {
-  const { store, jobs, authenticate } = options
-  const accounts = createAccounts(store, jobs, on.accountChange)
+const createAccountServices = (options: HostingOptions) => {
+  const { store, jobs, authenticate, login, trustedProxies: proxies } = options
+  const accounts = new Accounts(store, jobs)
+  const throttle = login === false ? undefined : new LoginThrottle(login)
+  const passwords = new PasswordLogin(store, throttle)
   const keyReader = createKeyReader()
   return {
-    accounts: { ...accounts, ...removal },
-    identities: withSudo(
-      store,
-      authenticate === undefined
-        ? createIdentities(store, loginThrottle(options), options.trustedProxies)
-        : createHostIdentities(store, authenticate, (name, admin) => accounts.createUser({ name, admin })),
-    ),
-    organizations: createOrganizations(store, removal),
-    sshKeys: createSshKeys(store, keyReader),
-    gpgKeys: createGpgKeys(store, keyReader),
-    tokens: createTokens(store, on.tokenRevoked),
-    sessions: createSessions(store, options.sessionLifetime),
+    accounts,
+    identities: new Identities({ store, accounts, passwords, throttle, proxies, authenticate }),
+    organizations: new Organizations(store),
+    sshKeys: new SshKeys(store, keyReader),
+    gpgKeys: new GpgKeys(store, keyReader),
+    tokens: new Tokens(store),
+    sessions: new Sessions(store, options.sessionLifetime),
     close: () => keyReader.close(),
   }
 }
@@ -173,6 +160,3 @@ const registerJobs = (parts: RepositoryParts): void => {
   jobs.handle('removeRepositoryFiles', removeFilesJob(parts.files))
   registerRemovalJobs(parts)
 }
-
-const loginThrottle = ({ login }: HostingOptions) =>
-  login === false ? noLoginThrottle : createLoginThrottle(login)

@@ -65,7 +65,7 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
       documentFor: documentOf(routes),
     },
     clientOf: clientOfRequest,
-    credentialsKey: store.driver.shared ? hosting.identities.cacheKeyOf : undefined,
+    credentialsKey: store.driver.shared ? (req) => hosting.identities.cacheKeyOf(req) : undefined,
     basePath: options.basePath,
     notFoundBody: options.dialect === 'forgejo',
     bodyLimit: options.maxBodySize,

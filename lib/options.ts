@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { HostAuthenticate } from './accounts/host-identity.ts'
+import type { HostAuthenticate } from './accounts/identity.ts'
 import { isLimit, parseSize } from './byte-sizes.ts'
 import { AllotError, issuePath } from './errors.ts'
 import type { Log } from './http/index.ts'

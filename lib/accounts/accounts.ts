@@ -1,10 +1,11 @@
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { type Account, accounts, repositories, type Visibility } from '../records/schema/index.ts'
 import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { accountByEmail, accountByName, type Target, type Viewer, visibleAccount } from './access.ts'
+import { accountByEmail, accountByName, type Viewer, visibleAccount } from './access.ts'
 import { HOST, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail, checkTexts } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
@@ -25,124 +26,81 @@ export interface NewAccount extends AccountEdit {
   name: string
 }
 
-export interface RemovalOptions {
-  /** Also deletes the account's repositories and packages, and organizations that have no other owner. */
-  purge?: boolean
-}
+const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer: Viewer; name: string }) =>
+  visibleAccount(tx, viewer, name),
+)
 
-export interface Accounts {
+/** Users and organizations. Their removal is above their contents, in lib/content/removal.ts. */
+export class Accounts {
+  readonly #store: Store
+  readonly #jobs: Jobs
+
+  constructor(store: Store, jobs: Jobs) {
+    this.#store = store
+    this.#jobs = jobs
+  }
+
   /**
    * @param client client whose budget hashing the password counts against
    * @throws AllotError invalid for a malformed, reserved or taken name or email; unavailable when too many passwords are
    * being hashed
    */
-  createUser(account: NewAccount, client?: string): Promise<Account>
-  byId(id: number): Promise<Account | undefined>
-  /** The accounts that exist, in the order of the ids. */
-  byIds(ids: readonly number[]): Promise<Account[]>
-  byName(name: string): Promise<Account | undefined>
-  /** The account with the name, if the viewer can see it. */
-  find(viewer: Viewer, name: string): Promise<Account | undefined>
-  edit(id: number, edit: AccountEdit, client?: string): Promise<Account | undefined>
-  count(kind: Account['kind']): Promise<number>
-  list(
-    kind: Account['kind'],
-    at: { offset: number; limit: number },
-  ): Promise<{ items: Account[]; total: number }>
-  /**
-   * Deletes a user or an organization with everything that belongs to it alone. The account disappears at once; jobs delete
-   * its other records in steps. With `purge`, each organization that only this user owns is deleted first, in its own
-   * transaction.
-   * @returns whether the account existed
-   * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of an
-   * organization that it founded, and `purge` is not set
-   */
-  remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean>
-}
-
-const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer: Viewer; name: string }) =>
-  visibleAccount(tx, viewer, name),
-)
-
-/**
- * All but the removal, which is above the contents of accounts (lib/content/removal.ts).
- * @param onChange called after the commit with each account whose identity may have changed
- */
-export const createAccounts = (
-  store: Store,
-  jobs: Jobs,
-  onChange: (account: Account) => void,
-): Omit<Accounts, 'remove'> => ({
-  ...accountQueries(store),
-  ...accountChanges(store, jobs, onChange),
-})
-
-const accountQueries = (
-  store: Store,
-): Pick<Accounts, 'byId' | 'byIds' | 'byName' | 'find' | 'count' | 'list'> => ({
-  byId: (id) => store.read((tx) => accounts.get(tx, [id])),
-  byIds: (ids) =>
-    store.read(async (tx) => {
-      const found = await accounts.getMany(
-        tx,
-        ids.map((id) => [id]),
-      )
-      return found.filter((account) => account !== undefined)
-    }),
-  byName: (name) => store.read((tx) => accountByName(tx, name)),
-  find: (viewer, name) => readVisibleAccount(store, { viewer, name: name.toLowerCase() }),
-  count: (kind) => store.read((tx) => accounts.count(tx, 'kind', [kind])),
-  list: (kind, at) =>
-    store.read(async (tx) => ({
-      items: await accounts.list(tx, 'name', { prefix: [kind], ...at }),
-      total: await accounts.count(tx, 'kind', [kind]),
-    })),
-})
-
-const accountChanges = (
-  store: Store,
-  jobs: Jobs,
-  onChange: (account: Account) => void,
-): Pick<Accounts, 'createUser' | 'edit'> => ({
-  async createUser(account, client = HOST) {
-    const blank = { ...blankAccount('user', account.name), email: account.email ?? '' }
+  async createUser({ password, ...account }: NewAccount, client = HOST): Promise<Account> {
+    const record: Account = { ...blankAccount('user', account.name), ...definedMembers(account), id: 0 }
     // Checked before the derivation as well, so that many requests for a taken name stay cheap.
-    const check = () => store.read((tx) => refuseTaken(tx, { ...blank, id: 0 }))
-    const hash = async (password: string) => {
+    const check = () => this.#store.read((tx) => refuseTaken(tx, record))
+    if (password !== undefined) {
       await check()
-      return hashPassword(checkPassword(password), client, check)
+      record.password = await hashPassword(checkPassword(password), client, check)
     }
-    const password = account.password === undefined ? null : await hash(account.password)
-    const record: Account = { ...blank, id: await store.sequences.next('account'), password }
-    return store.write((tx) =>
-      insertAccount(tx, {
-        ...record,
-        fullName: account.fullName ?? '',
-        website: account.website ?? '',
-        description: account.description ?? '',
-        location: account.location ?? '',
-        admin: account.admin ?? false,
-        active: account.active ?? true,
-        visibility: account.visibility ?? 'public',
-      }),
-    )
-  },
-  async edit(id, { password, ...edit }, client = HOST) {
+    record.id = await this.#store.sequences.next('account')
+    return this.#store.write((tx) => insertAccount(tx, record))
+  }
+
+  byId(id: number): Promise<Account | undefined> {
+    return this.#store.read((tx) => accounts.get(tx, [id]))
+  }
+
+  /** The accounts that exist, in the order of the ids. */
+  async byIds(ids: readonly number[]): Promise<Account[]> {
+    const keys = ids.map((id) => [id])
+    const found = await this.#store.read((tx) => accounts.getMany(tx, keys))
+    return found.filter((account) => account !== undefined)
+  }
+
+  byName(name: string): Promise<Account | undefined> {
+    return this.#store.read((tx) => accountByName(tx, name))
+  }
+
+  /** The account with the name, if the viewer can see it. */
+  find(viewer: Viewer, name: string): Promise<Account | undefined> {
+    return readVisibleAccount(this.#store, { viewer, name: name.toLowerCase() })
+  }
+
+  async edit(id: number, { password, ...edit }: AccountEdit, client = HOST): Promise<Account | undefined> {
     const hashed =
       password === undefined ? {} : { password: await hashPassword(checkPassword(password), client) }
-    return store.write(async (tx) => {
+    return this.#store.write(async (tx) => {
       const before = await accounts.get(tx, [id])
       if (before === undefined) return undefined
       const after: Account = { ...before, ...definedMembers(edit), ...hashed, updatedAt: now() }
       checkTexts('account', edit)
       if (after.email !== before.email) await refuseTakenEmail(tx, after)
       await accounts.save(tx, after)
-      if (after.visibility !== before.visibility) await updateAccountVisibility(tx, jobs, after)
-      tx.afterCommit(() => onChange(after))
+      if (after.visibility !== before.visibility) await updateAccountVisibility(tx, this.#jobs, after)
       return after
     })
-  },
-})
+  }
+
+  count(kind: Account['kind']): Promise<number> {
+    return this.#store.read((tx) => accounts.count(tx, 'kind', [kind]))
+  }
+
+  /** By name. */
+  list(kind: Account['kind'], slice: Slice): Promise<Page<Account>> {
+    return this.#store.read((tx) => accounts.page(tx, 'name', { prefix: [kind], ...slice }, 'kind'))
+  }
+}
 
 /** Ids of all users and organizations, in ascending order. */
 export async function* accountIds(tx: ReadTransaction): AsyncGenerator<number> {

@@ -11,7 +11,7 @@ import {
   type Token,
   tokens,
 } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { existingAccount, type Identity } from './access.ts'
 
@@ -36,61 +36,55 @@ export const SCOPES = [
   'write:misc',
 ] as const
 
-export interface Tokens {
-  /** @returns the secret, which is not stored: "A token is shown once, when it is made" */
-  create(account: number, name: string, scopes: readonly string[]): Promise<{ token: Token; secret: string }>
-  list(account: number, slice: Slice): Promise<Page<Token>>
-  /** Removes a token by id, or by name when no own token has that id. @returns whether it existed */
-  remove(account: number, idOrName: string): Promise<boolean>
-}
+/** Access tokens of accounts. */
+export class Tokens {
+  readonly #store: Store
 
-/** @param onRevoked called with the hash of a removed token after the commit */
-export const createTokens = (store: Store, onRevoked: (hash: string) => void): Tokens => ({
-  async create(account, name, scopes) {
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** @returns the secret, which is not stored: "A token is shown once, when it is made" */
+  async create(
+    account: number,
+    name: string,
+    scopes: readonly string[],
+  ): Promise<{ token: Token; secret: string }> {
     checkName(name)
     const secret = randomBytes(20).toString('hex')
     const token: Token = {
-      id: await store.sequences.next('token'),
+      id: await this.#store.sequences.next('token'),
       account,
       name,
-      hash: hashToken(secret),
+      hash: hashSecret(secret),
       lastEight: secret.slice(-8),
       scopes: checkScopes(scopes),
       createdAt: now(),
     }
-    await store.write(async (tx) => {
+    await this.#store.write(async (tx) => {
       await existingAccount(tx, account)
       if ((await tokens.findBy(tx, 'name', [account, name])) !== undefined)
         throw new AllotError('bad_request', `a token named ${name} already exists`)
       await tokens.save(tx, token)
     })
     return { token, secret }
-  },
-  list: (account, slice) =>
-    store.read(async (tx) => ({
-      items: await tokens.list(tx, 'account', { prefix: [account], ...slice }),
-      total: await tokens.count(tx, 'account', [account]),
-    })),
-  remove: (account, idOrName) =>
-    store.write(async (tx) => {
+  }
+
+  list(account: number, slice: Slice): Promise<Page<Token>> {
+    return this.#store.read((tx) => tokens.page(tx, 'account', { prefix: [account], ...slice }))
+  }
+
+  /** Removes a token by id, or by name when no own token has that id. @returns whether it existed */
+  remove(account: number, idOrName: string): Promise<boolean> {
+    return this.#store.write(async (tx) => {
       const token = await findToken(tx, account, idOrName)
-      if (token === undefined) return false
-      await removeToken(tx, token, onRevoked)
-      return true
-    }),
-})
+      return token !== undefined && (await tokens.remove(tx, [token.id])) !== undefined
+    })
+  }
+}
 
 /** "only its SHA-256 is kept" */
-export const hashToken = (secret: string): string => createHash('sha256').update(secret).digest('hex')
-
-export const removeToken = async (
-  tx: WriteContext,
-  token: Token,
-  onRevoked: (hash: string) => void,
-): Promise<void> => {
-  await tokens.remove(tx, [token.id])
-  tx.afterCommit(() => onRevoked(token.hash))
-}
+export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 const findToken = async (tx: WriteContext, account: number, idOrName: string): Promise<Token | undefined> => {
   const byId = /^\d{1,15}$/.test(idOrName) ? await tokens.get(tx, [Number(idOrName)]) : undefined
@@ -113,6 +107,12 @@ export interface Credential {
 
 export const ALL_SCOPES: ReadonlySet<string> = new Set(['all'])
 
+export const unauthenticated = (message: string) => new AllotError('unauthenticated', message)
+
+export const refuseInactive = (account: Account) => {
+  if (!account.active) throw new AllotError('forbidden', 'this account is not allowed to sign in')
+}
+
 export const identityOf = ({ account, token }: Credential): Identity => ({
   id: account.id,
   username: account.name,
@@ -120,67 +120,84 @@ export const identityOf = ({ account, token }: Credential): Identity => ({
   scopes: token === null ? ALL_SCOPES : new Set(token.scopes),
 })
 
-export const unauthenticated = (message: string) => new AllotError('unauthenticated', message)
-
-export const refuseInactive = (account: Account) => {
-  if (!account.active) throw new AllotError('forbidden', 'this account is not allowed to sign in')
+/** @throws AllotError forbidden when the account is not active */
+export const credentialOfToken = async (
+  tx: ReadTransaction,
+  secret: string,
+): Promise<Credential | undefined> => {
+  const token = await tokens.findBy(tx, 'hash', [hashSecret(secret)])
+  const account = token && (await accounts.get(tx, [token.account]))
+  if (token === undefined || account === undefined) return undefined
+  refuseInactive(account)
+  return { account, token }
 }
 
-/** Sessions of the pages. The browser keeps the secret; the store has only its hash. */
-export interface Sessions {
-  /** Seconds from the sign-in until the session expires. */
-  readonly lifetime: number
-  /**
-   * @returns the secret
-   * @throws AllotError unauthenticated when the credential was revoked or changed meanwhile
-   */
-  begin(credential: Credential): Promise<string>
-  /** Undefined when the session expired or was ended, or its credential is no longer valid. */
-  find(secret: string): Promise<Identity | undefined>
-  end(secret: string): Promise<void>
-  /** Ends every session of an account. */
-  endAll(account: number): Promise<void>
-}
+/** Almost every request asks for it. @throws AllotError forbidden when the account is not active */
+export const identityOfToken = cachedRead('identity', async (tx, { token }: { token: string }) => {
+  const credential = await credentialOfToken(tx, token)
+  return credential && identityOf(credential)
+})
 
 /** Sessions that an account can have; a further sign-in ends the oldest. */
 const MAX_SESSIONS = 50
 /** Expired sessions that each sign-in removes, so that they do not accumulate. */
 const EXPIRED_BATCH = 10
 
-export const createSessions = (store: Store, lifetime: number): Sessions => ({
-  lifetime,
-  async begin({ account, token }) {
+/** Sessions of the pages. The browser keeps the secret; the store has only its hash. */
+export class Sessions {
+  readonly #store: Store
+  /** Seconds from the sign-in until the session expires. */
+  readonly lifetime: number
+
+  constructor(store: Store, lifetime: number) {
+    this.#store = store
+    this.lifetime = lifetime
+  }
+
+  /**
+   * @returns the secret
+   * @throws AllotError unauthenticated when the credential was revoked or changed meanwhile
+   */
+  async begin({ account, token }: Credential): Promise<string> {
     const secret = randomBytes(32).toString('base64url')
     const createdAt = now()
     const session: Session = {
-      hash: hashOf(secret),
+      hash: hashSecret(secret),
       account: account.id,
       token: token?.id ?? null,
       password: token === null ? passwordHash(account) : null,
       createdAt,
-      expiresAt: createdAt + lifetime,
+      expiresAt: createdAt + this.lifetime,
     }
-    await store.write(async (tx) => {
+    await this.#store.write(async (tx) => {
       if ((await credentialOf(tx, session)) === undefined)
         throw unauthenticated('the credentials were changed during the sign-in: sign in again')
       await makeRoom(tx, account.id)
       await sessions.save(tx, session)
     })
     return secret
-  },
-  find: (secret) =>
-    store.read(async (tx) => {
-      const session = await sessions.get(tx, [hashOf(secret)])
+  }
+
+  /** Undefined when the session expired or was ended, or its credential is no longer valid. */
+  find(secret: string): Promise<Identity | undefined> {
+    return this.#store.read(async (tx) => {
+      const session = await sessions.get(tx, [hashSecret(secret)])
       const credential = session && (await credentialOf(tx, session))
       return credential && identityOf(credential)
-    }),
-  end: (secret) => store.write(async (tx) => void (await sessions.remove(tx, [hashOf(secret)]))),
-  endAll: (account) => store.write((tx) => endSessions(tx, account)),
-})
+    })
+  }
 
-export const endSessions = async (tx: WriteContext, account: number): Promise<void> => {
-  for (const { hash } of await sessions.list(tx, 'account', { prefix: [account] }))
-    await sessions.remove(tx, [hash])
+  async end(secret: string): Promise<void> {
+    await this.#store.write((tx) => sessions.remove(tx, [hashSecret(secret)]))
+  }
+
+  /** Ends every session of an account. */
+  endAll(account: number): Promise<void> {
+    return this.#store.write(async (tx) => {
+      for (const { hash } of await sessions.list(tx, 'account', { prefix: [account] }))
+        await sessions.remove(tx, [hash])
+    })
+  }
 }
 
 /**
@@ -206,7 +223,5 @@ const makeRoom = async (tx: WriteContext, account: number): Promise<void> => {
   for (const { hash } of [...oldest, ...expired]) await sessions.remove(tx, [hash])
 }
 
-const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
-
 /** Hash of the stored password hash: tells whether the password changed. */
-const passwordHash = ({ password }: Account): string => hashOf(password ?? '')
+const passwordHash = ({ password }: Account): string => hashSecret(password ?? '')

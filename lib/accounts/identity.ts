@@ -1,214 +1,238 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { LRUCache } from 'lru-cache'
-import { maxEntries, namedCache } from '../caches.ts'
 import { addressOf } from '../clients.ts'
-import { type Account, accounts, tokens } from '../records/schema/index.ts'
-import { cachedRead, type Store } from '../records/store.ts'
+import { AllotError } from '../errors.ts'
+import type { Account } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
 import type { Identity } from './access.ts'
-import { type Credential, hashToken, identityOf, refuseInactive, unauthenticated } from './credentials.ts'
-import { createLogin, type Login, type LoginThrottle } from './login.ts'
+import type { Accounts } from './accounts.ts'
+import {
+  ALL_SCOPES,
+  type Credential,
+  credentialOfToken,
+  hashSecret,
+  identityOf,
+  identityOfToken,
+  refuseInactive,
+  unauthenticated,
+} from './credentials.ts'
+import type { LoginThrottle, PasswordLogin } from './login.ts'
+import { isName } from './names.ts'
 
-export interface Identities {
-  /**
-   * @returns null when the request has no credentials
-   * @throws AllotError unauthenticated for wrong credentials; too_many_requests after too many failures
-   */
-  authenticate(req: IncomingMessage): Promise<Identity | null>
-  /** Cache key of the credentials; undefined when the identity depends on more than records, as with passwords. */
-  cacheKeyOf(req: IncomingMessage): string | undefined
-  /**
-   * Signs in to the pages by name or email and password, or by token. Undefined when the host has its own login.
-   * @throws AllotError as `authenticate` does
-   */
-  readonly signIn?: (req: IncomingMessage, name: string, secret: string) => Promise<Credential>
-  /** Drops a revoked token from the cache. */
-  onTokenRevoked(hash: string): void
-  /** Drops the identities of a changed account from the cache. */
-  onAccountChanged(account: Account): void
+/** Result of a host's `authenticate` function. Absent `scopes` mean every scope. */
+export interface HostIdentity {
+  username: string
+  admin?: boolean | undefined
+  scopes?: readonly string[] | undefined
 }
 
-/** Boxed, because lru-cache reports a fetch of `undefined` that is dropped meanwhile as a failure. */
-interface CachedIdentity {
-  readonly identity: Identity | undefined
+export type HostAuthenticate = (
+  req: IncomingMessage,
+) => HostIdentity | null | undefined | Promise<HostIdentity | null | undefined>
+
+/**
+ * Identity of the command line, which works on the store itself: an administrator without an account. It is compared by
+ * object identity, so a host cannot produce it.
+ */
+export const OPERATOR: HostIdentity = { username: 'operator', admin: true }
+const operator: Identity = { id: 0, username: 'operator', admin: true, scopes: ALL_SCOPES }
+
+const TOKEN = /^[0-9a-f]{40}$/
+
+interface IdentitiesOptions {
+  store: Store
+  accounts: Accounts
+  passwords: PasswordLogin
+  /** Undefined: wrong tokens are not limited. */
+  throttle: LoginThrottle | undefined
+  /** Number of trusted reverse proxies, see {@link addressOf}. */
+  proxies: number
+  /** The host's own login, which replaces tokens and passwords. */
+  authenticate: HostAuthenticate | undefined
 }
 
 /** The token that a connection sent last: most connections send the same one with every request. */
 interface LastToken {
-  readonly header: string
+  readonly header: string | undefined
   readonly identity: Identity
-  /** Number of invalidations before it was stored; it is stale when there were more since. */
-  readonly generation: number
+  /** `Store.writes` before the identity was read. */
+  readonly writes: number
 }
 
-const MAX_CACHED_TOKENS = 10_000
-const TOKEN = /^[0-9a-f]{40}$/
+/** Finds out who sent a request. */
+export class Identities {
+  readonly #options: IdentitiesOptions
+  readonly #lastTokens = new WeakMap<Socket, LastToken>()
 
-/**
- * Accepts `token T`, `Bearer T`, and Basic with a password or a token. Any other Authorization header is answered 401, so
- * that a client never believes that its credentials were accepted.
- * @param proxies number of trusted reverse proxies, see {@link addressOf}
- */
-export const createIdentities = (store: Store, attempts: LoginThrottle, proxies: number): Identities => {
-  const tokenCache = createTokenCache(store)
-  const parts = { store, attempts, proxies, tokenCache, login: createLogin(store, attempts) }
-  return {
-    signIn: (req, name, secret) => signIn(parts, req, name, secret),
-    async authenticate(req) {
-      const last = tokenCache.lastOf(req)
-      if (last !== undefined) return last
-      const credentials = credentialsOf(req)
-      if (credentials === undefined) return null
-      const [scheme, value] = credentials
-      if (value === undefined)
-        throw unauthenticated('the Authorization header must have a scheme and one value')
-      if (isToken(scheme)) return withToken(parts, value, req)
-      if (scheme === 'basic') return withBasic(parts, value, req)
-      throw unauthenticated('the scheme of the Authorization header must be token, Bearer or Basic')
-    },
-    cacheKeyOf(req) {
-      const credentials = credentialsOf(req)
-      if (credentials === undefined) return 'anonymous'
-      const [scheme, value = ''] = credentials
-      return isToken(scheme) && TOKEN.test(value) ? hashToken(value) : undefined
-    },
-    onTokenRevoked: tokenCache.drop,
-    onAccountChanged: tokenCache.clear,
+  constructor(options: IdentitiesOptions) {
+    this.#options = options
   }
-}
 
-interface Parts {
-  store: Store
-  attempts: LoginThrottle
-  proxies: number
-  tokenCache: TokenCache
-  login: Login
-}
-
-const withToken = async (
-  { tokenCache, attempts, proxies }: Parts,
-  secret: string,
-  req: IncomingMessage,
-): Promise<Identity> => {
-  const hash = TOKEN.test(secret) ? hashToken(secret) : undefined
-  const identity = hash === undefined ? undefined : await tokenCache.find(hash, req)
-  if (identity !== undefined) return identity
-  attempts.wrongToken(addressOf(req, proxies))
-  throw unauthenticated(`the access token ${hash === undefined ? 'is malformed' : 'does not exist'}`)
-}
-
-const withBasic = async (parts: Parts, value: string, req: IncomingMessage): Promise<Identity> => {
-  const text = Buffer.from(value, 'base64').toString('utf8')
-  const colon = text.indexOf(':')
-  if (colon === -1) throw unauthenticated('the Basic credentials are malformed')
-  const [name, password] = [text.slice(0, colon), text.slice(colon + 1)]
-  // A password may look like a token, so an unknown token is tried as a password.
-  const identity = TOKEN.test(password) ? await parts.tokenCache.find(hashToken(password)) : undefined
-  if (identity !== undefined) return identity
-  if (TOKEN.test(name) && (password === '' || password === 'x-oauth-basic'))
-    return withToken(parts, name, req)
-  const attempt = { login: name, address: addressOf(req, parts.proxies) }
-  return identityOf({ account: await accountOf(parts.login, attempt, password), token: null })
-}
-
-const signIn = async (
-  { store, attempts, proxies, login }: Parts,
-  req: IncomingMessage,
-  name: string,
-  secret: string,
-): Promise<Credential> => {
-  const address = addressOf(req, proxies)
-  // Pasted tokens often have spaces around them; a password is used as it is.
-  const token = secret.trim()
-  const found = TOKEN.test(token) ? await readCredential(store, { hash: hashToken(token) }) : undefined
-  if (found !== undefined) return found
-  if (name === '') {
-    attempts.wrongToken(address)
-    throw unauthenticated('the access token does not exist')
+  /**
+   * Accepts `token T`, `Bearer T`, and Basic with a password or a token, or asks the host. Any other Authorization header
+   * is answered 401, so that a client never believes that its credentials were accepted.
+   * @returns null when the request has no credentials
+   * @throws AllotError unauthenticated for wrong credentials; too_many_requests after too many failures
+   */
+  authenticate(req: IncomingMessage): Promise<Identity | null> {
+    const { authenticate } = this.#options
+    const sender = authenticate === undefined ? this.#sender(req) : this.#hostUser(authenticate, req)
+    const name = sudoIn(req)
+    return name === undefined ? sender : this.#actAs(req, sender, name)
   }
-  return { account: await accountOf(login, { login: name, address }, secret), token: null }
-}
 
-/** Memoizes the identities of tokens, unless other processes write to the store. */
-interface TokenCache {
-  /** The identity of the token that the connection sent last, if the request has the same header. */
-  lastOf(req: IncomingMessage): Identity | undefined
-  /** @param req remembers a memoized identity for the connection of the request */
-  find(hash: string, req?: IncomingMessage): Promise<Identity | undefined>
-  drop(hash: string): void
-  clear(): void
-}
+  /** Cache key of the credentials; undefined when the identity depends on more than records, as with passwords. */
+  cacheKeyOf(req: IncomingMessage): string | undefined {
+    // With Sudo, the identity depends on the other user as well.
+    if (this.#options.authenticate !== undefined || sudoIn(req) !== undefined) return undefined
+    const credentials = credentialsIn(req)
+    if (credentials === undefined) return 'anonymous'
+    const { scheme, value } = credentials
+    return isTokenScheme(scheme) && TOKEN.test(value) ? hashSecret(value) : undefined
+  }
 
-const createTokenCache = (store: Store): TokenCache => {
-  const { shared } = store.driver
-  const read = (hash: string) => identityOfToken(store, hash)
-  const cache = namedCache(
-    'tokens',
-    new LRUCache<string, CachedIdentity>({
-      ...maxEntries(MAX_CACHED_TOKENS),
-      fetchMethod: async (hash) => ({ identity: await read(hash) }),
-      ignoreFetchAbort: true,
-    }),
-  )
-  const lastTokens = new WeakMap<Socket, LastToken>()
-  let generation = 0
-  return {
-    lastOf({ socket, headers }) {
-      const last = lastTokens.get(socket)
-      if (last?.generation !== generation || last.header !== headers.authorization) return undefined
+  /**
+   * Signs in to the pages by name or email and password, or by token.
+   * @throws AllotError as `authenticate` does, and not_found when the host has its own login
+   */
+  async signIn(req: IncomingMessage, name: string, secret: string): Promise<Credential> {
+    const { store, authenticate } = this.#options
+    if (authenticate !== undefined)
+      throw new AllotError('not_found', 'accounts sign in at the host application')
+    // Pasted tokens often have spaces around them; a password is used as it is.
+    const token = secret.trim()
+    const found = TOKEN.test(token) ? await store.read((tx) => credentialOfToken(tx, token)) : undefined
+    if (found !== undefined) return found
+    if (name === '') throw this.#wrongToken(req, 'does not exist')
+    return { account: await this.#passwordLogin(req, name, secret), token: null }
+  }
+
+  async #sender(req: IncomingMessage): Promise<Identity | null> {
+    const last = this.#lastTokens.get(req.socket)
+    if (last?.writes === this.#options.store.writes && last.header === req.headers.authorization)
       return last.identity
-    },
-    async find(hash, req) {
-      if (shared) return read(hash)
-      const cached = cache.get(hash)?.identity
-      if (cached !== undefined) {
-        const header = req?.headers.authorization
-        if (req !== undefined && header !== undefined)
-          lastTokens.set(req.socket, { header, identity: cached, generation })
-        return cached
-      }
-      const { identity } = (await cache.fetch(hash)) as CachedIdentity
-      // Clients can invent any number of unknown tokens, so those are not cached.
-      if (identity === undefined) cache.delete(hash)
-      return identity
-    },
-    drop(hash) {
-      generation++
-      cache.delete(hash)
-    },
-    clear() {
-      generation++
-      cache.clear()
-    },
+    const credentials = credentialsIn(req)
+    if (credentials === undefined) return null
+    const { scheme, value } = credentials
+    if (value === '') throw unauthenticated('the Authorization header must have a scheme and one value')
+    if (isTokenScheme(scheme)) return this.#withToken(req, value)
+    if (scheme === 'basic') return this.#withBasic(req, value)
+    throw unauthenticated('the scheme of the Authorization header must be token, Bearer or Basic')
+  }
+
+  async #withToken(req: IncomingMessage, token: string): Promise<Identity> {
+    if (!TOKEN.test(token)) throw this.#wrongToken(req, 'is malformed')
+    const { store } = this.#options
+    const { writes } = store
+    const identity = await identityOfToken(store, { token })
+    if (identity === undefined) throw this.#wrongToken(req, 'does not exist')
+    // Other processes write to a shared store, too.
+    if (!store.driver.shared)
+      this.#lastTokens.set(req.socket, { header: req.headers.authorization, identity, writes })
+    return identity
+  }
+
+  async #withBasic(req: IncomingMessage, value: string): Promise<Identity> {
+    const text = Buffer.from(value, 'base64').toString('utf8')
+    const colon = text.indexOf(':')
+    if (colon === -1) throw unauthenticated('the Basic credentials are malformed')
+    const [name, password] = [text.slice(0, colon), text.slice(colon + 1)]
+    // A password may look like a token, so an unknown token is tried as a password.
+    const { store } = this.#options
+    const identity = TOKEN.test(password) ? await identityOfToken(store, { token: password }) : undefined
+    if (identity !== undefined) return identity
+    if (TOKEN.test(name) && (password === '' || password === 'x-oauth-basic'))
+      return this.#withToken(req, name)
+    return identityOf({ account: await this.#passwordLogin(req, name, password), token: null })
+  }
+
+  async #passwordLogin(req: IncomingMessage, login: string, password: string): Promise<Account> {
+    const { passwords, proxies } = this.#options
+    const account = await passwords.signIn({ login, address: addressOf(req, proxies) }, password)
+    if (account === undefined) throw unauthenticated('the user name or password is wrong')
+    refuseInactive(account)
+    return account
+  }
+
+  #wrongToken(req: IncomingMessage, fault: string): AllotError {
+    const { throttle, proxies } = this.#options
+    throttle?.wrongToken(addressOf(req, proxies))
+    return unauthenticated(`the access token ${fault}`)
+  }
+
+  /** The first request of a user creates the account. */
+  async #hostUser(authenticate: HostAuthenticate, req: IncomingMessage): Promise<Identity | null> {
+    const host = await authenticate(req)
+    if (host === null || host === undefined) return null
+    if (host === OPERATOR) return operator
+    if (typeof host.username !== 'string' || !isName(host.username))
+      throw unauthenticated(
+        `the host's authenticate function returned ${JSON.stringify(host.username)}, which is not a valid user name`,
+      )
+    const account = await findOrCreate(this.#options.accounts, host.username, host.admin === true)
+    if (account.kind !== 'user') throw unauthenticated('an organization cannot sign in')
+    refuseInactive(account)
+    const { id, name, admin } = account
+    const scopes = host.scopes === undefined ? ALL_SCOPES : new Set(host.scopes)
+    return { id, username: name, admin: host.admin ?? admin, scopes }
+  }
+
+  /**
+   * Lets administrators act for the user that the header `Sudo` or the query parameter `sudo` names. The request has the
+   * rights of that user within the scopes of the administrator's credentials.
+   */
+  async #actAs(
+    { method = 'GET' }: IncomingMessage,
+    sender: Promise<Identity | null>,
+    name: string,
+  ): Promise<Identity> {
+    const administrator = await sender
+    if (administrator === null || !administrator.admin)
+      throw new AllotError('forbidden', 'only administrators can act for another user with Sudo')
+    const { scopes } = administrator
+    const scope = method === 'GET' || method === 'HEAD' ? 'read:admin' : 'write:admin'
+    if (!['all', 'write:admin', scope].some((allowed) => scopes.has(allowed)))
+      throw new AllotError('forbidden', `Sudo needs a token with the scope ${scope}`)
+    const account = await this.#options.accounts.byName(name)
+    if (account?.kind !== 'user')
+      throw new AllotError('not_found', `Sudo names the user ${name}, who does not exist`)
+    return { ...identityOf({ account, token: null }), scopes }
   }
 }
 
-/** Scheme in lower case and value of the Authorization header; without a value when it is malformed. */
-const credentialsOf = (req: IncomingMessage): [scheme: string, value?: string] | undefined => {
-  const header = req.headers.authorization?.trim() ?? ''
-  if (header === '') return undefined
-  const [scheme, value, ...rest] = header.split(/[ \t]+/, 3)
-  return value === undefined || rest.length > 0 ? [''] : [scheme!.toLowerCase(), value]
+const AUTHORIZATION = /^\s*(\S+)[ \t]+(\S+)\s*$/
+
+/** Scheme in lower case and value of the Authorization header, both empty when it is malformed. */
+const credentialsIn = ({ headers }: IncomingMessage): { scheme: string; value: string } | undefined => {
+  const header = headers.authorization ?? ''
+  const [, scheme = '', value = ''] = AUTHORIZATION.exec(header) ?? []
+  return header.trim() === '' ? undefined : { scheme: scheme.toLowerCase(), value }
 }
 
-const isToken = (scheme: string) => scheme === 'token' || scheme === 'bearer'
+const isTokenScheme = (scheme: string) => scheme === 'token' || scheme === 'bearer'
 
-const readCredential = cachedRead('credential', async (tx, { hash }: { hash: string }) => {
-  const token = await tokens.findBy(tx, 'hash', [hash])
-  const account = token && (await accounts.get(tx, [token.account]))
-  if (token === undefined || account === undefined) return undefined
-  refuseInactive(account)
-  return { token, account }
-})
+/** Cheap test whether a query can have the parameter, whose letters can be percent-encoded. */
+const MAY_NAME = /sudo|%/
 
-const identityOfToken = async (store: Store, hash: string): Promise<Identity | undefined> => {
-  const credential = await readCredential(store, { hash })
-  return credential && identityOf(credential)
+/** The user that a request names for Sudo. */
+const sudoIn = ({ headers, url = '' }: IncomingMessage): string | undefined => {
+  const header = headers.sudo
+  if (typeof header === 'string' && header !== '') return header
+  const index = url.indexOf('?')
+  if (index === -1 || !MAY_NAME.test(url.slice(index))) return undefined
+  return new URLSearchParams(url.slice(index)).get('sudo') || undefined
 }
 
-const accountOf = async (login: Login, attempt: Parameters<Login>[0], password: string): Promise<Account> => {
-  const account = await login(attempt, password)
-  if (account === undefined) throw unauthenticated('the user name or password is wrong')
-  refuseInactive(account)
-  return account
+/** Concurrent first requests of a user all try to create the account: one succeeds, the others find it. */
+const findOrCreate = async (accounts: Accounts, name: string, admin: boolean): Promise<Account> => {
+  const existing = await accounts.byName(name)
+  if (existing !== undefined) return existing
+  try {
+    return await accounts.createUser({ name, admin })
+  } catch (error) {
+    const account =
+      error instanceof AllotError && error.code === 'invalid' ? await accounts.byName(name) : undefined
+    if (account === undefined) throw error
+    return account
+  }
 }

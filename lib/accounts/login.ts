@@ -11,73 +11,67 @@ import { accountByEmail, accountByName } from './access.ts'
 /** Correct passwords are accepted for this time without scrypt, which is slow on purpose, but not for every request. */
 const VERIFIED_CACHE = { ...maxEntries(1000), ttl: 5 * 60_000 }
 
-/**
- * Signs in by name or email and password.
- * @returns undefined when no account has this name or email with this password
- * @throws AllotError too_many_requests after too many failures, unavailable when too many passwords wait to be checked
- */
-export type Login = (attempt: LoginAttempt, password: string) => Promise<Account | undefined>
+/** Signs in by name or email and password. */
+export class PasswordLogin {
+  readonly #store: Store
+  readonly #throttle: LoginThrottle | undefined
+  readonly #verified = new LRUCache<string, true>(VERIFIED_CACHE)
+  /** Derivations that are running: concurrent requests with the same password share one. */
+  readonly #running = new Map<string, Promise<boolean>>()
+  readonly #proofKey = randomBytes(32)
 
-export const createLogin = (store: Store, attempts: LoginThrottle): Login => {
-  const verified = new LRUCache<string, true>(VERIFIED_CACHE)
-  const inFlight = new Map<string, Promise<boolean>>()
-  const key = randomBytes(32)
-
-  /** Cache key of a password. It includes the stored hash, so that a changed password misses the cache. */
-  const proofOf = (stored: string | null, login: string, password: string) =>
-    createHmac('sha256', key)
-      .update(JSON.stringify([stored ?? login, password]))
-      .digest('base64')
-
-  /** Concurrent requests with the same password share one derivation, see `isCorrect`. */
-  const verify = (
-    proof: string,
-    stored: string | null,
-    password: string,
-    address: string,
-  ): Promise<boolean> => {
-    const client = clientOfAddress(address)
-    const verification =
-      stored === null ? pretendToVerify(password, client) : verifyPassword(password, stored, client)
-    const settled = verification.finally(() => inFlight.delete(proof))
-    inFlight.set(proof, settled)
-    return settled
+  /** @param throttle undefined: the host limits failed logins itself */
+  constructor(store: Store, throttle: LoginThrottle | undefined) {
+    this.#store = store
+    this.#throttle = throttle
   }
 
-  const isCorrect = async (
-    attempt: LoginAttempt,
-    stored: string | null,
-    password: string,
-  ): Promise<boolean> => {
-    attempts.check(attempt)
-    const proof = proofOf(stored, attempt.login, password)
-    if (verified.get(proof) === true) return true
-    const shared = inFlight.get(proof)
-    if (shared !== undefined) {
+  /**
+   * @returns undefined when no account has this name or email with this password
+   * @throws AllotError too_many_requests after too many failures, unavailable when too many passwords wait to be checked
+   */
+  async signIn(attempt: LoginAttempt, password: string): Promise<Account | undefined> {
+    const { login } = attempt
+    const account = await this.#store.read((tx) =>
+      login.includes('@') ? accountByEmail(tx, login) : accountByName(tx, login),
+    )
+    if (!(await this.#isCorrect(attempt, account?.password ?? null, password))) return undefined
+    this.#throttle?.succeeded(attempt)
+    return account
+  }
+
+  async #isCorrect(attempt: LoginAttempt, stored: string | null, password: string): Promise<boolean> {
+    this.#throttle?.check(attempt)
+    const proof = this.#proofOf(stored, attempt.login, password)
+    if (this.#verified.get(proof) === true) return true
+    const running = this.#running.get(proof)
+    if (running !== undefined) {
       // Counting concurrent requests before the outcome is known would refuse some that have the correct password.
-      const isShared = await shared
-      if (!isShared) attempts.consume(attempt)
-      return isShared
+      const isCorrect = await running
+      if (!isCorrect) this.#throttle?.consume(attempt)
+      return isCorrect
     }
-    attempts.consume(attempt)
+    this.#throttle?.consume(attempt)
     let isWrong = false
     try {
-      isWrong = !(await verify(proof, stored, password, attempt.address))
+      isWrong = !(await this.#verify(proof, stored, password, clientOfAddress(attempt.address)))
     } finally {
-      if (!isWrong) attempts.refund(attempt)
+      if (!isWrong) this.#throttle?.refund(attempt)
     }
-    if (!isWrong) verified.set(proof, true)
+    if (!isWrong) this.#verified.set(proof, true)
     return !isWrong
   }
 
-  return async (attempt, password) => {
-    const { login } = attempt
-    const account = await store.read((tx) =>
-      login.includes('@') ? accountByEmail(tx, login) : accountByName(tx, login),
-    )
-    if (!(await isCorrect(attempt, account?.password ?? null, password))) return undefined
-    attempts.succeeded(attempt)
-    return account
+  #verify(proof: string, stored: string | null, password: string, client: string): Promise<boolean> {
+    const settled = verifyPassword(password, stored, client).finally(() => this.#running.delete(proof))
+    this.#running.set(proof, settled)
+    return settled
+  }
+
+  /** Cache key of a password. It includes the stored hash, so that a changed password misses the cache. */
+  #proofOf(stored: string | null, login: string, password: string): string {
+    const text = JSON.stringify([stored ?? login, password])
+    return createHmac('sha256', this.#proofKey).update(text).digest('base64')
   }
 }
 
@@ -100,66 +94,69 @@ interface LoginAttempt {
   readonly address: string
 }
 
-/**
- * Limits failed logins. An attacker cannot lock out a user: failures count against the address that they come from, a name
- * under attack accepts a first attempt from every other address, and an address from which the name has signed in before
- * is limited by its own failures only.
- */
-export interface LoginThrottle {
-  /** @throws AllotError too_many_requests with `retryAfter` */
-  check(attempt: LoginAttempt): void
-  /** Counts a failure. Called before the password is checked, so that concurrent guesses cannot exceed the limit. */
-  consume(attempt: LoginAttempt): void
-  /** Takes back the count of an attempt that did not fail. */
-  refund(attempt: LoginAttempt): void
-  /** Remembers that the name has signed in from the address. */
-  succeeded(attempt: LoginAttempt): void
-  /** Counts an unknown token; known tokens are never limited. @throws AllotError too_many_requests */
-  wrongToken(address: string): void
-}
-
 /** Counts that are kept of each kind, so that an attack cannot fill the memory. */
 const MAX_COUNTS = 20_000
 /** Longest name or email. */
 const MAX_LENGTH = 255
 
-export const createLoginThrottle = (limits: LoginLimits, now = () => performance.now()): LoginThrottle => {
-  const { window } = limits
-  const pairs = createDrain(limits.failures, window, now)
-  const addresses = createDrain(limits.failuresFromAddress, window, now)
-  const names = createDrain(limits.failuresForName, window, now)
-  const tokens = createDrain(limits.wrongTokens, window, now)
-  const trusted = new LRUCache<string, true>(maxEntries(MAX_COUNTS))
-  const add = ({ login, address }: LoginAttempt, count: 1 | -1) => {
-    pairs.add(pairOf({ login, address }), count)
-    addresses.add(address, count)
-    names.add(nameOf(login), count)
+/**
+ * Limits failed logins. An attacker cannot lock out a user: failures count against the address that they come from, a name
+ * under attack accepts a first attempt from every other address, and an address from which the name has signed in before
+ * is limited by its own failures only.
+ */
+export class LoginThrottle {
+  readonly #limits: LoginLimits
+  readonly #pairs: LeakyCounts
+  readonly #addresses: LeakyCounts
+  readonly #names: LeakyCounts
+  readonly #wrongTokens: LeakyCounts
+  /** Pairs of names and addresses that have signed in. */
+  readonly #trusted = new LRUCache<string, true>(maxEntries(MAX_COUNTS))
+
+  constructor(limits: LoginLimits, now = () => performance.now()) {
+    const counts = (allowed: number) => new LeakyCounts(allowed, limits.window, now)
+    this.#limits = limits
+    this.#pairs = counts(limits.failures)
+    this.#addresses = counts(limits.failuresFromAddress)
+    this.#names = counts(limits.failuresForName)
+    this.#wrongTokens = counts(limits.wrongTokens)
   }
 
-  return {
-    check(attempt) {
-      const pair = pairOf(attempt)
-      if (trusted.has(pair)) return refuseFor(pairs.wait(pair))
-      const isAttacked = names.wait(nameOf(attempt.login)) > 0
-      refuseFor(Math.max(pairs.wait(pair, isAttacked ? 1 : limits.failures), addresses.wait(attempt.address)))
-    },
-    consume: (attempt) => add(attempt, 1),
-    refund: (attempt) => add(attempt, -1),
-    succeeded: (attempt) => void trusted.set(pairOf(attempt), true),
-    wrongToken(address) {
-      refuseFor(tokens.wait(address))
-      tokens.add(address, 1)
-    },
+  /** @throws AllotError too_many_requests with `retryAfter` */
+  check(attempt: LoginAttempt): void {
+    const pair = pairOf(attempt)
+    if (this.#trusted.has(pair)) return refuseFor(this.#pairs.wait(pair))
+    const isAttacked = this.#names.wait(nameOf(attempt.login)) > 0
+    const ofPair = this.#pairs.wait(pair, isAttacked ? 1 : this.#limits.failures)
+    refuseFor(Math.max(ofPair, this.#addresses.wait(attempt.address)))
   }
-}
 
-/** For hosts that limit failures themselves. */
-export const noLoginThrottle: LoginThrottle = {
-  check: () => undefined,
-  consume: () => undefined,
-  refund: () => undefined,
-  succeeded: () => undefined,
-  wrongToken: () => undefined,
+  /** Counts a failure. Called before the password is checked, so that concurrent guesses cannot exceed the limit. */
+  consume(attempt: LoginAttempt): void {
+    this.#add(attempt, 1)
+  }
+
+  /** Takes back the count of an attempt that did not fail. */
+  refund(attempt: LoginAttempt): void {
+    this.#add(attempt, -1)
+  }
+
+  /** Remembers that the name has signed in from the address. */
+  succeeded(attempt: LoginAttempt): void {
+    this.#trusted.set(pairOf(attempt), true)
+  }
+
+  /** Counts an unknown token; known tokens are never limited. @throws AllotError too_many_requests */
+  wrongToken(address: string): void {
+    refuseFor(this.#wrongTokens.wait(address))
+    this.#wrongTokens.add(address, 1)
+  }
+
+  #add(attempt: LoginAttempt, count: 1 | -1): void {
+    this.#pairs.add(pairOf(attempt), count)
+    this.#addresses.add(attempt.address, count)
+    this.#names.add(nameOf(attempt.login), count)
+  }
 }
 
 const nameOf = (login: string) => login.slice(0, MAX_LENGTH).toLowerCase()
@@ -174,28 +171,33 @@ const refuseFor = (wait: number): void => {
 }
 
 /** Counts by key (leaky bucket): a count drains from `allowed` to zero in `window` milliseconds. */
-const createDrain = (allowed: number, window: number, now: () => number) => {
-  const counts = new LRUCache<string, { level: number; time: number }>(maxEntries(MAX_COUNTS))
-  const perMillisecond = allowed / window
-  const levelOf = (key: string) => {
-    const { level, time } = counts.get(key) ?? { level: 0, time: 0 }
-    return Math.max(0, level - (now() - time) * perMillisecond)
+class LeakyCounts {
+  readonly #counts = new LRUCache<string, { level: number; time: number }>(maxEntries(MAX_COUNTS))
+  readonly #allowed: number
+  readonly #perMillisecond: number
+  readonly #now: () => number
+
+  constructor(allowed: number, window: number, now: () => number) {
+    this.#allowed = allowed
+    this.#perMillisecond = allowed / window
+    this.#now = now
   }
-  return {
-    /** Milliseconds until one more fits below the limit; 0 or less when it fits now. */
-    wait: (key: string, limit = allowed) => (levelOf(key) + 1 - limit) / perMillisecond,
-    add(key: string, count: number) {
-      counts.set(key, { level: Math.min(allowed, Math.max(0, levelOf(key) + count)), time: now() })
-    },
+
+  /** Milliseconds until one more fits below the limit; 0 or less when it fits now. */
+  wait(key: string, limit = this.#allowed): number {
+    return (this.#levelOf(key) + 1 - limit) / this.#perMillisecond
+  }
+
+  add(key: string, count: number): void {
+    const level = Math.min(this.#allowed, Math.max(0, this.#levelOf(key) + count))
+    this.#counts.set(key, { level, time: this.#now() })
+  }
+
+  #levelOf(key: string): number {
+    const { level, time } = this.#counts.get(key) ?? { level: 0, time: 0 }
+    return Math.max(0, level - (this.#now() - time) * this.#perMillisecond)
   }
 }
-
-const derive = promisify<string, Buffer, number, object, Buffer>(scrypt)
-
-const COST = 2 ** 15
-const BLOCK_SIZE = 8
-const PARALLEL = 1
-const LENGTH = 32
 
 /** A derivation takes 32 MiB and a thread of libuv's pool, which file reads need too. */
 const budget = new ClientBudget({
@@ -207,6 +209,9 @@ const budget = new ClientBudget({
 /** Client name for work that does not belong to a request. */
 export const HOST = 'host'
 
+const COSTS = { N: 2 ** 15, r: 8, p: 1 }
+const HASH_LENGTH = 32
+
 /**
  * Hashes a password as `scrypt$N$r$p$salt$hash`, salt and hash in base64.
  * @param client the client whose budget the derivation counts against
@@ -216,38 +221,33 @@ export const HOST = 'host'
 export const hashPassword = async (
   password: string,
   client: string,
-  check: () => Promise<unknown> = async () => undefined,
+  check?: () => Promise<unknown>,
 ): Promise<string> => {
   const salt = randomBytes(16)
   const hash = await budget.run(client, async () => {
-    await check()
-    return deriveWith(password, salt, COST, BLOCK_SIZE, PARALLEL, LENGTH)
+    await check?.()
+    return derive(password, salt, HASH_LENGTH, COSTS)
   })
-  return ['scrypt', COST, BLOCK_SIZE, PARALLEL, salt.toString('base64'), hash.toString('base64')].join('$')
+  return ['scrypt', ...Object.values(COSTS), salt.toString('base64'), hash.toString('base64')].join('$')
 }
 
-/** @throws AllotError as `hashPassword` does */
-export const verifyPassword = async (password: string, stored: string, client: string): Promise<boolean> => {
-  const [, cost, blockSize, parallel, salt, hash] = stored.split('$')
+/**
+ * @param stored null for an unknown name. It takes as long as a wrong password, so that the response time does not reveal
+ *   which names exist.
+ * @throws AllotError as `hashPassword` does
+ */
+const verifyPassword = async (password: string, stored: string | null, client: string): Promise<boolean> => {
+  if (stored === null) return hashPassword(password, client).then(() => false)
+  const [, N, r, p, salt, hash] = stored.split('$')
   const expected = Buffer.from(hash!, 'base64')
+  const costs = { N: Number(N), r: Number(r), p: Number(p) }
   const actual = await budget.run(client, () =>
-    deriveWith(
-      password,
-      Buffer.from(salt!, 'base64'),
-      Number(cost),
-      Number(blockSize),
-      Number(parallel),
-      expected.length,
-    ),
+    derive(password, Buffer.from(salt!, 'base64'), expected.length, costs),
   )
   return timingSafeEqual(actual, expected)
 }
 
-/** Takes as long as a wrong password, so that the response time does not reveal which names exist. */
-export const pretendToVerify = async (password: string, client: string): Promise<false> => {
-  await hashPassword(password, client)
-  return false
-}
+const derive = (password: string, salt: Buffer, length: number, costs: typeof COSTS): Promise<Buffer> =>
+  scryptAsync(password.normalize('NFKC'), salt, length, { ...costs, maxmem: 256 * costs.N * costs.r })
 
-const deriveWith = (password: string, salt: Buffer, N: number, r: number, p: number, length: number) =>
-  derive(password.normalize('NFKC'), salt, length, { N, r, p, maxmem: 256 * N * r })
+const scryptAsync = promisify<string, Buffer, number, object, Buffer>(scrypt)

@@ -1,5 +1,6 @@
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,
   accounts,
@@ -18,7 +19,7 @@ import {
   visibleAccount,
   visibleOrganization,
 } from './access.ts'
-import { type Accounts, blankAccount, insertAccount, type RemovalOptions } from './accounts.ts'
+import { blankAccount, definedMembers, insertAccount } from './accounts.ts'
 
 export interface NewOrganization {
   name: string
@@ -29,113 +30,29 @@ export interface NewOrganization {
   visibility?: Visibility | undefined
 }
 
-export interface Organizations {
-  /** @param owner the user who becomes its first owner; undefined: administrators manage it */
-  create(owner: number | undefined, organization: NewOrganization): Promise<Account>
-  find(viewer: Viewer, name: string): Promise<Account | undefined>
-  /** Organizations that the member belongs to and the viewer can see. */
-  of(
-    viewer: Viewer,
-    member: number,
-    at: { offset: number; limit: number },
-  ): Promise<{ items: Account[]; total: number }>
-  /** Whether the user is a member. Viewers who are neither members nor administrators always get false. */
-  hasMember(viewer: NonNullable<Viewer>, organization: string, member: string): Promise<boolean>
-  isOwner(organization: number, account: number): Promise<boolean>
-  /**
-   * Adds a member, or changes whether an existing one is an owner.
-   * @param options `by`: the user who makes the change; absent for the host
-   * @throws AllotError conflict when others have added the member to too many organizations already, and when the change
-   * would take the last ownership from the founder, unless `by` is an administrator
-   */
-  setMember(
-    organization: Target<Account>,
-    member: Target<Account>,
-    options?: { owner?: boolean; by?: Viewer },
-  ): Promise<void>
-  /**
-   * @returns whether the user was a member
-   * @throws AllotError conflict when the founder is the last owner, unless `by` is an administrator
-   */
-  removeMember(
-    organization: Target<Account>,
-    member: Target<Account>,
-    options?: { by?: Viewer },
-  ): Promise<boolean>
-  /** All organizations by name, each with the number of its owners, which can be 0. */
-  list(at: { offset: number; limit: number }): Promise<{ items: OwnedOrganization[]; total: number }>
-  /**
-   * Deletes an organization. It disappears at once; jobs delete its other records in steps.
-   * @param options.purge deletes its repositories and packages too
-   * @returns whether the organization existed
-   * @throws AllotError invalid when it still owns repositories or packages and `purge` is not set
-   */
-  remove(organization: Target<Account>, options?: RemovalOptions): Promise<boolean>
-}
-
 interface OwnedOrganization {
   readonly organization: Account
   readonly owners: number
 }
 
-export const createOrganizations = (store: Store, removal: Pick<Accounts, 'remove'>): Organizations => ({
-  ...organizationQueries(store),
-  ...organizationChanges(store, removal),
-})
+interface MemberOptions {
+  /** The user who makes the change; absent for the host. */
+  by?: Viewer
+}
 
-const organizationQueries = (
-  store: Store,
-): Pick<Organizations, 'find' | 'of' | 'hasMember' | 'isOwner' | 'list'> => ({
-  find: (viewer, name) => store.read((tx) => visibleOrganization(tx, viewer, name)),
-  of: (viewer, member, at) =>
-    store.read(async (tx) => {
-      const found = await memberships.list(tx, 'member', { prefix: [member] })
-      const organizations = await accounts.getMany(
-        tx,
-        found.map(({ organization }) => [organization]),
-      )
-      const visible: Account[] = []
-      for (const organization of organizations)
-        if (organization !== undefined && (await canSee(tx, viewer, organization))) visible.push(organization)
-      return { items: visible.slice(at.offset, at.offset + at.limit), total: visible.length }
-    }),
-  hasMember: (viewer, name, memberName) =>
-    store.read(async (tx) => {
-      const organization = await visibleOrganization(tx, viewer, name)
-      const member = await visibleAccount(tx, viewer, memberName)
-      if (organization === undefined || member === undefined) return false
-      const canAsk = viewer.admin || (await membershipOf(tx, organization.id, viewer.id)) !== undefined
-      return canAsk && (await membershipOf(tx, organization.id, member.id)) !== undefined
-    }),
-  isOwner: (organization, account) =>
-    store.read(async (tx) => (await membershipOf(tx, organization, account))?.owner === true),
-  list: (at) =>
-    store.read(async (tx) => {
-      const found = await accounts.list(tx, 'name', { prefix: ['organization'], ...at })
-      const owners = await Promise.all(found.map(({ id }) => memberships.count(tx, 'owners', [id])))
-      return {
-        items: found.map((organization, index) => ({ organization, owners: owners[index]! })),
-        total: await accounts.count(tx, 'kind', ['organization']),
-      }
-    }),
-})
+export class Organizations {
+  readonly #store: Store
 
-const organizationChanges = (
-  store: Store,
-  removal: Pick<Accounts, 'remove'>,
-): Pick<Organizations, 'create' | 'setMember' | 'removeMember' | 'remove'> => ({
-  async create(owner, { visibility, ...profile }) {
-    const id = await store.sequences.next('account')
-    const record: Account = {
-      ...blankAccount('organization', profile.name),
-      id,
-      fullName: profile.fullName ?? '',
-      description: profile.description ?? '',
-      website: profile.website ?? '',
-      location: profile.location ?? '',
-      visibility: visibility ?? 'public',
-    }
-    return store.write(async (tx) => {
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** @param owner the user who becomes its first owner; undefined: administrators manage it */
+  async create(owner: number | undefined, organization: NewOrganization): Promise<Account> {
+    const id = await this.#store.sequences.next('account')
+    const blank = blankAccount('organization', organization.name)
+    const record: Account = { ...blank, ...definedMembers(organization), id }
+    return this.#store.write(async (tx) => {
       if (owner !== undefined) await existingAccount(tx, owner)
       await insertAccount(tx, record)
       if (owner === undefined) return record
@@ -143,35 +60,92 @@ const organizationChanges = (
       await memberships.save(tx, { ...membership, owner: true, founder: true })
       return record
     })
-  },
-  setMember: (of, who, options) =>
-    store.write(async (tx) => {
-      const { id: organization } = await resolve(tx, of)
-      const account = await resolve(tx, who)
-      const { id: member } = account
-      const before = await membershipOf(tx, organization, member)
-      if (before === undefined) await refuseTooMany(tx, options?.by ?? null, account)
-      const owner = options?.owner ?? before?.owner ?? false
-      if (before !== undefined && !owner) await keepAnOwner(tx, before, options?.by)
-      const after = { organization, member, owner, createdAt: before?.createdAt ?? now() }
+  }
+
+  find(viewer: Viewer, name: string): Promise<Account | undefined> {
+    return this.#store.read((tx) => visibleOrganization(tx, viewer, name))
+  }
+
+  /** Organizations that the member belongs to and the viewer can see. */
+  of(viewer: Viewer, member: number, { offset, limit }: Slice): Promise<Page<Account>> {
+    return this.#store.read(async (tx) => {
+      const found = await memberships.list(tx, 'member', { prefix: [member] })
+      const keys = found.map(({ organization }) => [organization])
+      const visible: Account[] = []
+      for (const organization of await accounts.getMany(tx, keys))
+        if (organization !== undefined && (await canSee(tx, viewer, organization))) visible.push(organization)
+      return { items: visible.slice(offset, offset + limit), total: visible.length }
+    })
+  }
+
+  /** Whether the user is a member. Viewers who are neither members nor administrators always get false. */
+  hasMember(viewer: NonNullable<Viewer>, name: string, memberName: string): Promise<boolean> {
+    return this.#store.read(async (tx) => {
+      const organization = await visibleOrganization(tx, viewer, name)
+      const member = await visibleAccount(tx, viewer, memberName)
+      if (organization === undefined || member === undefined) return false
+      const canAsk = viewer.admin || (await membershipOf(tx, organization.id, viewer.id)) !== undefined
+      return canAsk && (await membershipOf(tx, organization.id, member.id)) !== undefined
+    })
+  }
+
+  isOwner(organization: number, account: number): Promise<boolean> {
+    return this.#store.read(async (tx) => (await membershipOf(tx, organization, account))?.owner === true)
+  }
+
+  /** All organizations by name, each with the number of its owners, which can be 0. */
+  list(slice: Slice): Promise<Page<OwnedOrganization>> {
+    return this.#store.read(async (tx) => {
+      const { items, total } = await accounts.page(tx, 'name', { prefix: ['organization'], ...slice }, 'kind')
+      const owners = await Promise.all(items.map(({ id }) => memberships.count(tx, 'owners', [id])))
+      return {
+        items: items.map((organization, index) => ({ organization, owners: owners[index]! })),
+        total,
+      }
+    })
+  }
+
+  /**
+   * Adds a member, or changes whether an existing one is an owner.
+   * @throws AllotError conflict when others have added the member to too many organizations already, and when the change
+   * would take the last ownership from the founder, unless `by` is an administrator
+   */
+  setMember(
+    organization: Target<Account>,
+    member: Target<Account>,
+    options: MemberOptions & { owner?: boolean } = {},
+  ): Promise<void> {
+    return this.#store.write(async (tx) => {
+      const { id } = await resolve(tx, organization)
+      const account = await resolve(tx, member)
+      const before = await membershipOf(tx, id, account.id)
+      if (before === undefined) await refuseTooMany(tx, options.by ?? null, account)
+      const owner = options.owner ?? before?.owner ?? false
+      if (before !== undefined && !owner) await keepAnOwner(tx, before, options.by)
+      const after = { organization: id, member: account.id, owner, createdAt: before?.createdAt ?? now() }
       await memberships.save(tx, owner && before?.founder === true ? { ...after, founder: true } : after)
-    }),
-  removeMember: (of, who, options) =>
-    store.write(async (tx) => {
-      const { id: organization } = await resolve(tx, of)
-      const { id: member } = await resolve(tx, who)
-      const before = await membershipOf(tx, organization, member)
+    })
+  }
+
+  /**
+   * @returns whether the user was a member
+   * @throws AllotError conflict when the founder is the last owner, unless `by` is an administrator
+   */
+  removeMember(
+    organization: Target<Account>,
+    member: Target<Account>,
+    options: MemberOptions = {},
+  ): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const key = [(await resolve(tx, organization)).id, (await resolve(tx, member)).id]
+      const before = await memberships.get(tx, key)
       if (before === undefined) return false
-      await keepAnOwner(tx, before, options?.by)
-      await memberships.remove(tx, [organization, member])
+      await keepAnOwner(tx, before, options.by)
+      await memberships.remove(tx, key)
       return true
-    }),
-  remove: (which, options) =>
-    removal.remove(async (tx) => {
-      const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
-      return account?.kind === 'organization' ? account : undefined
-    }, options),
-})
+    })
+  }
+}
 
 const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Account> => {
   const account = await (typeof which === 'number' ? existingAccount(tx, which) : which(tx))

@@ -1,6 +1,5 @@
 import { type Authorizer, repositoryById, type Target } from '../accounts/access.ts'
-import { type Accounts, ownsRepositories } from '../accounts/accounts.ts'
-import { endSessions, removeToken } from '../accounts/credentials.ts'
+import { ownsRepositories } from '../accounts/accounts.ts'
 import { invalid } from '../errors.ts'
 import type { Collection } from '../records/collection.ts'
 import type { JobHandler } from '../records/jobs.ts'
@@ -21,6 +20,7 @@ import {
   packageVersions,
   releases,
   repositories,
+  sessions,
   sshKeys,
   stars,
   tokens,
@@ -34,49 +34,72 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { removeAttachments } from './attachments.ts'
 import { removePackageFile } from './packages.ts'
 
-/** @param on called after the commit with each account that was deleted, and the hash of each token that was revoked */
-export const createRemoval = (
-  parts: RepositoryParts,
-  on: { accountChange: (account: Account) => void; tokenRevoked: (hash: string) => void },
-): Pick<Accounts, 'remove'> => {
-  const removeAccount = async (tx: WriteContext, account: Account, purge: boolean): Promise<void> => {
-    const { id } = account
-    if (!purge) await refuseOwner(tx, account)
-    await removeListed(memberships, 'member')(tx, id)
-    for (const token of await tokens.list(tx, 'account', { prefix: [id] }))
-      await removeToken(tx, token, on.tokenRevoked)
-    await endSessions(tx, id)
-    await removeListed(sshKeys, 'account')(tx, id)
-    await removeListed(gpgKeys, 'account')(tx, id)
-    await parts.quota.groups.unassignAll(tx, id)
-    await accounts.remove(tx, [id])
-    await parts.jobs.runNow(tx, 'removeAccountData', id)
-    tx.afterCommit(() => on.accountChange(account))
+export interface RemovalOptions {
+  /** Also deletes the account's repositories and packages, and organizations that have no other owner. */
+  purge?: boolean
+}
+
+/** Deletes users and organizations with everything that belongs to them alone. */
+export class AccountRemoval {
+  readonly #parts: RepositoryParts
+
+  constructor(parts: RepositoryParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Deletes a user or an organization. The account disappears at once; jobs delete its other records in steps. With `purge`,
+   * each organization that only this user owns is deleted first, in its own transaction.
+   * @returns whether the account existed
+   * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of an
+   * organization that it founded, and `purge` is not set
+   */
+  async remove(which: Target<Account>, { purge = false }: RemovalOptions = {}): Promise<boolean> {
+    let outcome = await this.#tryRemove(which, purge)
+    while (typeof outcome !== 'boolean') {
+      for (const membership of outcome) await this.#tryRemove(stillSolelyOwned(membership), true)
+      outcome = await this.#tryRemove(which, purge)
+    }
+    await this.#parts.gitData.idle()
+    await this.#parts.files.idle()
+    return outcome
+  }
+
+  /** As `remove`, for organizations only. */
+  removeOrganization(which: Target<Account>, options?: RemovalOptions): Promise<boolean> {
+    return this.remove(async (tx) => {
+      const account = await resolve(tx, which)
+      return account?.kind === 'organization' ? account : undefined
+    }, options)
   }
 
   /** @returns memberships in the organizations to delete first, or whether the account existed */
-  const tryRemove = (which: Target<Account>, purge: boolean): Promise<readonly Membership[] | boolean> =>
-    parts.store.write(async (tx) => {
-      const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
+  #tryRemove(which: Target<Account>, purge: boolean): Promise<readonly Membership[] | boolean> {
+    return this.#parts.store.write(async (tx) => {
+      const account = await resolve(tx, which)
       if (account === undefined) return false
       const owned = purge ? await solelyOwned(tx, account.id) : []
       if (owned.length > 0) return owned
-      await removeAccount(tx, account, purge)
+      if (!purge) await refuseOwner(tx, account)
+      await this.#removeAccount(tx, account.id)
       return true
     })
-
-  const remove: Accounts['remove'] = async (which, { purge = false } = {}) => {
-    let outcome = await tryRemove(which, purge)
-    while (typeof outcome !== 'boolean') {
-      for (const membership of outcome) await tryRemove(stillSolelyOwned(membership), true)
-      outcome = await tryRemove(which, purge)
-    }
-    await parts.gitData.idle()
-    await parts.files.idle()
-    return outcome
   }
-  return { remove }
+
+  async #removeAccount(tx: WriteContext, id: number): Promise<void> {
+    await removeListed(memberships, 'member')(tx, id)
+    await removeListed(tokens, 'account')(tx, id)
+    await removeListed(sessions, 'account')(tx, id)
+    await removeListed(sshKeys, 'account')(tx, id)
+    await removeListed(gpgKeys, 'account')(tx, id)
+    await this.#parts.quota.groups.unassignAll(tx, id)
+    await accounts.remove(tx, [id])
+    await this.#parts.jobs.runNow(tx, 'removeAccountData', id)
+  }
 }
+
+const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Account | undefined> =>
+  typeof which === 'number' ? accounts.get(tx, [which]) : which(tx)
 
 /** @throws AllotError invalid when the account still owns repositories, packages or an organization that it founded */
 const refuseOwner = async (tx: ReadTransaction, { id, kind }: Account): Promise<void> => {

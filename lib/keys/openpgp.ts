@@ -1,7 +1,7 @@
 import type { Key, PublicKeyPacket, PublicSubkeyPacket, SignaturePacket } from 'openpgp'
 import { AllotError, invalid } from '../errors.ts'
 import type { Capabilities, OpenPgpKey, OpenPgpPart } from './reader.ts'
-import { type BoundSubkey, type OpenPgpLibrary, SelfSignatures } from './signatures.ts'
+import { type BoundSubkey, type KeyPacket, type OpenPgpLibrary, SelfSignatures } from './signatures.ts'
 
 let library: Promise<OpenPgpLibrary> | undefined
 
@@ -20,12 +20,11 @@ export const parseOpenPgpKey = async (armored: string): Promise<OpenPgpKey> => {
   if (primary === undefined)
     throw invalid('armored_public_key: this key has no valid self-signature on a user id')
   const statements = [await signatures.direct(), primary.certification]
-  const keyId = keyIdOf(key)
   const subkeys = await signatures.boundSubkeys()
   return {
     ...partOf(pgp, key.keyPacket as PublicKeyPacket, statements),
     emails: distinct(certified.map(({ user }) => user.userID?.email ?? '')),
-    subkeys: subkeys.map((subkey) => ({ ...subkeyOf(pgp, subkey), primaryKeyId: keyId })),
+    subkeys: subkeys.map((subkey) => subkeyOf(pgp, subkey)),
   }
 }
 
@@ -43,29 +42,24 @@ const subkeyOf = (pgp: OpenPgpLibrary, { subkey, binding, isCrossSigned }: Bound
 /** @param statements self-signatures; the first that states flags or an expiry counts */
 const partOf = (
   pgp: OpenPgpLibrary,
-  packet: PublicKeyPacket | PublicSubkeyPacket,
+  packet: KeyPacket,
   statements: (SignaturePacket | undefined)[],
-): OpenPgpPart => ({
-  keyId: keyIdOf(packet),
-  fingerprint: packet.getFingerprint().toUpperCase(),
-  publicKey: encodePacket(pgp, packet),
-  ...capabilitiesOf(pgp, packet, statements.find((statement) => statement?.keyFlags)?.keyFlags),
-  createdAt: packet.created,
-  expiresAt: expiryOf(
-    packet,
-    statements.find((statement) => statement?.keyNeverExpires === false),
-  ),
-})
-
-const expiryOf = ({ created }: { created: Date }, statement: SignaturePacket | undefined): Date | null => {
-  const seconds = statement?.keyExpirationTime ?? 0
-  return seconds === 0 ? null : new Date(created.getTime() + seconds * 1000)
+): OpenPgpPart => {
+  const flags = statements.find((statement) => statement?.keyFlags)?.keyFlags
+  const lifetime = statements.find((statement) => statement?.keyNeverExpires === false)?.keyExpirationTime
+  const createdAt = packet.created.getTime() / 1000
+  return {
+    keyId: packet.getKeyID().toHex().toUpperCase(),
+    fingerprint: packet.getFingerprint().toUpperCase(),
+    publicKey: encodePacket(pgp, packet),
+    ...capabilitiesOf(pgp, packet, flags),
+    createdAt,
+    expiresAt: lifetime ? createdAt + lifetime : null,
+  }
 }
 
-const keyIdOf = (key: { getKeyID(): { toHex(): string } }) => key.getKeyID().toHex().toUpperCase()
-
-const encodePacket = (pgp: OpenPgpLibrary, packet: PublicKeyPacket | PublicSubkeyPacket): string => {
-  const list = new pgp.PacketList<PublicKeyPacket | PublicSubkeyPacket>()
+const encodePacket = (pgp: OpenPgpLibrary, packet: KeyPacket): string => {
+  const list = new pgp.PacketList<KeyPacket>()
   list.push(packet)
   return Buffer.from(list.write()).toString('base64')
 }
@@ -80,7 +74,7 @@ const ENCRYPT = ENCRYPT_COMMS | ENCRYPT_STORAGE
 /** The stated flags that the algorithm supports; without flags, everything that the algorithm supports. */
 const capabilitiesOf = (
   { enums }: OpenPgpLibrary,
-  packet: PublicKeyPacket | PublicSubkeyPacket,
+  packet: KeyPacket,
   flags: Uint8Array | null | undefined,
 ): Capabilities => {
   const isPrimary = (packet.constructor as typeof PublicKeyPacket).tag === enums.packet.publicKey

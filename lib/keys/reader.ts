@@ -27,20 +27,17 @@ export interface OpenPgpPart extends Capabilities {
   fingerprint: string
   /** The public-key packet, in base64. */
   publicKey: string
-  createdAt: Date
-  /** Null: never. Expired keys are read, too: they tell who made a signature. */
-  expiresAt: Date | null
-}
-
-interface OpenPgpSubkey extends OpenPgpPart {
-  primaryKeyId: string
+  /** Seconds since 1970. */
+  createdAt: number
+  /** Seconds since 1970. Null: never. Expired keys are read, too: they tell who made a signature. */
+  expiresAt: number | null
 }
 
 export interface OpenPgpKey extends OpenPgpPart {
   /** Of the user ids with a valid self-certification that is not revoked; distinct without regard to case. */
   emails: string[]
   /** Those with a valid binding signature, revoked or not. */
-  subkeys: OpenPgpSubkey[]
+  subkeys: OpenPgpPart[]
 }
 
 /** A task of the worker: the text that a client sent. */

@@ -25,7 +25,7 @@ export interface BoundSubkey {
   isCrossSigned: boolean
 }
 
-type KeyPacket = PublicKeyPacket | PublicSubkeyPacket
+export type KeyPacket = PublicKeyPacket | PublicSubkeyPacket
 
 /**
  * Finds the valid self-signatures of a key, without regard to their dates. The library's own functions check every

@@ -20,11 +20,17 @@ export class Store {
   readonly sequences: Sequences
   /** The transaction of `readTogether`, where the driver is a remote database. */
   readonly #outer: AsyncLocalStorage<ReadTransaction> | undefined
+  #writes = 0
 
   constructor(driver: StorageDriver) {
     this.driver = driver
     this.sequences = new Sequences(driver)
     this.#outer = driver.shared ? new AsyncLocalStorage() : undefined
+  }
+
+  /** Number of writes that have ended: as long as it is the same, nothing that this process changes has changed. */
+  get writes(): number {
+    return this.#writes
   }
 
   /** Runs `work`, possibly again, so it must have no side effects. Results with a key are cached: see `cachedRead`. */
@@ -48,6 +54,7 @@ export class Store {
     if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
     let actions: Action[] = []
     const runActions = (isKnown: boolean) => {
+      this.#writes++
       for (const action of actions) action(isKnown)
     }
     const result = await this.driver

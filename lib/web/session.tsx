@@ -138,8 +138,6 @@ const targetOf = (to: string | null): string => (to !== null && PAGE_PATH.test(t
 /** Starts a session in place of the browser's current one. */
 const signIn = async ({ form, req, secret }: PageRequest, { hosting }: PageServices) => {
   const { identities, sessions } = hosting
-  if (identities.signIn === undefined)
-    throw new AllotError('not_found', 'accounts sign in at the host application')
   const credential = await identities.signIn(req, form.text('name'), form.raw('secret'))
   const value = await sessions.begin(credential)
   await sessions.end(secret)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { createLoginThrottle } from '../../lib/accounts/login.ts'
+import { LoginThrottle } from '../../lib/accounts/login.ts'
 import { AllotError } from '../../lib/errors.ts'
 
 const MINUTE = 60_000
@@ -16,7 +16,7 @@ const limits = {
 /** Attempts at a clock that stands still until it is moved. */
 const counted = () => {
   let time = 1_000_000
-  const attempts = createLoginThrottle(limits, () => time)
+  const attempts = new LoginThrottle(limits, () => time)
   const waitOf = (login: string, address: string): number => {
     try {
       attempts.check({ login, address })

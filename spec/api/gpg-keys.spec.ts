@@ -74,7 +74,7 @@ describe('POST /user/gpg_keys', () => {
     const { armored, listed } = generateGpgKey('Bob <other@example.test>', 'rsa2048', 'sign', '2030-01-02')
     const { body } = await add(bob, armored)
     assert.deepEqual(body.emails, [{ email: 'other@example.test', verified: false }])
-    assert.equal(Date.parse(body.expires_at), listed[0]!.expiresAt!.getTime())
+    assert.equal(Date.parse(body.expires_at), listed[0]!.expiresAt! * 1000)
   })
 
   const BAD: [what: string, armored: () => unknown, message: RegExp][] = [

@@ -7,7 +7,7 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { hashToken } from '../../lib/accounts/credentials.ts'
+import { hashSecret } from '../../lib/accounts/credentials.ts'
 import { LAYOUT_VERSION } from '../../lib/records/schema/index.ts'
 import { LineWriter } from '../../lib/transfer/export.ts'
 
@@ -34,7 +34,7 @@ function* lines(): Generator<object> {
     ...{ location: '', visibility: 'public', admin: true, active: true, password: null, ...times },
   })
   yield record('token', {
-    ...{ id: 1, account: 1, name: 't', hash: hashToken(TOKEN), lastEight: TOKEN.slice(-8), scopes: ['all'] },
+    ...{ id: 1, account: 1, name: 't', hash: hashSecret(TOKEN), lastEight: TOKEN.slice(-8), scopes: ['all'] },
     createdAt: 1,
   })
   yield record('repository', {

@@ -7,8 +7,9 @@ import { join } from 'node:path'
 export interface Listed {
   keyId: string
   fingerprint: string
-  createdAt: Date
-  expiresAt: Date | null
+  /** Seconds since 1970. */
+  createdAt: number
+  expiresAt: number | null
   /** Letters among `a`, `c`, `e` and `s`, sorted. */
   capabilities: string
 }
@@ -58,10 +59,10 @@ const colons = (text: string): Listed[] => {
     if (kind === 'fpr') keys.at(-1)!.fingerprint ||= value
     if (kind !== 'pub' && kind !== 'sub') continue
     const capabilities = [...usage].filter((letter) => /[a-z]/.test(letter)).sort()
-    const [createdAt, expiresAt] = [dateOf(created)!, dateOf(expires)]
+    const [createdAt, expiresAt] = [secondsIn(created)!, secondsIn(expires)]
     keys.push({ keyId, fingerprint: '', createdAt, expiresAt, capabilities: capabilities.join('') })
   }
   return keys
 }
 
-const dateOf = (seconds = '') => (seconds === '' ? null : new Date(Number(seconds) * 1000))
+const secondsIn = (field = '') => (field === '' ? null : Number(field))

@@ -9,7 +9,7 @@ import { gnupg } from './gnupg.ts'
 const gpg = gnupg()
 after(gpg.end)
 
-const NOW = new Date('2026-06-01T00:00:00Z')
+const NOW = Date.parse('2026-06-01T00:00:00Z') / 1000
 const LATER = '20260201T000000'
 const parse = parseOpenPgpKey
 const refused = (why: RegExp) => (error: unknown) =>
@@ -60,7 +60,6 @@ describe('An OpenPGP key', () => {
     const key = await parse(gpg.armored(fingerprint))
     assert.equal(key.subkeys.length, subkeys.length)
     assert.deepEqual([key, ...key.subkeys].map(asListed), listedBy(fingerprint))
-    assert.deepEqual(new Set(key.subkeys.map((subkey) => subkey.primaryKeyId)), new Set([key.keyId]))
   })
 
   test('includes its public-key packets, which gpg reads as the same key', async () => {
@@ -150,7 +149,7 @@ describe('An OpenPGP key', () => {
       gpg.generate('Soon <soon@example.org>', 'ed25519', 'sign', 'never', '20400101T000000'),
     )
     const { emails, createdAt } = await parse(text)
-    assert.deepEqual([emails, createdAt], [['soon@example.org'], new Date('2040-01-01T00:00:00Z')])
+    assert.deepEqual([emails, createdAt], [['soon@example.org'], Date.parse('2040-01-01T00:00:00Z') / 1000])
   })
 
   test('that is revoked is accepted', async () => {

@@ -33,7 +33,7 @@ describe('The key reader', () => {
       assert.equal((await reader.ssh('user 1', ed25519)).text, ed25519)
       const key = await reader.openPgp('user 1', sound)
       assert.deepEqual(key.emails, ['mara@example.org'])
-      assert.ok(key.createdAt instanceof Date)
+      assert.ok(Number.isInteger(key.createdAt))
     }))
 
   it('refuses a key that takes longer than the deadline, and reads the next key in a new thread', () =>
