@@ -53,39 +53,31 @@ export interface NamedLedger {
   batch(operations: readonly LedgerOperation[]): Promise<number>
 }
 
-export const createNamedLedger = (store: Store, quota: QuotaEngine): NamedLedger => {
+export const createNamedLedger = (store: Store, { ledger }: QuotaEngine): NamedLedger => {
   const put = async (tx: WriteContext, entry: NamedEntry) => {
+    checkEntry(entry)
     const record = await recordOf(tx, entry)
-    const { replaced } = await quota.ledger.put(tx, record)
+    const { replaced } = await ledger.put(tx, record)
     return { replaced, entry: await namedEntry(tx, record) }
   }
-  const apply = async (tx: WriteContext, operation: LedgerOperation): Promise<unknown> => {
-    if (operation.op === 'put') {
-      checkEntry(operation)
-      return put(tx, operation)
-    }
-    refuseOwn(operation)
-    return quota.ledger.remove(tx, operation.kind, operation.key)
+  const remove = async (tx: WriteContext, { kind, key }: LedgerName) => {
+    refuseOwn({ kind, key })
+    return ledger.remove(tx, kind, key)
   }
-
   return {
     get: ({ kind, key }) =>
       store.read(async (tx) => {
-        const record = await quota.ledger.get(tx, kind, key)
+        const record = await ledger.get(tx, kind, key)
         return record && namedEntry(tx, record)
       }),
-    async put(entry) {
-      checkEntry(entry)
-      return store.write((tx) => put(tx, entry))
-    },
-    async delete({ kind, key }) {
-      refuseOwn({ kind, key })
-      return store.write((tx) => quota.ledger.remove(tx, kind, key))
-    },
+    put: (entry) => store.write((tx) => put(tx, entry)),
+    delete: (name) => store.write((tx) => remove(tx, name)),
     batch: (operations) =>
       store.write(async (tx) => {
         for await (const [index, operation] of paced(operations.entries()))
-          await withLineNumber(index + 1, () => apply(tx, operation))
+          await withLineNumber<unknown>(index + 1, () =>
+            operation.op === 'put' ? put(tx, operation) : remove(tx, operation),
+          )
         return operations.length
       }),
   }

@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
 import { formatBytes, formatSize } from '../byte-sizes.ts'
-import { isSubject, type Subject, subjects, type Usage, usedBy } from '../quota/subjects.ts'
+import type { OwnerOverQuota } from '../quota/reports.ts'
+import { isSubject, type Subject, subjects, usedBy } from '../quota/subjects.ts'
 import { adminPage, adminView, withNames } from './admin-form.tsx'
 import {
   formatCount,
@@ -15,8 +16,8 @@ import {
   sliceOf,
   Table,
 } from './components.tsx'
-import { Legend, StateLabel, type SubjectStatus, UsageBar } from './limits.tsx'
-import { page, type View } from './route.ts'
+import { Legend, StateLabel, UsageBar } from './limits.tsx'
+import { page } from './route.ts'
 
 /** Percent of a limit: an owner with no more than this left is listed as near it. */
 const DEFAULT_WITHIN = 20
@@ -32,16 +33,40 @@ export const adminRoutes = [
       const number = pageNumber(query)
       const over = await quota.reports.overQuota({ subject, within: within / 100 }, sliceOf(number))
       const { items, total } = await withNames(services, over)
-      return overview({
-        totals: await quota.reports.totalUsage(),
-        users: await hosting.accounts.count('user'),
-        organizations: await hosting.accounts.count('organization'),
-        ...{ subject, within, total, page: number },
-        owners: items.map(({ name, over, used, limit, left }) => ({
-          name,
-          status: { used, binding: { limit, left }, state: over ? 'over' : 'near' },
-        })),
-      })
+      const totals = await quota.reports.totalUsage()
+      const used = usedBy('size:all', totals)
+      const users = formatCount(await hosting.accounts.count('user'), 'user')
+      const organizations = formatCount(await hosting.accounts.count('organization'), 'organization')
+      return adminView(
+        'Administration',
+        {},
+        <>
+          <Section id="usage" title="Usage">
+            <p>
+              <strong>{formatSize(used)}</strong> used ({formatBytes(used)}) by {users} and {organizations}.
+            </p>
+            <UsageBar usage={totals} status={{ used, binding: undefined, state: 'unlimited' }} />
+            <Legend usage={totals} />
+            <Search to="/-/storage">
+              <div>
+                <label for="owner">User or organization</label>
+                <input id="owner" name="owner" autocapitalize="none" spellcheck={false} required />
+              </div>
+              <button type="submit">Show storage</button>
+            </Search>
+          </Section>
+          <Section id="over" title="Over quota or near the limit">
+            <Filter subject={subject} within={within} />
+            <p>{total === 0 ? 'No owners.' : `${formatCount(total, 'owner')}, largest excess first.`}</p>
+            {items.length > 0 && <Owners owners={items} />}
+            <Pages
+              to={(to) => `/-/admin?subject=${subject}&within=${within}&page=${to}`}
+              page={number}
+              total={total}
+            />
+          </Section>
+        </>,
+      )
     },
   }),
 ]
@@ -53,50 +78,8 @@ const percentIn = (text: string | null): number => {
   return Number.isFinite(percent) ? Math.min(100, Math.max(0, percent)) : DEFAULT_WITHIN
 }
 
-interface Overview {
-  readonly totals: Usage
-  readonly users: number
-  readonly organizations: number
-  readonly subject: Subject
-  /** Percent of a limit. */
-  readonly within: number
-  /** A page of the owners that are over quota or near the limit, largest excess first. */
-  readonly owners: readonly { name: string; status: SubjectStatus }[]
-  readonly total: number
-  readonly page: number
-}
-
-const overview = (data: Overview): View => {
-  const { totals, users, organizations } = data
-  const used = usedBy('size:all', totals)
-  return adminView(
-    'Administration',
-    {},
-    <>
-      <Section id="usage" title="Usage">
-        <p>
-          <strong>{formatSize(used)}</strong> used ({formatBytes(used)}) by {formatCount(users, 'user')} and{' '}
-          {formatCount(organizations, 'organization')}.
-        </p>
-        <UsageBar usage={totals} status={{ used, binding: undefined, state: 'unlimited' }} />
-        <Legend usage={totals} />
-        <Search to="/-/storage">
-          <div>
-            <label for="owner">User or organization</label>
-            <input id="owner" name="owner" autocapitalize="none" spellcheck={false} required />
-          </div>
-          <button type="submit">Show storage</button>
-        </Search>
-      </Section>
-      <Section id="over" title="Over quota or near the limit">
-        <Filter {...data} />
-        <Owners {...data} />
-      </Section>
-    </>,
-  )
-}
-
-const Filter = ({ subject, within }: Pick<Overview, 'subject' | 'within'>) => (
+/** @param within percent of a limit */
+const Filter = ({ subject, within }: { subject: Subject; within: number }) => (
   <Search to="/-/admin">
     <div>
       <label for="subject">Subject</label>
@@ -116,29 +99,22 @@ const Filter = ({ subject, within }: Pick<Overview, 'subject' | 'within'>) => (
   </Search>
 )
 
-const Owners = ({ owners, total, page, subject, within }: Overview) => (
-  <>
-    <p>{total === 0 ? 'No owners.' : `${formatCount(total, 'owner')}, largest excess first.`}</p>
-    {owners.length > 0 && (
-      <Table column="Owner" numbers={['Used', 'Limit']}>
-        {owners.map(({ name, status }) => (
-          <tr key={name}>
-            <td>
-              <Link to={`/-/storage/${name}`}>{name}</Link>
-              <div class="small">
-                <StateLabel status={status} />
-              </div>
-            </td>
-            <SizeCell bytes={status.used} />
-            <td class="number">{status.binding && <Size bytes={status.binding.limit} />}</td>
-          </tr>
-        ))}
-      </Table>
-    )}
-    <Pages
-      to={(number) => `/-/admin?subject=${subject}&within=${within}&page=${number}`}
-      page={page}
-      total={total}
-    />
-  </>
+/** Owners that are over quota or near the limit. */
+const Owners = ({ owners }: { owners: readonly (OwnerOverQuota & { name: string })[] }) => (
+  <Table column="Owner" numbers={['Used', 'Limit']}>
+    {owners.map(({ name, over, used, limit, left }) => (
+      <tr key={name}>
+        <td>
+          <Link to={`/-/storage/${name}`}>{name}</Link>
+          <div class="small">
+            <StateLabel status={{ used, binding: { limit, left }, state: over ? 'over' : 'near' }} />
+          </div>
+        </td>
+        <SizeCell bytes={used} />
+        <td class="number">
+          <Size bytes={limit} />
+        </td>
+      </tr>
+    ))}
+  </Table>
 )

@@ -9,7 +9,7 @@ import { checkScopes } from '../http/route.ts'
 import { add, type Sum } from '../integers.ts'
 import { kindNames } from '../quota/subjects.ts'
 import type { Slice } from '../records/collection.ts'
-import { type Account, noSizes, type Repository, type RepositoryUsage } from '../records/schema/index.ts'
+import { type Account, noSizes, type Repository } from '../records/schema/index.ts'
 import { formatCount, Link, Pages, pageNumber, Section, SizeCell, sliceOf, Table } from './components.tsx'
 import { type PageServices, page, type View } from './route.ts'
 
@@ -198,54 +198,48 @@ export const repositoryRoutes = [
       const usage = repository && (await quota.repositoryUsage(repository.id))
       if (repository === undefined || usage === undefined)
         throw new AllotError('not_found', `there is no repository named ${owner.name}/${params.repo}`)
-      return repositoryView(owner.name, repository, usage, settings.clones ? site : undefined)
+      const path = `${owner.name}/${repository.name}`
+      const sizes: [name: string, bytes: Sum][] = [
+        ['Git data', usage.git],
+        ...contentKinds.map((kind): [string, Sum] => [kindNames[kind], usage[kind]]),
+      ]
+      const total = sizes.reduce<Sum>((sum, [, bytes]) => add(sum, bytes), 0)
+      return {
+        title: path,
+        body: (
+          <>
+            <h1>
+              <Link to={`/-/storage/${owner.name}`}>{owner.name}</Link>/{repository.name}
+            </h1>
+            <p class="subtitle">
+              {repository.private ? 'Private' : 'Public'}
+              {repository.description !== '' && ` · ${repository.description}`}
+            </p>
+            <p>
+              <strong>{formatSize(total)}</strong> in total ({formatBytes(total)}).
+            </p>
+            <Sizes sizes={sizes} />
+            {settings.clones && site !== undefined && (
+              <p>
+                Clone with <code>git clone {`${site}/${path}.git`}</code>
+              </p>
+            )}
+          </>
+        ),
+      }
     },
   }),
 ]
 
-/** @param cloneSite URL of this server, when repositories can be cloned from it */
-const repositoryView = (
-  owner: string,
-  repository: Repository,
-  usage: RepositoryUsage,
-  cloneSite: string | undefined,
-): View => {
-  const path = `${owner}/${repository.name}`
-  const sizes: [name: string, bytes: Sum][] = [
-    ['Git data', usage.git],
-    ...contentKinds.map((kind): [string, Sum] => [kindNames[kind], usage[kind]]),
-  ]
-  const total = sizes.reduce<Sum>((sum, [, bytes]) => add(sum, bytes), 0)
-  return {
-    title: path,
-    body: (
-      <>
-        <h1>
-          <Link to={`/-/storage/${owner}`}>{owner}</Link>/{repository.name}
-        </h1>
-        <p class="subtitle">
-          {repository.private ? 'Private' : 'Public'}
-          {repository.description !== '' && ` · ${repository.description}`}
-        </p>
-        <p>
-          <strong>{formatSize(total)}</strong> in total ({formatBytes(total)}).
-        </p>
-        <Table column="Category" numbers={['Size']}>
-          {sizes.map(([name, bytes]) => (
-            <tr key={name}>
-              <td>{name}</td>
-              <SizeCell bytes={bytes} />
-            </tr>
-          ))}
-        </Table>
-        {cloneSite !== undefined && (
-          <p>
-            Clone with <code>git clone {`${cloneSite}/${path}.git`}</code>
-          </p>
-        )}
-      </>
-    ),
-  }
-}
-
 const contentKinds = Object.keys(noSizes) as (keyof typeof noSizes)[]
+
+const Sizes = ({ sizes }: { sizes: readonly (readonly [name: string, bytes: Sum])[] }) => (
+  <Table column="Category" numbers={['Size']}>
+    {sizes.map(([name, bytes]) => (
+      <tr key={name}>
+        <td>{name}</td>
+        <SizeCell bytes={bytes} />
+      </tr>
+    ))}
+  </Table>
+)

@@ -2,7 +2,7 @@
 import type { Identity } from '../accounts/access.ts'
 import type { QuotaGroup } from '../quota/evaluate.ts'
 import type { Subject, Usage } from '../quota/subjects.ts'
-import type { Account, DailyUsage } from '../records/schema/index.ts'
+import type { Account } from '../records/schema/index.ts'
 import { Link, Post, Section, usePageContext } from './components.tsx'
 import { groupPath } from './groups.tsx'
 import {
@@ -18,17 +18,11 @@ import {
   Warnings,
 } from './limits.tsx'
 import { type PageServices, page, type View } from './route.ts'
-import {
-  accessibleOwner,
-  LargestItems,
-  readUsageList,
-  type UsageList,
-  usageKinds,
-} from './storage-details.tsx'
+import { accessibleOwner, LargestItems, readUsageList, usageKinds } from './storage-details.tsx'
 import { UsageHistory } from './usage-history.tsx'
 
-/** Items that the page shows of each list. */
-const LARGEST = 5
+/** The items that the page shows of each list. */
+const LARGEST = { offset: 0, limit: 5 }
 
 export const storageRoutes = [
   page({
@@ -61,20 +55,37 @@ const showStorage = async (
 ): Promise<View> => {
   const { user } = request
   const account = await accessibleOwner(services, user, name)
-  const owner = await readOwner(services, account)
+  const { usage, total, parts, groups } = await readOwner(services, account)
+  const history = await services.quota.history(account.id)
+  const lists = await Promise.all(
+    usageKinds.map((kind) => readUsageList(services, request, account, kind, LARGEST)),
+  )
   const listsOrganizations = account.id === user.id && canRead(user, 'organization')
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
-  return storageView({
-    owner,
-    groups: user.admin && canRead(user, 'admin') ? owner.groups : undefined,
-    history: await services.quota.history(account.id),
-    lists: await Promise.all(
-      usageKinds.map((kind) =>
-        readUsageList(services, request, account, kind, { offset: 0, limit: LARGEST }),
-      ),
+  const title = `Storage of ${account.name}`
+  return {
+    title,
+    body: (
+      <>
+        <h1>{title}</h1>
+        {account.fullName !== '' && <p class="subtitle">{account.fullName}</p>}
+        {user.admin && canRead(user, 'admin') && <Groups groups={groups} />}
+        <Warnings total={total} parts={parts} />
+        <Section id="usage" title="Usage">
+          <UsageSummary total={total} />
+          <UsageBar usage={usage} status={total} />
+          <Legend usage={usage} />
+        </Section>
+        <PartLimits total={total} parts={parts} />
+        <UsageHistory history={history} limit={total.binding?.limit} />
+        <Organizations organizations={organizations} />
+        {lists.map((list) => (
+          <LargestItems key={list.kind} {...list} />
+        ))}
+        <Sessions account={account.id} />
+      </>
     ),
-    organizations: await Promise.all(organizations.map((organization) => readOwner(services, organization))),
-  })
+  }
 }
 
 /** Whether the session has a scope: a session that a token started has the scopes of the token. */
@@ -84,13 +95,15 @@ const canRead = ({ scopes }: Identity, category: 'organization' | 'admin'): bool
 const MAX_ORGANIZATIONS = 50
 
 /** The organizations that the user owns, by name; at most {@link MAX_ORGANIZATIONS}. */
-const ownedOrganizations = async ({ hosting }: PageServices, user: Identity): Promise<Account[]> => {
+const ownedOrganizations = async (services: PageServices, user: Identity): Promise<OwnerStorage[]> => {
+  const { hosting } = services
   const { items } = await hosting.organizations.of(user, user.id, { offset: 0, limit: 1000 })
   const isOwned = await Promise.all(items.map(({ id }) => hosting.organizations.isOwner(id, user.id)))
-  return items
+  const owned = items
     .filter((_, index) => isOwned[index])
     .sort((left, right) => left.name.localeCompare(right.name, 'en'))
     .slice(0, MAX_ORGANIZATIONS)
+  return Promise.all(owned.map((organization) => readOwner(services, organization)))
 }
 
 /** An owner's usage and limits. */
@@ -115,44 +128,6 @@ const readOwner = async ({ quota, settings }: PageServices, account: Account): P
   }
 }
 
-interface StorageData {
-  readonly owner: OwnerStorage
-  /** Undefined for viewers who are not administrators. */
-  readonly groups: readonly QuotaGroup[] | undefined
-  readonly history: readonly DailyUsage[]
-  readonly lists: readonly UsageList[]
-  /** The organizations that the owner owns. */
-  readonly organizations: readonly OwnerStorage[]
-}
-
-const storageView = (data: StorageData): View => {
-  const { account, usage, total, parts } = data.owner
-  const title = `Storage of ${account.name}`
-  return {
-    title,
-    body: (
-      <>
-        <h1>{title}</h1>
-        {account.fullName !== '' && <p class="subtitle">{account.fullName}</p>}
-        {data.groups !== undefined && <Groups groups={data.groups} />}
-        <Warnings total={total} parts={parts} />
-        <Section id="usage" title="Usage">
-          <UsageSummary total={total} />
-          <UsageBar usage={usage} status={total} />
-          <Legend usage={usage} />
-        </Section>
-        <PartLimits total={total} parts={parts} />
-        <UsageHistory history={data.history} limit={total.binding?.limit} />
-        <Organizations organizations={data.organizations} />
-        {data.lists.map((list) => (
-          <LargestItems key={list.kind} {...list} />
-        ))}
-        <Sessions account={account.id} />
-      </>
-    ),
-  }
-}
-
 const Groups = ({ groups }: { groups: readonly QuotaGroup[] }) => (
   <p class="subtitle">
     Groups:{' '}
@@ -167,7 +142,7 @@ const Groups = ({ groups }: { groups: readonly QuotaGroup[] }) => (
   </p>
 )
 
-const Organizations = ({ organizations }: Pick<StorageData, 'organizations'>) =>
+const Organizations = ({ organizations }: { organizations: readonly OwnerStorage[] }) =>
   organizations.length === 0 ? null : (
     <Section id="organizations" title="Organizations">
       <ul class="statuses">

@@ -1,7 +1,7 @@
 /** Quota as code: who is over, what a plan of rules, groups and assignments would change, and making it so. */
 import * as v from 'valibot'
 import { Forbidden, recordOf, ValidationError } from '../../http/index.ts'
-import type { ChangedOwner, OwnerOverQuota } from '../../quota/reports.ts'
+import type { ChangedOwner } from '../../quota/reports.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/collection.ts'
 import type { NamedDifferences, NamedPlan } from '../../repositories/named-quota.ts'
@@ -28,12 +28,6 @@ export const QuotaOverInfo = v.object({
   left: bytes,
 })
 export type QuotaOverInfo = v.InferOutput<typeof QuotaOverInfo>
-
-const presentOver = (
-  { over, used, limit, left }: OwnerOverQuota,
-  owner: User,
-  subject: Subject,
-): QuotaOverInfo => ({ owner, subject, over, used, limit, left: left })
 
 const Answer = v.object({ over: v.boolean(), limit: v.nullable(v.number()), left: bytesLeft })
 
@@ -166,7 +160,11 @@ export const quotaPlanRoutes = [
       const { query, page } = request
       const subject = subjectIn(services.dialect, query.subject)
       const over = await services.quota.reports.overQuota({ subject, within: shareIn(query.within) }, page)
-      return replyOwners(services, request, over, (item, owner) => presentOver(item, owner, subject))
+      return replyOwners(services, request, over, ({ owner: _, ...over }, owner) => ({
+        owner,
+        subject,
+        ...over,
+      }))
     },
   }),
   route({
