@@ -56,6 +56,7 @@ export class OptimisticWriter {
     let [prefetches, conflicts] = [0, 0]
     while (prefetches < MAX_PREFETCHES && conflicts <= this.#retries) {
       const joined = await this.#mutex.run(() => this.#runInMemory(body))
+      if (joined === 'outdated') continue
       if (joined === 'too large') break
       if (joined === 'miss') {
         prefetches++
@@ -72,25 +73,24 @@ export class OptimisticWriter {
     return this.#plain.write(body, (changes) => this.#cache.setChanges(changes))
   }
 
-  /** Runs without waiting for the database, and joins the next batch. */
+  /**
+   * Runs without waiting for the database, and joins the next batch.
+   * @returns 'outdated' when the transaction may have read changes of a batch that has failed
+   */
   async #runInMemory<T>(
     body: (tx: WriteTransaction) => Promise<T>,
-  ): Promise<Joined<T> | 'miss' | 'too large'> {
+  ): Promise<Joined<T> | 'miss' | 'too large' | 'outdated'> {
     if (this.#waiting?.isFull) await this.#inFlight?.result
     this.#isRunning = true
     try {
-      for (;;) {
-        const joined = await this.#tryToJoin(body)
-        if (joined !== 'outdated') return joined
-      }
+      return await this.#join(body)
     } finally {
       this.#isRunning = false
       if (this.#inFlight === undefined) setImmediate(() => this.#send())
     }
   }
 
-  /** @returns 'outdated' when the transaction may have read changes of a batch that has failed */
-  async #tryToJoin<T>(
+  async #join<T>(
     body: (tx: WriteTransaction) => Promise<T>,
   ): Promise<Joined<T> | 'miss' | 'too large' | 'outdated'> {
     const failures = this.#failures
@@ -162,13 +162,9 @@ export class OptimisticWriter {
    */
   async #prefetch<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<boolean> {
     await this.#inFlight?.result
-    const begin = (source: Parameters<typeof buffered>[0]) => buffered(source, [])
-    const options = {
-      maxRuns: MAX_PREFETCH_RUNS,
-      onMiss: 'assume absent',
-      since: this.#cache.tick(),
-    } as const
-    return (await runValidated(this.#cache, begin, body, options)) !== 'too large'
+    const since = this.#cache.tick()
+    const options = { maxRuns: MAX_PREFETCH_RUNS, onMiss: 'assume absent', since } as const
+    return (await runValidated(this.#cache, buffered, body, options)) !== 'too large'
   }
 }
 

@@ -109,7 +109,7 @@ export class PlainEngine implements Engine {
   ): Promise<{ outcome: Outcome<T>; changes: Iterable<PendingChange> } | 'conflict' | 'lost'> {
     try {
       await session.run({ text: 'BEGIN ISOLATION LEVEL SERIALIZABLE' })
-      const { tx, end, buffer } = buffered(this.#readerOver(session, new Map()), [])
+      const { tx, end, buffer } = buffered(this.#readerOver(session, new Map()))
       const outcome = await outcomeOf(body, tx)
       end()
       if (session.failure !== undefined) throw session.failure

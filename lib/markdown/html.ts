@@ -1,4 +1,4 @@
-/** The HTML that both renderers write: escaped text, ids of headings, alerts and images. */
+/** What the renderers share: their input, the targets of links, and the HTML of ids, alerts and images. */
 
 /** Escapes text for HTML, also within a quoted attribute. */
 export const escapeHtml = (text: string): string =>

@@ -42,7 +42,6 @@ export class GroupCommit {
     work: (tx: WriteTransaction) => Promise<T>,
   ): Promise<{ outcome: Promise<T>; written: Promise<void> | undefined }> {
     this.#refuseAfterFailure()
-    // Changes that are not in the database yet, the newest first.
     const batches = [this.#waiting, this.#writing].filter((batch) => batch !== undefined)
     const { tx, end, buffer } = buffered(
       this.#source,

@@ -109,10 +109,13 @@ export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: ()
   return { tx: guardedReads(source, check), end }
 }
 
-/** A write transaction that collects its changes in a buffer, and whose reads include them. */
+/**
+ * A write transaction that collects its changes in a buffer, and whose reads include them.
+ * @param layers changes that the source does not have yet, the newest first
+ */
 export const buffered = (
   source: ReadTransaction,
-  layers: readonly WriteBuffer[],
+  layers: readonly WriteBuffer[] = [],
 ): { tx: WriteTransaction; end: () => void; buffer: WriteBuffer } => {
   const buffer = new WriteBuffer()
   const { check, end } = createGuard()
