@@ -6,6 +6,7 @@ import { ClientBudget } from '../clients.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
+import type { KeyTuple } from '../records/key-codec.ts'
 import { intersect, merge, pageOf } from '../records/merge.ts'
 import { type Issue, issueSequences, issues, issueTitles, type Repository } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
@@ -225,51 +226,39 @@ const listIssues = async (
   const words = tokenize(q)
   // A query without a word, such as `!`, matches no title.
   if (words.length === 0 && q.trim() !== '') return { items: [], total: 0 }
-  const conditions = [
-    ...(author === undefined ? [] : [byAuthor(tx, repository, states, author)]),
-    ...words.map((word) => byWord(tx, repository, states, word)),
-  ]
-  const [first = inState(tx, repository, states), ...others] = conditions
-  if (others.length > 0) return pageOfAll(tx, conditions, slice)
-  return {
-    items: await issues.load(tx, await pageOf(first.entries, slice)),
-    total: await first.total(),
-  }
-}
-
-const pageOfAll = async (
-  tx: ReadTransaction,
-  conditions: readonly Condition[],
-  { offset, limit }: Slice,
-): Promise<Page<Issue>> => {
+  const conditions = words.map((word) => byWord(tx, repository, states, word))
+  if (author !== undefined)
+    conditions.unshift(byIndex(tx, 'author', states, (state) => [repository, author, state]))
+  const [first = byIndex(tx, 'state', states, (state) => [repository, state]), ...others] = conditions
+  if (others.length === 0)
+    return { items: await issues.load(tx, await pageOf(first.entries, slice)), total: await first.total() }
   const matching = intersect(
     conditions.map(({ entries }) => entries),
     true,
   )
-  const { entries, total } = await firstOf(matching, offset + limit)
-  return { items: await issues.load(tx, entries.slice(offset)), total }
+  const { entries, total } = await firstOf(matching, slice.offset + slice.limit)
+  return { items: await issues.load(tx, entries.slice(slice.offset)), total }
 }
 
-const inState = (tx: ReadTransaction, repository: number, states: States): Condition =>
-  condition(states, (state) => ({
-    entries: issues.entries(tx, 'state', { prefix: [repository, state], reverse: true }),
-    total: () => issues.count(tx, 'state', [repository, state]),
-  }))
-
-const byAuthor = (tx: ReadTransaction, repository: number, states: States, author: number): Condition =>
-  condition(states, (state) => ({
-    entries: issues.entries(tx, 'author', { prefix: [repository, author, state], reverse: true }),
-    total: () => issues.count(tx, 'author', [repository, author, state]),
+const byIndex = (
+  tx: ReadTransaction,
+  index: 'state' | 'author',
+  states: States,
+  prefixOf: (state: Issue['state']) => KeyTuple,
+): Condition =>
+  inAnyState(states, (state) => ({
+    entries: issues.entries(tx, index, { prefix: prefixOf(state), reverse: true }),
+    total: () => issues.count(tx, index, prefixOf(state)),
   }))
 
 const byWord = (tx: ReadTransaction, repository: number, states: States, word: string): Condition =>
-  condition(states, (state) => ({
+  inAnyState(states, (state) => ({
     entries: issueTitles.entries(tx, [repository, state, word], { reverse: true }),
     total: async () => (await issueTitles.count(tx, [repository, state, word])).count,
   }))
 
 /** A condition on issues of several states, from the condition on those of each. */
-const condition = (states: States, inOneState: (state: Issue['state']) => Condition): Condition => {
+const inAnyState = (states: States, inOneState: (state: Issue['state']) => Condition): Condition => {
   const conditions = states.map(inOneState)
   if (conditions.length === 1) return conditions[0]!
   return {
