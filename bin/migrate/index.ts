@@ -161,6 +161,6 @@ const revokeDeletedRepositories = async (
 
 /** A list can lack something that exists, when another item was deleted between two of its pages: so ask again. */
 const isDeleted = async ({ source }: Migration, path: string): Promise<boolean> => {
-  const status = await source.status(path)
+  const { status } = await source.request(path)
   return status === 404 || (status >= 300 && status < 400)
 }

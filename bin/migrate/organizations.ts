@@ -54,7 +54,7 @@ const allotRights = async (
   const members = new Set<string>()
   for (const login of users) {
     const path = apiPath('orgs', organization, 'members', login)
-    const status = await source.status(path)
+    const { status } = await source.request(path)
     if (status >= 300 && status !== 404) throw new SourceError(status, `${path} answered ${status}`)
     if (status !== 404) members.add(login.toLowerCase())
   }

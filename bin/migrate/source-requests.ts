@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fetchErrorReason } from '../client/api.ts'
 
 /**
@@ -25,50 +24,24 @@ export interface SourceResponse {
 
 class TooLargeError extends Error {}
 
-export const JSON_TYPE = 'application/json'
-const MAX_ATTEMPTS = 4
-const MAX_PAUSE_SECONDS = 60
-
-/** Sends requests to the source. */
-export class SourceClient {
-  /** Without a slash at the end. */
-  readonly base: string
-  readonly token: string
-  readonly limits: Limits
-
-  constructor(base: string, token: string, limits: Limits) {
-    this.base = base
-    this.token = token
-    this.limits = limits
-  }
-
-  /** Reads a path of the API. Repeats the request while the server answers that it is busy, after the pause that it asks for. */
-  async read(path: string, headers: { sudo?: string; authorization?: string } = {}): Promise<SourceResponse> {
-    for (let attempt = 1; ; attempt++) {
-      const authorization = `token ${this.token}`
-      const response = await this.send(`/api/v1${path}`, { accept: JSON_TYPE, authorization, ...headers })
-      const isBusy = response.status === 429 || response.status === 503
-      if (!isBusy || attempt === MAX_ATTEMPTS) return response
-      const seconds = Number(response.headers.get('retry-after'))
-      await sleep(Math.min(seconds > 0 ? seconds : attempt, MAX_PAUSE_SECONDS) * 1000)
-    }
-  }
-
-  /** @throws Error when the server cannot be reached, or its response is too slow or too large */
-  async send(path: string, headers: Record<string, string> = {}): Promise<SourceResponse> {
-    const { timeoutMs, maxBytes } = this.limits
-    const url = this.base + path
-    try {
-      const signal = AbortSignal.timeout(timeoutMs)
-      const response = await fetch(url, { headers, redirect: 'manual', signal })
-      return { status: response.status, headers: response.headers, text: await readBody(response, maxBytes) }
-    } catch (cause) {
-      const shown = url.split('?')[0]
-      if (cause instanceof TooLargeError) throw new Error(`${shown} answered more than ${maxBytes} bytes`)
-      if ((cause as Error).name === 'TimeoutError')
-        throw new Error(`${shown} did not answer within ${timeoutMs / 1000} s`, { cause })
-      throw new Error(`${this.base} cannot be reached: ${fetchErrorReason(cause as Error)}`, { cause })
-    }
+/** @throws Error when the server cannot be reached, or its response is too slow or too large */
+export const sendRequest = async (
+  base: string,
+  path: string,
+  headers: Record<string, string>,
+  { timeoutMs, maxBytes }: Limits,
+): Promise<SourceResponse> => {
+  const url = base + path
+  try {
+    const signal = AbortSignal.timeout(timeoutMs)
+    const response = await fetch(url, { headers, redirect: 'manual', signal })
+    return { status: response.status, headers: response.headers, text: await readBody(response, maxBytes) }
+  } catch (cause) {
+    const shown = url.split('?')[0]
+    if (cause instanceof TooLargeError) throw new Error(`${shown} answered more than ${maxBytes} bytes`)
+    if ((cause as Error).name === 'TimeoutError')
+      throw new Error(`${shown} did not answer within ${timeoutMs / 1000} s`, { cause })
+    throw new Error(`${base} cannot be reached: ${fetchErrorReason(cause as Error)}`, { cause })
   }
 }
 

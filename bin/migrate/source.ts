@@ -1,14 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
 import { parseAddress } from '../client/api.ts'
 import { UsageError } from '../errors.ts'
-import {
-  JSON_TYPE,
-  LIMITS,
-  type Limits,
-  readPages,
-  SourceClient,
-  type SourceResponse,
-} from './source-requests.ts'
+import { LIMITS, type Limits, readPages, type SourceResponse, sendRequest } from './source-requests.ts'
 
 /** The parts of the responses of Gitea, Forgejo and Allot that are used. Versions differ in which of the optional ones they send. */
 const text = v.nullish(v.string())
@@ -68,32 +62,41 @@ export type SourceRepository = v.InferOutput<typeof SourceRepository>
 
 export type Shape<T> = v.GenericSchema<unknown, T>
 
+const ACCEPT_JSON = { accept: 'application/json' }
+const MAX_ATTEMPTS = 4
+const MAX_PAUSE_SECONDS = 60
+
 /** The server that everything is copied from, read through its API. */
 export class Source {
   /** Without a slash at the end. */
   readonly base: string
+  readonly token: string
   /** Owner of the token. */
-  readonly login: string
+  login = ''
   /** Whether it is an Allot, where every member of an organization may write to all its repositories. */
-  readonly isAllot: boolean
+  isAllot = false
   /** Whether it answers without a token. Otherwise only its users see what is public there. */
-  readonly isOpen: boolean
-  readonly #client: SourceClient
+  isOpen = false
+  readonly #limits: Limits
 
-  constructor(
-    client: SourceClient,
-    { login, isAllot, isOpen }: Pick<Source, 'login' | 'isAllot' | 'isOpen'>,
-  ) {
-    this.base = client.base
-    this.login = login
-    this.isAllot = isAllot
-    this.isOpen = isOpen
-    this.#client = client
+  constructor(base: string, token: string, limits: Limits) {
+    this.base = base
+    this.token = token
+    this.#limits = limits
+  }
+
+  /** @throws Error when there is no such API, or the token doesn't permit reading everything */
+  async connect(): Promise<void> {
+    this.isAllot = (await readVersion(this)).includes('+allot-')
+    this.login = await readAdministrator(this)
+    await checkScopes(this)
+    const { status } = await sendRequest(this.base, '/api/v1/version', ACCEPT_JSON, this.#limits)
+    this.isOpen = status === 200
   }
 
   /** `Authorization` header for git. */
   get authorization(): string {
-    return basicCredentials(this.login, this.#client.token)
+    return `Basic ${Buffer.from(`${this.login}:${this.token}`).toString('base64')}`
   }
 
   /** @throws SourceError when the source answers with an error */
@@ -110,29 +113,39 @@ export class Source {
     const readPage = (page: string) => this.#read(page, sudo, onRefused)
     const parse = (text: string) => parseResponse(v.array(shape), this.base, path, text)
     const items: T[] = []
-    for await (const item of readPages(path, readPage, parse, this.#client.limits)) items.push(item)
+    for await (const item of readPages(path, readPage, parse, this.#limits)) items.push(item)
     return items
-  }
-
-  /** Status of the response at a path. */
-  async status(path: string): Promise<number> {
-    return (await this.#client.read(path)).status
   }
 
   /** Text of a page outside of the API; undefined when the status isn't 200. */
   async page(path: string): Promise<string | undefined> {
-    const { status, text } = await this.#client.send(path)
+    const { status, text } = await sendRequest(this.base, path, {}, this.#limits)
     return status === 200 ? text : undefined
   }
 
   async #read(path: string, sudo?: string, onRefused?: () => void): Promise<SourceResponse> {
-    const response = await this.#client.read(path, sudo === undefined ? {} : { sudo })
+    const response = await this.request(path, sudo === undefined ? {} : { sudo })
     if (response.status < 300) return response
     // An administrator cannot act as an account that may not sign in.
     if (sudo === undefined || (response.status !== 403 && response.status !== 401))
       throw sourceError(this.base, path, response)
     onRefused?.()
     return this.#read(path)
+  }
+
+  /** Reads a path of the API. Repeats the request while the server answers that it is busy, after the pause that it asks for. */
+  async request(
+    path: string,
+    headers: { sudo?: string; authorization?: string } = {},
+  ): Promise<SourceResponse> {
+    const all = { ...ACCEPT_JSON, authorization: `token ${this.token}`, ...headers }
+    for (let attempt = 1; ; attempt++) {
+      const response = await sendRequest(this.base, `/api/v1${path}`, all, this.#limits)
+      const isBusy = response.status === 429 || response.status === 503
+      if (!isBusy || attempt === MAX_ATTEMPTS) return response
+      const seconds = Number(response.headers.get('retry-after'))
+      await sleep(Math.min(seconds > 0 ? seconds : attempt, MAX_PAUSE_SECONDS) * 1000)
+    }
   }
 }
 
@@ -152,21 +165,10 @@ const SCOPES = 'read:admin, read:organization, read:repository, read:user'
  * @throws UsageError when `from` isn't an address
  * @throws Error when there is no such API, or the token doesn't permit reading everything
  */
-export const connectSource = async (
-  from: string,
-  token: string,
-  limits: Limits = LIMITS,
-): Promise<Source> => {
-  const client = new SourceClient(parseBase(from), token, limits)
-  const version = await readVersion(client)
-  const login = await readAdministrator(client)
-  await checkScopes(client, login)
-  const anonymous = await client.send('/api/v1/version', { accept: JSON_TYPE })
-  return new Source(client, {
-    login,
-    isAllot: version.includes('+allot-'),
-    isOpen: anonymous.status === 200,
-  })
+export const connectSource = async (from: string, token: string, limits = LIMITS): Promise<Source> => {
+  const source = new Source(parseBase(from), token, limits)
+  await source.connect()
+  return source
 }
 
 /** Accepts the address of the server, and that of its API. */
@@ -178,9 +180,9 @@ const parseBase = (from: string): string => {
   return origin + pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
-const readVersion = async (client: SourceClient): Promise<string> => {
-  const { base } = client
-  const { status, headers, text } = await client.read('/version')
+const readVersion = async (source: Source): Promise<string> => {
+  const { base } = source
+  const { status, headers, text } = await source.request('/version')
   const location = headers.get('location')
   if (status >= 300 && status < 400 && location !== null)
     throw new Error(
@@ -193,9 +195,9 @@ const readVersion = async (client: SourceClient): Promise<string> => {
 }
 
 /** @returns the owner of the token */
-const readAdministrator = async (client: SourceClient): Promise<string> => {
-  const { base } = client
-  const response = await client.read('/user')
+const readAdministrator = async (source: Source): Promise<string> => {
+  const { base } = source
+  const response = await source.request('/user')
   if (response.status === 401) throw new Error(`${base} does not know this token`)
   if (response.status >= 300) throw sourceError(base, '/user', response)
   const { login, is_admin } = parseResponse(SourceUser, base, '/user', response.text)
@@ -224,10 +226,10 @@ const SourceTokens = v.array(
  * Refuses a token that can see only a part of the source: the rest would look deleted, and would be revoked here.
  * @throws Error that names the missing scope
  */
-const checkScopes = async (client: SourceClient, login: string): Promise<void> => {
-  const { base, token } = client
+const checkScopes = async (source: Source): Promise<void> => {
+  const { base, token, login, authorization } = source
   for (const [scope, path] of PROBES) {
-    const { status } = await client.read(path)
+    const { status } = await source.request(path)
     if (status === 401 || status === 403)
       throw new Error(
         `the token of ${login} lacks the scope ${scope}: nothing was copied; use an administrator's token with the scopes ${SCOPES}`,
@@ -235,8 +237,9 @@ const checkScopes = async (client: SourceClient, login: string): Promise<void> =
     if (status >= 300) throw new Error(`${base}/api/v1${path} answered ${status}: nothing was copied`)
   }
   // Gitea lists tokens only with Basic credentials.
-  const authorization = basicCredentials(login, token)
-  const tokens = await client.read(`/users/${encodeURIComponent(login)}/tokens?limit=50`, { authorization })
+  const tokens = await source.request(`/users/${encodeURIComponent(login)}/tokens?limit=50`, {
+    authorization,
+  })
   if (tokens.status !== 200) return
   const { success, output } = v.safeParse(SourceTokens, parseJson(tokens.text))
   const own = success ? output.find((own) => own.token_last_eight === token.slice(-8)) : undefined
@@ -245,9 +248,6 @@ const checkScopes = async (client: SourceClient, login: string): Promise<void> =
       `the token of ${login} sees only a part of ${base}: nothing was copied; use one for all repositories, public and private`,
     )
 }
-
-const basicCredentials = (login: string, token: string): string =>
-  `Basic ${Buffer.from(`${login}:${token}`).toString('base64')}`
 
 const sourceError = (base: string, path: string, { status, text }: SourceResponse): SourceError => {
   const { success, output } = v.safeParse(v.object({ message: v.string() }), parseJson(text))
