@@ -2,7 +2,7 @@ import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
 import { type Migration, reportErrors } from './migration.ts'
-import type { Source, SourceUser } from './source.ts'
+import type { Source, SourceOrganization, SourceUser } from './source.ts'
 import { synchronizeGrants } from './synchronize.ts'
 
 const NO_PASSWORD =
@@ -61,7 +61,7 @@ export const copyUser = (migration: Migration, user: SourceUser): Promise<void> 
     await history.save([{ ...record, ids: [id] }])
     report.count('users', 'copied')
     if (email === '') report.note('notCopied', NO_EMAIL, user.login)
-    if (user.restricted === true) report.note('leftOut', RESTRICTED, user.login)
+    if (user.restricted) report.note('leftOut', RESTRICTED, user.login)
     report.note('notCopied', user.source_id === 0 ? NO_PASSWORD : EXTERNAL_LOGIN, user.login)
   })
 
@@ -97,15 +97,20 @@ export const isOfKind = (account: Account | undefined, kind: Account['kind']): a
 const newAccount = (source: Source, user: SourceUser) =>
   ({
     name: user.login,
+    ...profileAt(source, user),
     email: realEmail(user),
-    fullName: user.full_name ?? '',
-    website: user.website ?? '',
-    description: user.description ?? '',
-    location: user.location ?? '',
-    admin: user.is_admin === true,
-    active: user.active !== false && user.prohibit_login !== true && user.restricted !== true,
-    visibility: visibilityAt(source, user.visibility),
+    admin: user.is_admin,
+    active: user.active && !user.prohibit_login && !user.restricted,
   }) satisfies NewAccount
+
+/** What is copied of a user and of an organization alike. */
+export const profileAt = (source: Source, account: Omit<SourceOrganization, 'name'>) => ({
+  fullName: account.full_name,
+  website: account.website,
+  description: account.description,
+  location: account.location,
+  visibility: visibilityAt(source, account.visibility),
+})
 
 /** A hidden email is shown as an address at `noreply.`, which receives nothing. */
 const realEmail = ({ email }: SourceUser): string =>

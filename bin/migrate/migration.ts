@@ -82,7 +82,7 @@ export const ifAvailable = async <T>(response: Promise<T>): Promise<T | undefine
   }
 }
 
-/** Path in the API of the source. */
+/** Path at the source, from names that may contain any character. */
 export const apiPath = (...segments: string[]): string =>
   segments.map((segment) => `/${encodeURIComponent(segment)}`).join('')
 

@@ -1,6 +1,6 @@
 import { invalid } from '../../lib/errors.ts'
 import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
-import { audienceGrants, isOfKind, synchronizeAccount, visibilityAt } from './accounts.ts'
+import { audienceGrants, isOfKind, profileAt, synchronizeAccount, visibilityAt } from './accounts.ts'
 import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
 import { repositoriesOf } from './repositories.ts'
 import { type Source, SourceError, type SourceOrganization, SourceUser } from './source.ts'
@@ -90,7 +90,7 @@ const createOrganization = async (
   owners: MemberRights['owners'],
 ): Promise<Account> => {
   const { accounts, organizations } = allot.hosting
-  const { name, full_name, website, description, location, visibility } = organization
+  const { name } = organization
   const scope = name.toLowerCase()
   const record = { kind: 'account', scope: '', name: scope, ids: [], grants: [] } as const
   await history.save([record])
@@ -101,14 +101,7 @@ const createOrganization = async (
   }
   if (owner !== undefined)
     await history.save([{ kind: 'membership', scope, name: owner.name.toLowerCase(), ids: [], grants: [] }])
-  const { id } = await organizations.create(owner?.id, {
-    name,
-    visibility: visibilityAt(source, visibility),
-    fullName: full_name ?? '',
-    website: website ?? '',
-    description: description ?? '',
-    location: location ?? '',
-  })
+  const { id } = await organizations.create(owner?.id, { name, ...profileAt(source, organization) })
   await history.save([{ ...record, ids: [id], grants: grantsAt(source, organization) }])
   report.count('organizations', 'copied')
   if (owner === undefined) report.note('notCopied', NO_OWNER, name)

@@ -7,9 +7,12 @@ import { SourceUser } from './source.ts'
 const SourceRule = v.object({
   name: v.string(),
   limit: v.number(),
-  subjects: v.nullish(v.array(v.string())),
+  subjects: v.nullish(v.array(v.string()), []),
 })
-const SourceGroup = v.object({ name: v.string(), rules: v.nullish(v.array(v.object({ name: v.string() }))) })
+const SourceGroup = v.object({
+  name: v.string(),
+  rules: v.nullish(v.array(v.object({ name: v.string() })), []),
+})
 
 const NO_QUOTA = 'quota, which the source does not have, or has turned off'
 const NOT_HERE = 'quota groups of owners who do not exist here'
@@ -25,11 +28,11 @@ export const copyQuota = async (migration: Migration): Promise<void> => {
   if (rules === undefined || groups === undefined) return report.note('notCopied', NO_QUOTA, source.base)
   for (const { name, limit, subjects } of rules)
     await reportErrors(report, `the quota rule ${name}`, () =>
-      copyRule(migration, name, limit, parseSubjects(subjects ?? [])),
+      copyRule(migration, name, limit, parseSubjects(subjects)),
     )
   for (const { name, rules } of groups)
     await reportErrors(report, `the quota group ${name}`, async () => {
-      const names = (rules ?? []).map((rule) => rule.name)
+      const names = rules.map((rule) => rule.name)
       await copyGroup(migration, name, names)
       await copyAssignments(migration, name)
     })

@@ -52,27 +52,23 @@ export const copyRepository = (
     if (owner === undefined) throw invalid('its owner does not exist here')
     const audience = audienceAt(source, ownerVisibility, given)
     const existing = await findHere(migration, owner, given)
-    let repository: Repository
-    if (existing === undefined) {
-      repository = await createRepository(migration, owner, given, audience)
-      report.count('repositories', 'copied')
-      reportNotCopied(migration, given)
-    } else {
-      report.count('repositories', 'found')
-      repository = await synchronizeRepository(
-        migration,
-        owner,
-        existing,
-        grantsOf(audience, given.archived === true),
-        given.name,
-      )
-    }
+    if (existing !== undefined) report.count('repositories', 'found')
+    const repository =
+      existing === undefined
+        ? await createRepository(migration, owner, given, audience)
+        : await synchronizeRepository(
+            migration,
+            owner,
+            existing,
+            grantsOf(audience, given.archived),
+            given.name,
+          )
     await reportCollaborators(migration, given)
-    const website = given.website ?? ''
+    const { website } = given
     if (repository.empty && repository.website !== website)
       await repositories.edit(repository.id, { website })
     if (audienceHere(owner, repository) < audience) throw invalid(MORE_VISIBLE)
-    if (given.empty !== true) await copyGitData(migration, repository, given)
+    if (!given.empty) await copyGitData(migration, repository, given)
   })
 
 /** By its name, or by its id when it was copied and then renamed here. */
@@ -91,9 +87,7 @@ const findHere = async (
 
 /** A repository is never visible to more people than its owner is. */
 const audienceAt = (source: Source, ownerVisibility: Visibility, given: SourceRepository): Audience =>
-  given.private || given.internal === true
-    ? audienceOf.private
-    : audienceOf[visibilityAt(source, ownerVisibility)]
+  given.private || given.internal ? audienceOf.private : audienceOf[visibilityAt(source, ownerVisibility)]
 
 const audienceHere = (owner: Account, repository: Repository): Audience =>
   repository.private ? audienceOf.private : audienceOf[owner.visibility]
@@ -138,7 +132,7 @@ export const synchronizeRepository = async (
 
 /** Private when its owner here is visible to more people than the repository is at the source. */
 const createRepository = async (
-  { allot, history }: Migration,
+  { allot, history, report }: Migration,
   owner: Account,
   given: SourceRepository,
   audience: Audience,
@@ -151,23 +145,21 @@ const createRepository = async (
   await history.save(owner.kind === 'user' ? [record, watch] : [record])
   const { id } = await repositories.create(owner, owner, {
     name: given.name,
-    description: given.description ?? '',
+    description: given.description,
     private: audience > audienceOf[owner.visibility],
     defaultBranch: given.default_branch || undefined,
   })
-  const edit = { website: given.website ?? '', archived: given.archived === true }
-  const created = await repositories.edit(id, edit)
+  const { website, archived } = given
+  const created = await repositories.edit(id, { website, archived })
   if (created === undefined) throw invalid('it was deleted during the migration')
   await history.save([{ ...record, ids: [id], grants: grantsHere(owner, created) }])
-  return created
-}
-
-const reportNotCopied = ({ report }: Migration, given: SourceRepository): void => {
-  const { open_issues_count: issues, open_pr_counter: pulls, release_counter: releases } = given
+  report.count('repositories', 'copied')
   report.note('notCopied', NOT_LOOKED_FOR, given.full_name)
-  if (given.mirror === true) report.note('notCopied', MIRROR, given.full_name)
-  if (given.fork === true) report.note('notCopied', FORK, given.full_name)
-  if (issues + pulls + releases > 0) report.note('notCopied', CONTENTS, given.full_name)
+  if (given.mirror) report.note('notCopied', MIRROR, given.full_name)
+  if (given.fork) report.note('notCopied', FORK, given.full_name)
+  if (given.open_issues_count + given.open_pr_counter + given.release_counter > 0)
+    report.note('notCopied', CONTENTS, given.full_name)
+  return created
 }
 
 const reportCollaborators = async ({ source, report }: Migration, given: SourceRepository): Promise<void> => {
@@ -189,8 +181,7 @@ const copyGitData = async (
   if (empty) checkSize(given, git.maxPushSize)
   const { pushJournal } = allot.hosting
   let entry: number | undefined
-  const { owner, name } = given
-  const url = `${source.base}/${encodeURIComponent(owner.login)}/${encodeURIComponent(name)}.git`
+  const url = `${source.base + apiPath(given.owner.login, given.name)}.git`
   const { code, stderr } = await fetchFrom(
     id,
     { url, authorization: source.authorization },

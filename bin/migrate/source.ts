@@ -5,36 +5,33 @@ import { UsageError } from '../errors.ts'
 import { LIMITS, type Limits, readPages, type SourceResponse, sendRequest } from './source-requests.ts'
 
 /** The parts of the responses of Gitea, Forgejo and Allot that are used. Versions differ in which of the optional ones they send. */
-const text = v.nullish(v.string())
-const flag = v.nullish(v.boolean())
-const visibility = v.optional(v.picklist(['public', 'limited', 'private']), 'public')
+const text = v.nullish(v.string(), '')
+const flag = v.nullish(v.boolean(), false)
+const count = v.optional(v.number(), 0)
 
-export const SourceUser = v.object({
-  login: v.string(),
+/** What users and organizations have in common. */
+const profile = {
   full_name: text,
-  email: text,
   website: text,
   description: text,
   location: text,
-  visibility,
+  visibility: v.optional(v.picklist(['public', 'limited', 'private']), 'public'),
+}
+
+export const SourceUser = v.object({
+  ...profile,
+  login: v.string(),
+  email: text,
   is_admin: flag,
-  active: flag,
+  active: v.nullish(v.boolean(), true),
   prohibit_login: flag,
   restricted: flag,
-  source_id: v.optional(v.number(), 0),
+  source_id: count,
 })
 export type SourceUser = v.InferOutput<typeof SourceUser>
 
 export const SourceOrganization = v.pipe(
-  v.object({
-    name: v.optional(v.string()),
-    username: v.optional(v.string()),
-    full_name: text,
-    website: text,
-    description: text,
-    location: text,
-    visibility,
-  }),
+  v.object({ ...profile, name: v.optional(v.string()), username: v.optional(v.string()) }),
   v.transform(({ name, username, ...rest }) => ({ ...rest, name: name ?? username ?? '' })),
 )
 export type SourceOrganization = v.InferOutput<typeof SourceOrganization>
@@ -53,10 +50,10 @@ export const SourceRepository = v.object({
   fork: flag,
   empty: flag,
   /** KiB */
-  size: v.optional(v.number(), 0),
-  open_issues_count: v.optional(v.number(), 0),
-  open_pr_counter: v.optional(v.number(), 0),
-  release_counter: v.optional(v.number(), 0),
+  size: count,
+  open_issues_count: count,
+  open_pr_counter: count,
+  release_counter: count,
 })
 export type SourceRepository = v.InferOutput<typeof SourceRepository>
 
@@ -201,7 +198,7 @@ const readAdministrator = async (source: Source): Promise<string> => {
   if (response.status === 401) throw new Error(`${base} does not know this token`)
   if (response.status >= 300) throw sourceError(base, '/user', response)
   const { login, is_admin } = parseResponse(SourceUser, base, '/user', response.text)
-  if (is_admin === true) return login
+  if (is_admin) return login
   throw new Error(
     `the token belongs to ${login}, who is not an administrator of ${base}: use an administrator's token with the scopes ${SCOPES}`,
   )

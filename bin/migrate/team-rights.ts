@@ -4,10 +4,10 @@ import { type Source, SourceError, SourceRepository, SourceUser } from './source
 
 const SourceTeam = v.object({
   id: v.number(),
-  permission: v.nullish(v.string()),
-  includes_all_repositories: v.nullish(v.boolean()),
-  can_create_org_repo: v.nullish(v.boolean()),
-  units: v.nullish(v.array(v.string())),
+  permission: v.nullish(v.string(), ''),
+  includes_all_repositories: v.nullish(v.boolean(), false),
+  can_create_org_repo: v.nullish(v.boolean(), false),
+  units: v.nullish(v.array(v.string()), []),
   units_map: v.nullish(v.record(v.string(), v.string())),
 })
 type SourceTeam = v.InferOutput<typeof SourceTeam>
@@ -67,11 +67,11 @@ const readTeams = async (source: Source, organization: string): Promise<Team[]> 
   const teams: Team[] = []
   for (const team of await source.list(SourceTeam, apiPath('orgs', organization, 'teams'))) {
     const users = await source.list(SourceUser, `/teams/${team.id}/members`)
-    const isOfAll = isOwnerTeam(team) || team.includes_all_repositories === true
+    const isOfAll = isOwnerTeam(team) || team.includes_all_repositories
     const repositories = isOfAll ? undefined : await source.list(SourceRepository, `/teams/${team.id}/repos`)
     teams.push({
       ...team,
-      level: isOwnerTeam(team) ? LEVELS.length : LEVELS.indexOf(team.permission ?? ''),
+      level: isOwnerTeam(team) ? LEVELS.length : LEVELS.indexOf(team.permission),
       users: new Set(users.map(({ login }) => login.toLowerCase())),
       repositories: repositories && new Set(repositories.map(({ name }) => name.toLowerCase())),
     })
@@ -88,7 +88,7 @@ const canWriteEverywhere = (teams: readonly Team[], repositories: readonly Sourc
   const canWriteAll = (covering: readonly Team[]) =>
     UNITS.every((unit) => covering.some((team) => canWrite(team, unit)))
   return (
-    teams.some((team) => team.can_create_org_repo === true) &&
+    teams.some((team) => team.can_create_org_repo) &&
     canWriteAll(teams) &&
     repositories.every(({ name }) => canWriteAll(teams.filter((team) => covers(team, name))))
   )
@@ -99,7 +99,7 @@ const canWrite = ({ level, units, units_map: levelOfUnit }: Team, unit: string):
   if (level >= ADMIN) return true
   if (levelOfUnit !== undefined && levelOfUnit !== null)
     return Object.hasOwn(levelOfUnit, unit) && LEVELS.indexOf(levelOfUnit[unit]!) >= WRITE
-  return level >= WRITE && units?.includes(unit) === true
+  return level >= WRITE && units.includes(unit)
 }
 
 /**
@@ -109,7 +109,7 @@ const canWrite = ({ level, units, units_map: levelOfUnit }: Team, unit: string):
  * @throws SourceError when the source fails to answer
  */
 const isProtected = async (source: Source, repository: SourceRepository): Promise<boolean> => {
-  if (repository.mirror === true) return true
+  if (repository.mirror) return true
   for (const list of ['branch_protections', 'tag_protections'])
     if (await hasRules(source, apiPath('repos', repository.owner.login, repository.name, list))) return true
   return false
