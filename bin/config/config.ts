@@ -92,7 +92,7 @@ export const readConfig = (file: string | undefined): Config =>
 const STANDARD_INPUT = 0
 
 /** @param file `-` reads standard input */
-export const readToml = (file: string): unknown => {
+const readToml = (file: string): unknown => {
   try {
     return parse(readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8'))
   } catch (error) {
@@ -100,8 +100,7 @@ export const readToml = (file: string): unknown => {
   }
 }
 
-/** @throws Error with one line for every key that is unknown or has a wrong value */
-export const checkFile = <S extends v.GenericSchema>(
+const checkFile = <S extends v.GenericSchema>(
   file: string,
   schema: S,
   content: unknown,
@@ -109,9 +108,8 @@ export const checkFile = <S extends v.GenericSchema>(
 ): v.InferOutput<S> => {
   const { success, output, issues } = v.safeParse(schema, content)
   if (success) return output
-  throw new Error(
-    `${file}:\n  ${issues.map((issue) => formatIssue(describeOptionIssue(issue))).join('\n  ')}`,
-  )
+  const lines = issues.map((issue) => `\n  ${formatIssue(describeOptionIssue(issue))}`)
+  throw new Error(`${file}:${lines.join('')}`)
 }
 
 /** A key with capitals must stay unknown (`defaultGroups` isn't `default_groups`): a space keeps it apart. */

@@ -53,16 +53,10 @@ const needsWorkers = (count: number, flags: StoreFlags): boolean => {
 const supervise = async (count: number, flags: StoreFlags, log: Logger): Promise<void> => {
   const { metrics } = readConfig(flags.config).server
   if (metrics !== 'off') (await import('../metrics/worker-metrics.ts')).aggregateWorkers()
-  const stopped = stopSignal()
-  const workers = await superviseWorkers(count, log)
+  const onStarted = (started: WorkerStarted) => printStarted(started, `, by ${count} workers`)
+  const hasStarted = await superviseWorkers(count, { log, onStarted, stopped: stopSignal() })
   // The worker that could not start has printed why.
-  if (workers === undefined) {
-    process.exitCode = 1
-    return
-  }
-  printStarted(workers.started, `, by ${count} workers`)
-  await stopped
-  await workers.stop()
+  if (!hasStarted) process.exitCode = 1
 }
 
 const printStarted = ({ url, data }: WorkerStarted, suffix = ''): void =>
@@ -140,7 +134,7 @@ type Hosting = OpenAllot['hosting']
  * Creates the administrator `root` in an empty store, and prints its first token once with a `curl` command that uses it.
  * @param page address of the web pages; undefined when they are turned off
  */
-export const prepareFirstUser = async (
+const prepareFirstUser = async (
   { hosting }: OpenAllot,
   api: string,
   page: string | undefined,

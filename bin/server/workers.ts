@@ -31,22 +31,26 @@ export const sharedPort = (): number | undefined => numberFrom(process.env.ALLOT
 const numberFrom = (text: string | undefined): number | undefined =>
   cluster.isWorker && text !== undefined ? Number(text) : undefined
 
-interface Workers {
-  started: WorkerStarted
-  /** Stops all workers; each finishes its requests in flight. */
-  stop(): Promise<void>
+interface Supervision {
+  log: Log
+  onStarted: (started: WorkerStarted) => void
+  /** Resolves when all workers should stop. Each finishes its requests in flight. */
+  stopped: Promise<void>
 }
 
 /**
  * Keeps `count` workers running, which share one port. The first starts alone: an error that all of them would have is
  * printed once, and only one of them creates the administrator of an empty store.
- * @returns undefined when the first worker could not start
+ * @returns false when the first worker could not start
  */
-export const superviseWorkers = async (count: number, log: Log): Promise<Workers | undefined> => {
+export const superviseWorkers = async (
+  count: number,
+  { log, onStarted, stopped }: Supervision,
+): Promise<boolean> => {
   const first = fork(1)
   const firstEnd = endOf(first)
   const started = await Promise.race([messageOf(first), firstEnd.then(() => undefined)])
-  if (started === undefined) return undefined
+  if (started === undefined) return false
   // `--port 0` picks a free port only once; later workers share it, even when the first has ended.
   const port = new URL(started.url).port || '80'
   const stopping = new AbortController()
@@ -55,16 +59,14 @@ export const superviseWorkers = async (count: number, log: Log): Promise<Workers
     const start = () => endOf(fork(number, port))
     return keepRunning(number === 1 ? firstEnd : start(), start, { number, log, signal: stopping.signal })
   })
-  return {
-    started,
-    async stop() {
-      stopping.abort()
-      killAll('SIGTERM')
-      const timer = globalThis.setTimeout(killAll, STOP_TIMEOUT_MS, 'SIGKILL')
-      await Promise.all(running)
-      clearTimeout(timer)
-    },
-  }
+  onStarted(started)
+  await stopped
+  stopping.abort()
+  killAll('SIGTERM')
+  const timer = globalThis.setTimeout(killAll, STOP_TIMEOUT_MS, 'SIGKILL')
+  await Promise.all(running)
+  clearTimeout(timer)
+  return true
 }
 
 const fork = (number: number, port?: string): Worker =>
