@@ -25,7 +25,7 @@ interface OverQuotaQuery {
 }
 
 /** A subject for which a plan would change whether the owner is over quota. */
-export interface ChangedAnswer {
+interface ChangedAnswer {
   subject: Subject
   /** Bytes that count toward the subject. */
   used: Sum

@@ -75,10 +75,7 @@ const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promis
 }
 
 /** The given groups, or the built-in default group when there are none. */
-export const effectiveGroups = (
-  groups: readonly QuotaGroup[],
-  { total }: QuotaDefaults,
-): readonly QuotaGroup[] => {
+const effectiveGroups = (groups: readonly QuotaGroup[], { total }: QuotaDefaults): readonly QuotaGroup[] => {
   if (groups.length > 0 || total === undefined) return groups
   return [{ name: '', rules: [{ name: '', limit: total, subjects: ['size:all'] }] }]
 }
@@ -102,9 +99,10 @@ export const readPolicy = async (tx: ReadTransaction, defaults: QuotaDefaults): 
   return policy
 }
 
-/** Returns the groups that apply to an owner. Equal names give the same array, so that arrays can be compared by identity. */
-export type GroupResolver = (assigned: readonly string[]) => readonly QuotaGroup[]
+/** @param assigned names of the groups that are assigned to an owner @returns the groups that apply to it */
+type GroupResolver = (assigned: readonly string[]) => readonly QuotaGroup[]
 
+/** Resolves each list of names once, since most owners have the same groups. */
 export const groupResolver = ({ rules, groups, defaults }: Policy): GroupResolver => {
   const lists = new Map<string, readonly QuotaGroup[]>()
   const groupNamed = (name: string): QuotaGroup[] => {

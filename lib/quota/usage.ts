@@ -17,7 +17,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { noUsage, type Usage } from './subjects.ts'
 
 /** Bytes by kind to add to an owner's usage; negative to subtract. */
-export type UsageDelta = Partial<Usage>
+type UsageDelta = Partial<Usage>
 
 /**
  * Called once per owner and transaction, after the commit.

@@ -100,7 +100,7 @@ export const Legend = ({ usage }: { usage: Usage }) => (
   </ul>
 )
 
-export const Swatch = ({ part }: { part: number }) => (
+const Swatch = ({ part }: { part: number }) => (
   <svg class="swatch" aria-hidden="true">
     <rect class={`part${part}`} width="100%" height="100%" />
   </svg>
@@ -111,7 +111,7 @@ export const StateLabel = ({ status }: { status: SubjectStatus }) => (
 )
 
 /** In words, since color alone is not accessible. */
-export const stateText = ({ state, binding }: SubjectStatus): string => {
+const stateText = ({ state, binding }: SubjectStatus): string => {
   if (binding === undefined) return 'No limit'
   const { left } = binding
   if (state !== 'over') return `${state === 'near' ? 'Near limit: ' : ''}${formatSize(left)} left`

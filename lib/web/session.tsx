@@ -27,7 +27,7 @@ interface CookieScope {
 
 const SECRET = /^[\w-]{43}$/
 
-export const newSecret = (): string => randomBytes(32).toString('base64url')
+const newSecret = (): string => randomBytes(32).toString('base64url')
 
 /** The session of a request's browser; a new one when the request has no valid cookie. */
 export const browserSessionOf = (req: IncomingMessage, scope: CookieScope): BrowserSession => {

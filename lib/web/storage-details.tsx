@@ -70,7 +70,7 @@ export const usageListRoutes = [
 ]
 
 /** A part of a list of what counts toward an owner, largest first. */
-export interface UsageList {
+interface UsageList {
   /** Name of the owner. */
   readonly owner: string
   readonly kind: UsageKind

@@ -41,7 +41,7 @@ export const QuotaUsedPackage = v.object({
 export const QuotaUsedArtifact = v.object({ name: v.string(), size: v.number(), html_url: v.string() })
 
 /** What the links of all entries of a list begin with. */
-export interface UsedListUrls {
+interface UsedListUrls {
   readonly baseUrl: string
   readonly apiUrl: string
   /** Name of the owner. */
