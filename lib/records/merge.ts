@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Bytes, keyText } from '../storage/index.ts'
 import type { IndexEntry } from './collection.ts'
 
-type Entries = AsyncIterable<IndexEntry> | Iterable<IndexEntry>
+export type Entries = AsyncIterable<IndexEntry> | Iterable<IndexEntry>
 
 /**
  * Merges ordered listings into one, such as the repositories of an owner and of the owner's organizations, without loading
@@ -162,10 +162,7 @@ export const pageOf = async (
 export const recordKeyText = ({ recordKey }: IndexEntry): string => keyText(recordKey)
 
 /** A listing without the entries of some records. */
-export async function* except(
-  records: ReadonlySet<string>,
-  listing: AsyncIterable<IndexEntry>,
-): AsyncGenerator<IndexEntry> {
+export async function* except(records: ReadonlySet<string>, listing: Entries): AsyncGenerator<IndexEntry> {
   for await (const entry of listing) if (!records.has(recordKeyText(entry))) yield entry
 }
 

@@ -267,19 +267,20 @@ const followsOf = async (
 }
 
 /**
- * An account's relations to private repositories of the owners that the viewer belongs to.
- * @returns undefined when the account has fewer relations to private repositories than the owners have such repositories
+ * An account's relations to private repositories of the owners that the viewer belongs to; all of its relations to private
+ * repositories, when those are fewer than the owners' private repositories.
  */
 const relationsToOwn = async (
   tx: ReadTransaction,
   relation: RelationCollection,
   viewer: NonNullable<Viewer>,
   account: number,
-): Promise<Relation[] | undefined> => {
+): Promise<Relation[]> => {
   const owners = await ownersFor(tx, viewer.id)
   const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, 2])))
   const readable = counts.reduce((sum, count) => sum + count, 0)
-  if (readable > (await relation.count(tx, 'account', [account, 2]))) return undefined
+  if (readable > (await relation.count(tx, 'account', [account, 2])))
+    return relation.list(tx, 'account', { prefix: [account, 2] })
   const found: Relation[] = []
   for (const owner of owners.filter((_, index) => counts[index]! > 0)) {
     const own = await repositories.list(tx, 'id', { prefix: [owner, 2] })
