@@ -129,7 +129,8 @@ export const withFootnotes = (parser: Parser): Parser => {
 
 /** Replaces references in a tree of commonmark by links, and moves the definitions into a list at the end. */
 export const placeFootnotes = (tree: Node): void => {
-  const texts = textsOf(tree)
+  // A definition is recognised in its merged text.
+  textsOf(tree)
   const footnotes = new Map<string, PlainFootnote>()
   for (let block = tree.firstChild; block !== null; ) {
     const { next } = block
@@ -138,7 +139,7 @@ export const placeFootnotes = (tree: Node): void => {
   }
   if (footnotes.size === 0) return
   const listed: PlainFootnote[] = []
-  for (const text of texts) if (isIn(tree, text)) placeReferences(text, footnotes, listed)
+  for (const text of textsOf(tree)) placeReferences(text, footnotes, listed)
   const list = customNode('custom_block', LIST.opening, LIST.closing)
   // The list grows meanwhile when a footnote refers to others.
   for (const footnote of listed) {
@@ -198,12 +199,6 @@ const takeDefinitions = (paragraph: Node, footnotes: Map<string, PlainFootnote>)
     node = next
   }
   paragraph.unlink()
-}
-
-const isIn = (tree: Node, node: Node): boolean => {
-  let top: Node = node
-  while (top.parent !== null) top = top.parent
-  return top === tree
 }
 
 const placeReferences = (
