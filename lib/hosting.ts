@@ -22,12 +22,12 @@ import type { Jobs } from './records/jobs.ts'
 import type { Store } from './records/store.ts'
 import { GitData } from './repositories/git-data.ts'
 import { Profiles } from './repositories/lists.ts'
-import { createMigrated } from './repositories/migrated.ts'
+import { MigratedRecords } from './repositories/migrated.ts'
 import { createNamedLedger, NamedPlans } from './repositories/named-quota.ts'
 import { PushJournal } from './repositories/push-journal.ts'
 import { Relations } from './repositories/relations.ts'
 import { Repositories } from './repositories/repositories.ts'
-import { createSearch } from './repositories/search.ts'
+import { Search } from './repositories/search.ts'
 import { removeFilesJob, StoredFiles } from './repositories/stored-files.ts'
 
 interface HostingOptions {
@@ -83,7 +83,7 @@ export const createHosting = (options: HostingOptions) => {
     repositories: new Repositories(parts, gitStorage && pushJournal),
     relations: new Relations(store),
     profiles: new Profiles(store),
-    search: createSearch(store),
+    search: new Search(store),
     issues: new Issues(parts),
     comments: new Comments(parts),
     releases: new Releases(parts),
@@ -94,7 +94,7 @@ export const createHosting = (options: HostingOptions) => {
     plans: new NamedPlans(store, quota),
     usage: createUsageLists(store, quota),
     /** @param source address of the server that was copied from */
-    migrated: (source: string) => createMigrated(store, source),
+    migrated: (source: string) => new MigratedRecords(store, source),
     /** Deletes the folders and files that a crash left without a record, and counts pushes that it left uncounted. */
     async sweep() {
       await gitData.sweep()

@@ -206,7 +206,7 @@ export type Target<T> = number | Authorizer<T>
  */
 export type Authorizer<T> = (tx: ReadTransaction) => Promise<T | undefined>
 
-type SignedIn = NonNullable<Viewer>
+export type SignedIn = NonNullable<Viewer>
 
 const isOwnerOf = async (tx: ReadTransaction, viewer: SignedIn, account: number): Promise<boolean> =>
   viewer.admin || viewer.id === account || (await membershipOf(tx, account, viewer.id))?.owner === true

@@ -4,6 +4,7 @@ import {
   type ReadFor,
   readableRepository,
   repositoryById,
+  type SignedIn,
   type Viewer,
 } from '../accounts/access.ts'
 import {
@@ -21,7 +22,6 @@ import {
   type InRepository,
   requireAuthorOrWriter,
   requireWriter,
-  type SignedIn,
   writeAccess,
 } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'

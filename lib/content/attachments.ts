@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { existingAccount, type Viewer } from '../accounts/access.ts'
+import { existingAccount, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { checkFileName } from '../accounts/names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
@@ -13,7 +13,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import { RESERVED_PREFIX } from '../repositories/named-quota.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import type { StoredFiles } from '../repositories/stored-files.ts'
-import type { InRepository, SignedIn } from '../repositories/write-access.ts'
+import type { InRepository } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
   type AttachmentTarget,

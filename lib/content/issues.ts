@@ -1,4 +1,4 @@
-import { existingAccount, readableRepository, type Viewer } from '../accounts/access.ts'
+import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { definedMembers } from '../accounts/accounts.ts'
 import { firstOf } from '../accounts/list-page.ts'
 import { checkIssue } from '../accounts/names.ts'
@@ -14,7 +14,6 @@ import type { RepositoryName } from '../repositories/relations.ts'
 import {
   type InRepository,
   requireAuthorOrWriter,
-  type SignedIn,
   type WriteAccess,
   writeAccess,
 } from '../repositories/write-access.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { membershipOf, type Viewer, visibleAccount } from '../accounts/access.ts'
+import { membershipOf, type SignedIn, type Viewer, visibleAccount } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { ContentInfo } from '../files/index.ts'
@@ -14,7 +14,6 @@ import {
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { RESERVED_PREFIX } from '../repositories/named-quota.ts'
-import type { SignedIn } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeWithFiles } from './attachments.ts'
 

@@ -1,4 +1,10 @@
-import { existingAccount, permissionOn, readableRepository, type Viewer } from '../accounts/access.ts'
+import {
+  existingAccount,
+  permissionOn,
+  readableRepository,
+  type SignedIn,
+  type Viewer,
+} from '../accounts/access.ts'
 import { definedMembers } from '../accounts/accounts.ts'
 import { checkTexts, isRefName } from '../accounts/names.ts'
 import { now } from '../clock.ts'
@@ -8,7 +14,7 @@ import type { KeyTuple } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import { type Release, type Repository, releases } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
-import { type InRepository, requireWriter, type SignedIn, writeAccess } from '../repositories/write-access.ts'
+import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeAttachments, removeWithFiles } from './attachments.ts'
 

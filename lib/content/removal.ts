@@ -152,8 +152,8 @@ export const registerRemovalJobs = (parts: RepositoryParts): void => {
   handle('removeAccountData', (tx, id) => accounts.get(tx, [id]), [
     removeRepositories,
     removePackages,
-    removeRelations(stars, 'stars'),
-    removeRelations(watches, 'watchers'),
+    removeRelations(stars),
+    removeRelations(watches),
     removeListed(follows, 'followers'),
     removeListed(follows, 'following'),
     removeListed(memberships, 'organization'),
@@ -231,12 +231,12 @@ const removePackageFiles: Remover = async (tx, version, limit, parts) => {
 }
 
 const removeRelations =
-  (relation: typeof stars, count: 'stars' | 'watchers'): Remover =>
+  (relation: typeof stars): Remover =>
   async (tx, account, limit) => {
     const found = await relation.list(tx, 'account', { prefix: [account], limit })
     for await (const { repository: id } of paced(found)) {
       const repository = await repositories.get(tx, [id])
-      if (repository !== undefined) await unrelate(tx, relation, count, account, repository)
+      if (repository !== undefined) await unrelate(tx, relation, account, repository)
       else await relation.remove(tx, [account, id])
     }
     return found.length

@@ -16,10 +16,11 @@ import {
   accounts,
   type Repository,
   repositories,
+  stars,
 } from '../records/schema/index.ts'
 import { cachedRead, type Store } from '../records/store.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
-import { followTotal, starTotal } from './relations.ts'
+import { followsOf, relationsOf } from './relations.ts'
 
 type OrderIndex = 'id' | 'name' | 'size' | 'updated' | 'stars' | 'forks'
 
@@ -164,9 +165,11 @@ const profileOf = async (
 ): Promise<Profile | undefined> => {
   if (account === undefined) return undefined
   const [followers, following, starred] = await Promise.all([
-    followTotal(tx, 'followers', viewer, account.id),
-    followTotal(tx, 'following', viewer, account.id),
-    starTotal(tx, viewer, account.id),
+    followsOf(tx, 'followers', viewer, account.id, NO_ITEMS),
+    followsOf(tx, 'following', viewer, account.id, NO_ITEMS),
+    relationsOf(tx, stars, viewer, account.id, NO_ITEMS),
   ])
-  return { viewer, account, followers, following, starred }
+  const totals = { followers: followers.total, following: following.total, starred: starred.total }
+  return { viewer, account, ...totals }
 }
+const NO_ITEMS: Slice = { offset: 0, limit: 0 }

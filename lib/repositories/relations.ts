@@ -8,6 +8,7 @@ import {
   readableRepository,
   repositoryById,
   repositoryViewer,
+  type SignedIn,
   type Viewer,
   visibleAccount,
 } from '../accounts/access.ts'
@@ -40,40 +41,27 @@ export interface RepositoryName {
 export class RepositoryRelation {
   readonly #store: Store
   readonly #relation: RelationCollection
-  readonly #count: Count
 
-  constructor(store: Store, relation: RelationCollection, count: Count) {
+  constructor(store: Store, relation: RelationCollection) {
     this.#store = store
     this.#relation = relation
-    this.#count = count
   }
 
   /** Sets the relation; setting it twice changes nothing. @returns the repository */
-  set(viewer: NonNullable<Viewer>, { owner, name }: RepositoryName): Promise<Repository | undefined> {
-    const [relation, count] = [this.#relation, this.#count]
-    return this.#store.write(async (tx) => {
-      const repository = await readableRepository(tx, viewer, owner, name)
-      if (repository === undefined) return undefined
-      if ((await relation.get(tx, [viewer.id, repository.id])) !== undefined) return repository
-      await saveRelation(tx, relation, viewer.id, repository)
-      const counted = { ...repository, [count]: repository[count] + 1 }
-      await repositories.save(tx, counted)
-      return counted
-    })
+  set(viewer: SignedIn, repository: RepositoryName): Promise<Repository | undefined> {
+    return this.#change(viewer, repository, relate)
   }
 
-  clear(viewer: NonNullable<Viewer>, { owner, name }: RepositoryName): Promise<Repository | undefined> {
-    return this.#store.write(async (tx) => {
-      const repository = await readableRepository(tx, viewer, owner, name)
-      return repository && unrelate(tx, this.#relation, this.#count, viewer.id, repository)
-    })
+  clear(viewer: SignedIn, repository: RepositoryName): Promise<Repository | undefined> {
+    return this.#change(viewer, repository, unrelate)
   }
 
   /** @returns the repository if the relation is set */
-  check(viewer: NonNullable<Viewer>, { owner, name }: RepositoryName): Promise<Repository | undefined> {
+  check(viewer: SignedIn, { owner, name }: RepositoryName): Promise<Repository | undefined> {
     return this.#store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
-      return repository && (await this.#relation.get(tx, [viewer.id, repository.id])) && repository
+      if (repository === undefined) return undefined
+      return (await this.#relation.get(tx, [viewer.id, repository.id])) && repository
     })
   }
 
@@ -84,6 +72,13 @@ export class RepositoryRelation {
       const ids = items.map(({ repository }) => [repository])
       const found = await repositories.getMany(tx, ids)
       return { items: found.filter((repository) => repository !== undefined), total }
+    })
+  }
+
+  #change(viewer: SignedIn, { owner, name }: RepositoryName, change: typeof relate) {
+    return this.#store.write(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      return repository && change(tx, this.#relation, viewer.id, repository)
     })
   }
 }
@@ -97,7 +92,7 @@ class Follows {
   }
 
   /** "user follows {username}". Following oneself changes nothing. @returns whether the viewer can see the account */
-  follow(viewer: NonNullable<Viewer>, name: string): Promise<boolean> {
+  follow(viewer: SignedIn, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const follower = await accounts.get(tx, [viewer.id])
       const followed = await visibleAccount(tx, viewer, name)
@@ -107,7 +102,7 @@ class Follows {
     })
   }
 
-  unfollow(viewer: NonNullable<Viewer>, name: string): Promise<boolean> {
+  unfollow(viewer: SignedIn, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const followed = await accountByName(tx, name)
       if (followed === undefined) return false
@@ -140,15 +135,14 @@ export class Relations {
   readonly follows: Follows
 
   constructor(store: Store) {
-    this.stars = new RepositoryRelation(store, stars, 'stars')
-    this.watches = new RepositoryRelation(store, watches, 'watchers')
+    this.stars = new RepositoryRelation(store, stars)
+    this.watches = new RepositoryRelation(store, watches)
     this.follows = new Follows(store)
   }
 }
 
-type Count = 'stars' | 'watchers'
-
-const relationsOf = async (
+/** The stars or watches of an account that the viewer can list. */
+export const relationsOf = async (
   tx: ReadTransaction,
   relation: RelationCollection,
   viewer: Viewer,
@@ -160,33 +154,33 @@ const relationsOf = async (
     return repository !== undefined && canRead(tx, viewer, repository)
   }
   const query = {
-    relation,
-    index: 'account' as const,
-    prefix: [account],
-    viewer: repositoryViewer(viewer),
-    isReadable,
-    belonging: (viewer: NonNullable<Viewer>) => relationsToOwn(tx, relation, viewer, account),
+    ...{
+      relation,
+      index: 'account' as const,
+      prefix: [account],
+      viewer: repositoryViewer(viewer),
+      isReadable,
+    },
+    belonging: (viewer: SignedIn) => relationsToOwn(tx, relation, viewer, account),
     pending: await pendingRelations(tx, relation, account),
   }
   return visiblePage(tx, query, slice)
 }
 
-/** For the total alone. */
-const EMPTY_SLICE: Slice = { offset: 0, limit: 0 }
-
-/** Number of an account's stars that the viewer can list. */
-export const starTotal = async (tx: ReadTransaction, viewer: Viewer, account: number): Promise<number> =>
-  (await relationsOf(tx, stars, viewer, account, EMPTY_SLICE)).total
-
-/** Number of an account's followers, or of the accounts that it follows, that the viewer can list. */
-export const followTotal = async (
-  tx: ReadTransaction,
-  index: 'followers' | 'following',
-  viewer: Viewer,
+/** Saves and counts the relation unless it is set already. */
+const relate = async (
+  tx: WriteContext,
+  relation: RelationCollection,
   account: number,
-): Promise<number> => (await followsOf(tx, index, viewer, account, EMPTY_SLICE)).total
+  repository: Repository,
+): Promise<Repository> => {
+  if ((await relation.get(tx, [account, repository.id])) !== undefined) return repository
+  await saveRelation(tx, relation, account, repository)
+  return saveCount(tx, relation, repository, 1)
+}
 
-const saveRelation = async (
+/** Saves a relation, which the caller counts in the record of the repository. */
+export const saveRelation = async (
   tx: WriteContext,
   relation: RelationCollection,
   account: number,
@@ -199,19 +193,24 @@ const saveRelation = async (
 export const unrelate = async (
   tx: WriteContext,
   relation: RelationCollection,
-  count: Count,
   account: number,
   repository: Repository,
+): Promise<Repository> =>
+  (await relation.remove(tx, [account, repository.id])) === undefined
+    ? repository
+    : saveCount(tx, relation, repository, -1)
+
+const saveCount = async (
+  tx: WriteContext,
+  relation: RelationCollection,
+  repository: Repository,
+  change: 1 | -1,
 ): Promise<Repository> => {
-  if ((await relation.remove(tx, [account, repository.id])) === undefined) return repository
-  const counted = { ...repository, [count]: repository[count] - 1 }
+  const count = relation === stars ? 'stars' : 'watchers'
+  const counted = { ...repository, [count]: repository[count] + change }
   await repositories.save(tx, counted)
   return counted
 }
-
-/** Saves the watch of a new repository. The caller counts it in the record, which it saves. */
-export const addWatch = (tx: WriteContext, account: number, repository: Repository): Promise<void> =>
-  saveRelation(tx, watches, account, repository)
 
 const saveFollow = async (tx: WriteContext, follower: Account, followed: Account) => {
   if ((await follows.get(tx, [follower.id, followed.id])) !== undefined) return
@@ -240,7 +239,8 @@ const accountsOf = async (
 const otherIn = (follow: Follow, index: 'followers' | 'following'): number =>
   index === 'followers' ? follow.follower : follow.followed
 
-const followsOf = async (
+/** The follows of an account, or of it as the followed one, that the viewer can list. */
+export const followsOf = async (
   tx: ReadTransaction,
   index: 'followers' | 'following',
   viewer: Viewer,
@@ -252,7 +252,7 @@ const followsOf = async (
     return other !== undefined && canSee(tx, viewer, other)
   }
   // The private accounts that a viewer can see are the viewer itself and the viewer's organizations.
-  const belonging = async ({ id }: NonNullable<Viewer>) => {
+  const belonging = async ({ id }: SignedIn) => {
     const keys = (await ownersFor(tx, id)).map((own) =>
       index === 'followers' ? [own, account] : [account, own],
     )
@@ -273,7 +273,7 @@ const followsOf = async (
 const relationsToOwn = async (
   tx: ReadTransaction,
   relation: RelationCollection,
-  viewer: NonNullable<Viewer>,
+  viewer: SignedIn,
   account: number,
 ): Promise<Relation[]> => {
   const owners = await ownersFor(tx, viewer.id)

@@ -16,14 +16,14 @@ import type { QuotaEngine } from '../quota/index.ts'
 import type { LfsChanged } from '../quota/ledger.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
-import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
+import { type Account, accounts, type Repository, repositories, watches } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { confirmFolder, type GitData, type NewRepository } from './git-data.ts'
 import { type RepositoryOrder, repositoriesOf } from './lists.ts'
 import type { PushJournal } from './push-journal.ts'
 import { findRedirect, redirect, removeRedirects, takeName } from './redirects.ts'
-import { addWatch, type RepositoryName } from './relations.ts'
+import { type RepositoryName, saveRelation } from './relations.ts'
 import type { StoredFiles } from './stored-files.ts'
 
 interface RepositoryEdit {
@@ -251,7 +251,7 @@ const insert = async (
   await refuseTaken(tx, owner, name)
   await takeName(tx, repository)
   const isWatched = creator.kind === 'user'
-  if (isWatched) await addWatch(tx, creator.id, repository)
+  if (isWatched) await saveRelation(tx, watches, creator.id, repository)
   const record = { ...repository, watchers: isWatched ? 1 : 0 }
   await repositories.save(tx, record)
   await confirmFolder(tx, id)

@@ -52,55 +52,115 @@ interface UserQuery {
   id?: number | undefined
 }
 
-export interface Search {
-  /**
-   * @param client client whose budget a search that reads every match counts against
-   * @throws AllotError invalid for too many words or matches, unavailable while too many searches wait
-   */
-  repositories(
-    viewer: Viewer,
-    query: RepositoryQuery,
-    slice: Slice,
-    client?: string,
-  ): Promise<Page<Repository>>
-  users(viewer: Viewer, query: UserQuery, slice: Slice): Promise<Page<Account>>
-}
+/**
+ * Cached totals of words longer than a trigram. Every name with the word has its rarest trigram, so a total is valid while
+ * the version of that trigram is the same, even when other processes write.
+ */
+type Totals = LRUCache<string, { version: number; total: number }>
+const MAX_TOTALS = 10_000
+
+/** Longest name or full name: a longer word matches nothing, and would not fit into a key. */
+const MAX_LENGTH = 255
+async function* nothing(): AsyncGenerator<IndexEntry> {}
 
 /**
  * Searches names by trigram (lib/search). Index entries contain the names, so only the records of the page are loaded. A
  * word of up to three characters is a trigram itself, whose entries are counted; a longer word is filtered from the
  * entries of its rarest trigram, and its total is cached.
  */
-export const createSearch = (store: Store): Search => {
-  const totals: Totals = namedCache('search totals', new LRUCache(maxEntries(MAX_TOTALS)))
-  const searches = new ClientBudget({
+export class Search {
+  readonly #store: Store
+  readonly #totals: Totals = namedCache('search totals', new LRUCache(maxEntries(MAX_TOTALS)))
+  readonly #budget = new ClientBudget({
     slots: 2,
     queue: 100,
     message: 'too many searches are running: try again',
   })
-  return {
-    async repositories(requester, { q = '', owner, filter = {} }, slice, client = 'host') {
-      const viewer = repositoryViewer(requester)
-      const parts = partsOf(q)
-      const readsAll = isFiltered(filter) || parts.length > 1
-      const search = () =>
-        readAndCacheTotals(store, async (tx) => {
-          const listings = (
-            await Promise.all(parts.map((part) => repositoryListings(tx, totals, viewer, part, owner)))
-          ).flat()
-          return readsAll
-            ? { page: await filteredPage(tx, viewer, listings, filter, slice), learned: [] }
-            : pageOfListings(tx, repositories, listings, slice)
-        })
-      return readsAll ? searches.run(client, search) : search()
-    },
-    users: (viewer, { q = '', id }, slice) =>
-      readAndCacheTotals(store, async (tx) => {
-        if (id !== undefined)
-          return { page: pageOfOne(await userById(tx, viewer, id, q), slice), learned: [] }
-        const listings = await openListings(tx, accountNames, totals, viewer, q, noneDeleted)
-        return pageOfListings(tx, accounts, [...listings, ...(await selfListing(tx, viewer, q))], slice)
-      }),
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /**
+   * @param client client whose budget a search that reads every match counts against
+   * @throws AllotError invalid for too many words or matches, unavailable while too many searches wait
+   */
+  async repositories(
+    requester: Viewer,
+    { q = '', owner, filter = {} }: RepositoryQuery,
+    slice: Slice,
+    client = 'host',
+  ): Promise<Page<Repository>> {
+    const viewer = repositoryViewer(requester)
+    const parts = partsOf(q)
+    const readsAll = isFiltered(filter) || parts.length > 1
+    const search = () =>
+      readAndCacheTotals(this.#store, async (tx) => {
+        const found = await Promise.all(
+          parts.map((part) => this.#repositoryListings(tx, viewer, part, owner)),
+        )
+        const listings = found.flat()
+        return readsAll
+          ? { page: await filteredPage(tx, viewer, listings, filter, slice), learned: [] }
+          : pageOfListings(tx, repositories, listings, slice)
+      })
+    return readsAll ? this.#budget.run(client, search) : search()
+  }
+
+  users(viewer: Viewer, { q = '', id }: UserQuery, slice: Slice): Promise<Page<Account>> {
+    return readAndCacheTotals(this.#store, async (tx) => {
+      if (id !== undefined) return { page: pageOfOne(await userById(tx, viewer, id, q), slice), learned: [] }
+      const listings = await this.#openListings(tx, accountNames, viewer, q, noneDeleted)
+      return pageOfListings(tx, accounts, [...listings, ...(await selfListing(tx, viewer, q))], slice)
+    })
+  }
+
+  async #repositoryListings(
+    tx: ReadTransaction,
+    viewer: Viewer,
+    { word, ownerName }: Part,
+    owner: number | undefined,
+  ): Promise<SearchListing[]> {
+    const within = ownerName === undefined ? owner : (await accountByName(tx, ownerName))?.id
+    if (ownerName !== undefined && (within === undefined || within !== (owner ?? within))) return []
+    if (within !== undefined) return ownersListings(tx, viewer, within, word)
+    return [
+      ...(await this.#openListings(tx, repositoryNames, viewer, word, ofDeletedOwners)),
+      ...(await ownListings(tx, viewer, word)),
+    ]
+  }
+
+  /** Listings of what the viewer can see whoever owns it. */
+  #openListings<R extends { id: number }>(
+    tx: ReadTransaction,
+    index: TrigramIndex<R>,
+    viewer: Viewer,
+    word: string,
+    deleted: DeletedEntries,
+  ): Promise<SearchListing[]> {
+    return Promise.all(
+      openAudiences(viewer).map(async (audience) =>
+        without(await deleted(tx, audience, word), await this.#openListing(tx, index, audience, word)),
+      ),
+    )
+  }
+
+  async #openListing<R extends { id: number }>(
+    tx: ReadTransaction,
+    index: TrigramIndex<R>,
+    audience: Audience,
+    word: string,
+  ): Promise<SearchListing> {
+    if (word.length > MAX_LENGTH) return { entries: nothing(), total: 0 }
+    const { count, version, isExact, entries, find } = await index.candidates(tx, audience, word)
+    if (isExact) return { entries: entries(), total: count }
+    const key = JSON.stringify([index.options.collection, audience, foldCase(word)])
+    const known = this.#totals.get(key)
+    return {
+      find,
+      total: count === 0 ? 0 : known?.version === version ? known.total : undefined,
+      learn: (total) => void this.#totals.set(key, { version, total }),
+    }
   }
 }
 
@@ -124,48 +184,6 @@ const partOf = (text: string): Part => {
   return word === undefined || rest !== undefined ? { word: text } : { ownerName: ownerName!, word }
 }
 
-const repositoryListings = async (
-  tx: ReadTransaction,
-  totals: Totals,
-  viewer: Viewer,
-  { word, ownerName }: Part,
-  owner: number | undefined,
-): Promise<SearchListing[]> => {
-  const within = ownerName === undefined ? owner : (await accountByName(tx, ownerName))?.id
-  if (ownerName !== undefined && (within === undefined || within !== (owner ?? within))) return []
-  if (within !== undefined) return ownersListings(tx, viewer, within, word)
-  return [
-    ...(await openListings(tx, repositoryNames, totals, viewer, word, ofDeletedOwners)),
-    ...(await ownListings(tx, viewer, word)),
-  ]
-}
-
-/**
- * Cached totals of words longer than a trigram. Every name with the word has its rarest trigram, so a total is valid while
- * the version of that trigram is the same, even when other processes write.
- */
-type Totals = LRUCache<string, { version: number; total: number }>
-const MAX_TOTALS = 10_000
-
-/** Longest name or full name: a longer word matches nothing, and would not fit into a key. */
-const MAX_LENGTH = 255
-async function* nothing(): AsyncGenerator<IndexEntry> {}
-
-/** Listings of what the viewer can see whoever owns it. */
-const openListings = async <R extends { id: number }>(
-  tx: ReadTransaction,
-  index: TrigramIndex<R>,
-  totals: Totals,
-  viewer: Viewer,
-  word: string,
-  deleted: DeletedEntries,
-): Promise<SearchListing[]> =>
-  Promise.all(
-    openAudiences(viewer).map(async (audience) =>
-      without(await deleted(tx, audience, word), await openListing(tx, index, totals, audience, word)),
-    ),
-  )
-
 /** Finds the entries whose records count as deleted already, by the keys of the records. */
 type DeletedEntries = (tx: ReadTransaction, audience: Audience, word: string) => Promise<ReadonlySet<string>>
 
@@ -181,25 +199,6 @@ const ofDeletedOwners: DeletedEntries = async (tx, audience, word) => {
     ))
       deleted.add(recordKeyText(entry))
   return deleted
-}
-
-const openListing = async <R extends { id: number }>(
-  tx: ReadTransaction,
-  index: TrigramIndex<R>,
-  totals: Totals,
-  audience: Audience,
-  word: string,
-): Promise<SearchListing> => {
-  if (word.length > MAX_LENGTH) return { entries: nothing(), total: 0 }
-  const { count, version, isExact, entries, find } = await index.candidates(tx, audience, word)
-  if (isExact) return { entries: entries(), total: count }
-  const key = JSON.stringify([index.options.collection, audience, foldCase(word)])
-  const known = totals.get(key)
-  return {
-    find,
-    total: count === 0 ? 0 : known?.version === version ? known.total : undefined,
-    learn: (total) => void totals.set(key, { version, total }),
-  }
 }
 
 /** Private repositories of the viewer and the viewer's organizations; an administrator's open listings include them. */

@@ -3,14 +3,12 @@ import {
   permissionOn,
   type ReadFor,
   readableRepository,
-  type Viewer,
+  type SignedIn,
 } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './relations.ts'
-
-export type SignedIn = NonNullable<Viewer>
 
 /** A record with its repository. */
 export type InRepository<T> = T & { readonly repository: Repository }
