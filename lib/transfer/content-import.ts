@@ -4,13 +4,7 @@ import { AllotError, invalid } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
 import { files, repositories } from '../records/schema/index.ts'
 import type { TransferParts } from './export.ts'
-
-/** A part of the git data of a repository or of a file, or the line that completes it. */
-export type ContentLine = { readonly of: { readonly repository: number } | FilePlace } & (
-  | { readonly kind: 'part'; readonly part: Buffer }
-  /** @param head HEAD of a repository */
-  | { readonly kind: 'end'; readonly head?: string }
-)
+import type { ContentLine } from './format.ts'
 
 /** Git data or a file that is being received. */
 interface Incoming {
@@ -34,13 +28,13 @@ export class ContentImport {
 
   /** @throws AllotError invalid when there is no record, or the content does not match it */
   async add(line: ContentLine): Promise<void> {
-    this.#current ??= await ('repository' in line.of
-      ? receiveRepository(this.#parts, line.of.repository)
-      : receiveFile(this.#parts, line.of))
-    if (this.#current.name !== nameOf(line.of)) this.end()
-    if (line.kind === 'part') await this.#current.write(line.part)
+    this.#current ??= await ('repository' in line
+      ? receiveRepository(this.#parts, line.repository)
+      : receiveFile(this.#parts, line.file))
+    if (this.#current.name !== nameOf(line)) this.end()
+    if ('part' in line) await this.#current.write(line.part)
     else {
-      await this.#current.finish(line.head ?? '')
+      await this.#current.finish('head' in line ? line.head : '')
       this.#current = undefined
     }
   }
@@ -56,8 +50,10 @@ export class ContentImport {
   }
 }
 
-const nameOf = (of: ContentLine['of']): string =>
-  'repository' in of ? `repository ${of.repository}` : `file ${of.area} ${of.ownerId} ${of.name}`
+const nameOf = (of: { repository: number } | { file: FilePlace }): string =>
+  'repository' in of
+    ? `repository ${of.repository}`
+    : `file ${of.file.area} ${of.file.ownerId} ${of.file.name}`
 
 const receiveRepository = async ({ driver, gitStorage }: TransferParts, id: number): Promise<Incoming> => {
   if (gitStorage === undefined)
@@ -87,7 +83,7 @@ const damaged = (id: number, cause: unknown): unknown => {
 }
 
 const receiveFile = async ({ driver, fileStorage }: TransferParts, place: FilePlace): Promise<Incoming> => {
-  const name = nameOf(place)
+  const name = nameOf({ file: place })
   if (fileStorage === undefined)
     throw invalid('the export contains files, but there is no folder for them: set the option files')
   const file = await driver.read((tx) => files.get(tx, [place.area, place.ownerId, place.name]))

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
-import { invalid } from '../errors.ts'
+import { describeIssue, invalid } from '../errors.ts'
+import { parseExactly } from '../integers.ts'
 import { FileArea } from '../records/schema/index.ts'
 
 /**
@@ -28,29 +29,65 @@ export type FirstLine = v.InferOutput<typeof FirstLine>
 export const LastLine = v.strictObject({ end: v.literal(true), records: count, sha256: v.string() })
 export type LastLine = v.InferOutput<typeof LastLine>
 
-export const SequenceLine = v.strictObject({
+const SequenceLine = v.strictObject({
   sequence: v.pipe(v.string(), v.regex(/^[A-Za-z]{1,40}$/, 'expected the name of a sequence')),
   next: id,
 })
-export const RecordLine = v.strictObject({ collection: v.string(), record: v.unknown() })
+export type SequenceLine = v.InferOutput<typeof SequenceLine>
 
-const part = v.pipe(v.string(), v.base64())
-export const PartLine = v.strictObject({ repository: id, part })
-export const HeadLine = v.strictObject({
-  repository: id,
-  head: v.pipe(
-    v.string(),
-    v.regex(/^(?:refs\/heads\/\S+|[0-9a-f]{40}|[0-9a-f]{64})$/, 'expected a branch or a commit'),
-  ),
-})
+const RecordLine = v.strictObject({ collection: v.string(), record: v.unknown() })
+export type RecordLine = v.InferOutput<typeof RecordLine>
 
-const file = v.strictTuple([
-  FileArea,
-  id,
-  v.pipe(v.string(), v.regex(/^[0-9a-f][0-9a-f-]{3,99}$/, 'expected the name of a file')),
-])
-export const FilePartLine = v.strictObject({ file, part })
-export const FileWholeLine = v.strictObject({ file, whole: v.literal(true) })
+const part = v.pipe(
+  v.string(),
+  v.base64(),
+  v.transform((text) => Buffer.from(text, 'base64')),
+)
+const head = v.pipe(
+  v.string(),
+  v.regex(/^(?:refs\/heads\/\S+|[0-9a-f]{40}|[0-9a-f]{64})$/, 'expected a branch or a commit'),
+)
+const file = v.pipe(
+  v.strictTuple([
+    FileArea,
+    id,
+    v.pipe(v.string(), v.regex(/^[0-9a-f][0-9a-f-]{3,99}$/, 'expected the name of a file')),
+  ]),
+  v.transform(([area, ownerId, name]) => ({ area, ownerId, name })),
+)
+const RepositoryPart = v.strictObject({ repository: id, part })
+const RepositoryEnd = v.strictObject({ repository: id, head })
+const FilePart = v.strictObject({ file, part })
+const FileEnd = v.strictObject({ file, whole: v.literal(true) })
+
+/** A part of the git data of a repository or of a file, or the line that completes it. */
+export type ContentLine = v.InferOutput<
+  typeof RepositoryPart | typeof RepositoryEnd | typeof FilePart | typeof FileEnd
+>
+
+const schemaOf = (line: object) => {
+  if ('collection' in line) return RecordLine
+  if ('sequence' in line) return SequenceLine
+  if ('file' in line) return 'whole' in line ? FileEnd : FilePart
+  return 'head' in line ? RepositoryEnd : RepositoryPart
+}
+
+/** Parses a line between the first and the last. @throws AllotError invalid */
+export const parseLine = (text: Buffer): RecordLine | SequenceLine | ContentLine => {
+  const value = parseExactJson(text)
+  if (typeof value !== 'object' || value === null) throw invalid('expected a JSON object')
+  const result = v.safeParse(schemaOf(value), value, { abortEarly: true })
+  if (!result.success) throw invalid(describeIssue(result.issues[0]))
+  return result.output
+}
+
+const parseExactJson = (text: Buffer): unknown => {
+  try {
+    return parseExactly(text.toString('utf8'))
+  } catch (cause) {
+    throw invalid(`is not valid JSON: ${(cause as Error).message}`)
+  }
+}
 
 /** The largest record that the API accepts is far smaller. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024

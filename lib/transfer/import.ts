@@ -6,14 +6,16 @@ import type { WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
 import type { TransferParts } from './export.ts'
 import {
+  type ContentLine,
   currentTime,
   ExportReader,
   type FirstLine,
   type LastLine,
   type Line,
   type OnProgress,
+  parseLine,
 } from './format.ts'
-import { parseLine, saveAll } from './record-import.ts'
+import { saverOf } from './record-import.ts'
 
 /** Lines that are saved, and entries that are removed, in one transaction. */
 const BATCH_SIZE = 500
@@ -71,13 +73,19 @@ const importBatch = async (
   content: ContentImport,
   lines: readonly Line[],
 ): Promise<void> => {
-  const parsed = []
+  const saves: { number: number; save: ReturnType<typeof saverOf> }[] = []
+  const contentLines: { number: number; line: ContentLine }[] = []
   for (const { number, text } of lines)
-    parsed.push({ number, ...(await withLineNumber(number, () => parseLine(text))) })
-  const stored = parsed.filter((line) => line.kind === 'stored')
-  if (stored.length > 0) await saveAll(driver, stored)
-  for (const line of parsed)
-    if (line.kind !== 'stored') await withLineNumber(line.number, () => content.add(line))
+    await withLineNumber(number, () => {
+      const line = parseLine(text)
+      if ('repository' in line || 'file' in line) contentLines.push({ number, line })
+      else saves.push({ number, save: saverOf(line) })
+    })
+  if (saves.length > 0)
+    await driver.write(async (tx) => {
+      for (const { number, save } of saves) await withLineNumber(number, () => save(tx))
+    })
+  for (const { number, line } of contentLines) await withLineNumber(number, () => content.add(line))
 }
 
 /** The records of other layouts differ. Migrations work on a store, not on an export. */

@@ -12,9 +12,8 @@ import {
   isRefName,
 } from '../accounts/names.ts'
 import { checkPackageFileName, checkPackageName, checkVersionName } from '../content/packages.ts'
-import { AllotError, describeIssue, invalid, withLineNumber } from '../errors.ts'
+import { AllotError, describeIssue, invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
-import { parseExactly } from '../integers.ts'
 import { checkName, checkRule } from '../quota/rules.ts'
 import type { Subject } from '../quota/subjects.ts'
 import type { Collection } from '../records/collection.ts'
@@ -43,56 +42,26 @@ import {
 import { setSequence } from '../records/store.ts'
 import { MAX_NAME } from '../repositories/migrated.ts'
 import { checkLedgerKey } from '../repositories/named-quota.ts'
-import type { StorageDriver, WriteTransaction } from '../storage/index.ts'
-import type { ContentLine } from './content-import.ts'
-import { FilePartLine, FileWholeLine, HeadLine, PartLine, RecordLine, SequenceLine } from './format.ts'
-
-/** A record or a sequence, for the store. */
-interface StoredLine {
-  kind: 'stored'
-  save(tx: WriteTransaction): Promise<void>
-}
+import type { WriteTransaction } from '../storage/index.ts'
+import type { RecordLine, SequenceLine } from './format.ts'
 
 const collectionsByName = new Map(
   (collections as unknown as readonly Collection<unknown>[]).map((known) => [known.options.name, known]),
 )
 
-/** @throws AllotError invalid */
-export const parseLine = (text: Buffer): StoredLine | ContentLine => {
-  const value = parseObject(text)
-  if ('collection' in value) return recordLine(validated(RecordLine, value))
-  if ('sequence' in value) {
-    const { sequence, next } = validated(SequenceLine, value)
-    return { kind: 'stored', save: async (tx) => setSequence(tx, sequence, next) }
-  }
-  if ('file' in value) return fileLine(value)
-  if ('head' in value) {
-    const { repository, head } = validated(HeadLine, value)
-    return { kind: 'end', of: { repository }, head }
-  }
-  const { repository, part } = validated(PartLine, value)
-  return { kind: 'part', of: { repository }, part: Buffer.from(part, 'base64') }
-}
+type Save = (tx: WriteTransaction) => Promise<void>
 
-const fileLine = (value: object): ContentLine => {
-  const { file, ...rest } = validated('whole' in value ? FileWholeLine : FilePartLine, value)
-  const [area, ownerId, name] = file
-  const of = { area, ownerId, name }
-  return 'part' in rest ? { kind: 'part', of, part: Buffer.from(rest.part, 'base64') } : { kind: 'end', of }
-}
-
-const recordLine = ({ collection: name, record }: v.InferOutput<typeof RecordLine>): StoredLine => {
+/** @returns what saves a record or a sequence. @throws AllotError invalid for a record that the API could not have made */
+export const saverOf = (line: RecordLine | SequenceLine): Save => {
+  if ('sequence' in line) return async (tx) => setSequence(tx, line.sequence, line.next)
+  const { collection: name, record } = line
   const collection = collectionsByName.get(name)
   if (collection === undefined) throw invalid(`unknown collection ${JSON.stringify(name)}`)
   const result = v.safeParse(collection.options.schema, record, { abortEarly: true })
   if (!result.success) throw invalid(`${name}: ${describeIssue(result.issues[0])}`)
   checkNames(name, record)
-  return {
-    kind: 'stored',
-    async save(tx) {
-      if ((await collection.save(tx, record)) !== undefined)
-        throw invalid(`this ${name} is in the file twice`)
-    },
+  return async (tx) => {
+    if ((await collection.save(tx, record)) !== undefined) throw invalid(`this ${name} is in the file twice`)
   }
 }
 
@@ -104,35 +73,6 @@ const checkNames = (collection: string, record: unknown): void => {
     if (!(cause instanceof AllotError)) throw cause
     throw new AllotError('invalid', `${collection}: ${cause.message}`, { cause })
   }
-}
-
-/** Saves all lines in one transaction. @throws AllotError invalid, with the number of the line */
-export const saveAll = (
-  driver: StorageDriver,
-  lines: readonly (StoredLine & { number: number })[],
-): Promise<void> =>
-  driver.write(async (tx) => {
-    for (const { number, save } of lines) await withLineNumber(number, () => save(tx))
-  })
-
-const parseObject = (text: Buffer): object => {
-  const value = parseJson(text)
-  if (typeof value !== 'object' || value === null) throw invalid('expected a JSON object')
-  return value
-}
-
-const parseJson = (text: Buffer): unknown => {
-  try {
-    return parseExactly(text.toString('utf8'))
-  } catch (cause) {
-    throw invalid(`is not valid JSON: ${(cause as Error).message}`)
-  }
-}
-
-const validated = <S extends v.GenericSchema>(schema: S, value: unknown): v.InferOutput<S> => {
-  const result = v.safeParse(schema, value, { abortEarly: true })
-  if (result.success) return result.output
-  throw invalid(describeIssue(result.issues[0]))
 }
 
 const SHA256 = /^[0-9a-f]{64}$/
