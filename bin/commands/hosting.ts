@@ -11,6 +11,8 @@ import { UsageError } from '../errors.ts'
 import { type PrintFlags, print, printJson, printNote } from '../terminal.ts'
 import { apiOptions, examples, serverOption, storeOptions } from './options.ts'
 
+/** Commands for what a server hosts: users, access tokens, organizations and repositories. */
+
 export const addUserCommands = (program: Command): void => {
   const user = program.command('user').description('manage user accounts')
   serverOption(storeOptions(user.command('add')))

@@ -10,6 +10,8 @@ import { UsageError } from '../errors.ts'
 import { escapeControl, type PrintFlags, print, printJson, printNote } from '../terminal.ts'
 import { apiOptions, examples, parseLimitOption, parseList, parseSubjects } from './options.ts'
 
+/** Commands that change rules and groups. All but the deletions apply a quota plan, as `allot quota apply` does. */
+
 export const addRuleCommands = (quota: Command): void => {
   const rules = quota.command('rules').description('manage rules, each of which limits what it measures')
   apiOptions(rules.command('list', { isDefault: true }))

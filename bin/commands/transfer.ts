@@ -8,6 +8,8 @@ import type { Report } from '../migrate/migration.ts'
 import { type OnProgress, print, printNote, withProgressBar } from '../terminal.ts'
 import { appendValue, examples, remoteOptions, storeOptions } from './options.ts'
 
+/** Commands that move everything out of a server or into it: export, import and migrate. */
+
 export const addExportCommand = (program: Command): void => {
   remoteOptions(storeOptions(program.command('export')))
     .description('write a snapshot of everything to one file; the file contains secrets')
@@ -20,33 +22,29 @@ const exportAll = async ({ out, ...flags }: ApiFlags & { out?: string }): Promis
   const output = out === undefined || out === '-' ? openStandardOutput() : await openFile(out)
   try {
     const remote = remoteApi(flags)
-    const records = await withProgressBar(
-      'exporting',
-      (onProgress) =>
-        remote === undefined
-          ? exportStore(flags, output.write, onProgress)
-          : exportServer(remote, output.write, onProgress),
-      '{value} bytes',
-    )
-    await output.finish()
+    const exportTo = (onProgress: OnProgress) => {
+      let done = 0
+      const write = async (bytes: Uint8Array) => {
+        await output.write(bytes)
+        done += bytes.length
+        onProgress({ done, total: done })
+      }
+      return remote === undefined ? exportStore(flags, write) : exportServer(remote, write)
+    }
+    const records = await withProgressBar('exporting', exportTo, '{value} bytes')
+    await output.finish?.()
     printNote(`exported ${records} lines${out === undefined ? '' : ` into ${out}`}`)
   } catch (error) {
-    await output.abandon()
+    await output.abandon?.()
     throw error
   }
 }
 
 /** @returns the number of exported records */
-const exportStore = async (
-  flags: StoreFlags,
-  write: Output['write'],
-  onProgress: OnProgress,
-): Promise<number> => {
+const exportStore = async (flags: StoreFlags, write: Output['write']): Promise<number> => {
   const { requireStore, withStore } = await import('../config/store.ts')
   requireStore(flags)
-  const { records } = await withStore(flags, ({ allot }) =>
-    allot.export(write, ({ bytes }) => onProgress({ done: bytes, total: bytes })),
-  )
+  const { records } = await withStore(flags, ({ allot }) => allot.export(write))
   return records
 }
 
@@ -54,19 +52,12 @@ const exportStore = async (
  * Checks the export while it arrives: a connection that breaks must not leave a file that looks complete.
  * @returns the number of exported records
  */
-const exportServer = async (
-  server: ApiClient,
-  write: Output['write'],
-  onProgress: OnProgress,
-): Promise<number> => {
+const exportServer = async (server: ApiClient, write: Output['write']): Promise<number> => {
   const { ExportReader } = await import('../../lib/transfer/format.ts')
   const reader = new ExportReader()
-  let bytes = 0
   for await (const chunk of server.stream('/admin/export')) {
     reader.push(chunk)
     await write(chunk)
-    bytes += chunk.length
-    onProgress({ done: bytes, total: bytes })
   }
   return reader.end().records
 }
@@ -74,9 +65,9 @@ const exportServer = async (
 interface Output {
   /** Resolves when the next chunk may be written. */
   write(bytes: Uint8Array): Promise<void>
-  finish(): Promise<void>
+  finish?(): Promise<void>
   /** Leaves no partial file behind. */
-  abandon(): Promise<void>
+  abandon?(): Promise<void>
 }
 
 /** A file that only its owner may read. It has another name until it is complete. */
@@ -111,8 +102,6 @@ const openStandardOutput = (): Output => {
       new Promise((resolve, reject) => {
         stdout.write(bytes, (error) => (error ? reject(error) : resolve()))
       }),
-    finish: async () => undefined,
-    abandon: async () => undefined,
   }
 }
 
