@@ -59,6 +59,10 @@ export const { reply, pageOf } = declarations
 
 export const stream: ReturnType<typeof streamsFor<Identity, StreamServices>> = streamsFor()
 
+/** Declare routes that only administrators may call. */
+export const adminRead = { auth: 'admin', scope: 'read:admin', tag: 'admin' } as const
+export const adminWrite = { auth: 'admin', scope: 'write:admin', tag: 'admin' } as const
+
 /** Replies with a page of a list, each item presented. */
 export const replyPage = <T, B>({ items, total }: Page<T>, present: (item: T) => B) =>
   pageOf(

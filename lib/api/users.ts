@@ -13,7 +13,7 @@ import {
   visibilityIn,
   wholeNumber,
 } from './fields.ts'
-import { type Recipient, reply, replyEmpty, replyPage, route } from './route.ts'
+import { adminRead, adminWrite, type Recipient, reply, replyEmpty, replyPage, route } from './route.ts'
 
 export const User = v.object({
   id: v.number(),
@@ -190,12 +190,9 @@ const activeIn = ({
 }: v.InferOutput<typeof EditUserOption>): boolean | undefined =>
   isProhibited === true ? false : (active ?? (isProhibited === false ? true : undefined))
 
-const read = { auth: 'admin', scope: 'read:admin', tag: 'admin' } as const
-const write = { auth: 'admin', scope: 'write:admin', tag: 'admin' } as const
-
 export const adminUserRoutes = [
   route({
-    ...read,
+    ...adminRead,
     method: 'GET',
     path: '/admin/users',
     operationId: 'adminSearchUsers',
@@ -208,7 +205,7 @@ export const adminUserRoutes = [
     },
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'POST',
     path: '/admin/users',
     operationId: 'adminCreateUser',
@@ -225,7 +222,7 @@ export const adminUserRoutes = [
     },
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'PATCH',
     path: '/admin/users/{username}',
     operationId: 'adminEditUser',
@@ -245,7 +242,7 @@ export const adminUserRoutes = [
     },
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'DELETE',
     path: '/admin/users/{username}',
     operationId: 'adminDeleteUser',

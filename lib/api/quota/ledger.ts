@@ -13,7 +13,7 @@ import {
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
 import { LedgerItem, type LedgerOperation } from '../../repositories/named-quota.ts'
-import { reply, replyEmpty, route } from '../route.ts'
+import { adminRead, adminWrite, reply, replyEmpty, replyFound, route } from '../route.ts'
 
 const params = v.object({ kind: LedgerKind, key: v.string() })
 
@@ -47,26 +47,19 @@ const operationIn = (line: string): LedgerOperation => {
   return validate(Operation, isObject ? withoutNulls(value) : value)
 }
 
-const write = { auth: 'admin', scope: 'write:admin', tag: 'admin' } as const
-
 export const ledgerRoutes = [
   route({
+    ...adminRead,
     method: 'GET',
     path: '/admin/ledger/{kind}/{key}',
     operationId: 'adminGetLedgerEntry',
-    tag: 'admin',
     summary: 'A ledger entry',
-    auth: 'admin',
-    scope: 'read:admin',
     params,
     responses: { 200: LedgerEntry, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { hosting }) => {
-      const entry = await hosting.ledger.get(params)
-      return entry === undefined ? reply(404) : reply(200, entry)
-    },
+    handle: async ({ params }, { hosting }) => replyFound(await hosting.ledger.get(params), (entry) => entry),
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'PUT',
     path: '/admin/ledger/{kind}/{key}',
     operationId: 'adminPutLedgerEntry',
@@ -80,7 +73,7 @@ export const ledgerRoutes = [
     },
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'DELETE',
     path: '/admin/ledger/{kind}/{key}',
     operationId: 'adminDeleteLedgerEntry',
@@ -90,7 +83,7 @@ export const ledgerRoutes = [
     handle: async ({ params }, { hosting }) => replyEmpty(await hosting.ledger.delete(params)),
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'POST',
     path: '/admin/ledger',
     operationId: 'adminApplyLedger',

@@ -6,7 +6,7 @@ import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/collection.ts'
 import type { NamedDifferences, NamedPlan } from '../../repositories/named-quota.ts'
 import { quotaName, wholeNumber } from '../fields.ts'
-import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
+import { adminRead, adminWrite, pageOf, type Recipient, reply, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import {
   bytes,
@@ -144,11 +144,9 @@ const Percentage = v.pipe(
 )
 const shareIn = (percentage = '0'): number => Number.parseFloat(percentage) / 100
 
-const read = { auth: 'admin', scope: 'read:admin', tag: 'admin' } as const
-
 export const quotaPlanRoutes = [
   route({
-    ...read,
+    ...adminRead,
     method: 'GET',
     path: '/admin/quota/over',
     operationId: 'adminListOverQuota',
@@ -168,7 +166,7 @@ export const quotaPlanRoutes = [
     },
   }),
   route({
-    ...read,
+    ...adminRead,
     method: 'POST',
     path: '/admin/quota/simulate',
     operationId: 'adminSimulateQuota',
@@ -185,14 +183,12 @@ export const quotaPlanRoutes = [
     },
   }),
   route({
+    ...adminWrite,
     method: 'POST',
     path: '/admin/quota/apply',
     operationId: 'adminApplyQuota',
-    tag: 'admin',
     summary:
       'Make rules, groups and assignments as the body says, all or nothing, and tell what that changed',
-    auth: 'admin',
-    scope: 'write:admin',
     query: v.object({ dry_run: v.optional(v.boolean()) }),
     body: QuotaPlan,
     bodyLimit: PLAN_LIMIT,

@@ -2,7 +2,16 @@ import * as v from 'valibot'
 import { anyAccount } from '../../accounts/access.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { quotaName, wholeNumber } from '../fields.ts'
-import { reply, replyDone, replyEmpty, replyFound, replyPage, route } from '../route.ts'
+import {
+  adminRead,
+  adminWrite,
+  reply,
+  replyDone,
+  replyEmpty,
+  replyFound,
+  replyPage,
+  route,
+} from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { replyExplanation, statusJson } from './owner-quota.ts'
 import {
@@ -28,15 +37,12 @@ const CreateQuotaGroupOptions = v.object({
   rules: v.optional(v.pipe(v.array(RuleInGroup), v.maxLength(100))),
 })
 
-const read = { auth: 'admin', scope: 'read:admin', tag: 'admin' } as const
-const write = { auth: 'admin', scope: 'write:admin', tag: 'admin' } as const
-
 /** 409 when the rule or the user is in the group already. */
 const added = { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody } as const
 
 export const quotaGroupRoutes = [
   route({
-    ...read,
+    ...adminRead,
     method: 'GET',
     path: '/admin/quota/groups',
     operationId: 'adminListQuotaGroups',
@@ -47,7 +53,7 @@ export const quotaGroupRoutes = [
       replyPage(await quota.groups.list(page), (group) => presentGroup(group)),
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'POST',
     path: '/admin/quota/groups',
     operationId: 'adminCreateQuotaGroup',
@@ -63,7 +69,7 @@ export const quotaGroupRoutes = [
     },
   }),
   route({
-    ...read,
+    ...adminRead,
     method: 'GET',
     path: '/admin/quota/groups/{quotagroup}',
     operationId: 'adminGetQuotaGroup',
@@ -73,7 +79,7 @@ export const quotaGroupRoutes = [
       replyFound(await quota.groups.get(params.quotagroup), (group) => presentGroup(group)),
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'DELETE',
     path: '/admin/quota/groups/{quotagroup}',
     operationId: 'adminDeleteQuotaGroup',
@@ -82,7 +88,7 @@ export const quotaGroupRoutes = [
     handle: async ({ params }, { quota }) => replyEmpty(await quota.groups.remove(params.quotagroup)),
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'PUT',
     path: '/admin/quota/groups/{quotagroup}/rules/{quotarule}',
     operationId: 'adminAddRuleToQuotaGroup',
@@ -91,7 +97,7 @@ export const quotaGroupRoutes = [
     handle: ({ params }, { quota }) => replyDone(quota.groups.addRule(params.quotagroup, params.quotarule)),
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'DELETE',
     path: '/admin/quota/groups/{quotagroup}/rules/{quotarule}',
     operationId: 'adminRemoveRuleFromQuotaGroup',
@@ -101,7 +107,7 @@ export const quotaGroupRoutes = [
       replyDone(quota.groups.removeRule(params.quotagroup, params.quotarule)),
   }),
   route({
-    ...read,
+    ...adminRead,
     method: 'GET',
     path: '/admin/quota/groups/{quotagroup}/users',
     operationId: 'adminListUsersInQuotaGroup',
@@ -116,7 +122,7 @@ export const quotaGroupRoutes = [
     },
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'PUT',
     path: '/admin/quota/groups/{quotagroup}/users/{username}',
     operationId: 'adminAddUserToQuotaGroup',
@@ -126,7 +132,7 @@ export const quotaGroupRoutes = [
       replyDone(quota.groups.assign(anyAccount(params.username), params.quotagroup)),
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'DELETE',
     path: '/admin/quota/groups/{quotagroup}/users/{username}',
     operationId: 'adminRemoveUserFromQuotaGroup',
@@ -136,7 +142,7 @@ export const quotaGroupRoutes = [
       replyDone(quota.groups.unassign(anyAccount(params.username), params.quotagroup)),
   }),
   route({
-    ...read,
+    ...adminRead,
     method: 'GET',
     path: '/admin/users/{username}/quota',
     operationId: 'adminGetUserQuota',
@@ -149,7 +155,7 @@ export const quotaGroupRoutes = [
     },
   }),
   route({
-    ...read,
+    ...adminRead,
     method: 'GET',
     path: '/admin/users/{username}/quota/explain',
     operationId: 'adminExplainUserQuota',
@@ -162,7 +168,7 @@ export const quotaGroupRoutes = [
     },
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'POST',
     path: '/admin/users/{username}/quota/groups',
     operationId: 'adminSetUserQuotaGroups',
@@ -188,7 +194,7 @@ const EditQuotaRuleOptions = v.object({
 
 export const quotaRuleRoutes = [
   route({
-    ...read,
+    ...adminRead,
     method: 'GET',
     path: '/admin/quota/rules',
     operationId: 'adminListQuotaRules',
@@ -199,7 +205,7 @@ export const quotaRuleRoutes = [
       replyPage(await quota.rules.list(page), (rule) => presentRule(rule)),
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'POST',
     path: '/admin/quota/rules',
     operationId: 'adminCreateQuotaRule',
@@ -212,7 +218,7 @@ export const quotaRuleRoutes = [
     },
   }),
   route({
-    ...read,
+    ...adminRead,
     method: 'GET',
     path: '/admin/quota/rules/{quotarule}',
     operationId: 'adminGetQuotaRule',
@@ -222,7 +228,7 @@ export const quotaRuleRoutes = [
       replyFound(await quota.rules.get(params.quotarule), (rule) => presentRule(rule)),
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'PATCH',
     path: '/admin/quota/rules/{quotarule}',
     operationId: 'adminEditQuotaRule',
@@ -238,7 +244,7 @@ export const quotaRuleRoutes = [
     },
   }),
   route({
-    ...write,
+    ...adminWrite,
     method: 'DELETE',
     path: '/admin/quota/rules/{quotarule}',
     operationId: 'adminDeleteQuotaRule',
