@@ -3,8 +3,8 @@ import type { Viewer } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import { Empty, NotFound } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
-import { reply, replyEmpty, replyPage, route, type Services } from './route.ts'
-import { presentUser, User } from './users.ts'
+import { reply, replyEmpty, route, type Services } from './route.ts'
+import { replyUsers, User } from './users.ts'
 
 /**
  * The account of a path segment that the API document writes with a colon: `:alice` and `alice` both mean alice, and the
@@ -37,8 +37,7 @@ export const followingRoutes = [
     responses: { 200: v.array(User) },
     handle: async (request, { hosting }) => {
       const { user, page } = request
-      const followers = await hosting.relations.follows.followers(user, user.id, page)
-      return replyPage(followers, (account) => presentUser(account, request))
+      return replyUsers(request, await hosting.relations.follows.followers(user, user.id, page))
     },
   }),
   route({
@@ -51,8 +50,7 @@ export const followingRoutes = [
     responses: { 200: v.array(User) },
     handle: async (request, { hosting }) => {
       const { user, page } = request
-      const followed = await hosting.relations.follows.following(user, user.id, page)
-      return replyPage(followed, (account) => presentUser(account, request))
+      return replyUsers(request, await hosting.relations.follows.following(user, user.id, page))
     },
   }),
   route({
@@ -97,8 +95,7 @@ export const followingRoutes = [
       const { user, params, page } = request
       const account = await accountOrCaller(services, user, params.username, ':username')
       if (account === undefined) return reply(404)
-      const followers = await services.hosting.relations.follows.followers(user, account.id, page)
-      return replyPage(followers, (follower) => presentUser(follower, request))
+      return replyUsers(request, await services.hosting.relations.follows.followers(user, account.id, page))
     },
   }),
   route({
@@ -113,8 +110,7 @@ export const followingRoutes = [
       const { user, params, page } = request
       const account = await hosting.accounts.find(user, params.username)
       if (account === undefined) return reply(404)
-      const followed = await hosting.relations.follows.following(user, account.id, page)
-      return replyPage(followed, (target) => presentUser(target, request))
+      return replyUsers(request, await hosting.relations.follows.following(user, account.id, page))
     },
   }),
   route({

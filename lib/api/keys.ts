@@ -17,21 +17,24 @@ export const PublicKey = v.object({
   user: v.optional(User),
 })
 
-const presentSshKey = (
-  key: SshKey,
-  { apiUrl }: Recipient,
-  user: User | undefined,
-): v.InferOutput<typeof PublicKey> => ({
-  id: key.id,
-  key: key.key,
-  title: key.title,
-  url: `${apiUrl}/user/keys/${key.id}`,
-  fingerprint: key.fingerprint,
-  created_at: timestamp(key.createdAt),
-  read_only: false,
-  key_type: 'user',
-  ...(user === undefined ? {} : { user }),
-})
+/** Presents keys of an account. Their `user` is shown to the account itself and to administrators. */
+const sshKeyPresenter = async ({ hosting }: Services, request: Recipient, id: number) => {
+  const { user, apiUrl } = request
+  const isShown = user !== null && (user.admin || user.id === id)
+  const account = isShown ? await hosting.accounts.byId(id) : undefined
+  const owner = account && { user: presentUser(account, request) }
+  return (key: SshKey): v.InferOutput<typeof PublicKey> => ({
+    id: key.id,
+    key: key.key,
+    title: key.title,
+    url: `${apiUrl}/user/keys/${key.id}`,
+    fingerprint: key.fingerprint,
+    created_at: timestamp(key.createdAt),
+    read_only: false,
+    key_type: 'user',
+    ...owner,
+  })
+}
 
 const CreateKeyOption = v.object({
   title: shortText,
@@ -41,14 +44,6 @@ const CreateKeyOption = v.object({
 })
 
 const FingerprintQuery = v.object({ fingerprint: v.optional(shortText) })
-
-/** The `user` of an account's keys, which is shown to the account itself and to administrators. */
-const keyOwner = async ({ hosting }: Services, request: Recipient, id: number): Promise<User | undefined> => {
-  const { user } = request
-  if (user === null || (user.id !== id && !user.admin)) return undefined
-  const account = await hosting.accounts.byId(id)
-  return account && presentUser(account, request)
-}
 
 const replyKeys = async (
   services: Services,
@@ -60,8 +55,7 @@ const replyKeys = async (
   const keys = query.fingerprint
     ? await sshKeys.withFingerprint(account, query.fingerprint, page)
     : await sshKeys.list(account, page)
-  const owner = await keyOwner(services, request, account)
-  return replyPage(keys, (key) => presentSshKey(key, request, owner))
+  return replyPage(keys, await sshKeyPresenter(services, request, account))
 }
 
 const read = { auth: 'required', scope: 'read:user', tag: 'user' } as const
@@ -90,7 +84,8 @@ export const sshKeyRoutes = [
     handle: async (request, services) => {
       const { user, body, client } = request
       const key = await services.hosting.sshKeys.add(user.id, body, client())
-      return reply(201, presentSshKey(key, request, await keyOwner(services, request, user.id)))
+      const present = await sshKeyPresenter(services, request, user.id)
+      return reply(201, present(key))
     },
   }),
   route({
@@ -105,7 +100,8 @@ export const sshKeyRoutes = [
       const { user, params } = request
       const key = await services.hosting.sshKeys.get(user.id, params.id)
       if (key === undefined) return reply(404)
-      return reply(200, presentSshKey(key, request, await keyOwner(services, request, user.id)))
+      const present = await sshKeyPresenter(services, request, user.id)
+      return reply(200, present(key))
     },
   }),
   route({
@@ -185,12 +181,9 @@ const CreateGPGKeyOption = v.object({
 const ownerEmailOf = async ({ hosting }: Services, id: number) =>
   (await hosting.accounts.byId(id))?.email ?? ''
 
-const readGpg = { auth: 'required', scope: 'read:user', tag: 'user' } as const
-const writeGpg = { auth: 'required', scope: 'write:user', tag: 'user' } as const
-
 export const gpgKeyRoutes = [
   route({
-    ...readGpg,
+    ...read,
     method: 'GET',
     path: '/user/gpg_keys',
     operationId: 'userCurrentListGPGKeys',
@@ -204,7 +197,7 @@ export const gpgKeyRoutes = [
     },
   }),
   route({
-    ...writeGpg,
+    ...write,
     method: 'POST',
     path: '/user/gpg_keys',
     operationId: 'userCurrentPostGPGKey',
@@ -217,7 +210,7 @@ export const gpgKeyRoutes = [
     },
   }),
   route({
-    ...readGpg,
+    ...read,
     method: 'GET',
     path: '/user/gpg_keys/{id}',
     operationId: 'userCurrentGetGPGKey',
@@ -232,7 +225,7 @@ export const gpgKeyRoutes = [
     },
   }),
   route({
-    ...writeGpg,
+    ...write,
     method: 'DELETE',
     path: '/user/gpg_keys/{id}',
     operationId: 'userCurrentDeleteGPGKey',
@@ -243,7 +236,7 @@ export const gpgKeyRoutes = [
       replyEmpty(await hosting.gpgKeys.remove(user.id, params.id)),
   }),
   route({
-    ...readGpg,
+    ...read,
     auth: 'optional',
     method: 'GET',
     path: '/users/{username}/gpg_keys',

@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { noreplyAddress } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
 import { Empty, Forbidden, NotFound, serializeOnce, ValidationError } from '../http/index.ts'
+import type { Page } from '../records/collection.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
 import type { Profile } from '../repositories/lists.ts'
 import {
@@ -58,6 +59,10 @@ export const presentUser = (account: Account, { user, baseUrl }: UserRecipient):
     username: account.name,
   }
 }
+
+/** Replies with a page of users. */
+export const replyUsers = (request: UserRecipient, page: Page<Account>) =>
+  replyPage(page, (account) => presentUser(account, request))
 
 /** "and else is <login>@noreply.<host>" */
 const emailOf = (account: Account, isPrivate: boolean, baseUrl: string): string => {
@@ -115,7 +120,7 @@ export const userRoutes = [
     handle: async (request, { hosting, dialect }) => {
       const { user, query, page } = request
       const found = await hosting.search.users(user, { q: query.q, id: query.uid || undefined }, page)
-      const list = replyPage(found, (account) => presentUser(account, request))
+      const list = replyUsers(request, found)
       return dialect === 'forgejo' ? { ...list, body: { ok: true, data: list.body } } : list
     },
   }),
@@ -199,10 +204,8 @@ export const adminUserRoutes = [
     summary: 'All users',
     paging: 'lenient',
     responses: { 200: v.array(User), 403: Forbidden },
-    handle: async (request, { hosting }) => {
-      const users = await hosting.accounts.list('user', request.page)
-      return replyPage(users, (account) => presentUser(account, request))
-    },
+    handle: async (request, { hosting }) =>
+      replyUsers(request, await hosting.accounts.list('user', request.page)),
   }),
   route({
     ...adminWrite,
