@@ -15,7 +15,7 @@ import {
 } from '../../http/index.ts'
 import type { Attachment as AttachmentRecord } from '../../records/schema/index.ts'
 import { repositoryNameOf, repositoryParams, shortText, timestamp, wholeNumber } from '../fields.ts'
-import { reply, replyEmpty, replyPage, route, type StreamServices, stream } from '../route.ts'
+import { reply, replyEmpty, replyFound, replyPage, route, type StreamServices, stream } from '../route.ts'
 
 export const Attachment = v.object({
   id: v.number(),
@@ -141,7 +141,7 @@ const attachmentRoutesOf = (target: Target) => {
       handle: async (request, { hosting }) => {
         const { user, params } = request
         const found = await hosting.attachments.find(user, ...where(params), params.attachment_id)
-        return found === undefined ? reply(404) : reply(200, presentAttachment(found, request))
+        return replyFound(found, (attachment) => presentAttachment(attachment, request))
       },
     }),
     route({

@@ -20,6 +20,7 @@ import {
   type Recipient,
   reply,
   replyEmpty,
+  replyFound,
   route,
   type Services,
   type StreamServices,
@@ -138,10 +139,8 @@ export const packageRoutes = [
     operationId: 'listPackageFiles',
     summary: 'The files of a version of a package',
     responses: { 200: v.array(PackageFile), 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting }) => {
-      const files = await hosting.packages.files(user, params)
-      return files === undefined ? reply(404) : reply(200, files.map(presentFile))
-    },
+    handle: async ({ user, params }, { hosting }) =>
+      replyFound(await hosting.packages.files(user, params), (files) => files.map(presentFile)),
   }),
   route({
     method: 'DELETE',
