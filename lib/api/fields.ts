@@ -21,12 +21,6 @@ export const repositoryNameOf = ({ owner, repo }: { owner: string; repo: string 
   name: repo,
 })
 
-/** The document writes the repository of a star or a subscription as `{username}/{reponame}`. */
-export const relatedRepository = (params: { username: string; reponame: string }): RepositoryName => ({
-  owner: params.username,
-  name: params.reponame,
-})
-
 /**
  * Booleans that Gitea and Forgejo have in a body and Allot does not act on. They are removed from what the handler
  * receives. Invariant: every boolean of a body is true, false or null; text such as "no" is answered 422.

@@ -3,10 +3,15 @@ import * as v from 'valibot'
 import { Empty, NotFound } from '../http/index.ts'
 import type { Slice } from '../records/collection.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
-import type { Relations } from '../repositories/relations.ts'
-import { relatedRepository } from './fields.ts'
+import type { Relations, RepositoryName } from '../repositories/relations.ts'
 import { Repository, readRepository, replyRepositories } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
+
+/** The document writes the repository of a star or a subscription as `{username}/{reponame}`. */
+const relatedRepository = (params: { username: string; reponame: string }): RepositoryName => ({
+  owner: params.username,
+  name: params.reponame,
+})
 
 /** Replies with the repositories that an account has the relation to. */
 const replyRelated = async (

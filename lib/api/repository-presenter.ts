@@ -115,17 +115,20 @@ export const readRepository = async (
   return presentRepository(details, request)
 }
 
+const presentAll = async (
+  tx: ReadTransaction,
+  recipient: Recipient,
+  records: readonly RepositoryRecord[],
+): Promise<Repository[]> => {
+  const details = await repositoryDetails(tx, recipient.user, records)
+  return details.map((repository) => presentRepository(repository, recipient))
+}
+
 export const replyRepositories = async (
   { store }: Services,
   request: Recipient,
   { items, total }: Page<RepositoryRecord>,
-) => {
-  const details = await store.read((tx) => repositoryDetails(tx, request.user, items))
-  return pageOf(
-    details.map((repository) => presentRepository(repository, request)),
-    total,
-  )
-}
+) => pageOf(await store.read((tx) => presentAll(tx, request, items)), total)
 
 /** Declares a reply with a page of repositories, which the read cache keeps as JSON. See {@link cachedRead}. */
 export const cachedRepositories = <Input extends Recipient & { readonly [parameter: string]: CacheInput }>(
@@ -134,9 +137,7 @@ export const cachedRepositories = <Input extends Recipient & { readonly [paramet
 ) => {
   const read = cachedRead(name, async (tx, input: Input) => {
     const { items, total } = await find(tx, input)
-    const details = await repositoryDetails(tx, input.user, items)
-    const json = new SerializedJson(details.map((repository) => presentRepository(repository, input)))
-    return { json, total }
+    return { json: new SerializedJson(await presentAll(tx, input, items)), total }
   })
   return async ({ store }: Services, input: Input) => {
     const { json, total } = await read(store, input)

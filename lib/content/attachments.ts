@@ -209,7 +209,7 @@ const removeAttachment = async (
   await files.deleteAfterCommit(tx, filePlaceOf(attachment))
 }
 
-/** Runs a write that can release files, and waits until they are deleted. @returns whether the write removed something */
+/** Runs a write that can delete files, and waits until they are deleted. @returns whether the write removed something */
 export const removeWithFiles = async (
   { store, files }: ContentParts,
   write: (tx: WriteContext) => Promise<boolean>,

@@ -12,10 +12,10 @@ import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
 const folders: string[] = []
 after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
 
-const aStore = async () => {
+const aStorage = async () => {
   const directory = await mkdtemp(join(tmpdir(), 'allot-files-'))
   folders.push(directory)
-  return { directory, store: new FileStorage({ directory }) }
+  return { directory, storage: new FileStorage({ directory }) }
 }
 
 const filesBelow = async (directory: string): Promise<string[]> =>
@@ -29,65 +29,65 @@ const place: FilePlace = { area: 'attachments', ownerId: 300, name: 'abcdef' }
 
 describe('A file', () => {
   it('is written from a stream, hashed, and read whole or in part', async () => {
-    const { store } = await aStore()
-    const arrived = await store.stage(stream('hello ', 'world'))
+    const { storage } = await aStorage()
+    const arrived = await storage.stage(stream('hello ', 'world'))
     assert.deepEqual([arrived.size, arrived.sha256], [11, sha256('hello world')])
-    await store.put(arrived, place)
-    assert.equal(await store.size(place), 11)
-    assert.equal(await text(await store.read(place)), 'hello world')
-    assert.equal(await text(await store.read(place, { start: 4, end: 6 })), 'o w')
+    await storage.put(arrived, place)
+    assert.equal(await storage.size(place), 11)
+    assert.equal(await text(await storage.read(place)), 'hello world')
+    assert.equal(await text(await storage.read(place, { start: 4, end: 6 })), 'o w')
   })
 
   it('has the bytes that were sent, for any size and any chunks', async () => {
-    const { store } = await aStore()
+    const { storage } = await aStorage()
     const pieces = fc.array(fc.uint8Array({ maxLength: 5000 }), { maxLength: 20 })
     await fc.assert(
       fc.asyncProperty(pieces, async (chunks) => {
         const whole = Buffer.concat(chunks)
         const expected = { size: whole.length, sha256: sha256(whole), maxSize: whole.length }
-        await store.put(await store.stage(stream(...chunks), expected), place)
-        assert.ok((await buffer(await store.read(place))).equals(whole))
+        await storage.put(await storage.stage(stream(...chunks), expected), place)
+        assert.ok((await buffer(await storage.read(place))).equals(whole))
       }),
       { numRuns: 30 },
     )
   })
 
   it('may replace an equal file, and is removed with its empty folders', async () => {
-    const { directory, store } = await aStore()
-    for (let times = 0; times < 2; times++) await store.put(await store.stage(stream('a')), place)
+    const { directory, storage } = await aStorage()
+    for (let times = 0; times < 2; times++) await storage.put(await storage.stage(stream('a')), place)
     assert.deepEqual(await filesBelow(directory), ['abcdef'])
-    await store.remove(place)
-    await store.remove(place)
-    assert.equal(await store.size(place), undefined)
-    await assert.rejects(store.read(place), { code: 'ENOENT' })
+    await storage.remove(place)
+    await storage.remove(place)
+    assert.equal(await storage.size(place), undefined)
+    await assert.rejects(storage.read(place), { code: 'ENOENT' })
     assert.deepEqual(await readdir(join(directory, 'attachments', '2c')), [])
   })
 
   it('can be added and removed while others in its folder are', async () => {
-    const { store } = await aStore()
+    const { storage } = await aStorage()
     const one = async (name: string) => {
       for (let times = 0; times < 20; times++) {
-        await store.put(await store.stage(stream(name)), { ...place, name })
-        await store.remove({ ...place, name })
+        await storage.put(await storage.stage(stream(name)), { ...place, name })
+        await storage.remove({ ...place, name })
       }
     }
     await Promise.all(['ab01', 'ab02', 'ab03', 'ab04'].map(one))
   })
 
   it('is not removed before the last hold on deletions ends', async () => {
-    const { store } = await aStore()
-    await store.put(await store.stage(stream('a')), place)
-    const [letGo, letGoToo] = [store.holdDeletions(), store.holdDeletions()]
+    const { storage } = await aStorage()
+    await storage.put(await storage.stage(stream('a')), place)
+    const [letGo, letGoToo] = [storage.holdDeletions(), storage.holdDeletions()]
     let removed = 0
-    await store.remove(place, async () => void removed++)
+    await storage.remove(place, async () => void removed++)
     await letGo()
-    assert.deepEqual([await store.size(place), removed], [1, 0])
+    assert.deepEqual([await storage.size(place), removed], [1, 0])
     await letGoToo()
-    assert.deepEqual([await store.size(place), removed], [undefined, 1])
+    assert.deepEqual([await storage.size(place), removed], [undefined, 1])
   })
 })
 
-describe('The file store leaves nothing of', () => {
+describe('FileStorage leaves nothing of', () => {
   const wrong = [
     { what: 'a content over the limit', expected: { maxSize: 3 }, error: { code: 'too_large' } },
     {
@@ -105,22 +105,22 @@ describe('The file store leaves nothing of', () => {
   ]
   for (const { what, expected, error } of wrong)
     it(what, async () => {
-      const { directory, store } = await aStore()
+      const { directory, storage } = await aStorage()
       const content = stream('ab', 'cd')
-      await assert.rejects(store.stage(content, expected), error)
+      await assert.rejects(storage.stage(content, expected), error)
       assert.deepEqual(await filesBelow(directory), [])
       assert.equal(content.destroyed && !content.readableEnded, false, 'the stream must not be destroyed')
     })
 
   it('a content whose stream fails', async () => {
-    const { directory, store } = await aStore()
+    const { directory, storage } = await aStorage()
     const broken = Readable.from(
       (async function* () {
         yield Buffer.from('ab')
         throw new Error('gone')
       })(),
     )
-    await assert.rejects(store.stage(broken), /gone/)
+    await assert.rejects(storage.stage(broken), /gone/)
     assert.deepEqual(await filesBelow(directory), [])
   })
 
@@ -136,36 +136,36 @@ describe('The file store leaves nothing of', () => {
     `${'a'.repeat(101)}`,
   ])
     it(`a file with the name ${JSON.stringify(name.slice(0, 20))}`, async () => {
-      const { directory, store } = await aStore()
-      const arrived = await store.stage(stream('a'))
-      await assert.rejects(store.put(arrived, { ...place, name }), /not a name for a stored file/)
-      await store.discard(arrived)
+      const { directory, storage } = await aStorage()
+      const arrived = await storage.stage(stream('a'))
+      await assert.rejects(storage.put(arrived, { ...place, name }), /not a name for a stored file/)
+      await storage.discard(arrived)
       assert.deepEqual(await filesBelow(directory), [])
     })
 })
 
-describe('A file store', () => {
+describe('FileStorage', () => {
   it('lists every file that has its place, and nothing else', async () => {
-    const { directory, store } = await aStore()
+    const { directory, storage } = await aStorage()
     const places: FilePlace[] = [place, { ...place, ownerId: 7 }, { area: 'lfs', ownerId: 300, name: '0123' }]
-    for (const one of places) await store.put(await store.stage(stream('abc')), one)
-    await store.stage(stream('unfinished'))
+    for (const one of places) await storage.put(await storage.stage(stream('abc')), one)
+    await storage.stage(stream('unfinished'))
     for (const stray of ['lfs', 'lfs/2c/300', 'lfs/2c/301/01']) {
       await mkdir(join(directory, stray), { recursive: true })
       await writeFile(join(directory, stray, 'README'), '')
     }
     const found = []
-    for await (const one of store.all()) found.push(one)
+    for await (const one of storage.all()) found.push(one)
     assert.deepEqual(new Set(found), new Set(places.map((one) => ({ ...one, size: 3 }))))
   })
 
   it('removes staged files of killed processes that are old enough', async () => {
-    const { directory, store } = await aStore()
-    const [old] = [await store.stage(stream('old')), await store.stage(stream('young'))]
+    const { directory, storage } = await aStorage()
+    const [old] = [await storage.stage(stream('old')), await storage.stage(stream('young'))]
     await utimes(old!.path, 0, 0)
-    await store.removeStale(3600)
+    await storage.removeStale(3600)
     assert.equal((await filesBelow(directory)).length, 1)
-    await store.removeStale()
+    await storage.removeStale()
     assert.deepEqual(await filesBelow(directory), [])
   })
 })

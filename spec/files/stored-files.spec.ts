@@ -79,61 +79,61 @@ const dyingAt = (driver: StorageDriver, write: number, kept: boolean) => {
   return { dying, dead: dead.happened.then(() => 'dead') }
 }
 
-describe('A hosted file', () => {
+describe('A stored file', () => {
   it('exists as long as its record', () =>
     within(async (ground) => {
-      const hosted = open(ground.driver, ground)
+      const stored = open(ground.driver, ground)
       const store = new Store(ground.driver)
-      const size = await hosted.add(place, content(), {}, async (_tx, file) => file.size)
+      const size = await stored.add(place, content(), {}, async (_tx, file) => file.size)
       assert.equal(size, 5)
-      assert.equal((await store.read((tx) => hosted.find(tx, place)))?.size, 5)
-      assert.equal(await text(await hosted.read(place)), 'hello')
-      await store.write((tx) => hosted.deleteAfterCommit(tx, place))
-      assert.equal(await store.read((tx) => hosted.find(tx, place)), undefined)
-      await hosted.idle()
+      assert.equal((await store.read((tx) => stored.find(tx, place)))?.size, 5)
+      assert.equal(await text(await stored.read(place)), 'hello')
+      await store.write((tx) => stored.deleteAfterCommit(tx, place))
+      assert.equal(await store.read((tx) => stored.find(tx, place)), undefined)
+      await stored.idle()
       await assertEmpty(ground)
-      await assert.rejects(hosted.read(place), { code: 'not_found' })
+      await assert.rejects(stored.read(place), { code: 'not_found' })
     }))
 
   it('leaves nothing when the write of its owner is refused', () =>
     within(async (ground) => {
-      const hosted = open(ground.driver, ground)
+      const stored = open(ground.driver, ground)
       const refuse = async () => {
         throw new AllotError('not_found', 'the issue is gone')
       }
-      await assert.rejects(hosted.add(place, content(), {}, refuse), /the issue is gone/)
-      await hosted.idle()
+      await assert.rejects(stored.add(place, content(), {}, refuse), /the issue is gone/)
+      await stored.idle()
       await assertEmpty(ground)
     }))
 
-  it('may be released several times at once', () =>
+  it('may be deleted several times at once', () =>
     within(async (ground) => {
-      const hosted = open(ground.driver, ground)
+      const stored = open(ground.driver, ground)
       const store = new Store(ground.driver)
-      await hosted.add(place, content(), {}, nothing)
-      await Promise.all([1, 2, 3].map(() => store.write((tx) => hosted.deleteAfterCommit(tx, place))))
-      await hosted.idle()
+      await stored.add(place, content(), {}, nothing)
+      await Promise.all([1, 2, 3].map(() => store.write((tx) => stored.deleteAfterCommit(tx, place))))
+      await stored.idle()
       await assertEmpty(ground)
     }))
 
   it('must not replace another file', () =>
     within(async (ground) => {
-      const hosted = open(ground.driver, ground)
-      await hosted.add(place, content(), {}, nothing)
-      await assert.rejects(hosted.add(place, content('other'), {}, nothing), /exists already/)
-      await hosted.idle()
-      assert.equal(await text(await hosted.read(place)), 'hello')
+      const stored = open(ground.driver, ground)
+      await stored.add(place, content(), {}, nothing)
+      await assert.rejects(stored.add(place, content('other'), {}, nothing), /exists already/)
+      await stored.idle()
+      assert.equal(await text(await stored.read(place)), 'hello')
     }))
 })
 
 describe('Files and their records agree after a restart', () => {
   const deeds = [
-    { what: 'adding one', does: (hosted: StoredFiles) => hosted.add(place, content(), {}, nothing) },
+    { what: 'adding one', does: (stored: StoredFiles) => stored.add(place, content(), {}, nothing) },
     {
-      what: 'releasing one',
-      async does(hosted: StoredFiles, driver: StorageDriver) {
-        await new Store(driver).write((tx) => hosted.deleteAfterCommit(tx, { ...place, name: 'fedc' }))
-        await hosted.idle()
+      what: 'deleting one',
+      async does(stored: StoredFiles, driver: StorageDriver) {
+        await new Store(driver).write((tx) => stored.deleteAfterCommit(tx, { ...place, name: 'fedc' }))
+        await stored.idle()
       },
     },
   ]
@@ -179,21 +179,21 @@ describe('Files and their records agree after a restart', () => {
 describe('The files of a deleted repository', () => {
   it('are removed in steps of a limited size, and no other files are', () =>
     within(async (ground) => {
-      const hosted = open(ground.driver, ground)
+      const stored = open(ground.driver, ground)
       const store = new Store(ground.driver)
       const jobs = new Jobs({ maxPerTransaction: 4, batchSize: 3 }, () => undefined)
-      jobs.handle('removeRepositoryFiles', removeFilesJob(hosted))
+      jobs.handle('removeRepositoryFiles', removeFilesJob(stored))
       const jobRunner = new JobRunner(store, jobs, (error) => {
         throw error
       })
       for (let at = 0; at < 12; at++)
-        await hosted.add({ ...place, name: `abc${at.toString(16)}` }, content(), {}, nothing)
-      await hosted.add({ ...place, area: 'lfs' }, content(), {}, nothing)
-      await hosted.add({ ...place, ownerId: 2, name: 'fedc' }, content(), {}, nothing)
+        await stored.add({ ...place, name: `abc${at.toString(16)}` }, content(), {}, nothing)
+      await stored.add({ ...place, area: 'lfs' }, content(), {}, nothing)
+      await stored.add({ ...place, ownerId: 2, name: 'fedc' }, content(), {}, nothing)
       await store.write((tx) => jobs.runNow(tx, 'removeRepositoryFiles', 1))
       const left = []
       do {
-        await hosted.idle()
+        await stored.idle()
         left.push((await onDisk(ground)).length)
       } while ((await jobRunner.round()).pending > 0)
       assert.deepEqual(left, [10, 7, 4, 1, 1])
