@@ -90,8 +90,8 @@ interface SearchedListing {
   find: FindEntries
   /** The total that an earlier search counted. */
   total: number | undefined
-  /** Stores a total that was counted. */
-  learn(total: number): void
+  /** Stores a total that was counted; absent when the total is known without counting. */
+  learn?: ((total: number) => void) | undefined
 }
 
 /** Finds the first `limit` entries in the order of their texts; the total is exact only when `isCounted` is set. */
@@ -104,10 +104,11 @@ export const without = (gone: ReadonlySet<string>, listing: SearchListing): Sear
   if (gone.size === 0) return listing
   const total = listing.total === undefined ? undefined : listing.total - gone.size
   if ('entries' in listing) return { entries: except(gone, listing.entries), total }
+  const { find, learn } = listing
   return {
     total,
-    find: (limit, isCounted) => findWithout(gone, listing.find, limit, isCounted),
-    learn: (found) => listing.learn(found + gone.size),
+    find: (limit, isCounted) => findWithout(gone, find, limit, isCounted),
+    learn: learn && ((found) => learn(found + gone.size)),
   }
 }
 
@@ -134,7 +135,7 @@ export const pageOfListings = async <R>(
   const known = await Promise.all(
     listings.map(async (listing) => {
       const found = await firstIn(listing, limit)
-      if ('learn' in listing) learned.push(() => listing.learn(found.total))
+      if ('learn' in listing) learned.push(() => listing.learn?.(found.total))
       return found
     }),
   )

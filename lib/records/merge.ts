@@ -9,6 +9,7 @@ export type Entries = AsyncIterable<IndexEntry> | Iterable<IndexEntry>
  * records: an entry that is skipped costs only the read of the entry.
  */
 export async function* merge(listings: readonly Entries[], reverse = false): AsyncGenerator<IndexEntry> {
+  if (listings.length === 1) return yield* listings[0]!
   const heads = new Heads(reverse)
   try {
     await heads.addAll(listings)

@@ -152,13 +152,13 @@ export class Search {
     word: string,
   ): Promise<SearchListing> {
     if (word.length > MAX_LENGTH) return { entries: nothing(), total: 0 }
-    const { count, version, isExact, entries, find } = await index.candidates(tx, audience, word)
-    if (isExact) return { entries: entries(), total: count }
+    const { count, version, isExact, find } = await index.candidates(tx, audience, word)
+    if (isExact || count === 0) return { find, total: count }
     const key = JSON.stringify([index.options.collection, audience, foldCase(word)])
     const known = this.#totals.get(key)
     return {
       find,
-      total: count === 0 ? 0 : known?.version === version ? known.total : undefined,
+      total: known?.version === version ? known.total : undefined,
       learn: (total) => void this.#totals.set(key, { version, total }),
     }
   }

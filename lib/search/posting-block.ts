@@ -52,6 +52,10 @@ export class PostingBlock {
     return this.#bytes.subarray(this.#start + start, this.#start + this.#ends[index]!)
   }
 
+  indexes(): Iterable<number> {
+    return this.#ends.keys()
+  }
+
   *orders(): Generator<Bytes> {
     for (let index = 0; index < this.size; index++) yield this.order(index)
   }

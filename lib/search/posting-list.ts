@@ -73,61 +73,6 @@ export const removePosting = (tx: WriteTransaction, key: Bytes, stored: Bytes | 
   else if (!isTombstone(stored)) tx.delete(key)
 }
 
-/** All postings of a list, in order: a merge of its blocks with its loose postings and tombstones. */
-export async function* postingsOf(tx: ReadTransaction, list: PostingList): AsyncGenerator<IndexEntry> {
-  const loose = new LooseReader(tx, list)
-  try {
-    await loose.advance()
-    for await (const [, value] of tx.range(list.blocks))
-      for (const order of new PostingBlock(value).orders()) {
-        let difference = loose.compareTo(order)
-        for (; difference < 0; difference = loose.compareTo(order)) {
-          if (!loose.isTombstone) yield indexEntryOf(list, loose.order!)
-          await loose.advance()
-        }
-        if (difference === 0) await loose.advance()
-        else yield indexEntryOf(list, order)
-      }
-    yield* loose.remainingPostings()
-  } finally {
-    await loose.close()
-  }
-}
-
-/** Reads the loose postings and tombstones of a list one by one. */
-class LooseReader {
-  readonly #list: PostingList
-  readonly #entries: AsyncIterator<Entry>
-  /** The order of the current entry; undefined after the last one. */
-  order: Bytes | undefined
-  isTombstone = false
-
-  constructor(tx: ReadTransaction, list: PostingList) {
-    this.#list = list
-    this.#entries = tx.range(list.loose)[Symbol.asyncIterator]()
-  }
-
-  async advance(): Promise<void> {
-    const { done, value } = await this.#entries.next()
-    this.order = done ? undefined : orderOf(this.#list, value)
-    this.isTombstone = !done && isTombstone(value[1])
-  }
-
-  /** @returns a negative number when the current entry sorts before the order, and a positive one after the last entry */
-  compareTo(order: Bytes): number {
-    return this.order === undefined ? 1 : Buffer.compare(this.order, order)
-  }
-
-  async *remainingPostings(): AsyncGenerator<IndexEntry> {
-    for (; this.order !== undefined; await this.advance())
-      if (!this.isTombstone) yield indexEntryOf(this.#list, this.order)
-  }
-
-  async close(): Promise<void> {
-    await this.#entries.return?.()
-  }
-}
-
 export interface SearchResult {
   entries: IndexEntry[]
   /** The number of all matches; only where counting was asked for. */
@@ -135,15 +80,15 @@ export interface SearchResult {
 }
 
 interface PostingQuery {
-  /** In the case of the indexed texts. */
-  word: string
+  /** In the case of the indexed texts; undefined finds every posting. */
+  word: string | undefined
   /** Matches to return. */
   limit: number
   /** Whether to read on after `limit` matches, to count all of them. */
   isCounted: boolean
 }
 
-/** The first postings of a list that contain the word. */
+/** The first postings of a list that contain the word, in the order of their texts. */
 export const searchPostings = async (
   tx: ReadTransaction,
   list: PostingList,
@@ -151,7 +96,7 @@ export const searchPostings = async (
 ): Promise<SearchResult> => {
   const loose = await searchLoose(tx, list, query)
   const blocks = await searchBlocks(tx, list, query, loose.removed)
-  const orders = [...loose.first, ...blocks.first].sort(Buffer.compare).slice(0, query.limit)
+  const orders = [...blocks.first, ...loose.first].sort(Buffer.compare).slice(0, query.limit)
   return { entries: orders.map((order) => indexEntryOf(list, order)), total: loose.total + blocks.total }
 }
 
@@ -162,12 +107,12 @@ const searchLoose = async (
 ) => {
   const first: Bytes[] = []
   const removed = new Set<string>()
-  const bytes = encodedWord(word)
+  const bytes = word === undefined ? undefined : encodedWord(word)
   let total = 0
   for await (const entry of tx.range(list.loose)) {
     const order = orderOf(list, entry)
     if (isTombstone(entry[1])) removed.add(keyText(order))
-    else if (containsWord(order, bytes) && total++ < limit) first.push(order)
+    else if ((bytes === undefined || containsWord(order, bytes)) && total++ < limit) first.push(order)
     // Later tombstones concern postings that sort after the first `limit` matches.
     if (!isCounted && total >= limit) break
   }
@@ -182,15 +127,14 @@ const searchBlocks = async (
 ) => {
   const first: Bytes[] = []
   let total = 0
-  const text = encodedWord(word).toString('latin1')
+  const text = word === undefined ? undefined : encodedWord(word).toString('latin1')
   for await (const [, value] of tx.range(list.blocks)) {
     const block = new PostingBlock(value)
-    const matches = block
-      .search(text)
-      .filter((index) => removed.size === 0 || !removed.has(keyText(block.order(index))))
-    for (const index of matches.slice(0, Math.max(0, limit - total))) first.push(block.order(index))
-    total += matches.length
-    if (!isCounted && total >= limit) break
+    for (const index of text === undefined ? block.indexes() : block.search(text)) {
+      if (removed.size > 0 && removed.has(keyText(block.order(index)))) continue
+      if (total++ < limit) first.push(block.order(index))
+      if (!isCounted && total >= limit) return { first, total }
+    }
   }
   return { first, total }
 }

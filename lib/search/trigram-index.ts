@@ -1,8 +1,7 @@
-import type { IndexEntry } from '../records/indexes.ts'
 import type { KeyPart, KeyTuple } from '../records/key-codec.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { InvertedIndex, type VersionedCount } from './inverted-index.ts'
-import { postingList, postingsOf, type SearchResult, searchPostings } from './posting-list.ts'
+import { postingList, type SearchResult, searchPostings } from './posting-list.ts'
 
 interface TrigramIndexOptions<R> {
   collection: string
@@ -18,10 +17,8 @@ interface TrigramIndexOptions<R> {
 interface Candidates extends VersionedCount {
   /** Whether each posting of the list contains the word, so that `count` is the number of matches. */
   isExact: boolean
-  /** The postings of the list, in the order of the texts. */
-  entries(): AsyncIterable<IndexEntry>
   /** The first `limit` postings that contain the word, and, if `isCounted`, the number of all that contain it. */
-  find(limit: number, isCounted: boolean): Promise<SearchResult>
+  readonly find: (limit: number, isCounted: boolean) => Promise<SearchResult>
 }
 
 /** Finds the records whose texts contain a word, in the order of the texts. */
@@ -49,11 +46,12 @@ export class TrigramIndex<R extends { id: number }> extends InvertedIndex<R> {
       0,
     )
     const list = postingList(this.options.collection, this.options.name, lists[shortest]!)
+    const isExact = isTrigram(word)
+    const text = isExact ? undefined : foldCase(word)
     return {
       ...counts[shortest]!,
-      isExact: isTrigram(word),
-      entries: () => postingsOf(tx, list),
-      find: (limit, isCounted) => searchPostings(tx, list, { word: foldCase(word), limit, isCounted }),
+      isExact,
+      find: (limit, isCounted) => searchPostings(tx, list, { word: text, limit, isCounted }),
     }
   }
 }

@@ -54,9 +54,8 @@ export const agrees = async (
       for (const trigram of trigramsOf(names)) {
         const expected = theirs.filter((one) => one.name.toLowerCase().includes(trigram)).map((one) => one.id)
         const list = await repositoryNames.candidates(tx, audience, trigram)
-        const listed: number[] = []
-        for await (const entry of list.entries()) listed.push(idOf(entry))
-        assert.deepEqual(listed, expected, `the list of ${trigram}`)
+        const listed = await list.find(Infinity, false)
+        assert.deepEqual(listed.entries.map(idOf), expected, `the list of ${trigram}`)
         assert.deepEqual([list.count, list.isExact], [expected.length, true])
       }
       const all = postingList('repository', 'trigrams', ['', audience])
