@@ -3,8 +3,14 @@ import { pauseSince } from '../records/pacing.ts'
 import type { Store } from '../records/store.ts'
 import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import { type InvertedIndexOptions, MIN_COMPACTED } from './inverted-index.ts'
-import { encodeBlock, PostingBlock } from './posting-block.ts'
-import { isTombstone, orderOf, type PostingList, postingList } from './posting-list.ts'
+import {
+  encodeBlock,
+  isTombstone,
+  orderOf,
+  PostingBlock,
+  type PostingList,
+  postingList,
+} from './posting-list.ts'
 
 interface CompactionLimits {
   /** A list with fewer loose postings is not compacted. */

@@ -1,3 +1,4 @@
+import { endianness } from 'node:os'
 import type { IndexEntry } from '../records/indexes.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
 import {
@@ -7,7 +8,6 @@ import {
   type ReadTransaction,
   type WriteTransaction,
 } from '../storage/index.ts'
-import { ID_LENGTH, PostingBlock } from './posting-block.ts'
 
 /** Where the parts of one list of a compacted index are stored: see index.ts. */
 export interface PostingList {
@@ -107,12 +107,12 @@ const searchLoose = async (
 ) => {
   const first: Bytes[] = []
   const removed = new Set<string>()
-  const bytes = word === undefined ? undefined : encodedWord(word)
+  const bytes = encodedWord(word)
   let total = 0
   for await (const entry of tx.range(list.loose)) {
     const order = orderOf(list, entry)
     if (isTombstone(entry[1])) removed.add(keyText(order))
-    else if ((bytes === undefined || containsWord(order, bytes)) && total++ < limit) first.push(order)
+    else if (containsWord(order, bytes) && total++ < limit) first.push(order)
     // Later tombstones concern postings that sort after the first `limit` matches.
     if (!isCounted && total >= limit) break
   }
@@ -127,10 +127,10 @@ const searchBlocks = async (
 ) => {
   const first: Bytes[] = []
   let total = 0
-  const text = word === undefined ? undefined : encodedWord(word).toString('latin1')
+  const text = encodedWord(word)?.toString('latin1')
   for await (const [, value] of tx.range(list.blocks)) {
     const block = new PostingBlock(value)
-    for (const index of text === undefined ? block.indexes() : block.search(text)) {
+    for (const index of block.search(text)) {
       if (removed.size > 0 && removed.has(keyText(block.order(index)))) continue
       if (total++ < limit) first.push(block.order(index))
       if (!isCounted && total >= limit) return { first, total }
@@ -140,13 +140,87 @@ const searchBlocks = async (
 }
 
 /** A word as it is in keys. Keys hold the bytes of texts unchanged, so nothing is decoded to search them. */
-const encodedWord = (word: string): Buffer => Buffer.from(encodeKey([word]))
+const encodedWord = (word: string | undefined): Buffer | undefined =>
+  word === undefined ? undefined : Buffer.from(encodeKey([word]))
 
-const containsWord = ({ buffer, byteOffset, length }: Bytes, word: Buffer): boolean =>
-  Buffer.from(buffer, byteOffset, length - ID_LENGTH).includes(word)
+const containsWord = ({ buffer, byteOffset, length }: Bytes, word: Buffer | undefined): boolean =>
+  word === undefined || Buffer.from(buffer, byteOffset, length - ID_LENGTH).includes(word)
 
 /** Tells whether the texts of an index entry contain the word, which must be in the case of the texts. */
 export const wordMatcher = (word: string): ((entry: IndexEntry) => boolean) => {
-  const bytes = encodedWord(word)
-  return ({ order }) => word === '' || containsWord(order, bytes)
+  const bytes = encodedWord(word === '' ? undefined : word)
+  return ({ order }) => containsWord(order, bytes)
+}
+
+/** Bytes at the end of an order that are the id of the record: one number. */
+export const ID_LENGTH = encodeKey([1]).length
+
+const UINT32_LENGTH = 4
+
+/** The offset of the first order in a block of this size; also where the end of the order of this index is stored. */
+const bodyOffset = (size: number): number => UINT32_LENGTH + size * UINT32_LENGTH
+
+/** The stored form of a block: the number of orders, the end of each, and then the orders one after another. */
+export const encodeBlock = (orders: readonly Bytes[]): Bytes => {
+  const start = bodyOffset(orders.length)
+  const block = Buffer.allocUnsafe(orders.reduce((size, { length }) => size + length, start))
+  block.writeUInt32LE(orders.length)
+  let end = 0
+  for (const [index, order] of orders.entries()) {
+    block.set(order, start + end)
+    end += order.length
+    block.writeUInt32LE(end, bodyOffset(index))
+  }
+  return block
+}
+
+/** A block as it is read. */
+export class PostingBlock {
+  readonly size: number
+  readonly #bytes: Buffer
+  /** Offset of the orders, and the end of each, counted from there. */
+  readonly #start: number
+  readonly #ends: Uint32Array
+
+  /** @throws RangeError when the bytes are not a block */
+  constructor({ buffer, byteOffset, byteLength }: Bytes) {
+    this.#bytes = Buffer.from(buffer, byteOffset, byteLength)
+    this.size = this.#bytes.readUInt32LE()
+    this.#start = bodyOffset(this.size)
+    if (this.size === 0 || this.#start > byteLength) throw new RangeError('the bytes are not a posting block')
+    // Copied, since a Uint32Array must begin at a multiple of four bytes.
+    const ends = Buffer.from(new Uint8Array(this.#bytes.subarray(UINT32_LENGTH, this.#start)).buffer)
+    if (endianness() === 'BE') ends.swap32()
+    this.#ends = new Uint32Array(ends.buffer)
+    if (this.#start + this.#ends.at(-1)! !== byteLength)
+      throw new RangeError('the posting block is truncated')
+  }
+
+  /** The order of this index, counted from 0; it shares the memory of the block. */
+  order(index: number): Bytes {
+    const start = index === 0 ? 0 : this.#ends[index - 1]!
+    return this.#bytes.subarray(this.#start + start, this.#start + this.#ends[index]!)
+  }
+
+  *orders(): Generator<Bytes> {
+    for (let index = 0; index < this.size; index++) yield this.order(index)
+  }
+
+  /**
+   * The indexes of the orders whose texts contain the word.
+   * @param word one character per byte; undefined for all orders
+   */
+  search(word: string | undefined): Iterable<number> {
+    if (word === undefined) return this.#ends.keys()
+    const matches: number[] = []
+    const text = this.#bytes.toString('latin1', this.#start)
+    let index = 0
+    for (let found = text.indexOf(word); found !== -1; ) {
+      while (this.#ends[index]! <= found) index++
+      const isInTexts = found + word.length <= this.#ends[index]! - ID_LENGTH
+      if (isInTexts) matches.push(index)
+      found = text.indexOf(word, isInTexts ? this.#ends[index]! : found + 1)
+    }
+    return matches
+  }
 }

@@ -1,8 +1,15 @@
 import { decodeKeyIfValid, rangeBelow } from '../records/key-codec.ts'
 import type { Bytes, WriteTransaction } from '../storage/index.ts'
 import type { InvertedIndexOptions } from './inverted-index.ts'
-import { ID_LENGTH, PostingBlock } from './posting-block.ts'
-import { addPosting, blocksPrefix, isTombstone, recordKeyOf, removePosting } from './posting-list.ts'
+import {
+  addPosting,
+  blocksPrefix,
+  ID_LENGTH,
+  isTombstone,
+  PostingBlock,
+  recordKeyOf,
+  removePosting,
+} from './posting-list.ts'
 
 /**
  * What is stored of a compacted index, for the integrity check. A posting counts 1, loose or in a block, and a tombstone
