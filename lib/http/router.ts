@@ -26,7 +26,7 @@ interface RouterOptions<R> {
 }
 
 /** In the order in which `Allow` names them. */
-const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
+const METHODS: readonly HTTPMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 /** Finds the routes of requests. */
 export class Router<R extends Routed> {
@@ -34,7 +34,7 @@ export class Router<R extends Routed> {
   readonly #router: findMyWay.Instance<findMyWay.HTTPVersion.V1>
 
   constructor(routes: readonly R[], options: RouterOptions<R> = {}) {
-    const { ignoreExtraSlashes = true, maxParamLength = 1024 } = options
+    const { ignoreExtraSlashes = true, maxParamLength = 1024, headIsGet = true } = options
     this.#options = options
     this.#router = findMyWay({
       ignoreTrailingSlash: ignoreExtraSlashes,
@@ -42,33 +42,27 @@ export class Router<R extends Routed> {
       maxParamLength,
       onBadUrl: () => undefined,
     })
-    for (const route of routes)
-      this.#router.on(route.method as HTTPMethod, routerPath(route.path), () => undefined, route)
+    for (const route of routes) {
+      const methods = headIsGet && route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]
+      this.#router.on(methods as HTTPMethod[], routerPath(route.path), () => undefined, route)
+    }
   }
 
   /** @returns undefined when no route takes the request, unless the options name a route that stands for those */
   match(method: string, path: string): Match<R> | undefined {
-    const found = this.#find(method, path)
-    return typeof found === 'object' ? found : this.#matchNone(path)
+    const found = this.#router.find(method as HTTPMethod, path)
+    // find-my-way answers a path that cannot be decoded with its own handler, which has no route.
+    return found?.store ? { route: found.store as R, params: found.params } : this.#matchNone(path)
   }
 
   #matchNone(path: string): Match<R> | undefined {
     const { wrongMethod, unknownPath } = this.#options
-    const found = METHODS.map((method) => this.#find(method, path))
-    const allow = METHODS.filter((_method, index) => found[index] !== undefined).join(', ')
-    if (found.includes('malformed')) return unknownPath && { route: unknownPath, params: {} }
+    const found = METHODS.map((method) => this.#router.find(method, path))
+    if (found.some((result) => result?.store === null))
+      return unknownPath && { route: unknownPath, params: {} }
+    const allow = METHODS.filter((_method, index) => found[index] !== null).join(', ')
     const route = allow === '' ? unknownPath : wrongMethod
     return route && { route, params: { allow } }
-  }
-
-  #find(method: string, path: string): Match<R> | 'malformed' | undefined {
-    const { headIsGet = true } = this.#options
-    const name = headIsGet && method === 'HEAD' ? 'GET' : method
-    const found = this.#router.find(name as HTTPMethod, path)
-    if (found === null) return undefined
-    // find-my-way answers a path that cannot be decoded with its own handler, which has no route.
-    const route = found.store as R | null
-    return route === null ? 'malformed' : { route, params: found.params }
   }
 }
 
