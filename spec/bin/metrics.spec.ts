@@ -128,7 +128,7 @@ describe('/-/metrics', () => {
     const { text } = await asAdmin()
     assert.equal(sample(text, 'allot_quota_crossings_total{at="limit",direction="up"}'), 1)
     assert.equal(sample(text, hits)!, sample(first, hits)! + 1)
-    assert.ok(sample(text, 'allot_cache_entries{cache="tokens"}')! > 0)
+    assert.ok(sample(text, 'allot_cache_entries{cache="quota"}')! > 0)
     assert.equal(sample(text, 'allot_accounts{kind="user"}'), 2)
     assert.equal(sample(text, 'allot_store_operations_in_flight{operation="write"}'), 0)
     assert.ok(sample(text, 'allot_store_operation_duration_seconds_count{operation="write"}')! > 3)
