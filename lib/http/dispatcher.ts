@@ -72,7 +72,10 @@ interface DispatcherOptions<I extends Identity> {
   baseUrl: string | undefined
   /** Origins whose pages may read the responses; CORS is off when absent or empty. */
   corsOrigins?: readonly string[]
-  /** Runs a function that only reads in one snapshot; may run it again, or return a result cached under the key. */
+  /**
+   * Runs a function that only reads in one snapshot; may run it again, or return a result cached under the key. Undefined
+   * where separate reads cost nothing.
+   */
   readTogether?: (<T>(read: () => Promise<T>, key?: CacheKey) => Promise<T>) | undefined
   /** Whether requests are authenticated outside of the snapshot: the host's own login may create an account. */
   authenticateFirst: boolean
