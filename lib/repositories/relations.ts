@@ -176,7 +176,9 @@ const relate = async (
 ): Promise<Repository> => {
   if ((await relation.get(tx, [account, repository.id])) !== undefined) return repository
   await saveRelation(tx, relation, account, repository)
-  return saveCount(tx, relation, repository, 1)
+  const counted = withCount(relation, repository, 1)
+  await repositories.save(tx, counted)
+  return counted
 }
 
 /** Saves a relation, which the caller counts in the record of the repository. */
@@ -195,21 +197,16 @@ export const unrelate = async (
   relation: RelationCollection,
   account: number,
   repository: Repository,
-): Promise<Repository> =>
-  (await relation.remove(tx, [account, repository.id])) === undefined
-    ? repository
-    : saveCount(tx, relation, repository, -1)
-
-const saveCount = async (
-  tx: WriteContext,
-  relation: RelationCollection,
-  repository: Repository,
-  change: 1 | -1,
 ): Promise<Repository> => {
-  const count = relation === stars ? 'stars' : 'watchers'
-  const counted = { ...repository, [count]: repository[count] + change }
+  if ((await relation.remove(tx, [account, repository.id])) === undefined) return repository
+  const counted = withCount(relation, repository, -1)
   await repositories.save(tx, counted)
   return counted
+}
+
+const withCount = (relation: RelationCollection, repository: Repository, change: 1 | -1): Repository => {
+  const count = relation === stars ? 'stars' : 'watchers'
+  return { ...repository, [count]: repository[count] + change }
 }
 
 const saveFollow = async (tx: WriteContext, follower: Account, followed: Account) => {
