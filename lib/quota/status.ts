@@ -1,3 +1,4 @@
+/** Which groups apply to an owner: for one owner, memoized with the usage, and for reports about all owners. */
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../caches.ts'
 import { groups, ownerUsages, rules } from '../records/schema/index.ts'

@@ -1,3 +1,4 @@
+/** Counts what owners and repositories use, and keeps the usage of owners at the end of each day. */
 import { add, subtract } from '../integers.ts'
 import { isPending, type JobHandler, type Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'

@@ -1,3 +1,4 @@
+/** The ledger and plans of the quota engine, with the names of owners and repositories in the place of ids. */
 import * as v from 'valibot'
 import { accountByName, repositoryByName } from '../accounts/access.ts'
 import { now } from '../clock.ts'

@@ -1,7 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
-/** What the pages of administrators share: their frame, and forms that can be previewed. */
-
+/** What the pages of administrators share: their navigation, and forms that can be previewed. */
 import type { ComponentChildren } from 'preact'
 import type { Identity } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
+/** The HTML document around every page with its style sheet, the page of an error, and the responses that send them. */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { renderToString } from 'preact-render-to-string'

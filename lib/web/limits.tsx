@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+/** Usage against limits: as bars, in words and as warnings. */
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import { type Sum, subtract } from '../integers.ts'
 import { bindingLimit, type LimitStatus } from '../quota/evaluate.ts'

@@ -1,15 +1,14 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+/**
+ * The session cookie and CSRF protection of the pages, and the pages to sign in and out. The cookie identifies a browser,
+ * signed in or not: 32 random bytes that scripts cannot read. Every form carries a token derived from it. Signing in
+ * replaces the cookie, which prevents session fixation.
+ */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import { FlashMessage, Post } from './components.tsx'
 import { type PageRequest, type PageServices, page, type View } from './route.ts'
-
-/**
- * The session cookie and CSRF protection of the pages. The cookie identifies a browser, signed in or not: 32 random bytes that
- * scripts cannot read. Every form carries a token derived from it. Signing in replaces the cookie, which prevents session
- * fixation.
- */
 
 export interface BrowserSession {
   readonly secret: string

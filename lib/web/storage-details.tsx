@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+/** The pages below an owner's storage: lists of what counts toward the owner, and one repository. */
 import type { ComponentChildren, RenderableProps, VNode } from 'preact'
 import type { Identity } from '../accounts/access.ts'
 import { presentUsedArtifact, presentUsedAttachment, presentUsedPackage } from '../api/quota/owner-quota.ts'
