@@ -91,7 +91,7 @@ const checkWants = (request: Readable, findUnreachable: FindUnreachable): Checke
 
   async function* guarded(): AsyncGenerator<Buffer> {
     try {
-      yield* checkedPackets(request, createWants(findUnreachable), settle)
+      yield* checkedPackets(request, createWantCheck(findUnreachable), settle)
       settle(undefined)
     } catch (error) {
       request.resume()
@@ -105,14 +105,14 @@ const checkWants = (request: Readable, findUnreachable: FindUnreachable): Checke
 /** The packets that git may read. Ends at the first want of an unreachable object. */
 async function* checkedPackets(
   request: Readable,
-  wants: Wants,
+  check: CheckPacket,
   settle: (refused: string | undefined) => void,
 ): AsyncGenerator<Buffer> {
   const parser = createPktLineParser({ hasDelimiters: true })
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     const passed: Buffer[] = []
     for (const line of parser.add(chunk as Buffer)) {
-      const unreachable = await wants.add(line)
+      const unreachable = await check(line)
       if (unreachable !== undefined) {
         request.resume()
         return settle(unreachable)
@@ -130,25 +130,21 @@ const MAX_WANTS = 250_000
 /** Version 0 appends capabilities to the id. git also takes upper-case digits. */
 const WANT = /^want ([0-9a-f]{40}(?:[0-9a-f]{24})?)(?![0-9a-f])/i
 
-/** Collects the wants of a section, and checks them at its end. */
-interface Wants {
-  /** @returns an unreachable object, when the packet ends a section that asks for one */
-  add(line: PktLine): Promise<string | undefined>
-}
+/** @returns an unreachable object, when the packet ends a section that asks for one */
+type CheckPacket = (line: PktLine) => Promise<string | undefined>
 
-const createWants = (findUnreachable: FindUnreachable): Wants => {
+/** Collects the wants of a section, and checks them at its end. */
+const createWantCheck = (findUnreachable: FindUnreachable): CheckPacket => {
   const wants = new Set<string>()
-  return {
-    async add({ payload }) {
-      const [, id] = WANT.exec(payload?.toString('latin1', 0, 80) ?? '') ?? []
-      if (id !== undefined) wants.add(id.toLowerCase())
-      if (wants.size > MAX_WANTS)
-        throw new AllotError('too_large', `a fetch must not ask for more than ${MAX_WANTS} objects at once`)
-      if (payload !== undefined || wants.size === 0) return undefined
-      const unreachable = await findUnreachable(wants)
-      wants.clear()
-      return unreachable
-    },
+  return async ({ payload }) => {
+    const [, id] = WANT.exec(payload?.toString('latin1', 0, 80) ?? '') ?? []
+    if (id !== undefined) wants.add(id.toLowerCase())
+    if (wants.size > MAX_WANTS)
+      throw new AllotError('too_large', `a fetch must not ask for more than ${MAX_WANTS} objects at once`)
+    if (payload !== undefined || wants.size === 0) return undefined
+    const unreachable = await findUnreachable(wants)
+    wants.clear()
+    return unreachable
   }
 }
 

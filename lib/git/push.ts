@@ -183,30 +183,29 @@ export GIT_NO_REPLACE_OBJECTS=1
 `
 
 /** Limits the unpacked size of pushes. */
-export interface PushCheck {
-  /** Settings that make git run the hook; writes the hook at the first call. */
-  config(): Promise<readonly string[]>
+export class PushCheck {
+  readonly #folder: string
+  #written: Promise<void> | undefined
   /** Environment variables that the hook reads. */
   readonly env: Readonly<Record<string, string>>
-}
 
-/**
- * @param directory of the repositories, for the hook
- * @param maxPushBytes undefined: only commits, trees and tags are limited
- */
-export const createPushCheck = (directory: string, maxPushBytes: number | undefined): PushCheck => {
-  const folder = join(directory, 'hooks')
-  let written: Promise<void> | undefined
-  return {
-    async config() {
-      written ??= writeHook(folder).catch((error) => {
-        written = undefined
-        throw error
-      })
-      await written
-      return [`core.hooksPath=${folder}`]
-    },
-    env: { ALLOT_MAX_NODE_SIZE: String(MAX_NODE_BYTES), ALLOT_MAX_PUSH_SIZE: String(maxPushBytes ?? 0) },
+  /**
+   * @param directory of the repositories, for the hook
+   * @param maxPushSize in bytes; undefined: only commits, trees and tags are limited
+   */
+  constructor(directory: string, maxPushSize: number | undefined) {
+    this.#folder = join(directory, 'hooks')
+    this.env = { ALLOT_MAX_NODE_SIZE: String(MAX_NODE_BYTES), ALLOT_MAX_PUSH_SIZE: String(maxPushSize ?? 0) }
+  }
+
+  /** Settings that make git run the hook; writes the hook at the first call. */
+  async config(): Promise<readonly string[]> {
+    this.#written ??= writeHook(this.#folder).catch((error) => {
+      this.#written = undefined
+      throw error
+    })
+    await this.#written
+    return [`core.hooksPath=${this.#folder}`]
   }
 }
 

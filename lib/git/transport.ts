@@ -7,7 +7,7 @@ import { folderOf } from './folders.ts'
 import { FLUSH, pktLine } from './pkt-lines.ts'
 import { announce, configuration, feed, type GitProcess, type WriteListener } from './process.ts'
 import { GitProcesses, type ProcessClient, type ProcessesOptions, type Program } from './processes.ts'
-import { createPushCheck, holdReport, type PushCheck, type RefUpdate, readPush } from './push.ts'
+import { holdReport, PushCheck, type RefUpdate, readPush } from './push.ts'
 
 /** A request with a body for one of git's programs. */
 interface GitRequest extends ProcessClient {
@@ -57,7 +57,7 @@ export class Transport {
 
   constructor(options: TransportOptions) {
     this.#options = { ...options, directory: resolve(options.directory) }
-    this.#pushCheck = createPushCheck(this.#options.directory, options.maxPushSize)
+    this.#pushCheck = new PushCheck(this.#options.directory, options.maxPushSize)
     this.#processes = new GitProcesses(this.#options, this.#pushCheck.env)
   }
 
