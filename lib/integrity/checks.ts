@@ -62,7 +62,7 @@ export interface Recount {
 }
 
 /** The part of a collection that a declaration needs. */
-export interface CollectionOf<R> {
+interface CollectionOf<R> {
   readonly options: { readonly name: string; readonly schema: v.GenericSchema<R> }
 }
 

@@ -231,7 +231,7 @@ const counters = (
  * A search index with posting blocks (lib/search/index.ts). The key of a posting ends with the id of its record, so that
  * values need not be compared.
  */
-export const compactedIndex = (
+const compactedIndex = (
   options: InvertedIndexOptions<unknown>,
   id: (record: unknown) => KeyTuple,
 ): Derivation => {

@@ -46,12 +46,14 @@ export class TrigramIndex<R extends { id: number }> extends InvertedIndex<R> {
       0,
     )
     const list = postingList(this.options.collection, this.options.name, lists[shortest]!)
-    const isExact = isTrigram(word)
-    const text = isExact ? undefined : foldCase(word)
+    const text = foldCase(word)
+    // A word that is itself a token has a list of its own, of exactly the texts that contain it.
+    const isExact = [...text].length <= TRIGRAM_LENGTH
     return {
       ...counts[shortest]!,
       isExact,
-      find: (limit, isCounted) => searchPostings(tx, list, { word: text, limit, isCounted }),
+      find: (limit, isCounted) =>
+        searchPostings(tx, list, { word: isExact ? undefined : text, limit, isCounted }),
     }
   }
 }
@@ -78,15 +80,12 @@ export const trigramsOf = (texts: readonly string[]): string[] => {
 }
 
 /** The longest trigrams of a word: a text that contains the word contains each of them. */
-export const queryTrigrams = (word: string): string[] => {
+const queryTrigrams = (word: string): string[] => {
   const characters = [...foldCase(word)]
   if (characters.length <= TRIGRAM_LENGTH) return [characters.join('')]
   const starts = characters.slice(TRIGRAM_LENGTH - 1)
   return [...new Set(starts.map((_, start) => characters.slice(start, start + TRIGRAM_LENGTH).join('')))]
 }
-
-/** Whether the word is itself a token, so that its list holds exactly the texts that contain it. */
-export const isTrigram = (word: string): boolean => [...foldCase(word)].length <= TRIGRAM_LENGTH
 
 /** The different words of a text, without case: runs of letters, marks and digits. */
 export const tokenize = (text: string): string[] => {
