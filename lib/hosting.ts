@@ -63,17 +63,17 @@ export const createHosting = (options: HostingOptions) => {
   const files = new StoredFiles(options)
   const pushJournal = new PushJournal(options)
   const keyReader = createKeyReader()
-  const accounts = new Accounts(store, jobs)
   const parts = { store, quota, jobs, gitData, files }
+  const removal = new AccountRemoval(parts)
+  const accounts = new Accounts(store, jobs, removal)
   jobs.handle('updateRelations', updateRelationsJob)
   jobs.handle('updateFollows', updateFollowsJob)
   jobs.handle('removeRepositoryFiles', removeFilesJob(files))
   registerRemovalJobs(parts)
   return {
     accounts,
-    accountRemoval: new AccountRemoval(parts),
     identities: identitiesOf(options, accounts),
-    organizations: new Organizations(store),
+    organizations: new Organizations(store, removal),
     sshKeys: new SshKeys(store, keyReader),
     gpgKeys: new GpgKeys(store, keyReader),
     tokens: new Tokens(store),

@@ -128,7 +128,7 @@ const gpgKeysOf = (
         published ??= source.page(`${apiPath(user.name)}.gpg`).then(splitKeys)
         const armored = (await published).get(keyId)
         if (armored === undefined) report.note('notCopied', NO_SIGNATURES, `${keyId} of ${user.name}`)
-        else await gpgKeys.add(user.id, armored)
+        else await gpgKeys.add(user.id, { armored })
         return armored !== undefined
       }
       return { name: keyId, label: keyId, create }

@@ -5,7 +5,7 @@ import type { Jobs } from '../records/jobs.ts'
 import { type Account, accounts, repositories, type Visibility } from '../records/schema/index.ts'
 import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { accountByEmail, accountByName, type Viewer, visibleAccount } from './access.ts'
+import { accountByEmail, accountByName, type Target, type Viewer, visibleAccount } from './access.ts'
 import { HOST, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail, checkTexts } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
@@ -30,14 +30,26 @@ const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer
   visibleAccount(tx, viewer, name),
 )
 
-/** Users and organizations. Their removal is above their contents, in lib/content/removal.ts. */
+export interface RemovalOptions {
+  /** Also deletes the account's repositories and packages, and organizations that have no other owner. */
+  purge?: boolean
+}
+
+/** What `lib/content/removal.ts` does, since it knows what accounts own. */
+export interface Removal {
+  remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean>
+}
+
+/** Users and organizations. */
 export class Accounts {
   readonly #store: Store
   readonly #jobs: Jobs
+  readonly #removal: Removal
 
-  constructor(store: Store, jobs: Jobs) {
+  constructor(store: Store, jobs: Jobs, removal: Removal) {
     this.#store = store
     this.#jobs = jobs
+    this.#removal = removal
   }
 
   /**
@@ -94,6 +106,18 @@ export class Accounts {
 
   count(kind: Account['kind']): Promise<number> {
     return this.#store.read((tx) => accounts.count(tx, 'kind', [kind]))
+  }
+
+  /**
+   * Deletes a user or an organization with everything that belongs to it alone. The account disappears at once; jobs delete
+   * its other records in steps. With `purge`, each organization that only this user owns is deleted first, in its own
+   * transaction.
+   * @returns whether the account existed
+   * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of an
+   * organization that it founded, and `purge` is not set
+   */
+  remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean> {
+    return this.#removal.remove(which, options)
   }
 
   /** By name. */

@@ -123,7 +123,11 @@ export class GpgKeys extends Keys<GpgKey> {
   }
 
   /** As for SSH keys, which have a title besides. */
-  async add(account: number, armored: string, client = clientOfAccount(account)): Promise<GpgKey> {
+  async add(
+    account: number,
+    { armored }: { armored: string },
+    client = clientOfAccount(account),
+  ): Promise<GpgKey> {
     const { subkeys, ...key } = await this.reader.openPgp(client, armored)
     const nextId = () => this.store.sequences.next('gpgKey')
     const record: GpgKey = { ...key, id: await nextId(), account, subkeys: [] }

@@ -19,7 +19,7 @@ import {
   visibleAccount,
   visibleOrganization,
 } from './access.ts'
-import { blankAccount, definedMembers, insertAccount } from './accounts.ts'
+import { blankAccount, definedMembers, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
 
 export interface NewOrganization {
   name: string
@@ -42,9 +42,11 @@ interface MemberOptions {
 
 export class Organizations {
   readonly #store: Store
+  readonly #removal: Removal
 
-  constructor(store: Store) {
+  constructor(store: Store, removal: Removal) {
     this.#store = store
+    this.#removal = removal
   }
 
   /** @param owner the user who becomes its first owner; undefined: administrators manage it */
@@ -144,6 +146,14 @@ export class Organizations {
       await memberships.remove(tx, key)
       return true
     })
+  }
+
+  /** As `Accounts.remove`, for organizations only. */
+  remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean> {
+    return this.#removal.remove(async (tx) => {
+      const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
+      return account?.kind === 'organization' ? account : undefined
+    }, options)
   }
 }
 

@@ -205,7 +205,7 @@ export const gpgKeyRoutes = [
     body: CreateGPGKeyOption,
     responses: { 201: GPGKey, 422: ValidationError },
     handle: async ({ user, body, client }, services) => {
-      const key = await services.hosting.gpgKeys.add(user.id, body.armored_public_key, client())
+      const key = await services.hosting.gpgKeys.add(user.id, { armored: body.armored_public_key }, client())
       return reply(201, presentGpgKey(key, await ownerEmailOf(services, user.id)))
     },
   }),

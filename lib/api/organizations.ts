@@ -133,9 +133,7 @@ export const organizationRoutes = [
     handle: async ({ user, params, query }, { hosting }) => {
       const purge = query.purge === true
       if (purge) checkScopes(user, { scope: ['write:repository', 'write:package'] })
-      return replyEmpty(
-        await hosting.accountRemoval.removeOrganization(authorizeMembersOf(user, params.org), { purge }),
-      )
+      return replyEmpty(await hosting.organizations.remove(authorizeMembersOf(user, params.org), { purge }))
     },
   }),
   route({

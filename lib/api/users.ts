@@ -256,7 +256,7 @@ export const adminUserRoutes = [
     handle: async ({ params, query }, { hosting }) => {
       const account = await hosting.accounts.byName(params.username)
       if (account?.kind !== 'user') return reply(404)
-      return replyEmpty(await hosting.accountRemoval.remove(account.id, { purge: query.purge === true }))
+      return replyEmpty(await hosting.accounts.remove(account.id, { purge: query.purge === true }))
     },
   }),
 ]

@@ -1,5 +1,5 @@
 import { type Authorizer, repositoryById, type Target } from '../accounts/access.ts'
-import { ownsRepositories } from '../accounts/accounts.ts'
+import { ownsRepositories, type Removal, type RemovalOptions } from '../accounts/accounts.ts'
 import { invalid } from '../errors.ts'
 import type { Collection } from '../records/collection.ts'
 import type { JobHandler } from '../records/jobs.ts'
@@ -34,26 +34,15 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { removeAttachments } from './attachments.ts'
 import { removePackageFile } from './packages.ts'
 
-export interface RemovalOptions {
-  /** Also deletes the account's repositories and packages, and organizations that have no other owner. */
-  purge?: boolean
-}
-
 /** Deletes users and organizations with everything that belongs to them alone. */
-export class AccountRemoval {
+export class AccountRemoval implements Removal {
   readonly #parts: RepositoryParts
 
   constructor(parts: RepositoryParts) {
     this.#parts = parts
   }
 
-  /**
-   * Deletes a user or an organization. The account disappears at once; jobs delete its other records in steps. With `purge`,
-   * each organization that only this user owns is deleted first, in its own transaction.
-   * @returns whether the account existed
-   * @throws AllotError invalid when the account still owns repositories or packages, or is the only owner of an
-   * organization that it founded, and `purge` is not set
-   */
+  /** See `Accounts.remove`. */
   async remove(which: Target<Account>, { purge = false }: RemovalOptions = {}): Promise<boolean> {
     let outcome = await this.#tryRemove(which, purge)
     while (typeof outcome !== 'boolean') {
@@ -65,18 +54,10 @@ export class AccountRemoval {
     return outcome
   }
 
-  /** As `remove`, for organizations only. */
-  removeOrganization(which: Target<Account>, options?: RemovalOptions): Promise<boolean> {
-    return this.remove(async (tx) => {
-      const account = await resolve(tx, which)
-      return account?.kind === 'organization' ? account : undefined
-    }, options)
-  }
-
   /** @returns memberships in the organizations to delete first, or whether the account existed */
   #tryRemove(which: Target<Account>, purge: boolean): Promise<readonly Membership[] | boolean> {
     return this.#parts.store.write(async (tx) => {
-      const account = await resolve(tx, which)
+      const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
       if (account === undefined) return false
       const owned = purge ? await solelyOwned(tx, account.id) : []
       if (owned.length > 0) return owned
@@ -97,9 +78,6 @@ export class AccountRemoval {
     await this.#parts.jobs.runNow(tx, 'removeAccountData', id)
   }
 }
-
-const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Account | undefined> =>
-  typeof which === 'number' ? accounts.get(tx, [which]) : which(tx)
 
 /** @throws AllotError invalid when the account still owns repositories, packages or an organization that it founded */
 const refuseOwner = async (tx: ReadTransaction, { id, kind }: Account): Promise<void> => {

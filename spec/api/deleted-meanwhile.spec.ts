@@ -54,7 +54,7 @@ describe('A request whose account is deleted before the body arrives', () => {
       await allot.as(person, 'POST', '/user/repos', { name: 'demo' })
       const where = path.replace('{own}', person.name)
       const sent = await letIn(person, method, where)
-      await hosting.accountRemoval.remove(person.id, { purge: true })
+      await hosting.accounts.remove(person.id, { purge: true })
       const answer = await answerTo(sent, body(person.name))
       assert.equal(answer.status, status, answer.text)
       assertDeclared(method, where, answer)
@@ -69,7 +69,7 @@ describe('A request whose account is deleted and whose name is taken by another 
     const person = await allot.person('successor')
     const path = '/users/successor/tokens'
     const sent = await letIn(person, 'POST', path)
-    await hosting.accountRemoval.remove(person.id)
+    await hosting.accounts.remove(person.id)
     const other = await allot.person('successor')
     const answer = await answerTo(sent, { name: 'late', scopes: ['all'] })
     assert.equal(answer.status, 403, answer.text)

@@ -192,14 +192,14 @@ describe('Owners of an organization', () => {
 
   it('can be removed by the host in the name of an administrator', async () => {
     const founder = await allot.person()
-    const { organizations, accountRemoval } = allot.allot.hosting
+    const { organizations } = allot.allot.hosting
     const { id } = await organizations.create(founder.id, { name: 'hosted' })
     await assert.rejects(organizations.removeMember(id, founder.id), /at least one owner/)
     assert.equal(await organizations.removeMember(id, founder.id, { by: { id: 0, admin: true } }), true)
-    assert.equal(await accountRemoval.removeOrganization(id), true)
-    assert.equal(await accountRemoval.removeOrganization(id), false)
+    assert.equal(await organizations.remove(id), true)
+    assert.equal(await organizations.remove(id), false)
     await assert.rejects(organizations.removeMember(id, founder.id), /the account was deleted/)
-    assert.equal(await accountRemoval.removeOrganization(founder.id), false)
+    assert.equal(await organizations.remove(founder.id), false)
     assert.equal((await allot.as(founder, 'GET', '/user')).status, 200)
   })
 })

@@ -64,7 +64,7 @@ const operations: { what: string; does: (allot: OpenAllot) => Promise<unknown> }
   {
     what: 'deleting an account with its repositories',
     async does({ hosting }) {
-      await hosting.accountRemoval.remove((await hosting.accounts.byName('alice'))!.id, { purge: true })
+      await hosting.accounts.remove((await hosting.accounts.byName('alice'))!.id, { purge: true })
     },
   },
 ]

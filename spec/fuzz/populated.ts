@@ -70,7 +70,7 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<P
   await relate(hosting, [alice, bob])
   await discuss(hosting, [alice, bob])
   await hosting.sshKeys.add(alice.id, { title: 'laptop', key: keys.ssh })
-  await hosting.gpgKeys.add(alice.id, keys.gpg)
+  await hosting.gpgKeys.add(alice.id, { armored: keys.gpg })
   await quota.apply(PLAN)
   for (const entry of ENTRIES) await ledger.put(entry)
   for (const { id } of [alice, bob]) await hosting.tokens.create(id, 'spare', ['read:user'])

@@ -136,7 +136,7 @@ describe('What an owner used', () => {
       await use(days)
       later(1)
     }
-    await allot.allot.hosting.accountRemoval.remove(owner.id)
+    await allot.allot.hosting.accounts.remove(owner.id)
     await allot.allot.hosting.idle()
     while ((await count()) !== before) await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual((await allot.allot.verify()).named, [])

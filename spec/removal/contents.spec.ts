@@ -89,7 +89,7 @@ const sweep = async ({ fixture, driver }: Filled): Promise<number> => {
 /** Deletes everyone, after which nothing may be left. */
 const end = async (all: Filled, ...more: Account[]): Promise<void> => {
   const { driver, fixture } = all
-  for (const { id } of [all.ann, ...more]) await fixture.hosting.accountRemoval.remove(id, { purge: true })
+  for (const { id } of [all.ann, ...more]) await fixture.hosting.accounts.remove(id, { purge: true })
   await sweep(all)
   const found: string[] = []
   await driver.read(async (tx) => {
@@ -128,7 +128,7 @@ describe('The content of a repository', () => {
 
   it('is deleted with its owner', async () => {
     const all = await filled()
-    await all.fixture.hosting.accountRemoval.remove(all.ann.id, { purge: true })
+    await all.fixture.hosting.accounts.remove(all.ann.id, { purge: true })
     assert.deepEqual((await verify(all.driver)).named, [])
     await end(all)
   })

@@ -65,7 +65,7 @@ describe('The removal of all accounts', () => {
     assert.deepEqual([...new Set(areas)].sort(), [...FileArea.options].sort())
 
     for (const account of before.get('account')!)
-      await allot.hosting.accountRemoval.remove((account as { id: number }).id, { purge: true })
+      await allot.hosting.accounts.remove((account as { id: number }).id, { purge: true })
     while ((await recordsIn(driver)).get('job')!.length > 0) await setTimeout(10)
     await allot.hosting.idle()
     const left = namesOf(await recordsIn(driver)).filter((name) => !STAY.includes(name))

@@ -95,10 +95,10 @@ export const play = async (fixture: RemovalFixture, model: Model, one: Step): Pr
       if (account === undefined) return
       // Ann is the guild's founder and only owner, so the guild goes with her.
       if (one.name === 'ann' && model.accounts.has('guild')) {
-        await assert.rejects(hosting.accountRemoval.remove(account.id), AllotError)
+        await assert.rejects(hosting.accounts.remove(account.id), AllotError)
         forgetAccount(model, 'guild')
       }
-      assert.equal(await hosting.accountRemoval.remove(account.id, { purge: true }), true)
+      assert.equal(await hosting.accounts.remove(account.id, { purge: true }), true)
       forgetAccount(model, one.name)
       return
     }

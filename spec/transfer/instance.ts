@@ -166,7 +166,7 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
   await relations.follows.follow({ id: ann.id, admin: false }, 'cleo')
   await hosting.sessions.begin({ account: (await accounts.byName('ann'))!, token: null })
   await hosting.sshKeys.add(ann.id, { title: 'laptop', key: generateSshKey('ed25519').key })
-  await hosting.gpgKeys.add(ann.id, generateGpgKey('Ann <ann@example.test>').armored)
+  await hosting.gpgKeys.add(ann.id, { armored: generateGpgKey('Ann <ann@example.test>').armored })
   await contents(hosting, ann)
   await quota.rules.create({ name: 'small', limit: 1000, subjects: ['size:all'] })
   await quota.rules.create({ name: 'assets', limit: -1, subjects: ['size:assets:all', 'size:git:lfs'] })

@@ -120,7 +120,7 @@ describe('Signing in to the pages', () => {
     const changes: Record<string, (id: number) => Promise<unknown>> = {
       changed: (id) => hosting.accounts.edit(id, { password: 'another password' }),
       suspended: (id) => hosting.accounts.edit(id, { active: false }),
-      deleted: (id) => hosting.accountRemoval.remove(id),
+      deleted: (id) => hosting.accounts.remove(id),
     }
     for (const [name, change] of Object.entries(changes)) {
       const { id } = await allot.person(name, { password: PASSWORD })
