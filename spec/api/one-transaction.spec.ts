@@ -7,7 +7,7 @@ import { type Answer, type Person, start, type TestServer } from '../support/tes
 
 type Step = () => Promise<unknown>
 
-/** A driver that runs a callback just before the next write, or just after the next read. */
+/** A driver that runs a callback just before the next write, or just after the next read of a range, such as a list. */
 const interrupted = () => {
   const real = memory()
   const armed: { write?: Step | undefined; read?: Step | undefined } = {}
@@ -23,8 +23,18 @@ const interrupted = () => {
       return real.write(work)
     },
     async read(work) {
-      const found = await real.read(work)
-      await take('read')
+      let isList = false
+      const found = await real.read((tx) =>
+        work({
+          get: (key) => tx.get(key),
+          getMany: (keys) => tx.getMany(keys),
+          range(range) {
+            isList = true
+            return tx.range(range)
+          },
+        }),
+      )
+      if (isList) await take('read')
       return found
     },
   }
