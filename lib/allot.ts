@@ -10,7 +10,7 @@ import { type FetchOptions, fetchOf, type Log, type Next } from './http/index.ts
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
 import { createApi, createPages, type Host, type ListenerParts, logError } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
-import { type AllotOptions, checked, type HostParts, Options } from './options.ts'
+import { type AllotOptions, checked, HOUR, type HostParts, Options } from './options.ts'
 import { QuotaEngine } from './quota/index.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
 import { JobRunner, Jobs } from './records/jobs.ts'
@@ -267,8 +267,6 @@ const closeParts = async ({ host, transport, hosting, quota, markdown, jobRunner
 
 /** A transaction of 500 ledger entries takes about 0.1 s, one of 50 is too short for other requests to notice. */
 const JOB_LIMITS = { maxPerTransaction: 500, batchSize: 50 }
-
-const HOUR = 3_600_000
 
 /** Used when the host gives no log: errors must not pass unnoticed. */
 const standardError: Log = {
