@@ -155,7 +155,9 @@ class Thread<Input, Output> {
 /** On Node 20 workers do not inherit the TypeScript loader of the main thread, so the worker registers it. */
 const startWorker = ({ file, maxMemoryMb }: ThreadOptions): Worker => {
   const resourceLimits = { maxOldGenerationSizeMb: maxMemoryMb }
-  if (file.pathname.endsWith('.js')) return new Worker(file, { resourceLimits })
+  // Options of `node --eval` would make the worker's file an error.
+  const execArgv = process.execArgv.filter((option) => !option.startsWith('--input-type'))
+  if (file.pathname.endsWith('.js')) return new Worker(file, { resourceLimits, execArgv })
   const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'))
   const source = `import(${loader}).then(({ register }) => { register(); return import(${JSON.stringify(file.href)}) })`
   return new Worker(source, { eval: true, resourceLimits })

@@ -15,6 +15,8 @@ import type { Config } from '../config/config.ts'
 import { sendText } from '../server/listeners.ts'
 import { workerMetrics } from './worker-metrics.ts'
 
+export { aggregateWorkers } from './worker-metrics.ts'
+
 /**
  * Metrics of a server, for Prometheus: they are in the registry of the process. Each of several workers answers with the
  * sums over all of them.

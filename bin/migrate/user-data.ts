@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
+import { importWith } from '../../lib/optional-package.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
 import { apiPath, asOperator, forUserHere, ifAvailable, type Migration } from './migration.ts'
 import { type Shape, SourceRepository, SourceUser } from './source.ts'
@@ -138,7 +139,7 @@ const gpgKeysOf = (
 
 /** Splits a block of several keys. @returns an armored block for each key id */
 const splitKeys = async (text: string | undefined): Promise<Map<string, string>> => {
-  const { readKeys } = await import('openpgp')
+  const { readKeys } = await importWith('openpgp', 'GPG keys', () => import('openpgp'))
   const keys = text === undefined ? [] : await readKeys({ armoredKeys: text }).catch(() => [])
   return new Map(keys.map((key) => [key.getKeyID().toHex().toUpperCase(), key.toPublic().armor()]))
 }

@@ -2,6 +2,7 @@ import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Logger, pino } from 'pino'
 import type { OpenAllot } from '../../lib/allot.ts'
+import { importWith } from '../../lib/optional-package.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
 import { type Config, limitsIn, readConfig } from '../config/config.ts'
@@ -52,7 +53,7 @@ const needsWorkers = (count: number, flags: StoreFlags): boolean => {
 
 const supervise = async (count: number, flags: StoreFlags, log: Logger): Promise<void> => {
   const { metrics } = readConfig(flags.config).server
-  if (metrics !== 'off') (await import('../metrics/worker-metrics.ts')).aggregateWorkers()
+  if (metrics !== 'off') (await loadMetrics()).aggregateWorkers()
   const onStarted = (started: WorkerStarted) => printStarted(started, `, by ${count} workers`)
   const hasStarted = await superviseWorkers(count, { log, onStarted, stopped: stopSignal() })
   // The worker that could not start has printed why.
@@ -89,7 +90,7 @@ const serveHere = async (store: StoreFlags, { host, port }: Address, log: Logger
 }
 
 /** Called only when metrics are on: their modules take a while to load. */
-const loadMetrics = () => import('../metrics/index.ts')
+const loadMetrics = () => importWith('prom-client', 'metrics', () => import('../metrics/index.ts'))
 
 const createListener = async (
   allot: OpenAllot,

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { ConnectionOptions } from 'node:tls'
-import pg, { type ClientBase, type PoolClient, type PoolConfig } from 'pg'
+import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg'
 import { type Bytes, StorageError } from '../../lib/storage/index.ts'
 import { isCatalogRace, isLost, isPoolExhausted, isWrongHost, toStorageError } from './errors.ts'
-import { query, type Row, Session, type Statement, type Statements, statementsFor } from './statements.ts'
+import { pg, query, type Row, Session, type Statement, type Statements, statementsFor } from './statements.ts'
 
 /** All times are in milliseconds. */
 export interface PostgresOptions {
@@ -86,8 +86,8 @@ export interface Writer {
 
 /** The connection pools of one host: one for reads and one for serializable writes. */
 interface Host {
-  readonly readers: pg.Pool
-  readonly writers: pg.Pool
+  readonly readers: Pool
+  readonly writers: Pool
 }
 
 /**

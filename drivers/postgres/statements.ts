@@ -1,6 +1,21 @@
-import pg, { type ClientBase } from 'pg'
+import { createRequire } from 'node:module'
+import type Pg from 'pg'
 import { type Bytes, Mutex, type PendingChange } from '../../lib/storage/index.ts'
 import { isLost } from './errors.ts'
+
+const loadClient = (): typeof Pg => {
+  try {
+    return createRequire(import.meta.url)('pg')
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw cause
+    throw new Error('PostgreSQL stores need the package pg, which is not installed: npm install pg', {
+      cause,
+    })
+  }
+}
+
+/** The client library, an optional peer dependency. */
+export const pg = loadClient()
 
 /** Each connection prepares a statement with a name when it first runs it. */
 export interface Statement {
@@ -166,14 +181,14 @@ export type Row = readonly (string | null)[]
 
 /** A connection while one caller holds it. Runs one statement at a time. */
 export class Session {
-  readonly #client: ClientBase
+  readonly #client: Pg.ClientBase
   readonly #mutex = new Mutex()
   /** The first error of the database. Every later statement fails with it, even when the caller has caught it. */
   failure: unknown
   /** Whether the pool must close the connection instead of using it again. */
   isBroken = false
 
-  constructor(client: ClientBase) {
+  constructor(client: Pg.ClientBase) {
     this.#client = client
   }
 
@@ -203,7 +218,7 @@ export class Session {
 const asText = { getTypeParser: () => (text: string) => text }
 
 export const query = async (
-  client: ClientBase,
+  client: Pg.ClientBase,
   statement: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> => {

@@ -1,5 +1,6 @@
 import type { Key, PublicKeyPacket, PublicSubkeyPacket, SignaturePacket } from 'openpgp'
 import { AllotError, invalid } from '../errors.ts'
+import { importWith } from '../optional-package.ts'
 import type { Capabilities, OpenPgpKey, OpenPgpPart } from './reader.ts'
 import { type BoundSubkey, type KeyPacket, type OpenPgpLibrary, SelfSignatures } from './signatures.ts'
 
@@ -11,7 +12,7 @@ let library: Promise<OpenPgpLibrary> | undefined
  * @throws AllotError invalid
  */
 export const parseOpenPgpKey = async (armored: string): Promise<OpenPgpKey> => {
-  library ??= import('openpgp')
+  library ??= importWith('openpgp', 'GPG keys', () => import('openpgp'))
   const pgp = await library
   const key = await readArmored(pgp, armored)
   const signatures = new SelfSignatures(pgp, key)

@@ -12,6 +12,7 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/integers.ts': { rank: 0 },
   'lib/byte-sizes.ts': { rank: 0, imports: ['lib/integers.ts'] },
   'lib/disk.ts': { rank: 0 },
+  'lib/optional-package.ts': { rank: 0, imports: ['lib/errors.ts'] },
   'lib/clients.ts': { rank: 0, imports: ['lib/errors.ts'] },
   'lib/storage': { rank: 1 },
   'lib/workers.ts': { rank: 1 },

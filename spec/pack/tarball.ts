@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -15,6 +24,9 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'allot-pack-'))
 const project = join(folder, 'project')
 const installed = join(project, 'node_modules/allot')
+
+/** Optional peer dependencies of a server with every feature. */
+const OPTIONAL = ['openpgp', 'pg', 'prom-client']
 
 const PUBLINT = 'publint@0.3.25'
 const ATTW = '@arethetypeswrong/cli@0.18.5'
@@ -74,7 +86,15 @@ describe('The package', () => {
     tarball = join(folder, packed.filename)
     mkdirSync(project)
     writeFileSync(join(project, 'package.json'), '{ "name": "host", "private": true, "type": "module" }\n')
-    await run('npm', ['install', '--no-fund', '--no-audit', '--prefer-offline', tarball, '@types/node@20'])
+    await run('npm', [
+      'install',
+      '--no-fund',
+      '--no-audit',
+      '--prefer-offline',
+      tarball,
+      '@types/node@20',
+      ...OPTIONAL,
+    ])
   })
   after(() => rmSync(folder, { recursive: true }))
 
@@ -116,6 +136,61 @@ describe('The package', () => {
     assert.ok(bundled.length > 0)
     for (const name of new Set(bundled))
       assert.ok(notices.includes(`\n${name} `) || notices.startsWith(`${name} `), name)
+  })
+
+  it('takes less than 40 MB with its dependencies, without the optional ones', async () => {
+    const plain = join(folder, 'plain')
+    mkdirSync(plain)
+    writeFileSync(join(plain, 'package.json'), '{ "private": true, "type": "module" }\n')
+    await run('npm', ['install', '--no-fund', '--no-audit', '--prefer-offline', tarball], plain)
+    const size = sizeOf(join(plain, 'node_modules'))
+    assert.ok(size < 40_000_000, `${size} bytes`)
+    assert.deepEqual(
+      OPTIONAL.filter((name) => existsSync(join(plain, 'node_modules', name))),
+      [],
+    )
+    const script = `
+import { createAllot } from 'allot'
+import { memory } from 'allot/drivers/memory'
+const allot = await createAllot({ driver: memory(), repositories: false })
+const user = await allot.accounts.createUser({ name: 'ada' })
+for (const attempt of [() => allot.gpgKeys.add(user.id, 'a key'), () => import('allot/drivers/postgres')])
+  await attempt().then(() => console.log('no error'), (error) => console.log(error.message))
+await allot.close()
+`
+    const printed = await run(process.execPath, ['--input-type=module', '--eval', script], plain)
+    assert.deepEqual(printed.trim().split('\n'), [
+      'GPG keys need the package openpgp, which is not installed: npm install openpgp',
+      'PostgreSQL stores need the package pg, which is not installed: npm install pg',
+    ])
+    const config = join(plain, 'allot.toml')
+    writeFileSync(config, '[server]\nmetrics = "token"\n')
+    const serve = ['serve', '--data', join(folder, 'plain-data'), '--port', '0', '--config', config]
+    await assert.rejects(exec(join(plain, 'node_modules/.bin/allot'), serve), {
+      stderr:
+        'allot: metrics need the package prom-client, which is not installed: npm install prom-client\n',
+    })
+  })
+
+  it('imports in less than 100 ms of processor time, also with require()', async () => {
+    const measured = `
+const start = process.cpuUsage()
+await import('allot')
+const { user, system } = process.cpuUsage(start)
+console.log((user + system) / 1000)
+`
+    const times = []
+    for (let round = 0; round < 7; round++)
+      times.push(Number(await run(process.execPath, ['--input-type=module', '--eval', measured])))
+    times.sort((a, b) => a - b)
+    assert.ok(times[0]! < 100, `milliseconds: ${times}`)
+    const required = "console.log(typeof require('allot').createAllot)"
+    const flags = process.allowedNodeEnvironmentFlags.has('--experimental-require-module')
+    if (flags)
+      assert.match(
+        await run(process.execPath, ['--no-warnings', '--input-type=commonjs', '--eval', required]),
+        /^function/,
+      )
   })
 
   it('imports with the dependencies of its manifest alone', async () => {
@@ -188,6 +263,13 @@ await allot.close()
     assert.match(stdout, /^# pass [1-9]/m, stdout)
   })
 })
+
+/** Bytes of all files below a folder. */
+const sizeOf = (path: string): number => {
+  const stat = statSync(path)
+  if (!stat.isDirectory()) return stat.size
+  return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0)
+}
 
 /** Without this variable the tests that a test starts report on their own. */
 const withoutRunner = ({ NODE_TEST_CONTEXT: _, ...env }: NodeJS.ProcessEnv): NodeJS.ProcessEnv => env
