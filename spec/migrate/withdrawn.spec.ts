@@ -238,10 +238,10 @@ describe('A right that the source has revoked since an earlier run', () => {
       },
       /the organization is owned: ann \(acme\)/,
       async () => {
-        const { isOwner } = target.allot.hosting.organizations
+        const { organizations } = target.allot.hosting
         const { id } = await accountHere('acme')
-        assert.equal(await isOwner(id, (await accountHere('ann')).id), false)
-        assert.equal(await isOwner(id, (await accountHere('carl')).id), true)
+        assert.equal(await organizations.isOwner(id, (await accountHere('ann')).id), false)
+        assert.equal(await organizations.isOwner(id, (await accountHere('carl')).id), true)
       },
     ],
     [
