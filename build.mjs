@@ -28,6 +28,7 @@ const BUNDLED = ['commander', 'find-my-way', 'ipaddr.js', 'lru-cache', 'pino', '
 
 const ENTRY_POINTS = {
   'lib/index': 'lib/index.ts',
+  'lib/fastify': 'lib/fastify.ts',
   'lib/storage/index': 'lib/storage/index.ts',
   'lib/worker': 'lib/markdown/worker.ts',
   'lib/keys-worker': 'lib/keys/worker.ts',

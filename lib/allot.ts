@@ -1,12 +1,18 @@
 import { EventEmitter } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { accountIds } from './accounts/accounts.ts'
 import { hostOf } from './api/users.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { Transport } from './git/transport.ts'
 import { createHosting, type Hosting } from './hosting.ts'
-import { type FetchOptions, fetchOf, type Log, type Next } from './http/index.ts'
+import {
+  type FetchOptions,
+  fetchOf,
+  type Listener,
+  type Log,
+  type MountOptions,
+  mountListener,
+} from './http/index.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
 import { createApi, createPages, type Host, type ListenerParts, logError } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
@@ -26,15 +32,23 @@ import { type Verification, verify } from './verify.ts'
 
 /** A running Allot, to mount in any Node server. */
 export interface Allot {
-  /** A node:http listener that also fits Express and Connect. */
-  readonly handler: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
-  /** The same for hosts that answer a Request with a Response: `export const GET = allot.fetch`. */
-  readonly fetch: (request: Request, options?: FetchOptions) => Promise<Response>
+  /** The API and git, as a node:http listener that also fits Express and Connect. */
+  readonly handler: Listener
   /**
    * The web pages, as such a listener: at the root of a server of their own, or wherever the host mounts them
    * (`app.use('/storage', allot.pages)`). Calls `next` for paths that are not pages.
    */
-  readonly pages: (req: IncomingMessage, res: ServerResponse, next?: Next) => void
+  readonly pages: Listener
+  /**
+   * `handler` and `pages` in one listener, for hosts without mount paths: `createServer(allot.listener({ pages: '/storage' }))`.
+   * @throws AllotError invalid for a path that is not a plain path
+   */
+  listener(mount: MountOptions): Listener
+  /**
+   * The same for hosts that answer a Request with a Response: `allot.fetch(request, { pages: '/storage' })`.
+   * @throws AllotError invalid for a path that is not a plain path; misconfigured when the body of the request was read
+   */
+  fetch(request: Request, options?: FetchOptions): Promise<Response>
   /** Records usage from the host's own code. Each call is atomic, and durable when its promise resolves. */
   readonly ledger: NamedLedger
   /** The quota API, in process. */
@@ -104,12 +118,15 @@ export const openAllot = async ({ log = standardError, ...given }: AllotOptions)
   const parts = { ...{ options, host, store, markdown, write }, transport: storage.transport, ...domain }
   const api = createApi(parts)
   const pages = createPages(parts)
+  const listener = (mount: MountOptions) =>
+    mountListener({ handler: api.handler, pages: pages.handler }, mount)
   const resuming = startBackground(parts)
   const { hosting, quota, events } = domain
   return {
     handler: api.handler,
     pages: pages.handler,
-    fetch: fetchOf(api.handler),
+    listener,
+    fetch: fetchOf(listener),
     ...publicServices(hosting),
     quota: createHostQuota(quota, hosting),
     hosting,

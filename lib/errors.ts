@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'too_many_requests'
   | 'unavailable'
   | 'storage_full'
+  | 'misconfigured'
 
 export class AllotError extends Error {
   override readonly name: string = 'AllotError'
@@ -35,7 +36,7 @@ export class AllotError extends Error {
 export const invalid = (message: string): AllotError => new AllotError('invalid', message)
 
 /** Codes of errors that the input did not cause. */
-const SERVER_FAULTS: readonly ErrorCode[] = ['unavailable', 'storage_full']
+const SERVER_FAULTS: readonly ErrorCode[] = ['unavailable', 'storage_full', 'misconfigured']
 
 /**
  * Runs a function for one line of a file or a body.

@@ -3,6 +3,7 @@ import { Readable, Transform, type TransformCallback } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy'
 import { AllotError, invalid } from '../errors.ts'
+import { hasBody } from './connection.ts'
 import { ClientDisconnected } from './failure.ts'
 import {
   type FileField,
@@ -21,7 +22,7 @@ type DeclaredBody = Pick<Route, 'accepts' | 'bodyLimit' | 'body'>
 /**
  * Reads and validates the body of a request as its route declares it.
  * @param limit bytes, for a route without a `bodyLimit`
- * @throws AllotError unsupported_media_type, too_large, invalid
+ * @throws AllotError unsupported_media_type, too_large, invalid, misconfigured
  */
 export const readBody = async (
   req: IncomingMessage,
@@ -30,7 +31,10 @@ export const readBody = async (
 ): Promise<unknown> => {
   checkContentType(req, route)
   const { body } = route
-  if (isFileField(body)) return readUpload(req, body)
+  if (isFileField(body)) {
+    checkUnread(req)
+    return readUpload(req, body)
+  }
   const content = req.readableEnded ? parsedByHost(req) : await readBytes(req, route.bodyLimit ?? limit)
   const text = content instanceof Uint8Array ? decodeUtf8(content) : content
   return validate(body!, route.accepts === undefined ? parseObject(text) : text)
@@ -56,8 +60,26 @@ const JSON_TYPE = /^(?:application|text)\/(?:[\w.-]+\+)?json$/
 const mediaTypeOf = ({ headers }: IncomingMessage): string =>
   (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
 
-/** The result of a body parser of the host, such as `express.json()`, which has already read the body. */
-const parsedByHost = (req: IncomingMessage): unknown => (req as { body?: unknown }).body ?? ''
+/**
+ * The result of a body parser of the host, such as `express.json()`, which has already read the body.
+ * @throws AllotError misconfigured when the result is not in `req.body`
+ */
+const parsedByHost = (req: IncomingMessage): unknown => {
+  const { body } = req as { body?: unknown }
+  if (body === undefined) checkUnread(req)
+  return body ?? ''
+}
+
+/** @throws AllotError misconfigured when the host has read the body, of which nothing would be left */
+const checkUnread = (req: IncomingMessage): void => {
+  if (req.readableEnded && hasBody(req)) throw bodyWasRead()
+}
+
+export const bodyWasRead = (): AllotError =>
+  new AllotError(
+    'misconfigured',
+    'the server read the request body before Allot: mount Allot before body parsers, in Fastify with allot/fastify',
+  )
 
 const readBytes = (req: IncomingMessage, limit: number): Promise<Buffer> => {
   if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
@@ -117,11 +139,12 @@ interface Body {
 /**
  * The body of a request for a stream route, decompressed. Reading it fails with `too_large` after `bodyLimit` bytes, and with
  * `bad_request` when it is not valid gzip data.
- * @throws AllotError unsupported_media_type, too_large
+ * @throws AllotError unsupported_media_type, too_large, misconfigured
  */
 export const decompressedBody = (req: IncomingMessage, { accepts, bodyLimit }: StreamRoute): Body => {
   if (accepts !== undefined && mediaTypeOf(req) !== accepts)
     throw new AllotError('unsupported_media_type', `the content type must be ${accepts}`)
+  checkUnread(req)
   const hasGzip = isGzip(req.headers['content-encoding'])
   const length = req.headers['content-length']
   const size = length === undefined || hasGzip ? undefined : Number(length)

@@ -96,8 +96,11 @@ export const endAfterDrain = (res: ServerResponse, bytes: Buffer): void => {
 }
 
 /** Whether a body is still arriving. node:http sets `complete` late for requests without a body, so the headers are checked. */
-export const isStillSending = ({ complete, headers }: IncomingMessage): boolean =>
-  !complete && (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
+export const isStillSending = (req: IncomingMessage): boolean => !req.complete && hasBody(req)
+
+/** Whether the headers of a request declare a body. */
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 
 /**
  * Finds requests that a proxy in front may have split differently (request smuggling) and that node:http accepts. The

@@ -17,6 +17,7 @@ const STATUSES: Record<ErrorCode, number> = {
   too_many_requests: 429,
   unavailable: 503,
   storage_full: 507,
+  misconfigured: 500,
 }
 
 /** Descriptions of statuses in the OpenAPI document. */

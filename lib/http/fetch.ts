@@ -1,11 +1,11 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
+import { bodyWasRead } from './body.ts'
+import type { Listener, MountOptions } from './mount.ts'
 
-type Listener = (req: IncomingMessage, res: ServerResponse) => void
-
-/** Facts about a request that a `Request` does not hold. */
-export interface FetchOptions {
+/** What a `Request` does not say: where the host serves Allot, and where the request comes from. */
+export interface FetchOptions extends MountOptions {
   /** IP address of the client, for the limits on failed logins. */
   remoteAddress?: string | undefined
 }
@@ -14,12 +14,15 @@ export interface FetchOptions {
 const NULL_BODY_STATUSES = [204, 205, 304]
 
 /**
- * Turns a node:http listener into a `fetch` handler, for hosts without node:http. No socket is involved; bodies are streams in
+ * Turns node:http listeners into a `fetch` handler, for hosts without node:http. No socket is involved; bodies are streams in
  * both directions.
  */
 export const fetchOf =
-  (handler: Listener) =>
-  async (request: Request, { remoteAddress }: FetchOptions = {}): Promise<Response> => {
+  (listenerFor: (mount: MountOptions) => Listener) =>
+  // Frameworks pass a second argument of their own to a handler, so other members are ignored.
+  async (request: Request, { prefix, pages, remoteAddress }: FetchOptions = {}): Promise<Response> => {
+    const handler = listenerFor({ prefix, pages })
+    if (request.bodyUsed) throw bodyWasRead()
     // Loaded when it is used: hosts with node:http do not need it.
     const { inject } = await import('light-my-request')
     request.signal.throwIfAborted()
@@ -68,9 +71,13 @@ const rejectOnAbort = (signal: AbortSignal, onAbort: () => void): Promise<never>
 const destroyWith = (stream: Readable, response: ServerResponse): Readable =>
   stream.once('close', () => response.destroy())
 
+/** Headers about a connection, of which there is none. The host must set those of its own connection. */
+const CONNECTION_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'date']
+
 const headersOf = (headers: NodeJS.Dict<number | string | string[]>): Headers => {
   const all = new Headers()
   for (const [name, value] of Object.entries(headers))
     for (const item of [value ?? []].flat()) all.append(name, String(item))
+  for (const name of CONNECTION_HEADERS) all.delete(name)
   return all
 }

@@ -41,6 +41,7 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/listeners.ts': { rank: 10 },
   'lib/allot.ts': { rank: 10, imports: ['lib/listeners.ts'] },
   'lib/index.ts': { rank: 11 },
+  'lib/fastify.ts': { rank: 11 },
   bin: { rank: 12 },
   examples: { rank: 12 },
 }

@@ -1,9 +1,10 @@
-import { createServer, type RequestListener } from 'node:http'
+import type { RequestListener } from 'node:http'
 import { createAdaptorServer } from '@hono/node-server'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
+import { allotFastify } from '../../lib/fastify.ts'
 import type { Allot } from '../../lib/index.ts'
 
 /** A server of a host that has mounted Allot, before it listens. */
@@ -11,50 +12,54 @@ export interface Mounted {
   listener: RequestListener
   /** What its URLs begin with, before the base path. */
   prefix: string
+  /** What the URLs of its pages begin with, after the prefix. */
+  pages: string
 }
 
-type Mount = (allot: Pick<Allot, 'handler' | 'fetch'>) => Mounted | Promise<Mounted>
+export type Mount = (allot: Allot) => Mounted | Promise<Mounted>
 
 /** The listener of a server that a framework has made. */
-const listenerOf = (server: { listeners(event: 'request'): unknown[] }): RequestListener =>
+export const listenerOf = (server: { listeners(event: 'request'): unknown[] }): RequestListener =>
   server.listeners('request')[0] as RequestListener
 
 /** Every way that docs/embedding.md shows to mount Allot in a host. */
 export const mounts: Readonly<Record<string, Mount>> = {
-  'node:http under a prefix': ({ handler }) => ({
-    prefix: '/code',
-    listener(req, res) {
-      if (!req.url?.startsWith('/code/')) return void res.writeHead(404).end()
-      Object.assign(req, { originalUrl: req.url, url: req.url.slice('/code'.length) })
-      handler(req, res)
-    },
-  }),
-  Express: ({ handler }) => ({ prefix: '/code', listener: express().use('/code', handler) }),
-  Fastify: async ({ handler }) => {
-    const app = fastify({
-      serverFactory: (next) => createServer((req, res) => handler(req, res, () => next(req, res))),
-    })
-    await app.ready()
-    return { prefix: '', listener: listenerOf(app.server) }
+  'node:http under a prefix': (allot) => {
+    const paths = { prefix: '/code', pages: '/storage' }
+    return { ...paths, listener: allot.listener(paths) }
   },
-  Koa: ({ handler }) => {
+  Express: ({ handler, pages }) => ({
+    prefix: '/code',
+    pages: '/storage',
+    listener: express().use('/code/storage', pages).use('/code', handler),
+  }),
+  Fastify: async (allot) => {
+    const app = fastify()
+    const paths = { prefix: '/code', pages: '/storage' }
+    await app.register(allotFastify, { allot, ...paths })
+    await app.ready()
+    return { ...paths, listener: listenerOf(app.server) }
+  },
+  Koa: (allot) => {
     const app = new Koa()
+    const listener = allot.listener({ pages: '/storage' })
     app.use((context, next) => {
       context.respond = false
       return new Promise<void>((resolve, reject) => {
         context.res.once('close', resolve)
-        handler(context.req, context.res, () => {
+        listener(context.req, context.res, () => {
           context.respond = true
           next().then(resolve, reject)
         })
       })
     })
-    return { prefix: '', listener: app.callback() as RequestListener }
+    return { prefix: '', pages: '/storage', listener: app.callback() as RequestListener }
   },
   Hono: ({ fetch }) => {
     const app = new Hono()
-    app.all('*', (context) => fetch(context.req.raw))
-    return { prefix: '', listener: listenerOf(createAdaptorServer({ fetch: app.fetch })) }
+    const paths = { prefix: '/code', pages: '/storage' }
+    app.all('/code/*', (context) => fetch(context.req.raw, paths))
+    return { ...paths, listener: listenerOf(createAdaptorServer({ fetch: app.fetch })) }
   },
 }
 

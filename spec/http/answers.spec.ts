@@ -20,6 +20,7 @@ const codes: Record<ErrorCode, number> = {
   too_many_requests: 429,
   unavailable: 503,
   storage_full: 507,
+  misconfigured: 500,
 }
 
 const open = { ...plain, method: 'GET', auth: 'optional' } as const

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
-import { askedHost } from '../hosts/mounts.ts'
+import { askedHost, type Mount as MountInHost } from '../hosts/mounts.ts'
 import { assertDeclared } from './declared-answers.ts'
 import { type Answer, createSender, type RequestOptions } from './request.ts'
 import { createSpecStore } from './store.ts'
@@ -44,6 +44,8 @@ export type Mount = (handler: OpenAllot['handler']) => RequestListener
 
 export interface StartOptions {
   mount?: Mount
+  /** Mounts all of Allot in a host; the one that the environment asks for when absent. */
+  host?: MountInHost | undefined
   prefix?: string
   /** Creates the store when the options have no driver. */
   store?: typeof createSpecStore
@@ -53,18 +55,20 @@ export interface StartOptions {
 
 export const start = async (
   options: Partial<AllotOptions> = {},
-  { mount, prefix = '', store = createSpecStore, root = 'root' }: StartOptions = {},
+  {
+    mount,
+    host: mountInHost = mount === undefined ? askedHost() : undefined,
+    prefix = '',
+    store = createSpecStore,
+    root = 'root',
+  }: StartOptions = {},
 ): Promise<TestServer> => {
   const folder = mkdtempSync(join(tmpdir(), 'allot-'))
   const repositories = { directory: join(folder, 'repositories') }
   const files = { directory: join(folder, 'files') }
   const { driver, drop } = options.driver ? { driver: options.driver, drop: undefined } : await store()
   const allot = await openAllot({ log: quiet, repositories, files, ...options, driver })
-  const configuredHost = askedHost()
-  const host =
-    mount === undefined && configuredHost !== undefined
-      ? await configuredHost(allot)
-      : { listener: mount?.(allot.handler) ?? allot.handler, prefix }
+  const host = (await mountInHost?.(allot)) ?? { listener: mount?.(allot.handler) ?? allot.handler, prefix }
   const server = createServer(host.listener)
   // Longer than a spec waits for a program between two requests, so that no request meets a closing connection.
   server.keepAliveTimeout = 60_000

@@ -1,75 +1,11 @@
 import assert from 'node:assert/strict'
-import type { RequestListener } from 'node:http'
 import { describe, it } from 'node:test'
 import express from 'express'
-import Koa from 'koa'
 import type { OpenAllot } from '../../lib/allot.ts'
 import { start } from '../support/test-server.ts'
 import { createPageClient } from './browser.ts'
 
-const PASSWORD = 'a long password'
-
-/** Host frameworks with the pages mounted at `/storage`. */
-const hosts: Readonly<Record<string, (page: OpenAllot['pages']) => RequestListener>> = {
-  Express: (page) => express().use('/storage', page),
-  'Express with a body parser': (page) =>
-    express()
-      .use(express.urlencoded({ extended: true }))
-      .use('/storage', page),
-  'node:http under a prefix': (page) => (req, res) => {
-    if (!/^\/storage(?:$|[/?])/.test(req.url ?? '')) return void res.writeHead(404).end()
-    Object.assign(req, { originalUrl: req.url, url: req.url!.slice('/storage'.length) })
-    page(req, res)
-  },
-  Koa: (page) => {
-    const app = new Koa()
-    app.use((context) => {
-      context.respond = false
-      const { req, res } = context
-      Object.assign(req, { originalUrl: req.url, url: req.url!.replace(/^\/storage/, '') })
-      return new Promise((resolve) => {
-        res.once('close', resolve)
-        page(req, res)
-      })
-    })
-    return app.callback() as RequestListener
-  },
-}
-
 describe('The pages, mounted in a host', () => {
-  for (const [name, host] of Object.entries(hosts))
-    it(`have links, redirects and cookies below the mount path: ${name}`, async () => {
-      let page: OpenAllot['pages'] | undefined
-      const allot = await start(
-        { repositories: false },
-        { mount: () => host((req, res, next) => page!(req, res, next)) },
-      )
-      page = allot.allot.pages
-      try {
-        await allot.person('ann', { password: PASSWORD })
-        const ann = createPageClient(`${allot.base}/storage`)
-        for (const bare of ['', '/', '?x=y']) {
-          const { status, headers } = await ann.get(bare)
-          assert.deepEqual([status, headers.get('location')], [303, '/storage/-/sign-in'], bare)
-        }
-        const signedIn = await ann.signIn('ann', PASSWORD)
-        assert.equal(signedIn.headers.get('location'), '/storage/')
-        assert.match(signedIn.headers.get('set-cookie')!, /; Path=\/storage;/)
-        for (const bare of ['', '/']) {
-          const { status, text } = await ann.get(bare)
-          assert.equal(status, 200)
-          const links = [...text.matchAll(/(?:href|action)="([^"#]+)"/g)].map(([, link]) => link!)
-          assert.ok(links.length > 4)
-          for (const link of links) assert.match(link, /^\/storage\//)
-        }
-        assert.equal((await ann.get('/-/style.css')).status, 200)
-        assert.equal((await ann.post('/-/sign-out', {})).headers.get('location'), '/storage/-/sign-in')
-        assert.equal((await ann.get('/')).status, 303)
-      } finally {
-        await allot.stop()
-      }
-    })
-
   it('leave other paths to the host', async () => {
     let page: OpenAllot['pages'] | undefined
     const app = express()

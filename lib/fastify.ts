@@ -1,0 +1,67 @@
+import type { FastifyPluginAsync, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import { type Allot, createAllot } from './allot.ts'
+import { invalid } from './errors.ts'
+import { type MountOptions, sendEmpty } from './http/index.ts'
+import type { AllotOptions } from './options.ts'
+
+/*
+ * The Fastify plugin, `allot/fastify`. Its routes are in a context of their own, in which Fastify parses no bodies: Allot reads
+ * them itself, git pushes and uploads as streams. Hooks of the application run before, and its headers are kept.
+ */
+
+export interface AllotFastifyOptions extends MountOptions {
+  /**
+   * An Allot, which the application closes. Or the options to open one, as for `createAllot`: it is in `app.allot` then, and the
+   * plugin closes it with the application.
+   */
+  allot: Allot | AllotOptions
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The Allot of the first `allotFastify` that was registered. */
+    allot: Allot
+  }
+}
+
+/**
+ * Serves the API, git and the pages in a Fastify application: `await app.register(allotFastify, { allot, pages: '/storage' })`.
+ * Requests for other paths get the not-found handler of the application.
+ */
+export const allotFastify: FastifyPluginAsync<AllotFastifyOptions> = async (app, options) => {
+  const { allot: given, prefix = '', pages } = options
+  if (typeof given !== 'object' || given === null)
+    throw invalid('allot: pass an Allot, or the options to open one: app.register(allotFastify, { allot })')
+  const isOpen = 'handler' in given
+  const allot = isOpen ? given : await createAllot(given)
+  if (!isOpen) app.addHook('onClose', () => allot.close())
+  if (!app.hasDecorator('allot')) app.decorate('allot', allot)
+  await app.register(routes, { prefix, pages, allot })
+}
+
+/** Fastify's own names for: run in the context of the caller, so that it gets the decorator; the name in messages. */
+Object.assign(allotFastify, {
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: 'allot',
+})
+
+const routes: FastifyPluginCallback<{ allot: Allot } & MountOptions> = (app, { allot, pages }, done) => {
+  const listener = allot.listener({ prefix: app.prefix, pages })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _body, leaveUnread) => leaveUnread(null))
+  const serve = (request: FastifyRequest, reply: FastifyReply): void => {
+    for (const [name, value] of Object.entries(reply.getHeaders()))
+      if (value !== undefined) reply.raw.setHeader(name, value)
+    let isPassedOn = false
+    listener(request.raw, reply.raw, () => {
+      isPassedOn = true
+      // A path of the pages turns out not to exist later, when the response is no longer Fastify's.
+      if (reply.sent) sendEmpty(reply.raw, 404)
+      else reply.callNotFound()
+    })
+    if (!isPassedOn) reply.hijack()
+  }
+  app.all('/*', serve)
+  if (app.prefix !== '' && pages === '/') app.all('', serve)
+  done()
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { invalid } from '../errors.ts'
+import type { Next } from './dispatcher.ts'
+import { parseRequestUrl } from './request-url.ts'
+import { sendEmpty } from './send.ts'
+
+/** A node:http listener that also fits Express and Connect, which pass `next` for requests that are not its own. */
+export type Listener = (req: IncomingMessage, res: ServerResponse, next?: Next) => void
+
+/** Paths of a host at which Allot serves. */
+export interface MountOptions {
+  /** Path below which everything is served, such as `/code`: the API is at `/code/api/v1` then. The root when absent. */
+  prefix?: string | undefined
+  /** Path of the pages below `prefix`, such as `/storage`; `/` for the root. No pages are served when absent. */
+  pages?: string | undefined
+}
+
+/**
+ * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does.
+ * @throws AllotError invalid for a path that is not a plain path
+ */
+export const mountListener = (
+  listeners: { readonly handler: Listener; readonly pages: Listener },
+  options: MountOptions,
+): Listener => {
+  const prefix = checkedPath('prefix', options.prefix || '/')
+  const api = mountAt(prefix, listeners.handler)
+  if (options.pages === undefined) return api
+  const pages = mountAt(prefix + checkedPath('pages', options.pages), listeners.pages)
+  return (req, res, next) => pages(req, res, () => api(req, res, next))
+}
+
+/** Segments without the characters that frameworks use for parameters and wildcards, and without `.` and `..`. */
+const PATH = /^\/$|^(?:\/(?!\.\.?(?:\/|$))[\w.~%@+-]+)+\/?$/
+
+/** @returns the path without a slash at its end */
+const checkedPath = (name: string, path: unknown): string => {
+  if (typeof path === 'string' && PATH.test(path)) return path.replace(/\/$/, '')
+  throw invalid(
+    `${name}: expected a path such as "/storage", without parameters, got ${JSON.stringify(path)}`,
+  )
+}
+
+/** Strips the path from `url` and keeps the whole URL in `originalUrl`, as Express does. */
+const mountAt = (path: string, listener: Listener): Listener => {
+  if (path === '') return listener
+  return (req: IncomingMessage & { originalUrl?: string }, res, next) => {
+    const below = parseRequestUrl(req, path)
+    if (below === undefined) return next === undefined ? sendEmpty(res, 404) : next()
+    const { url = '/' } = req
+    req.originalUrl ??= url
+    req.url = below.search === '' ? below.path : `${below.path}?${below.search}`
+    const restore = (pass: Next) => () => {
+      req.url = url
+      pass()
+    }
+    listener(req, res, next && restore(next))
+  }
+}
