@@ -47,10 +47,11 @@ export interface HostQuota {
    */
   isOver(owner: string, subject: Subject): Promise<boolean>
   /**
-   * Why an owner is, or is not, over quota for a subject: the binding limit, and the usage by each group and rule.
+   * Why an owner is, or is not, over quota for a subject: the binding rule and its limit, and the usage by each group and
+   * rule. Without a subject, for the one with the fewest bytes left.
    * @throws AllotError invalid for an unknown subject
    */
-  explain(owner: string, subject: Subject): Promise<QuotaExplanation>
+  explain(owner: string, subject?: Subject): Promise<QuotaExplanation>
   /**
    * Usage of an owner at the end of each day (UTC) on which it changed, for up to 400 days. Oldest first; the last entry is the
    * present usage.
@@ -118,7 +119,7 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
     },
     info: async (owner) => presentStatus(await quota.statuses.of(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
-    explain: async (owner, subject) => quota.explain(await idOf(owner), checkSubject(subject)),
+    explain: async (owner, subject) => quota.explain(await idOf(owner), subject && checkSubject(subject)),
     async history(owner) {
       const days = await quota.history(await idOf(owner))
       return days.map((usage) => ({

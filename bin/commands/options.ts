@@ -29,8 +29,9 @@ export const apiOptions = (command: Command): Command =>
 export const examples = (...lines: string[]): string =>
   `\n${lines.length === 1 ? 'Example' : 'Examples'}:\n${lines.map((line) => `  ${line}`).join('\n')}`
 
-export const subjectOption = (): Option =>
-  new Option('--subject <subject>', 'what is measured').choices(subjects).default('size:all')
+/** @param fallback what the command looks at when the option is absent */
+export const subjectOption = (fallback: string): Option =>
+  new Option('--subject <subject>', `what is measured (default: ${fallback})`).choices(subjects)
 
 export const parseLimitOption = (text: string): number => {
   const limit = parseLimit(text)

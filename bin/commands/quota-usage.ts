@@ -15,7 +15,7 @@ const OWNER = 'a user or an organization; on a server: the user of the token whe
 export const addUsageCommands = (quota: Command): void => {
   apiOptions(quota.command('show'))
     .argument('[owner]', OWNER)
-    .description("show an owner's usage by category, and the limits that apply")
+    .description("show an owner's usage by category, the limits that apply, and the one that is met first")
     .addHelpText(
       'after',
       examples('allot quota show alice', 'ALLOT_URL=https://git.example.org ALLOT_TOKEN=… allot quota show'),
@@ -24,18 +24,24 @@ export const addUsageCommands = (quota: Command): void => {
   apiOptions(quota.command('explain'))
     .argument('[owner]', OWNER)
     .description('explain why an owner is, or is not, over quota')
-    .addOption(subjectOption())
-    .addHelpText('after', examples('allot quota explain alice --subject size:assets:artifacts'))
+    .addOption(subjectOption('the one with the least left'))
+    .addHelpText(
+      'after',
+      examples('allot quota explain alice', 'allot quota explain alice --subject size:assets:artifacts'),
+    )
     .action(explainUsage)
   apiOptions(quota.command('over'))
     .description('list owners that are over quota, largest excess first')
-    .addOption(subjectOption())
+    .addOption(subjectOption('any subject'))
     .option(
       '--within <percentage>',
       'also list owners with at most this share of their limit left',
       parsePercentage,
     )
-    .addHelpText('after', examples('allot quota over', 'allot quota over --within 20%'))
+    .addHelpText(
+      'after',
+      examples('allot quota over', 'allot quota over --subject size:git:all --within 20%'),
+    )
     .action(listOver)
 }
 
@@ -46,23 +52,27 @@ const showUsage = (owner: string | undefined, flags: ListFlags): Promise<void> =
   return withApi(flags, async (api) => {
     const info = await api.get<QuotaInfo>(path, notFound(owner))
     if (flags.json) return printJson(info)
-    const explanation = await explain(api, path, 'size:all', owner)
-    const name = await ownerName(api, owner)
-    const lines = [...headline(name, explanation), '', ...categoryChart(info), ...groupCharts(explanation)]
+    const explanation = await explain(api, path, undefined, owner)
+    const usage = usageOf(info)
+    const used = usedBy('size:all', usage)
+    const name = escapeControl(await ownerName(api, owner))
+    const unlimited = explanation.limit === null ? ', and nothing limits it' : ''
+    const lines = [`${name} uses ${formatSizeFixed(used)}${unlimited}`, `  ${formatBytes(used)}`]
+    lines.push(...bindingRule(explanation), '', ...categoryChart(usage), ...groupCharts(explanation))
     print(lines.join('\n'))
   })
 }
 
 const explainUsage = (
   owner: string | undefined,
-  { subject, ...flags }: ListFlags & { subject: string },
+  { subject, ...flags }: ListFlags & { subject?: string },
 ): Promise<void> => {
   const path = quotaPath(owner, flags)
   return withApi(flags, async (api) => {
     const explanation = await explain(api, path, subject, owner)
     if (flags.json) return printJson(explanation)
     const name = await ownerName(api, owner)
-    const charts = groupCharts(explanation, subject)
+    const charts = groupCharts(explanation, explanation.subject)
     print([...headline(name, explanation), ...charts, '', conclusion(explanation)].join('\n'))
   })
 }
@@ -77,8 +87,12 @@ const quotaPath = (owner: string | undefined, flags: ApiFlags): string => {
 
 const notFound = (owner: string | undefined) => owner && `there is no user or organization named ${owner}`
 
-const explain = (api: ApiClient, path: string, subject: string, owner: string | undefined) =>
-  api.get<QuotaExplanationInfo>(`${path}/explain?subject=${subject}`, notFound(owner))
+/** @param subject undefined: the one with the fewest bytes left */
+const explain = (api: ApiClient, path: string, subject: string | undefined, owner: string | undefined) =>
+  api.get<QuotaExplanationInfo>(
+    `${path}/explain${subject === undefined ? '' : `?subject=${subject}`}`,
+    notFound(owner),
+  )
 
 const ownerName = async (api: ApiClient, owner: string | undefined): Promise<string> =>
   owner ?? (await api.get<{ login: string }>('/user')).login
@@ -93,19 +107,36 @@ const headline = (name: string, { subject, over, used, limit, left }: QuotaExpla
 const remainder = (over: boolean, left: Sum | null): string => {
   if (left === null) return over ? ': over quota' : ''
   if (left > 0 && !over) return `; ${formatSizeFixed(left)} are left`
-  return `: OVER by ${formatSizeFixed(left < 0 ? -left : 0)}`
+  return `: ${excess(left)}`
 }
 
-const categoryChart = ({ used: { size } }: QuotaInfo): string[] => {
-  const usage: Usage = {
-    reposPublic: size.repos.public,
-    reposPrivate: size.repos.private,
-    lfs: size.git.LFS,
-    issues: size.assets.attachments.issues,
-    releases: size.assets.attachments.releases,
-    artifacts: size.assets.artifacts,
-    packages: size.assets.packages.all,
-  }
+/** @param left bytes, 0 or less; 0 is over quota too, because a rule stands while usage is below its limit */
+const excess = (left: Sum): string => (left < 0 ? `OVER by ${formatSizeFixed(-left)}` : 'limit reached')
+
+/** A line that says which rule the owner meets first, and how much is left until then. */
+const bindingRule = ({ rule: name, limit, left, groups }: QuotaExplanationInfo): string[] => {
+  if (limit === null || left === null) return []
+  const rules = groups.flatMap(({ rules }) => rules)
+  // Only administrators get names.
+  const binding = rules.find(
+    (rule) => rule.covers && rule.limit === limit && rule.left === left && rule.name === name,
+  )
+  const what = name ? `the rule ${escapeControl(name)}` : 'a rule'
+  const state = left > 0 ? `${formatSizeFixed(left)} left` : excess(left)
+  return [`  ${state}: ${what} limits ${binding?.subjects.join(' + ')} to ${formatSizeFixed(limit)}`]
+}
+
+const usageOf = ({ used: { size } }: QuotaInfo): Usage => ({
+  reposPublic: size.repos.public,
+  reposPrivate: size.repos.private,
+  lfs: size.git.LFS,
+  issues: size.assets.attachments.issues,
+  releases: size.assets.attachments.releases,
+  artifacts: size.assets.artifacts,
+  packages: size.assets.packages.all,
+})
+
+const categoryChart = (usage: Usage): string[] => {
   const total = Number(usedBy('size:all', usage))
   return chart(
     (Object.keys(kindNames) as (keyof Usage)[]).map((kind) => {
@@ -151,8 +182,7 @@ const ruleStatus = (rule: Rule): string => {
   if (rule.left === null) return 'no limit'
   const percentage = formatPercentage(usedShare(rule))
   if (rule.stands) return `${percentage}, ${formatSizeFixed(rule.left)} left`
-  const over = `OVER by ${formatSizeFixed(-rule.left)}`
-  return rule.limit > 0 ? `${percentage}, ${over}` : over
+  return rule.limit > 0 ? `${percentage}, ${excess(rule.left)}` : excess(rule.left)
 }
 
 const conclusion = ({ subject, over, groups }: QuotaExplanationInfo): string => {
@@ -165,20 +195,23 @@ const conclusion = ({ subject, over, groups }: QuotaExplanationInfo): string => 
 
 const OVER: Columns<QuotaOverInfo> = {
   NAME: ({ owner }) => owner.login,
+  SUBJECT: ({ subject }) => subject,
+  RULE: ({ rule }) => rule,
   USED: ({ used }) => formatSizeFixed(used),
   LIMIT: ({ limit }) => formatSizeFixed(limit),
-  '': ({ over, left }) => (over ? `over by ${formatSizeFixed(-left)}` : `${formatSizeFixed(left)} left`),
+  '': ({ left }) => (left > 0 ? `${formatSizeFixed(left)} left` : excess(left)),
 }
 
 const listOver = ({
   subject,
   within,
   ...flags
-}: ListFlags & { subject: string; within?: string }): Promise<void> => {
-  const share = within === undefined ? '' : `&within=${encodeURIComponent(within)}`
+}: ListFlags & { subject?: string; within?: string }): Promise<void> => {
+  const query = new URLSearchParams({ ...(subject && { subject }), ...(within && { within }) })
+  const near = within === undefined ? '' : ' or near it'
   return printList(flags, {
-    path: `/admin/quota/over?subject=${subject}${share}`,
+    path: `/admin/quota/over?${query}`,
     columns: OVER,
-    empty: `no owner is over quota for ${subject}`,
+    empty: `no owner is over quota${near}${subject === undefined ? '' : ` for ${subject}`}`,
   })
 }

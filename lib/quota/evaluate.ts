@@ -1,5 +1,5 @@
-import { add, type Sum, subtract } from '../integers.ts'
-import { type Subject, type Usage, usedBy, withAncestors } from './subjects.ts'
+import { add, compare, type Sum, subtract } from '../integers.ts'
+import { type Subject, subjects, type Usage, usedBy, withAncestors } from './subjects.ts'
 
 /** "Rule: a name, a limit and a list of subjects." The limit is bytes; -1 is unlimited. */
 export interface QuotaRule {
@@ -40,6 +40,8 @@ export const isWithin = (groups: readonly QuotaGroup[], subject: Subject, usage:
 
 /** A limit and what remains below it. */
 export interface LimitStatus {
+  /** Name of the rule. */
+  rule: string
   /** Bytes. */
   limit: number
   /** Bytes until the rule no longer stands; 0 or less when the owner is over. */
@@ -66,12 +68,39 @@ export const bindingLimit = (
   return loosest
 }
 
+export interface SubjectLimit extends LimitStatus {
+  subject: Subject
+}
+
+/**
+ * The binding limit of each of the given subjects that has one: fewest bytes left first and, where equally many are left,
+ * the broadest subject first. So the first one says why an owner is over quota, whatever for.
+ */
+export const bindingLimits = (
+  groups: readonly QuotaGroup[],
+  usage: Usage,
+  among: readonly Subject[] = subjects,
+): SubjectLimit[] =>
+  among
+    .flatMap((subject) => {
+      const binding = bindingLimit(groups, subject, usage)
+      return binding === undefined ? [] : [{ subject, ...binding }]
+    })
+    .sort((one, other) => compare(one.left, other.left) || breadth(one.subject) - breadth(other.subject))
+
+/** The subject whose limit the owner meets first; `size:all` when no rule limits any. */
+export const bindingSubject = (groups: readonly QuotaGroup[], usage: Usage): Subject =>
+  bindingLimits(groups, usage)[0]?.subject ?? 'size:all'
+
+const breadth = (subject: Subject): number => withAncestors(subject).length
+
 const tightestRule = (group: QuotaGroup, subject: Subject, usage: Usage): LimitStatus | undefined => {
   let tightest: LimitStatus | undefined
   for (const rule of group.rules) {
     if (rule.limit === UNLIMITED || !covers(rule, subject)) continue
     const left = subtract(rule.limit, measure(rule, usage))
-    if (tightest === undefined || left < tightest.left) tightest = { limit: rule.limit, left }
+    if (tightest === undefined || left < tightest.left)
+      tightest = { rule: rule.name, limit: rule.limit, left }
   }
   return tightest
 }
@@ -101,7 +130,9 @@ export interface QuotaExplanation {
   over: boolean
   /** Bytes that count toward the subject. */
   used: Sum
-  /** The binding limit in bytes, see {@link bindingLimit}; null when no rule limits the subject. */
+  /** Name of the rule whose limit binds, see {@link bindingLimit}; null when no rule limits the subject. */
+  rule: string | null
+  /** The binding limit in bytes. */
   limit: number | null
   left: Sum | null
   groups: GroupExplanation[]
@@ -113,6 +144,7 @@ export const explain = (groups: readonly QuotaGroup[], subject: Subject, usage: 
     subject,
     over: !isWithin(groups, subject, usage),
     used: usedBy(subject, usage),
+    rule: binding?.rule ?? null,
     limit: binding?.limit ?? null,
     left: binding?.left ?? null,
     groups: groups.map((group) => explainGroup(group, subject, usage)),

@@ -1,7 +1,7 @@
 import type { Jobs } from '../records/jobs.ts'
 import { type DailyUsage, type RepositoryUsage, repositoryUsages } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { explain, isWithin, type QuotaExplanation } from './evaluate.ts'
+import { bindingSubject, explain, isWithin, type QuotaExplanation } from './evaluate.ts'
 import { Groups } from './groups.ts'
 import { Ledger, type LfsChanged } from './ledger.ts'
 import { Plans } from './plan.ts'
@@ -64,9 +64,10 @@ export class QuotaEngine {
     return !isWithin(groups, subject, usage)
   }
 
-  async explain(owner: number, subject: Subject): Promise<QuotaExplanation> {
+  /** @param subject undefined: the one whose limit the owner meets first */
+  async explain(owner: number, subject?: Subject): Promise<QuotaExplanation> {
     const { groups, usage } = await this.statuses.of(owner)
-    return explain(groups, subject, usage)
+    return explain(groups, subject ?? bindingSubject(groups, usage), usage)
   }
 
   /** Usage at the end of each day on which it changed, oldest first; the last entry is the present usage. */

@@ -4,14 +4,20 @@ import type { Page, Slice } from '../records/collection.ts'
 import { assignments, ownerUsages } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { bindingLimit, type LimitStatus, type QuotaGroup } from './evaluate.ts'
+import {
+  bindingLimit,
+  bindingLimits,
+  type LimitStatus,
+  type QuotaGroup,
+  type SubjectLimit,
+} from './evaluate.ts'
 import { applyPlan, type QuotaPlan } from './plan.ts'
 import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
 import { noUsage, type Subject, subjects, type Usage, usedBy } from './subjects.ts'
 import { addDelta, usageIn } from './usage.ts'
 
-/** An owner that is over a limit, or near it. */
-export interface OwnerOverQuota extends LimitStatus {
+/** An owner that is over a limit, or near it, with the subject and the rule that bind. */
+export interface OwnerOverQuota extends SubjectLimit {
   owner: number
   over: boolean
   /** Bytes that count toward the subject. */
@@ -19,7 +25,8 @@ export interface OwnerOverQuota extends LimitStatus {
 }
 
 interface OverQuotaQuery {
-  subject: Subject
+  /** Undefined: any subject. */
+  subject?: Subject | undefined
   /** Lists owners too that have at most this share of their limit left: 0 to 1. */
   within?: number | undefined
 }
@@ -76,10 +83,12 @@ export class Reports {
     return this.#store.read(async (tx) => {
       const groupsFor = groupResolver(await readPolicy(tx, this.#defaults))
       const largest = new LargestExcess(offset + limit)
+      const among = subject && [subject]
       for await (const { owner, usage, assigned } of scanOwners(tx, this.#owners)) {
-        const binding = bindingLimit(groupsFor(assigned), subject, usage)
-        if (binding === undefined || binding.left > Math.max(0, binding.limit * within)) continue
-        largest.add({ owner, over: binding.left <= 0, used: usedBy(subject, usage), ...binding })
+        const limits = bindingLimits(groupsFor(assigned), usage, among)
+        const binding = limits.find(({ limit, left }) => left <= Math.max(0, limit * within))
+        if (binding === undefined) continue
+        largest.add({ owner, over: binding.left <= 0, used: usedBy(binding.subject, usage), ...binding })
       }
       return { items: largest.owners().slice(offset), total: largest.total }
     })

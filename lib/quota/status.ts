@@ -15,8 +15,8 @@ export interface QuotaStatus {
   readonly usage: Usage
   /** Groups that apply to the owner. */
   readonly groups: readonly QuotaGroup[]
-  /** Groups that apply and have a name: all but the built-in default group. */
-  readonly namedGroups: readonly QuotaGroup[]
+  /** Groups that apply and are stored: all but the one of the option `quota.defaultTotal`. */
+  readonly storedGroups: readonly QuotaGroup[]
 }
 
 /** "A user with no explicit assignment is evaluated against the default groups set in the instance configuration." */
@@ -66,8 +66,8 @@ const readStatus = async (
 ): Promise<QuotaStatus> => {
   const usage = usageIn(await ownerUsages.get(tx, [owner]))
   const assigned = await readGroups(tx, await assignedTo(tx, owner))
-  const namedGroups = assigned.length > 0 ? assigned : await readGroups(tx, defaults.groups)
-  return { usage, namedGroups, groups: effectiveGroups(namedGroups, defaults) }
+  const storedGroups = assigned.length > 0 ? assigned : await readGroups(tx, defaults.groups)
+  return { usage, storedGroups, groups: effectiveGroups(storedGroups, defaults) }
 }
 
 const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promise<QuotaGroup[]> => {
@@ -75,10 +75,13 @@ const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promis
   return found.filter((group) => group !== undefined)
 }
 
-/** The given groups, or the built-in default group when there are none. */
+/** Name of the rule that the option `quota.defaultTotal` stands for, and of the group that holds it. */
+const DEFAULT_TOTAL = 'default total'
+
+/** The given groups, or the one of `quota.defaultTotal` when there are none. */
 const effectiveGroups = (groups: readonly QuotaGroup[], { total }: QuotaDefaults): readonly QuotaGroup[] => {
   if (groups.length > 0 || total === undefined) return groups
-  return [{ name: '', rules: [{ name: '', limit: total, subjects: ['size:all'] }] }]
+  return [{ name: DEFAULT_TOTAL, rules: [{ name: DEFAULT_TOTAL, limit: total, subjects: ['size:all'] }] }]
 }
 
 /** All rules and groups by name, with the defaults: the stored ones, or those that a plan proposes. */

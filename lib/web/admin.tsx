@@ -13,6 +13,7 @@ import {
   Section,
   Size,
   SizeCell,
+  SubjectCode,
   sliceOf,
   Table,
 } from './components.tsx'
@@ -60,7 +61,7 @@ export const adminRoutes = [
             <p>{total === 0 ? 'No owners.' : `${formatCount(total, 'owner')}, largest excess first.`}</p>
             {items.length > 0 && <Owners owners={items} />}
             <Pages
-              to={(to) => `/-/admin?subject=${subject}&within=${within}&page=${to}`}
+              to={(to) => `/-/admin?subject=${subject ?? ''}&within=${within}&page=${to}`}
               page={number}
               total={total}
             />
@@ -71,7 +72,9 @@ export const adminRoutes = [
   }),
 ]
 
-const subjectIn = (text: string | null): Subject => (text !== null && isSubject(text) ? text : 'size:all')
+/** @returns undefined for any subject */
+const subjectIn = (text: string | null): Subject | undefined =>
+  text !== null && isSubject(text) ? text : undefined
 
 const percentIn = (text: string | null): number => {
   const percent = text ? Number(text) : DEFAULT_WITHIN
@@ -79,11 +82,12 @@ const percentIn = (text: string | null): number => {
 }
 
 /** @param within percent of a limit */
-const Filter = ({ subject, within }: { subject: Subject; within: number }) => (
+const Filter = ({ subject, within }: { subject: Subject | undefined; within: number }) => (
   <Search to="/-/admin">
     <div>
       <label for="subject">Subject</label>
       <select id="subject" name="subject">
+        <option value="">any subject</option>
         {subjects.map((option) => (
           <option key={option} value={option} selected={option === subject}>
             {option}
@@ -102,17 +106,20 @@ const Filter = ({ subject, within }: { subject: Subject; within: number }) => (
 /** Owners that are over quota or near the limit. */
 const Owners = ({ owners }: { owners: readonly (OwnerOverQuota & { name: string })[] }) => (
   <Table column="Owner" numbers={['Used', 'Limit']}>
-    {owners.map(({ name, over, used, limit, left }) => (
+    {owners.map(({ name, over, subject, used, ...binding }) => (
       <tr key={name}>
         <td>
           <Link to={`/-/storage/${name}`}>{name}</Link>
           <div class="small">
-            <StateLabel status={{ used, binding: { limit, left }, state: over ? 'over' : 'near' }} />
+            <StateLabel status={{ used, binding, state: over ? 'over' : 'near' }} />
+          </div>
+          <div class="small">
+            Rule {binding.rule}: <SubjectCode subject={subject} />
           </div>
         </td>
         <SizeCell bytes={used} />
         <td class="number">
-          <Size bytes={limit} />
+          <Size bytes={binding.limit} />
         </td>
       </tr>
     ))}

@@ -124,7 +124,7 @@ const readOwner = async ({ quota, settings }: PageServices, account: Account): P
     usage: status.usage,
     total: statusOf('size:all'),
     parts: usageParts.map(({ subject }) => statusOf(subject)),
-    groups: status.namedGroups,
+    groups: status.storedGroups,
   }
 }
 

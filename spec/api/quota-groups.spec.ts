@@ -194,7 +194,8 @@ describe("An organization's quota", () => {
     }
     for (const path of [
       'check?subject=x',
-      'explain',
+      'check',
+      'explain?subject=',
       'attachments?page=-1',
       'packages?limit=x',
       'artifacts?page=-1',
@@ -204,7 +205,7 @@ describe("An organization's quota", () => {
 })
 
 describe('explain', () => {
-  it('reports the usage, the binding limit, the bytes left, and the state of each group and rule', async () => {
+  it('reports the usage, the binding rule and limit, the bytes left, and the state of each group and rule', async () => {
     const alice = await allot.person()
     await allot.request('POST', '/user/repos', { token: alice.token, body: { name: 'demo' } })
     await asRoot('PUT', '/admin/ledger/lfs/explained', {
@@ -238,20 +239,40 @@ describe('explain', () => {
       named.groups.map((group: { rules: { name: string }[] }) => group.rules[0]!.name),
       [tight, loose],
     )
+    assert.deepEqual([named.rule, own.rule], [loose, undefined], 'only administrators get names')
     const nothing = (await allot.request('GET', `/user${path}`, { token: allot.root.token })).body
     assert.deepEqual(nothing, {
       subject: 'size:git:lfs',
       over: false,
       used: 0,
+      rule: null,
       limit: null,
       left: null,
       groups: [],
     })
     for (const of of ['/user', `/admin/users/${alice.name}`]) {
-      assertError(await asRoot('GET', `${of}/quota/explain`), 422)
       assertError(await asRoot('GET', `${of}/quota/explain?subject=none`), 422)
     }
     assertNotFound(await asRoot('GET', '/admin/users/nobody/quota/explain?subject=size:all'))
+  })
+
+  it('explains the subject with the fewest bytes left when no subject is named', async () => {
+    const { name, token } = await allot.person()
+    const explained = async () => (await allot.request('GET', '/user/quota/explain', { token })).body
+    assert.deepEqual([(await explained()).subject, (await explained()).limit], ['size:all', null])
+    const rules = [
+      { name: `${name}-all`, limit: 1000, subjects: ['size:all'] },
+      { name: `${name}-packages`, limit: 10, subjects: ['size:assets:packages:all'] },
+    ]
+    await asRoot('POST', '/admin/quota/groups', { name, rules })
+    await asRoot('PUT', `/admin/quota/groups/${name}/users/${name}`)
+    const entry = { owner: name, name: 'p', size: 30, type: 'npm', version: '1' }
+    await asRoot('PUT', `/admin/ledger/packages/of-${name}`, entry)
+    const { subject, over, left } = await explained()
+    assert.deepEqual([subject, over, left], ['size:assets:packages:all', true, -20])
+    const byName = (await asRoot('GET', `/admin/users/${name}/quota/explain`)).body
+    assert.equal(byName.rule, `${name}-packages`)
+    assert.deepEqual(await allot.allot.quota.explain(name), byName)
   })
 })
 

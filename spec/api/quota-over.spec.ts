@@ -47,6 +47,52 @@ describe('GET /admin/quota/over', () => {
     assert.equal(answer.body[0].subject, 'size:assets:packages:all')
   })
 
+  it('looks at any subject unless one is named, and names the subject and the rule that bind', async () => {
+    const { body, headers } = await asRoot('GET', '/admin/quota/over')
+    assert.deepEqual(
+      body.map((one: Over) => [one.owner.login, one.subject, one.rule, one.used, one.left]),
+      [
+        [large.name, 'size:assets:packages:all', 'hundred-rule', 350, -250],
+        [full.name, 'size:assets:packages:all', 'hundred-rule', 100, 0],
+        [empty.name, 'size:assets:packages:all', 'nothing-rule', 0, 0],
+        ['acme', 'size:assets:packages:all', 'nothing-rule', 0, 0],
+      ],
+    )
+    assert.equal(headers.get('x-total-count'), '4')
+    const near = await asRoot('GET', '/admin/quota/over?within=20%25')
+    assert.deepEqual([near.body.length, near.body.at(-1).left], [5, 20])
+  })
+
+  it('lists each owner once, with the largest excess, and the broadest subject that has it', async () => {
+    const other = await start({ repositories: false })
+    try {
+      const asOther = (method: string, path: string, body?: unknown) =>
+        other.as(other.root, method, path, body)
+      const { name, token } = await other.person()
+      await other.request('POST', '/user/repos', { token, body: { name: 'demo' } })
+      const item = { repository: `${name}/demo`, name: 'x', size: 40 }
+      await asOther('PUT', '/admin/ledger/lfs/l', item)
+      await asOther('PUT', '/admin/ledger/artifacts/a', { ...item, run: 1 })
+      const rules = [
+        { name: 'git', limit: 30, subjects: ['size:git:all'] },
+        { name: 'assets', limit: 15, subjects: ['size:assets:all'] },
+        { name: 'lfs', limit: 39, subjects: ['size:git:lfs'] },
+      ]
+      await asOther('POST', '/admin/quota/groups', { name: 'g', rules })
+      await asOther('PUT', `/admin/quota/groups/g/users/${name}`)
+      const over = async (query: string) =>
+        (await asOther('GET', `/admin/quota/over${query}`)).body.map((one: Over) => [
+          one.subject,
+          one.rule,
+          one.left,
+        ])
+      assert.deepEqual(await over(''), [['size:assets:all', 'assets', -25]])
+      assert.deepEqual(await over('?subject=size:git:lfs'), [['size:git:lfs', 'git', -10]])
+    } finally {
+      await other.stop()
+    }
+  })
+
   it('lists owners near their limit too, within a percentage of the limit', async () => {
     const over = [large.name, full.name, empty.name, 'acme']
     for (const [within, logins] of [
@@ -84,6 +130,13 @@ describe('GET /admin/quota/over', () => {
           assert.deepEqual([listed.used, listed.limit, listed.left], [own.used, own.limit, own.left])
       }
     }
+    const any = (await asRoot('GET', '/admin/quota/over')).body as Over[]
+    for (const { name, token } of [small, full, large, free, near, empty]) {
+      const own = (await allot.request('GET', '/user/quota/explain', { token })).body
+      const listed = any.find(({ owner }) => owner.login === name)
+      assert.equal(listed !== undefined, own.over)
+      if (listed) assert.deepEqual([listed.subject, listed.left], [own.subject, own.left])
+    }
   })
 
   it('applies the default groups to owners without a group', async () => {
@@ -92,11 +145,10 @@ describe('GET /admin/quota/over', () => {
       const person = await other.person()
       const entry = { owner: person.name, name: 'p', size: 10, type: 'npm', version: '1' }
       await other.as(other.root, 'PUT', '/admin/ledger/packages/x', entry)
-      const logins = async () => {
-        const answer = await other.as(other.root, 'GET', '/admin/quota/over?subject=size:all')
-        return answer.body.map((one: Over) => one.owner.login)
-      }
+      const over = async () => (await other.as(other.root, 'GET', '/admin/quota/over')).body as Over[]
+      const logins = async () => (await over()).map(({ owner }) => owner.login)
       assert.deepEqual(await logins(), [person.name])
+      assert.equal((await over())[0]!.rule, 'default total')
       const rules = [{ name: 'eleven', limit: 11, subjects: ['size:all'] }]
       await other.as(other.root, 'POST', '/admin/quota/groups', { name: 'free', rules })
       assert.deepEqual(await logins(), [])
@@ -106,7 +158,7 @@ describe('GET /admin/quota/over', () => {
   })
 
   for (const [wrong, message] of [
-    ['', /^Subject is required/],
+    ['subject=', /^subject: expected one of/],
     ['subject=size:none', /^subject: expected one of/],
     ['subject=size:all&within=-1', /^within: expected a percentage/],
     ['subject=size:all&within=101', /^within: /],
@@ -128,6 +180,8 @@ describe('GET /admin/quota/over', () => {
 
 interface Over {
   owner: { login: string }
+  subject: string
+  rule: string
   over: boolean
   used: number
   limit: number

@@ -288,7 +288,7 @@ describe('The configured defaults', () => {
     }
   })
 
-  it('may be one total limit, which is not shown as a group', async () => {
+  it('may be one total limit, named "default total", which is not shown as a group', async () => {
     const own = await start({ repositories: false, quota: { defaultTotal: '1 KiB' } })
     try {
       const person = await own.person()
@@ -300,6 +300,10 @@ describe('The configured defaults', () => {
       await own.allot.hosting.repositories.resize(id, 1024)
       assert.equal(await isOver(), true)
       assert.deepEqual((await own.request('GET', '/user/quota', { token: person.token })).body.groups, [])
+      assert.deepEqual((await own.allot.quota.info(person.name)).groups, [])
+      const path = `/admin/users/${person.name}/quota/explain?subject=size:all`
+      const { rule, groups } = (await own.as(own.root, 'GET', path)).body
+      assert.deepEqual([rule, groups[0].name, groups[0].rules[0].name], Array(3).fill('default total'))
     } finally {
       await own.stop()
     }

@@ -34,6 +34,8 @@ describe('The command line', () => {
     explain: ['quota', 'explain', 'acme', '--subject', 'size:assets:artifacts'],
     over: ['quota', 'over', '--subject', 'size:assets:artifacts', '--within', '50%'],
     'over --json': ['quota', 'over', '--subject', 'size:assets:artifacts', '--json'],
+    'over of any subject': ['quota', 'over'],
+    'explain any subject': ['quota', 'explain', 'acme'],
     rules: ['quota', 'rules'],
     groups: ['quota', 'groups'],
     users: ['user', 'list'],
@@ -76,7 +78,8 @@ describe('The command line', () => {
 
   it("shows an owner's usage as a bar chart and as an exact number", () => {
     const shown = out('show')
-    assert.match(shown, /^acme uses 3\.0 MiB of 1\.0 GiB; 1021\.0 MiB are left$/m)
+    assert.match(shown, /^acme uses 3\.0 MiB$/m)
+    assert.match(shown, /^ {2}OVER by 1\.0 MiB: the rule few limits size:assets:artifacts to 2\.0 MiB$/m)
     assert.match(shown, /^ {2}3,145,\d\d\d bytes$/m)
     assert.match(shown, /^ {2}artifacts +3\.0 MiB {2}█+ {2}99 %$/m)
     assert.match(shown, /^ {2}packages +0 B {2}░+ {2}0 %$/m)
@@ -94,7 +97,11 @@ describe('The command line', () => {
       /^acme uses 3\.0 MiB of 2\.0 MiB for size:assets:artifacts: OVER by 1\.0 MiB$/m,
     )
     assert.match(out('explain'), /^Over quota: no group allows more of size:assets:artifacts\./m)
-    assert.match(out('over'), /^NAME +USED +LIMIT\nacme +3\.0 MiB +2\.0 MiB +over by 1\.0 MiB\n$/)
+    const row =
+      /^NAME +SUBJECT +RULE +USED +LIMIT\nacme +size:assets:artifacts +few +3\.0 MiB +2\.0 MiB +OVER by 1\.0 MiB\n$/
+    assert.match(out('over'), row)
+    assert.equal(out('over of any subject'), out('over'))
+    assert.match(out('explain any subject'), /^Over quota: no group allows more of size:assets:artifacts\./m)
     assert.deepEqual(JSON.parse(out('over --json'))[0].left, -MIB)
   })
 

@@ -2,7 +2,15 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { add, type Sum } from '../../lib/integers.ts'
-import { explain, isWithin, measure, type QuotaGroup, type QuotaRule } from '../../lib/quota/evaluate.ts'
+import {
+  bindingLimits,
+  bindingSubject,
+  explain,
+  isWithin,
+  measure,
+  type QuotaGroup,
+  type QuotaRule,
+} from '../../lib/quota/evaluate.ts'
 import {
   noUsage,
   type Subject,
@@ -164,6 +172,22 @@ describe('Laws of the evaluation', () => {
           usedBy(asked, used),
           leaves.reduce<Sum>((sum, leaf) => add(sum, usedBy(leaf, used)), 0),
         )
+      }),
+    )
+  })
+  it('the binding limits begin with one that is over if any subject is, and each is that of its rule', () => {
+    fc.assert(
+      fc.property(anyGroups, anyUsage, (groups, used) => {
+        const limits = bindingLimits(groups, used)
+        const isOver = subjects.some((asked) => !isWithin(groups, asked, used))
+        assert.equal(limits.length > 0 && limits[0]!.left <= 0, isOver)
+        assert.equal(bindingSubject(groups, used), limits[0]?.subject ?? 'size:all')
+        for (const [index, { subject, rule, limit, left }] of limits.entries()) {
+          const rules = groups.flatMap((one) => one.rules).filter((one) => one.name === rule)
+          assert.ok(rules.some((one) => one.limit === limit && limit - Number(measure(one, used)) === left))
+          assert.equal(isWithin(groups, subject, used), left > 0)
+          if (index > 0) assert.ok(left >= limits[index - 1]!.left)
+        }
       }),
     )
   })

@@ -254,8 +254,8 @@ describe('Over HTTP, usage beyond 2^53-1', () => {
     const allot = await start({ repositories: false, quota: { defaultTotal: LARGEST } })
     t.after(() => allot.stop())
     const heard: string[] = []
-    allot.allot.on('quota', ({ owner, share, reached, used }) =>
-      heard.push(`${owner} ${share} ${reached} ${used}`),
+    allot.allot.on('quota', ({ owner, rule, share, reached, used }) =>
+      heard.push(`${owner} ${rule} ${share} ${reached} ${used}`),
     )
     await large(allot, 'emil', 2)
     assert.equal((await allot.as(allot.root, 'DELETE', '/admin/ledger/lfs/emil0')).status, 204)
@@ -263,8 +263,8 @@ describe('Over HTTP, usage beyond 2^53-1', () => {
     assert.equal(BigInt((await allot.allot.quota.info('emil')).used.size.git.LFS), 0n)
     await waitFor(() => heard.length > 3)
     assert.deepEqual(
-      heard.filter((one) => one.startsWith('emil 1 ')),
-      [`emil 1 true ${LARGEST}`, 'emil 1 false 0'],
+      heard.filter((one) => one.startsWith('emil default total 1 ')),
+      [`emil default total 1 true ${LARGEST}`, 'emil default total 1 false 0'],
     )
   })
 })

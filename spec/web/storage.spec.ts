@@ -190,8 +190,10 @@ describe('The administration pages', () => {
     assert.match(words(text), /398 MiB used \([\d,]+ bytes\) by 3 users and 3 organizations\./)
     assert.match(
       words(text),
-      /2 owners, largest excess first\. Owner Used Limit acme Over quota by 20 MiB 220 MiB 200 MiB ann Near limit: 26\.7 MiB left/,
+      /2 owners, largest excess first\. Owner Used Limit ann Over quota by 26\.3 MiB Rule builds: size: ?assets: ?artifacts 66\.3 MiB 40 MiB acme Over quota by 20 MiB Rule total: size: ?all 220 MiB 200 MiB /,
     )
+    const total = await root.get('/-/admin?subject=size:all')
+    assert.match(words(total.text), /ann Near limit: 26\.7 MiB left Rule total: size: ?all /)
     const artifacts = await root.get('/-/admin?subject=size:assets:artifacts&within=0')
     const named = [...artifacts.text.matchAll(/<td><a href="\/-\/storage\/([^"]+)"/g)].map(([, name]) => name)
     const { body } = await allot.as(allot.root, 'GET', '/admin/quota/over?subject=size:assets:artifacts')

@@ -12,6 +12,8 @@ import { tagPath } from '../content/attachments.ts'
 import { packageUrl } from '../content/packages.ts'
 import { pageOf, reply, route, type Services } from '../route.ts'
 import {
+  AnySubjectQuery,
+  anySubjectIn,
   presentExplanation,
   presentStatus,
   QuotaExplanationInfo,
@@ -128,10 +130,10 @@ const replyCheck = async ({ quota, dialect }: Services, owner: Owner, subject: R
 export const replyExplanation = async (
   { quota, dialect }: Services,
   owner: Owner,
-  subject: RequestSubject,
+  subject: RequestSubject | undefined,
   withNames: boolean,
 ) => {
-  const explanation = await quota.explain(owner.id, subjectIn(dialect, subject))
+  const explanation = await quota.explain(owner.id, anySubjectIn(dialect, subject))
   return reply(200, presentExplanation(explanation, withNames))
 }
 
@@ -179,8 +181,8 @@ const statusRoutes = ({ path, prefix, title, scope, responses, find }: OwnerKind
       ...shared,
       path: `${path}/explain`,
       operationId: `${prefix}ExplainQuota`,
-      summary: `Why ${title} is, or is not, over quota for a subject`,
-      query: SubjectQuery,
+      summary: `Why ${title} is, or is not, over quota for a subject; without one, for the subject with the fewest bytes left`,
+      query: AnySubjectQuery,
       responses: { ...checked, 200: QuotaExplanationInfo },
       handle: async ({ user, params, query }, services) => {
         const owner = await find(user, params, services)

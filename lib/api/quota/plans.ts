@@ -9,19 +9,20 @@ import { quotaName, wholeNumber } from '../fields.ts'
 import { adminRead, adminWrite, pageOf, type Recipient, reply, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import {
+  AnySubjectQuery,
+  anySubjectIn,
   bytes,
   bytesLeft,
   presentRule,
-  RequestSubject,
   RequestSubjects,
-  subjectIn,
   subjectsIn,
 } from './schema.ts'
 
-/** An owner over a limit or near it, with the binding limit. */
+/** An owner over a limit or near it, with the subject and the rule that bind. */
 export const QuotaOverInfo = v.object({
   owner: User,
   subject: Subject,
+  rule: v.string(),
   over: v.boolean(),
   used: bytes,
   limit: v.number(),
@@ -150,17 +151,17 @@ export const quotaPlanRoutes = [
     method: 'GET',
     path: '/admin/quota/over',
     operationId: 'adminListOverQuota',
-    summary: 'The users and organizations that are over quota for a subject, largest excess first',
-    query: v.object({ subject: RequestSubject, within: v.optional(Percentage) }),
+    summary:
+      'The users and organizations that are over quota, for any subject or for one, largest excess first',
+    query: v.object({ ...AnySubjectQuery.entries, within: v.optional(Percentage) }),
     paging: 'strict',
     responses: { 200: v.array(QuotaOverInfo), 403: Forbidden, 422: ValidationError },
     handle: async (request, services) => {
       const { query, page } = request
-      const subject = subjectIn(services.dialect, query.subject)
+      const subject = anySubjectIn(services.dialect, query.subject)
       const over = await services.quota.reports.overQuota({ subject, within: shareIn(query.within) }, page)
       return replyOwners(services, request, over, ({ owner: _, ...over }, owner) => ({
         owner,
-        subject,
         ...over,
       }))
     },

@@ -15,6 +15,7 @@ import {
 import { presentUser, User } from '../users.ts'
 import { replyExplanation, statusJson } from './owner-quota.ts'
 import {
+  AnySubjectQuery,
   presentGroup,
   presentRule,
   QuotaExplanationInfo,
@@ -22,7 +23,6 @@ import {
   QuotaInfo,
   QuotaRuleInfo,
   RequestSubjects,
-  SubjectQuery,
   subjectsIn,
 } from './schema.ts'
 
@@ -159,8 +159,9 @@ export const quotaGroupRoutes = [
     method: 'GET',
     path: '/admin/users/{username}/quota/explain',
     operationId: 'adminExplainUserQuota',
-    summary: 'Why a user or an organization is, or is not, over quota for a subject',
-    query: SubjectQuery,
+    summary:
+      'Why a user or an organization is, or is not, over quota for a subject; without one, for the subject with the fewest bytes left',
+    query: AnySubjectQuery,
     responses: { 200: QuotaExplanationInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, query }, services) => {
       const account = await services.hosting.accounts.find(user, params.username)

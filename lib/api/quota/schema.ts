@@ -47,6 +47,8 @@ export const QuotaExplanationInfo = v.object({
   over: v.boolean(),
   /** Bytes that count toward the subject. */
   used: bytes,
+  /** The rule whose limit binds; null when the subject is unlimited. */
+  rule: v.optional(v.nullable(v.string())),
   /** The binding limit, the one with the fewest bytes left; null when the subject is unlimited. */
   limit: v.nullable(limit),
   left: bytesLeft,
@@ -83,9 +85,9 @@ export const presentGroup = (group: QuotaGroup, withNames = true): QuotaGroupInf
   rules: group.rules.map((rule) => presentRule(rule, withNames)),
 })
 
-export const presentStatus = ({ usage, namedGroups }: QuotaStatus, withNames: boolean): QuotaInfo => ({
+export const presentStatus = ({ usage, storedGroups }: QuotaStatus, withNames: boolean): QuotaInfo => ({
   used: { size: presentUsage(usage) },
-  groups: namedGroups.map((group) => presentGroup(group, withNames)),
+  groups: storedGroups.map((group) => presentGroup(group, withNames)),
 })
 
 export const presentUsage = (usage: Usage): QuotaInfo['used']['size'] => ({
@@ -99,10 +101,11 @@ export const presentUsage = (usage: Usage): QuotaInfo['used']['size'] => ({
 })
 
 export const presentExplanation = (
-  explanation: QuotaExplanation,
+  { rule, ...explanation }: QuotaExplanation,
   withNames: boolean,
 ): QuotaExplanationInfo => ({
   ...explanation,
+  ...(withNames ? { rule } : {}),
   groups: explanation.groups.map((group) => ({
     ...nameOf(group, withNames),
     stands: group.stands,
@@ -128,6 +131,12 @@ export type RequestSubject = v.InferOutput<typeof RequestSubject>
 export const RequestSubjects = v.pipe(v.array(RequestSubject), v.maxLength(MAX_SUBJECTS))
 
 export const SubjectQuery = v.object({ subject: RequestSubject })
+/** Without a subject: the one that binds. */
+export const AnySubjectQuery = v.object({ subject: v.optional(RequestSubject) })
+
+/** The subject of a request that need not name one. */
+export const anySubjectIn = (dialect: Dialect, subject: RequestSubject | undefined): Subject | undefined =>
+  subject && subjectIn(dialect, subject)
 
 /**
  * @param member where the subject stands in the request, such as `subjects[0]`
