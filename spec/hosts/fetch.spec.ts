@@ -128,10 +128,10 @@ describe('allot.fetch', () => {
   })
 
   it('keeps every Set-Cookie apart, and has no headers about a connection', async () => {
-    const listener: Listener = (_req, res) =>
-      res
-        .writeHead(200, ['Set-Cookie', 'a=1; Path=/', 'Set-Cookie', 'b=2, 3', 'Connection', 'keep-alive'])
-        .end()
+    const listener: Listener = (_req, res) => {
+      for (const cookie of ['a=1; Path=/', 'b=2, 3']) res.appendHeader('Set-Cookie', cookie)
+      res.writeHead(200, ['Connection', 'keep-alive']).end()
+    }
     const { headers } = await fetchOf(() => listener)(new Request('https://code.example.org/'))
     assert.deepEqual(headers.getSetCookie(), ['a=1; Path=/', 'b=2, 3'])
     for (const name of ['connection', 'keep-alive', 'transfer-encoding', 'date'])
