@@ -52,9 +52,24 @@ const addUser = async (name: string, flags: NewUserFlags): Promise<void> => {
   const remote = remoteApi(address)
   const added = remote === undefined ? await addToStore(name, flags) : await addToServer(remote, name, flags)
   printNote(`added the ${flags.admin ? 'administrator' : 'user'} ${added.name}`)
+  if (flags.password === undefined && added.token === undefined)
+    printNote(`nobody can sign in as ${added.name} yet; to make a token: ${tokenCommand(added.name, flags)}`)
   if (flags.json) printJson({ login: added.name, token: added.token })
   else if (added.token !== undefined) print(added.token)
 }
+
+/** The command that makes a token for a new user in the same place. The URL of a store can hold a password. */
+const tokenCommand = (user: string, { data, config, storage, url }: NewUserFlags): string => {
+  const places = Object.entries({ data, config, storage: storage && '…', url })
+  const given = places.flatMap(([option, value]) =>
+    value === undefined ? [] : [`--${option} ${quoted(value)}`],
+  )
+  return ['allot token add', user, ...given].join(' ')
+}
+
+/** A word of a shell command. */
+const quoted = (word: string): string =>
+  /^[\w./:@%+=,~…-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 
 /** Not through the API, which cannot create an administrator in one step. */
 const addToStore = async (user: string, flags: NewUserFlags): Promise<AddedUser> => {

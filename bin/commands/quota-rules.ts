@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { QuotaChange } from '../../lib/api/quota/plans.ts'
 import type { QuotaGroupInfo, QuotaRuleInfo } from '../../lib/api/quota/schema.ts'
-import { formatLimit } from '../../lib/byte-sizes.ts'
+import { formatBytes, formatExactLimit, formatLimit } from '../../lib/byte-sizes.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
 import { type ApiClient, type ApiFlags, NotFoundError, pathSegment, withApi } from '../client/api.ts'
 import { type Columns, type ListFlags, printList } from '../client/list.ts'
@@ -80,7 +80,7 @@ const GROUPS: Columns<QuotaGroupInfo> = {
     rules.map(({ name, limit }) => `${name} (${formatLimit(limit)})`).join(', ') || 'none: allows everything',
 }
 
-/** A rule that exists keeps the properties that are not given; a new rule needs a limit. */
+/** A rule that exists keeps the properties that are not given; a new rule needs both. */
 const setRule = (
   name: string,
   { limit, subjects, ...flags }: ChangeFlags & { limit?: number; subjects?: Subject[] },
@@ -91,10 +91,13 @@ const setRule = (
       if (error instanceof NotFoundError) return undefined
       throw error
     })
-    const newLimit = limit ?? before?.limit
-    if (newLimit === undefined)
+    const rule = { name, limit: limit ?? before?.limit, subjects: subjects ?? before?.subjects }
+    if (rule.limit === undefined)
       throw new UsageError(`there is no rule named ${name}: give --limit to create it`)
-    return { rules: [{ name, limit: newLimit, subjects: subjects ?? before?.subjects ?? [] }] }
+    if (rule.subjects === undefined)
+      throw new UsageError(`a rule limits only its subjects: give --subjects, such as --subjects size:all`)
+    if (rule.subjects.length === 0) printNote(`the rule ${name} has no subjects, so it limits nothing`)
+    return { rules: [{ name, limit: rule.limit, subjects: rule.subjects }] }
   })
 }
 
@@ -142,7 +145,7 @@ export const applyPlan = (
     printNote(summary(changes.length, dryRun))
   })
 
-/** Such as `update rule free: limit 1024, [size:all] -> limit 2048, [size:all]`. */
+/** Such as `update rule free: limit 1 GiB, [size:all] -> limit 2 GiB, [size:all]`. */
 const describe = ({ action, kind, name, before, after }: QuotaChange): string => {
   const states = [before, after].filter((state) => state !== null).map(describeState)
   return `${action} ${kind} ${name}: ${states.join(' -> ')}`
@@ -152,7 +155,13 @@ const describeState = ({ limit, subjects, rules, groups }: NonNullable<QuotaChan
   const lists = [subjects, rules, groups]
     .filter((list) => list !== undefined)
     .map((list) => `[${list.join(' ')}]`)
-  return [...(limit === undefined ? [] : [`limit ${limit}`]), ...lists].join(', ')
+  return [...(limit === undefined ? [] : [`limit ${describeLimit(limit)}`]), ...lists].join(', ')
+}
+
+/** Exact, so that two limits that differ never look alike. */
+const describeLimit = (limit: number): string => {
+  const text = formatExactLimit(limit)
+  return text === String(limit) ? formatBytes(limit) : text
 }
 
 const summary = (count: number, dryRun: boolean): string => {

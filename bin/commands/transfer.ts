@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { open, rename, rm, stat } from 'node:fs/promises'
+import { lstat, open, rename, rm, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { type ApiClient, type ApiFlags, readToken, remoteApi } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
@@ -14,12 +14,17 @@ export const addExportCommand = (program: Command): void => {
   remoteOptions(storeOptions(program.command('export')))
     .description('write a snapshot of everything to one file; the file contains secrets')
     .option('--out <file>', 'the file, which only its owner may read (default: standard output)')
+    .option('--force', 'replace the file when it exists')
     .addHelpText('after', examples('allot export --url http://127.0.0.1:3000 --out backup.ndjson'))
     .action(exportAll)
 }
 
-const exportAll = async ({ out, ...flags }: ApiFlags & { out?: string }): Promise<void> => {
-  const output = out === undefined || out === '-' ? openStandardOutput() : await openFile(out)
+const exportAll = async ({
+  out,
+  force = false,
+  ...flags
+}: ApiFlags & { out?: string; force?: boolean }): Promise<void> => {
+  const output = out === undefined || out === '-' ? openStandardOutput() : await openFile(out, force)
   try {
     const remote = remoteApi(flags)
     const exportTo = (onProgress: OnProgress) => {
@@ -70,8 +75,16 @@ interface Output {
   abandon?(): Promise<void>
 }
 
-/** A file that only its owner may read. It has another name until it is complete. */
-const openFile = async (file: string): Promise<Output> => {
+/**
+ * A file that only its owner may read. It has another name until it is complete.
+ * @throws Error when the file exists and may not be replaced: the export that it holds may be the only one
+ */
+const openFile = async (file: string, canReplace: boolean): Promise<Output> => {
+  const refuseExisting = async () => {
+    if (!canReplace && (await lstat(file).catch(() => undefined)) !== undefined)
+      throw new Error(`${file} exists: name another file, or give --force to replace it`)
+  }
+  await refuseExisting()
   const unfinished = `${file}.unfinished`
   await rm(unfinished, { force: true })
   const handle = await open(unfinished, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
@@ -81,6 +94,8 @@ const openFile = async (file: string): Promise<Output> => {
     write: (bytes) => handle.appendFile(bytes),
     async finish() {
       await handle.sync()
+      // Another export may have finished meanwhile.
+      await refuseExisting()
       await handle.close()
       await rename(unfinished, file)
     },

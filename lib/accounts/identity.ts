@@ -114,7 +114,7 @@ export class Identities {
     const credentials = credentialsIn(req)
     if (credentials === undefined) return null
     const { scheme, value } = credentials
-    if (value === '') throw unauthenticated('the Authorization header must have a scheme and one value')
+    if (value === '') throw malformedHeader(req.headers.authorization)
     if (isTokenScheme(scheme)) return this.#withToken(req, value)
     if (scheme === 'basic') return this.#withBasic(req, value)
     throw unauthenticated('the scheme of the Authorization header must be token, Bearer or Basic')
@@ -208,6 +208,14 @@ const credentialsIn = ({ headers }: IncomingMessage): { scheme: string; value: s
   const [, scheme = '', value = ''] = AUTHORIZATION.exec(header) ?? []
   return header.trim() === '' ? undefined : { scheme: scheme.toLowerCase(), value }
 }
+
+/** A token alone is what most new clients send first. The message must not repeat it. */
+const malformedHeader = (header = ''): AllotError =>
+  unauthenticated(
+    TOKEN.test(header.trim())
+      ? 'the Authorization header has a token without its scheme: send `Authorization: token …`'
+      : 'the Authorization header must have a scheme and one value, as in `Authorization: token …`',
+  )
 
 const isTokenScheme = (scheme: string) => scheme === 'token' || scheme === 'bearer'
 

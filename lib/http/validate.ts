@@ -9,7 +9,14 @@ import { mapNumbers } from '../integers.ts'
 export const validate = <S extends v.GenericSchema>(schema: S, input: unknown): v.InferOutput<S> => {
   const result = v.safeParse(schema, input, { abortEarly: true })
   if (result.success) return result.output
-  throw invalid(messageOf(result.issues[0]))
+  throw invalid(messageOf(mostSpecific(result.issues[0])))
+}
+
+/** For a union, the issue of the option that got furthest into the value, when one did: it names the wrong member. */
+const mostSpecific = (issue: v.BaseIssue<unknown>): v.BaseIssue<unknown> => {
+  const deeper = issue.type === 'union' ? issue.issues?.find(({ path }) => path !== undefined) : undefined
+  if (deeper === undefined) return issue
+  return mostSpecific({ ...deeper, path: [...(issue.path ?? []), ...deeper.path!] } as v.BaseIssue<unknown>)
 }
 
 /** "a body that is no JSON object, or whose member has the wrong type, gets 422 naming the member" */

@@ -74,6 +74,16 @@ describe('Credentials', () => {
     )
   })
 
+  it('say how to send a token that is sent alone, and do not repeat it', async () => {
+    for (const token of [alice.token, '0'.repeat(40), `  ${alice.token}`])
+      for (const path of ['/user', '/version', '/no/such/path']) {
+        const answer = await allot.request('GET', path, { headers: { authorization: token } })
+        assertError(answer, 401, /a token without its scheme: send `Authorization: token …`/)
+        assert.ok(!answer.text.includes(token.trim()))
+      }
+    assertError(await whoami('token'), 401, /a scheme and one value, as in `Authorization: token …`/)
+  })
+
   it('are absent when the header is empty', async () => {
     assertError(await whoami(''), 401, /token is required/)
     assert.equal((await allot.request('GET', '/version', { headers: { authorization: '' } })).status, 200)

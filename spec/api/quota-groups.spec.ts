@@ -44,6 +44,19 @@ describe('POST /admin/quota/groups', () => {
     })
   })
 
+  it('takes rules by name, among whole rules', async () => {
+    const known = await aRule(5)
+    const fresh = { name: 'by name', limit: 7, subjects: ['size:git:lfs'] }
+    const rules = [known, { name: 'no subjects', limit: 1 }, fresh]
+    const { status, body } = await asRoot('POST', '/admin/quota/groups', { name: 'named', rules })
+    assert.equal(status, 201)
+    assert.deepEqual(body.rules, [
+      { name: known, limit: 5, subjects: ['size:all'] },
+      { name: 'no subjects', limit: 1, subjects: [] },
+      fresh,
+    ])
+  })
+
   it('answers 409 when the name exists', async () => {
     const { name } = await aGroup()
     assertError(await asRoot('POST', '/admin/quota/groups', { name }), 409, /already exists/)
@@ -58,6 +71,19 @@ describe('POST /admin/quota/groups', () => {
       { name: 'bad', rules: [{ name: 'new', limit: 1 }, { name: 'unknown' }] },
       /Limit/,
     ],
+    ['the name of an unknown rule', { name: 'bad', rules: ['unknown'] }, /there is no rule named unknown/],
+    ['the empty name of a rule', { name: 'bad', rules: [''] }, /^rules\[0\]: must have at least 1 /],
+    [
+      'a number for a rule',
+      { name: 'bad', rules: [5] },
+      /^rules\[0\]: expected one of string, object, received the number 5/i,
+    ],
+    [
+      'a rule with a wrong limit',
+      { name: 'bad', rules: [{ name: 'new', limit: '1' }] },
+      /^rules\[0\]\.limit: /,
+    ],
+    ['a rule by name and whole', { name: 'bad', rules: [{ name: 'new', limit: 1 }, 'new'] }, /twice/],
     ['the same rule twice', { name: 'bad', rules: [{ name: 'new', limit: 1 }, { name: 'new' }] }, /twice/],
     [
       'an unknown subject',

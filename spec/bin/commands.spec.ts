@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -54,6 +55,27 @@ describe('allot user, token and org', () => {
     } finally {
       await server.stop()
     }
+  })
+
+  it('say that nobody can sign in as a user without a password and a token, and the command that changes it', async () => {
+    const place = join(temporaryDirectory(), "the user's data")
+    const { code, out, err } = await allot(['user', 'add', 'mute', '--data', place])
+    assert.deepEqual([code, out], [0, ''])
+    const [, command] =
+      /^added the user mute\nnobody can sign in as mute yet; to make a token: (allot token add mute .+)\n$/.exec(
+        err,
+      ) ?? assert.fail(err)
+    const words = execFileSync('sh', ['-c', `printf '%s\\n' ${command}`], { encoding: 'utf8' })
+      .trim()
+      .split('\n')
+    assert.match((await allot(words.slice(1))).out, /^[0-9a-f]{40}\n$/)
+    for (const option of [['--password', 'long enough'], ['--token']]) {
+      const added = await allot(['user', 'add', `u${option.length}`, ...option, '--data', place])
+      assert.match(added.err, /^added the user u\d\n$/)
+    }
+    const storage = ['--storage', `level:${join(place, 'other')}`]
+    const { err: hidden } = await allot(['user', 'add', 'mute', ...storage], temporaryDirectory())
+    assert.match(hidden, /allot token add mute --storage …\n$/, 'the URL of a store can hold a password')
   })
 
   it('delete organizations, and with --purge what these own, in a store and on a server', async () => {

@@ -135,13 +135,23 @@ describe('The command line', () => {
     assert.equal((await createSender(server.api)('GET', '/user', { token: secret })).status, 401)
     const narrow = await there('token', 'add', 'bob', '--scopes', 'read:user')
     assert.match(narrow.out, /^[0-9a-f]{40}\n$/)
-    assert.equal((await there('quota', 'rules', 'set', 'gone', '--limit', '1')).code, 0)
-    assert.equal(
-      (await there('quota', 'rules', 'set', 'gone', '--subjects', 'size:all')).code,
-      0,
-      'the limit stays',
+    const setGone = (...options: string[]) => there('quota', 'rules', 'set', 'gone', ...options)
+    const noSubjects = await setGone('--limit', '1')
+    assert.deepEqual([noSubjects.code, noSubjects.out], [2, ''])
+    assert.match(
+      noSubjects.err,
+      /^allot: a rule limits only its subjects: give --subjects, such as --subjects size:all\n/,
     )
+    assert.doesNotMatch((await there('quota', 'rules')).out, /gone/)
+    assert.equal((await setGone('--limit', '1', '--subjects', 'size:git:all')).code, 0)
+    assert.equal((await setGone('--subjects', 'size:all')).code, 0, 'the limit stays')
     assert.match((await there('quota', 'rules')).out, /^gone +1 B +size:all$/m)
+    assert.equal((await setGone('--limit', '2')).code, 0, 'the subjects stay')
+    assert.match((await there('quota', 'rules')).out, /^gone +2 B +size:all$/m)
+    assert.match(
+      (await setGone('--subjects', '')).err,
+      /^the rule gone has no subjects, so it limits nothing\n/,
+    )
     assert.equal((await there('quota', 'rules', 'delete', 'gone')).code, 0)
     assert.deepEqual(
       (await there('quota', 'rules', 'delete', 'gone')).err,

@@ -85,6 +85,20 @@ describe('allot export and allot import', () => {
     assert.ok(!existsSync(`${file}.unfinished`))
   })
 
+  it('replace no file without --force', async () => {
+    const kept = join(folder, 'kept.ndjson')
+    writeFileSync(kept, 'the only backup')
+    const exportTo = (...options: string[]) => allot(['export', '--data', data, '--out', kept, ...options])
+    const { code, out, err } = await exportTo()
+    assert.deepEqual([code, out], [1, ''])
+    assert.match(err, /^allot: .*kept\.ndjson exists: name another file, or give --force to replace it\n$/)
+    assert.equal(readFileSync(kept, 'utf8'), 'the only backup')
+    assert.ok(!existsSync(`${kept}.unfinished`))
+    assert.equal((await exportTo('--force')).code, 0)
+    assert.deepEqual(linesOf(readFileSync(kept, 'utf8')), linesOf(readFileSync(file, 'utf8')))
+    assert.equal(statSync(kept).mode & 0o777, 0o600)
+  })
+
   it('open the store when no server has it, and accept pipes for files', async () => {
     const { code, out } = await allot(['export', '--data', data])
     assert.equal(code, 0)

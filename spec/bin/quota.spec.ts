@@ -27,7 +27,7 @@ const written = (text: string): string => {
 }
 
 const MADE = [
-  'create rule free-total: limit 2147483648, [size:all]',
+  'create rule free-total: limit 2 GiB, [size:all]',
   'create group free: [free-total]',
   'create assignment ci: [free]',
   '',
@@ -75,9 +75,12 @@ describe('allot quota apply', () => {
     assert.deepEqual(await apply(file), { code: 0, out: '', err: 'nothing to change\n' })
     assert.deepEqual(await apply(more), {
       code: 0,
-      out: 'update rule free-total: limit 2147483648, [size:all] -> limit 3221225472, [size:all]\n',
+      out: 'update rule free-total: limit 2 GiB, [size:all] -> limit 3 GiB, [size:all]\n',
       err: '1 change made\n',
     })
+    const odd = written(PLAN.replace('"2 GiB"', '2147483649'))
+    assert.match((await apply(odd)).out, /limit 3 GiB, .* -> limit 2,147,483,649 bytes, /)
+    assert.match((await apply(written(PLAN.replace('"2 GiB"', '-1')))).out, / -> limit unlimited, /)
   })
 
   it('refuses names with control characters, as adding a token does, and changes nothing', async () => {

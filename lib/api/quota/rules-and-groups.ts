@@ -27,11 +27,13 @@ import {
 } from './schema.ts'
 
 /** An existing rule is added to the group unchanged; a new one is created, and needs its limit. */
-const RuleInGroup = v.object({
+const NewOrExistingRule = v.object({
   name: quotaName,
   limit: v.optional(wholeNumber),
   subjects: v.optional(RequestSubjects),
 })
+/** The name alone is enough for an existing rule, as in a plan. */
+const RuleInGroup = v.union([quotaName, NewOrExistingRule])
 const CreateQuotaGroupOptions = v.object({
   name: quotaName,
   rules: v.optional(v.pipe(v.array(RuleInGroup), v.maxLength(100))),
@@ -61,10 +63,9 @@ export const quotaGroupRoutes = [
     body: CreateQuotaGroupOptions,
     responses: { 201: QuotaGroupInfo, 403: Forbidden, 409: ErrorBody, 422: ValidationError },
     handle: async ({ body }, { quota, dialect }) => {
-      const rules = (body.rules ?? []).map(({ subjects, ...rule }) => ({
-        ...rule,
-        subjects: subjectsIn(dialect, subjects ?? []),
-      }))
+      const rules = (body.rules ?? []).map((rule) =>
+        typeof rule === 'string' ? rule : { ...rule, subjects: subjectsIn(dialect, rule.subjects ?? []) },
+      )
       return reply(201, presentGroup(await quota.groups.create({ name: body.name, rules })))
     },
   }),
