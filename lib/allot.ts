@@ -103,8 +103,8 @@ export const createAllot = async (options: AllotOptions): Promise<Allot> => {
 
 /** The same as {@link createAllot}, with the internal services. */
 export const openAllot = async ({ log = standardError, ...given }: AllotOptions): Promise<OpenAllot> => {
-  const { driver, authenticate, onPush, ...data } = given
-  const host = { driver, authenticate, onPush, log }
+  const { driver, authenticate, onPush, htmlUrl, ...data } = given
+  const host = { driver, authenticate, onPush, htmlUrl, log }
   const options = checked(Options, data)
   const storage = openDiskStorage(options, log)
   const store = await openStore(driver, log)

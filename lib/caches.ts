@@ -22,7 +22,14 @@ export type CacheInput =
   | null
   | undefined
   | ReadonlySet<string>
+  | CacheConstant
   | { readonly [member: string]: CacheInput }
+
+/** Base of objects that are created once, with the store, and never change. Every key of its cache has the same text for them. */
+export abstract class CacheConstant {
+  /** Keeps other objects from being assignable. */
+  protected readonly isConstant = true
+}
 
 /**
  * @param read name of the read, which no other read has
@@ -42,6 +49,7 @@ const textOf = (input: CacheInput): string => {
   if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? ''
   const known = texts.get(input)
   if (known !== undefined) return known
+  if (input instanceof CacheConstant) return ''
   const members = Object.entries(input).map(([name, member]) => `${name}:${textOf(member)}`)
   const text = input instanceof Set ? JSON.stringify([...input].sort()) : `{${members.join()}}`
   texts.set(input, text)

@@ -4,6 +4,7 @@ import { documentOf, routesWith, streamRoutesFor } from './api/index.ts'
 import { clientOf } from './clients.ts'
 import type { Transport } from './git/transport.ts'
 import type { Hosting } from './hosting.ts'
+import { HtmlUrls } from './html-urls.ts'
 import {
   Dispatcher,
   JsonEndpoints,
@@ -30,6 +31,7 @@ export interface Host {
   readonly driver: HostParts['driver']
   readonly authenticate: HostParts['authenticate'] | undefined
   readonly onPush: HostParts['onPush'] | undefined
+  readonly htmlUrl: HostParts['htmlUrl'] | undefined
   readonly log: Log
 }
 
@@ -56,7 +58,7 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
   const json = new JsonEndpoints({
     routes,
     services: {
-      ...{ store, hosting, quota: parts.quota, markdown: parts.markdown },
+      ...{ store, hosting, quota: parts.quota, markdown: parts.markdown, htmlUrls: htmlUrlsOf(parts) },
       exportTo: parts.write,
       version: VERSION,
       dialect: options.dialect,
@@ -89,6 +91,9 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
   })
 }
 
+const htmlUrlsOf = ({ options, host }: Pick<ListenerParts, 'options' | 'host'>) =>
+  new HtmlUrls(options.htmlUrls, host.htmlUrl)
+
 const streamParts = ({ options, host, transport, store, hosting }: ListenerParts) => ({
   routes: streamRoutesFor({
     git: transport !== undefined,
@@ -114,7 +119,7 @@ const streamParts = ({ options, host, transport, store, hosting }: ListenerParts
 export const createPages = ({ options, host, transport, store, hosting, quota }: ListenerParts) =>
   createLazyPages({
     services: {
-      ...{ store, hosting, quota },
+      ...{ store, hosting, quota, htmlUrls: htmlUrlsOf({ options, host }) },
       settings: {
         warnAt: options.quota.warnAt,
         links: options.pages.links,

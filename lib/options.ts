@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import type { HostAuthenticate } from './accounts/identity.ts'
 import { isLimit, parseSize } from './byte-sizes.ts'
 import { AllotError, issuePath } from './errors.ts'
+import { type HtmlUrlFunction, HtmlUrlOptions } from './html-urls.ts'
 import type { Log } from './http/index.ts'
 import type { Push } from './repositories/push-journal.ts'
 import type { StorageDriver } from './storage/index.ts'
@@ -197,6 +198,7 @@ export const Options = v.strictObject({
   cors: v.optional(CorsOptions, {}),
   login: v.optional(v.union([v.literal(false), LoginOptions]), {}),
   pages: v.optional(PageOptions, {}),
+  htmlUrls: v.optional(HtmlUrlOptions, {}),
 })
 export type Options = v.InferOutput<typeof Options>
 
@@ -208,6 +210,8 @@ export interface HostParts {
   authenticate?: HostAuthenticate
   /** Called for every push that changed something, once it is durable and counted. Its errors are logged. */
   onPush?: (push: Push) => void | Promise<void>
+  /** Makes `html_url`s point to the host's own pages, where a template in `htmlUrls` cannot. */
+  htmlUrl?: HtmlUrlFunction
   /** Receives log lines; standard error when absent. */
   log?: Log
 }

@@ -6,8 +6,21 @@ import { describeOptionIssue, Options, Size } from '../../lib/options.ts'
 import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
 
-const { quota, repositories, git, files, attachments, lfs, packages, markdown, cors, login, pages, ...api } =
-  Options.entries
+const {
+  quota,
+  repositories,
+  git,
+  files,
+  attachments,
+  lfs,
+  packages,
+  markdown,
+  cors,
+  login,
+  pages,
+  htmlUrls,
+  ...api
+} = Options.entries
 
 /** Options of the standalone server only. */
 export const ServerOptions = v.strictObject({
@@ -73,6 +86,7 @@ export const Config = v.strictObject({
   cors,
   login,
   pages,
+  htmlUrls,
 })
 export type Config = v.InferOutput<typeof Config>
 

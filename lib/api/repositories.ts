@@ -166,8 +166,8 @@ export const repositoryRoutes = [
     cacheable: true,
     responses: { 200: Repository, 404: NotFound },
     handle: async (request, services) => {
-      const { user, baseUrl, apiUrl, params } = request
-      const input = { user, baseUrl, apiUrl, owner: params.owner, name: params.repo }
+      const { user, baseUrl, apiUrl, htmlUrls, params } = request
+      const input = { user, baseUrl, apiUrl, htmlUrls, owner: params.owner, name: params.repo }
       const repository = await readRepositoryByName(services.store, input)
       return repository === undefined ? reply(404) : reply(200, repository)
     },

@@ -16,8 +16,8 @@ type ListInput = Recipient & {
 }
 
 const listInput = (request: Recipient & { page: Slice }, by: RepositoryOrder): ListInput => {
-  const { user, baseUrl, apiUrl, page } = request
-  return { user, baseUrl, apiUrl, by, offset: page.offset, limit: page.limit }
+  const { user, baseUrl, apiUrl, htmlUrls, page } = request
+  return { user, baseUrl, apiUrl, htmlUrls, by, offset: page.offset, limit: page.limit }
 }
 
 const replyOwned = cachedRepositories(

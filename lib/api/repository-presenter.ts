@@ -58,8 +58,8 @@ export const presentRepository = (details: RepositoryDetails, recipient: Recipie
 
 const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) => {
   const { repository, owner, permissions, openIssues, releases } = details
-  const { baseUrl } = recipient
-  const { path, page, api } = repositoryUrls(details, recipient)
+  const { baseUrl, htmlUrls } = recipient
+  const { path, name, api } = repositoryUrls(details, recipient)
   return {
     id: repository.id,
     owner: presentUser(owner, recipient),
@@ -71,7 +71,7 @@ const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) 
     fork: repository.parent !== null,
     mirror: repository.mirror,
     size: kibibytes(add(repository.size, repository.lfs)),
-    html_url: page,
+    html_url: htmlUrls.of({ kind: 'repository', ...name }, baseUrl),
     url: api,
     ssh_url: `git@${hostOf(baseUrl)}:${path}.git`,
     clone_url: `${baseUrl}/${path}.git`,
@@ -89,13 +89,14 @@ const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) 
   }
 }
 
-/** @returns `owner/name`, and the URLs of the repository's page and of its API, which those of its contents begin with */
+/** @returns `owner/name`, the same as parameters of a page, and the URL of its API, which those of its contents begin with */
 export const repositoryUrls = (
   { owner, repository }: Pick<RepositoryDetails, 'owner' | 'repository'>,
-  { baseUrl, apiUrl }: Recipient,
+  { apiUrl }: Pick<Recipient, 'apiUrl'>,
 ) => {
   const path = `${owner.name}/${repository.name}`
-  return { path, page: `${baseUrl}/${path}`, api: `${apiUrl}/repos/${path}` }
+  const name = { owner: owner.name, repo: repository.name }
+  return { path, name, api: `${apiUrl}/repos/${path}` }
 }
 
 /** The quotient fits into a number, however large the sum. */

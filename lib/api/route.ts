@@ -2,6 +2,7 @@ import type { Identity, Viewer } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import type { Transport } from '../git/transport.ts'
 import type { Hosting } from '../hosting.ts'
+import type { HtmlUrls } from '../html-urls.ts'
 import { type Produce, routesFor, streamsFor } from '../http/index.ts'
 import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
@@ -15,6 +16,7 @@ export interface Services {
   readonly hosting: Hosting
   readonly quota: QuotaEngine
   readonly markdown: Markdown
+  readonly htmlUrls: HtmlUrls
   /** Writes an export of the whole store, from one snapshot. */
   readonly exportTo: Produce
   readonly version: string
@@ -46,6 +48,7 @@ export type Recipient = {
   readonly user: Viewer
   readonly baseUrl: string
   readonly apiUrl: string
+  readonly htmlUrls: HtmlUrls
 }
 
 /** 401 for a client without credentials: git, git-lfs and browsers ask for some then. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { noreplyAddress } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
+import type { HtmlPage } from '../html-urls.ts'
 import { Empty, Forbidden, NotFound, serializeOnce, ValidationError } from '../http/index.ts'
 import type { Page } from '../records/collection.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
@@ -37,10 +38,10 @@ export const User = v.object({
 })
 export type User = v.InferOutput<typeof User>
 
-type UserRecipient = Pick<Recipient, 'user' | 'baseUrl'>
+type UserRecipient = Omit<Recipient, 'apiUrl'>
 
 /** "A user's email is shown to the user and to administrators only"; so are the roles of the account. */
-export const presentUser = (account: Account, { user, baseUrl }: UserRecipient): User => {
+export const presentUser = (account: Account, { user, baseUrl, htmlUrls }: UserRecipient): User => {
   const isPrivate = user !== null && (user.admin || user.id === account.id)
   return {
     id: account.id,
@@ -48,7 +49,7 @@ export const presentUser = (account: Account, { user, baseUrl }: UserRecipient):
     full_name: account.fullName,
     email: emailOf(account, isPrivate, baseUrl),
     avatar_url: avatarUrl(account, baseUrl),
-    html_url: `${baseUrl}/${account.name}`,
+    html_url: htmlUrls.of(accountPage(account), baseUrl),
     is_admin: isPrivate && account.admin,
     active: isPrivate && account.active,
     created: timestamp(account.createdAt),
@@ -59,6 +60,10 @@ export const presentUser = (account: Account, { user, baseUrl }: UserRecipient):
     username: account.name,
   }
 }
+
+/** The page of a user or an organization. */
+export const accountPage = ({ kind, name }: Pick<Account, 'kind' | 'name'>): HtmlPage =>
+  kind === 'organization' ? { kind, org: name } : { kind: 'user', username: name }
 
 /** Replies with a page of users. */
 export const replyUsers = (request: UserRecipient, page: Page<Account>) =>
@@ -77,12 +82,16 @@ export const avatarUrl = ({ id }: Account, baseUrl: string): string =>
   `${baseUrl}/avatars/${createHash('sha256').update(`account ${id}`).digest('hex')}`
 
 const presentProfile = serializeOnce(
-  ({ viewer, account, followers, following, starred }: Profile, baseUrl: string): User => ({
-    ...presentUser(account, { user: viewer, baseUrl }),
+  (
+    { viewer, account, followers, following, starred }: Profile,
+    urls: Pick<Recipient, 'baseUrl' | 'htmlUrls'>,
+  ): User => ({
+    ...presentUser(account, { user: viewer, ...urls }),
     followers_count: followers,
     following_count: following,
     starred_repos_count: starred,
   }),
+  ({ baseUrl }) => baseUrl,
 )
 
 /** The signed-in account was deleted after the request was authenticated. */
@@ -99,10 +108,11 @@ export const userRoutes = [
     scope: 'read:user',
     cacheable: true,
     responses: { 200: User },
-    handle: async ({ user, baseUrl }, { hosting }) => {
+    handle: async (request, { hosting }) => {
+      const { user } = request
       const profile = await hosting.profiles.byId(user, user.id)
       if (profile === undefined) throw accountDeleted()
-      return reply(200, presentProfile(profile, baseUrl))
+      return reply(200, presentProfile(profile, request))
     },
   }),
   route({
@@ -134,9 +144,9 @@ export const userRoutes = [
     scope: 'read:user',
     cacheable: true,
     responses: { 200: User, 404: NotFound },
-    handle: async ({ user, params, baseUrl }, { hosting }) => {
-      const profile = await hosting.profiles.byName(user, params.username)
-      return profile === undefined ? reply(404) : reply(200, presentProfile(profile, baseUrl))
+    handle: async (request, { hosting }) => {
+      const profile = await hosting.profiles.byName(request.user, request.params.username)
+      return profile === undefined ? reply(404) : reply(200, presentProfile(profile, request))
     },
   }),
 ]

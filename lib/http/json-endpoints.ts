@@ -8,7 +8,7 @@ import { type Failure, retryAfterHeader } from './failure.ts'
 import { type PageLimits, pageHeaders, paginationOf } from './paging.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
 import { Html, matchesETag, Ndjson, type Produce, type Reply, SerializedJson } from './responses.ts'
-import type { Identity, Route } from './route.ts'
+import type { HtmlUrlsOf, Identity, Route } from './route.ts'
 import { Router } from './router.ts'
 import { HTML_HEADERS, JSON_HEADERS, send, sendEmpty, sendStream } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
@@ -72,6 +72,7 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
       user,
       baseUrl,
       apiUrl: baseUrl + basePath,
+      htmlUrls: (services as { htmlUrls?: unknown }).htmlUrls as HtmlUrlsOf<S>,
       params: paramsCoercion ? pathParams(paramsCoercion, params) : params,
       query: queryCoercion && coerce(queryCoercion, (name) => members.get(name)),
       page: paging && paginationOf(members, paging, pageLimits),

@@ -141,10 +141,13 @@ export interface Route<I extends Identity = Identity, S = unknown> extends Route
   responses: Responses
   /** Whether the resource in the path exists. Checked before the body is read, so that 404 precedes 413, 415 and 422. */
   exists?: (params: unknown, services: S) => Promise<boolean>
-  handle: (request: RouteRequest<I>, services: S) => Promise<Reply>
+  handle: (request: RouteRequest<I, S>, services: S) => Promise<Reply>
 }
 
-export interface RouteRequest<I extends Identity = Identity> {
+/** The URLs of web pages that the services have, which every request repeats: so a request is all that presenters need. */
+export type HtmlUrlsOf<S> = S extends { readonly htmlUrls: infer H } ? H : undefined
+
+export interface RouteRequest<I extends Identity = Identity, S = unknown> {
   readonly user: I | null
   readonly params: unknown
   readonly query: unknown
@@ -156,6 +159,7 @@ export interface RouteRequest<I extends Identity = Identity> {
   readonly baseUrl: string
   /** URL of the API, without a slash at the end. */
   readonly apiUrl: string
+  readonly htmlUrls: HtmlUrlsOf<S>
 }
 
 type TextParams<Path extends string> = { readonly [Name in SegmentsOf<Path>]: string }
@@ -167,7 +171,8 @@ type Output<Schema, Otherwise> = Schema extends v.GenericSchema
     : Otherwise
 
 /** A request as the handler of a declared route gets it. */
-interface TypedRequest<I, Path extends string, A extends Auth, P, Q, B, G> extends RouteRequest {
+interface TypedRequest<I, S, Path extends string, A extends Auth, P, Q, B, G>
+  extends RouteRequest<Identity, S> {
   readonly user: (A extends 'optional' ? I | null : I) & (Identity | null)
   readonly params: Output<P, TextParams<Path>>
   readonly query: Output<Q, undefined>
@@ -187,7 +192,7 @@ type Declaration<I, S, Path extends string, A extends Auth, R extends Responses,
   body?: B
   responses: R
   exists?: (params: TextParams<Path>, services: S) => Promise<boolean>
-  handle: (request: TypedRequest<I, Path, A, P, Q, B, G>, services: S) => Promise<ReplyOf<NoInfer<R>>>
+  handle: (request: TypedRequest<I, S, Path, A, P, Q, B, G>, services: S) => Promise<ReplyOf<NoInfer<R>>>
 }
 
 function reply<const N extends number>(status: N): Reply<N, undefined>

@@ -3,6 +3,7 @@ import type { VNode } from 'preact'
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
 import type { Hosting } from '../hosting.ts'
+import type { HtmlUrls } from '../html-urls.ts'
 import { readBody } from '../http/body.ts'
 import type { Auth, SegmentsOf } from '../http/route.ts'
 import { recordOf } from '../http/validate.ts'
@@ -14,6 +15,7 @@ export interface PageServices {
   readonly store: Store
   readonly hosting: Hosting
   readonly quota: QuotaEngine
+  readonly htmlUrls: HtmlUrls
   readonly settings: PageSettings
 }
 

@@ -2,10 +2,11 @@
 /** The pages below an owner's storage: lists of what counts toward the owner, and one repository. */
 import type { ComponentChildren, RenderableProps, VNode } from 'preact'
 import type { Identity } from '../accounts/access.ts'
-import { presentUsedArtifact, presentUsedAttachment, presentUsedPackage } from '../api/quota/owner-quota.ts'
+import { pageOfEntry } from '../api/quota/owner-quota.ts'
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import type { UsedEntry } from '../content/details.ts'
 import { AllotError } from '../errors.ts'
+import type { HtmlPage } from '../html-urls.ts'
 import { checkScopes } from '../http/route.ts'
 import { add, type Sum } from '../integers.ts'
 import { kindNames } from '../quota/subjects.ts'
@@ -80,19 +81,20 @@ interface UsageList {
 }
 
 export const readUsageList = async (
-  { hosting, settings }: PageServices,
+  services: PageServices,
   { user, site }: { user: Identity; site: string | undefined },
   { id, name: owner }: Account,
   kind: UsageKind,
   slice: Slice,
 ): Promise<UsageList> => {
+  const { hosting } = services
   if (kind === 'repositories') {
     const { items, total } = await hosting.repositories.list(user, id, 'reversesize', slice)
     return { owner, kind, total, rows: items.map((repository) => repositoryRow(owner, repository)) }
   }
   const { items, total } = await hosting.usage.used(user, id, kind, slice)
-  const linkedSite = settings.links ? site : undefined
-  return { owner, kind, total, rows: items.map((used) => entryRow(owner, used, linkedSite)) }
+  const linkOf = (used: UsedEntry) => externalLink(services, site, pageOfEntry(used, owner))
+  return { owner, kind, total, rows: items.map((used) => entryRow(owner, used, linkOf)) }
 }
 
 const repositoryRow = (owner: string, { name, private: isPrivate, description, size }: Repository): VNode => (
@@ -102,13 +104,19 @@ const repositoryRow = (owner: string, { name, private: isPrivate, description, s
   </Row>
 )
 
-/** @param site undefined when entries have no links */
-const entryRow = (owner: string, used: UsedEntry, site: string | undefined): VNode => {
+/** @returns the `html_url` of what a page shows; undefined when the host has no such pages, or the URL is unknown */
+export const externalLink = (
+  { htmlUrls, settings }: PageServices,
+  site: string | undefined,
+  page: HtmlPage,
+): string | undefined => (settings.links ? htmlUrls.of(page, site) : undefined)
+
+const entryRow = (owner: string, used: UsedEntry, linkOf: (used: UsedEntry) => string | undefined): VNode => {
   const { entry, repository, isHidden } = used
+  const link = isHidden ? undefined : linkOf(used)
   const name = isHidden ? 'Hidden' : entry.name
-  const title = site === undefined || isHidden ? name : <a href={htmlUrlOf(used, owner, site)}>{name}</a>
   return (
-    <Row key={entry.key} title={title} bytes={entry.size}>
+    <Row key={entry.key} title={link === undefined ? name : <a href={link}>{name}</a>} bytes={entry.size}>
       {isHidden ? 'in a private repository that this session may not read' : descriptionOf(entry)}
       {repository !== undefined && (
         <>
@@ -124,14 +132,6 @@ const descriptionOf = ({ kind, on, index, run, type, version }: UsedEntry['entry
   if (kind === 'packages') return [type, version].filter(Boolean).join(' ')
   if (kind === 'artifacts') return `run ${run ?? 0}`
   return `${on === 'issue' ? 'issue' : 'release'} ${index ?? 0}`
-}
-
-/** The `html_url` that the API has for an entry. */
-const htmlUrlOf = (used: UsedEntry, owner: string, baseUrl: string): string => {
-  const urls = { baseUrl, apiUrl: '', owner }
-  if (used.entry.kind === 'packages') return presentUsedPackage(used, urls).html_url
-  if (used.entry.kind === 'artifacts') return presentUsedArtifact(used, urls).html_url
-  return presentUsedAttachment(used, urls).contained_in.html_url
 }
 
 /** @param props `children`: details in a few words */
@@ -205,6 +205,8 @@ export const repositoryRoutes = [
         ...contentKinds.map((kind): [string, Sum] => [kindNames[kind], usage[kind]]),
       ]
       const total = sizes.reduce<Sum>((sum, [, bytes]) => add(sum, bytes), 0)
+      const name = { owner: owner.name, repo: repository.name }
+      const link = externalLink(services, site, { kind: 'repository', ...name })
       return {
         title: path,
         body: (
@@ -216,6 +218,11 @@ export const repositoryRoutes = [
               {repository.private ? 'Private' : 'Public'}
               {repository.description !== '' && ` · ${repository.description}`}
             </p>
+            {link !== undefined && (
+              <p>
+                <a href={link}>Go to the repository</a>
+              </p>
+            )}
             <p>
               <strong>{formatSize(total)}</strong> in total ({formatBytes(total)}).
             </p>

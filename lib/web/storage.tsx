@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Identity } from '../accounts/access.ts'
+import { accountPage } from '../api/users.ts'
 import type { QuotaGroup } from '../quota/evaluate.ts'
 import type { Subject, Usage } from '../quota/subjects.ts'
 import type { Account } from '../records/schema/index.ts'
@@ -18,7 +19,7 @@ import {
   Warnings,
 } from './limits.tsx'
 import { type PageServices, page, type View } from './route.ts'
-import { accessibleOwner, LargestItems, readUsageList, usageKinds } from './storage-details.tsx'
+import { accessibleOwner, externalLink, LargestItems, readUsageList, usageKinds } from './storage-details.tsx'
 import { UsageHistory } from './usage-history.tsx'
 
 /** The items that the page shows of each list. */
@@ -62,6 +63,7 @@ const showStorage = async (
   )
   const listsOrganizations = account.id === user.id && canRead(user, 'organization')
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
+  const link = externalLink(services, request.site, accountPage(account))
   const title = `Storage of ${account.name}`
   return {
     title,
@@ -69,6 +71,11 @@ const showStorage = async (
       <>
         <h1>{title}</h1>
         {account.fullName !== '' && <p class="subtitle">{account.fullName}</p>}
+        {link !== undefined && (
+          <p>
+            <a href={link}>Go to the {account.kind === 'user' ? 'profile' : 'organization'}</a>
+          </p>
+        )}
         {user.admin && canRead(user, 'admin') && <Groups groups={groups} />}
         <Warnings total={total} parts={parts} />
         <Section id="usage" title="Usage">

@@ -21,7 +21,7 @@ type Member = v.GenericSchema & {
   options?: Member[]
 }
 
-const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+export const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 const entriesOf = (member: Member): Record<string, Member> | undefined =>
   member.entries ??
@@ -38,7 +38,7 @@ export const rowsOf = (entries: Record<string, Member>, section?: string): Row[]
     const below = section === undefined ? entriesOf(member) : undefined
     if (below !== undefined) return rowsOf(below, name)
     const option = section === undefined ? name : `${section}.${name}`
-    const key = `[${section ?? 'api'}] ${snake(name)}`
+    const key = `[${snake(section ?? 'api')}] ${snake(name)}`
     return [{ option, key, fallback: fallbackOf(member), description: v.getDescription(member) ?? '' }]
   })
 

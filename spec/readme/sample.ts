@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { Config } from '../../bin/config/config.ts'
-import { membersOf, type Row, rowsOf } from './options.ts'
+import { membersOf, type Row, rowsOf, snake } from './options.ts'
 
 export const SAMPLE = fileURLToPath(new URL('../../examples/allot.toml', import.meta.url))
 
@@ -18,6 +18,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'api.baseUrl': '"https://git.example.org"',
   'quota.defaultTotal': '"20 GiB"',
   'git.maxConcurrentPerClient': '8',
+  'htmlUrls.comment': '"/{owner}/{repo}/issues/{index}#issuecomment-{id}"',
   'git.maxPushSize': '"2 GiB"',
   maxSize: '"2 GiB"',
 }
@@ -58,7 +59,7 @@ const BEGIN = [
 export const sample = (): string => {
   const sections = Object.entries(membersOf(Config)).map(([name, member]) => {
     const rows = rowsOf({ [name]: member })
-    return ['', `[${name}]`, ...rows.flatMap(entryOf)].join('\n')
+    return ['', `[${snake(name)}]`, ...rows.flatMap(entryOf)].join('\n')
   })
   return `${[...BEGIN, ...sections].join('\n')}\n`
 }

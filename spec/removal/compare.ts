@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict'
+import * as v from 'valibot'
 import type { Viewer } from '../../lib/accounts/access.ts'
 import { presentRepository } from '../../lib/api/repository-presenter.ts'
 import { repositoryDetails } from '../../lib/content/details.ts'
+import { HtmlUrlOptions, HtmlUrls } from '../../lib/html-urls.ts'
 import type { ListedKind } from '../../lib/quota/ledger.ts'
 import { LedgerKind } from '../../lib/records/schema/index.ts'
 import { repositoriesFor } from '../../lib/repositories/lists.ts'
 import type { RemovalFixture } from './fixture.ts'
 import { type Asker, canRead, canSee, type Entry, type Model, ownerOf, type Repo } from './model.ts'
 import { namedEntry } from './play.ts'
+
+const htmlUrls = new HtmlUrls(v.parse(HtmlUrlOptions, {}))
 
 /**
  * Everything that can be read must be as the model has it, whatever is still to be swept.
@@ -90,7 +94,7 @@ const compareSeen = async (
   const found = await hosting.search.repositories(viewer, {}, ALL)
   assert.deepEqual([found.total, sorted(found.items)], [readable.length, ids(readable)])
   const details = await store.read((tx) => repositoryDetails(tx, viewer, found.items))
-  const recipient = { user: viewer, baseUrl: 'http://host', apiUrl: '' }
+  const recipient = { user: viewer, baseUrl: 'http://host', apiUrl: '', htmlUrls }
   const shown = details.map((repository) => presentRepository(repository, recipient))
   for (const one of shown) {
     const repo = model.repositories.get(one.id)!

@@ -43,10 +43,6 @@ export const presentAttachment = (
   type: 'attachment',
 })
 
-/** Path of a release's page below its repository. */
-export const tagPath = (tag: string): string =>
-  `releases/tag/${tag.split('/').map(encodeURIComponent).join('/')}`
-
 /** Maximum size in bytes of the parts of a form around the file. */
 const FORM_OVERHEAD = 64 * 1024
 

@@ -31,12 +31,13 @@ const presentComment = (
   recipient: Recipient,
 ): Comment => {
   const { record, author, attachments } = details
-  const page = `${repositoryUrls(details, recipient).page}/issues/${issue.number}`
+  const { baseUrl, htmlUrls } = recipient
+  const page = { ...repositoryUrls(details, recipient).name, index: issue.number }
   return {
     id: record.id,
-    html_url: `${page}#issuecomment-${record.id}`,
+    html_url: htmlUrls.of({ kind: 'comment', ...page, id: record.id }, baseUrl),
     pull_request_url: '',
-    issue_url: page,
+    issue_url: htmlUrls.of({ kind: 'issue', ...page }, baseUrl),
     user: presentUser(author, recipient),
     original_author: '',
     original_author_id: 0,

@@ -52,11 +52,11 @@ type Issue = v.InferOutput<typeof Issue>
 
 const presentIssue = (details: IssueDetails, recipient: Recipient): Issue => {
   const { record, repository, owner, author, attachments, comments } = details
-  const { path, page, api } = repositoryUrls(details, recipient)
+  const { path, name, api } = repositoryUrls(details, recipient)
   return {
     id: record.id,
     url: `${api}/issues/${record.number}`,
-    html_url: `${page}/issues/${record.number}`,
+    html_url: recipient.htmlUrls.of({ kind: 'issue', ...name, index: record.number }, recipient.baseUrl),
     number: record.number,
     user: presentUser(author, recipient),
     original_author: '',

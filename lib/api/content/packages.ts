@@ -67,7 +67,10 @@ const presentPackage = (
     type,
     name,
     version,
-    html_url: packageUrl(recipient.baseUrl, owner.name, { type, name, version }),
+    html_url: recipient.htmlUrls.of(
+      { kind: 'package', owner: owner.name, type, name, version },
+      recipient.baseUrl,
+    ),
     created_at: timestamp(record.createdAt),
   }
 }
@@ -75,12 +78,6 @@ const presentPackage = (
 const presentFile = ({ id, size, name, md5, sha1, sha256, sha512 }: FileRecord) => ({
   ...{ id, Size: size, name, md5, sha1, sha256, sha512 },
 })
-
-export const packageUrl = (
-  baseUrl: string,
-  owner: string,
-  { type, name, version }: { type: string; name: string; version: string },
-): string => `${baseUrl}/${owner}/-/packages/${[type, name, version].map(encodeURIComponent).join('/')}`
 
 const readPackages = async (
   { store }: Services,

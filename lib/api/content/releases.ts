@@ -7,7 +7,7 @@ import { longText, repositoryNameOf, repositoryParams, shortText, timestamp, who
 import { repositoryUrls } from '../repository-presenter.ts'
 import { pageOf, type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
-import { Attachment, presentAttachment, tagPath } from './attachments.ts'
+import { Attachment, presentAttachment } from './attachments.ts'
 
 export const Release = v.object({
   id: v.number(),
@@ -34,7 +34,7 @@ type Release = v.InferOutput<typeof Release>
 
 const presentRelease = (details: ContentDetails<ReleaseRecord>, recipient: Recipient): Release => {
   const { record, author, attachments } = details
-  const { page, api } = repositoryUrls(details, recipient)
+  const { name, api } = repositoryUrls(details, recipient)
   const url = `${api}/releases/${record.id}`
   return {
     id: record.id,
@@ -43,7 +43,7 @@ const presentRelease = (details: ContentDetails<ReleaseRecord>, recipient: Recip
     name: record.name,
     body: record.body,
     url,
-    html_url: `${page}/${tagPath(record.tag)}`,
+    html_url: recipient.htmlUrls.of({ kind: 'release', ...name, tag: record.tag }, recipient.baseUrl),
     tarball_url: '',
     zipball_url: '',
     hide_archive_links: true,

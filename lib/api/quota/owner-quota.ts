@@ -3,13 +3,12 @@ import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import type { Attached, UsedEntry } from '../../content/details.ts'
 import { AllotError } from '../../errors.ts'
+import type { HtmlPage, HtmlUrls } from '../../html-urls.ts'
 import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } from '../../http/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
 import type { Page } from '../../records/collection.ts'
 import type { LedgerEntry } from '../../records/schema/index.ts'
-import { tagPath } from '../content/attachments.ts'
-import { packageUrl } from '../content/packages.ts'
 import { pageOf, reply, route, type Services } from '../route.ts'
 import {
   AnySubjectQuery,
@@ -42,66 +41,77 @@ export const QuotaUsedPackage = v.object({
 
 export const QuotaUsedArtifact = v.object({ name: v.string(), size: v.number(), html_url: v.string() })
 
-/** What the links of all entries of a list begin with. */
+/** What the links of all entries of a list depend on. */
 interface UsedListUrls {
   readonly baseUrl: string
   readonly apiUrl: string
+  readonly htmlUrls: HtmlUrls
   /** Name of the owner. */
   readonly owner: string
 }
 
+/** The page of what an entry is, or is attached to. */
+export const pageOfEntry = ({ entry, repository, attached }: UsedEntry, owner: string): HtmlPage => {
+  const { kind, name, key, on } = entry
+  const index = entry.index ?? 0
+  const of = { owner, repo: repository ?? '' }
+  if (kind === 'packages')
+    return { kind: 'package', owner, type: entry.type ?? '', name, version: entry.version ?? '' }
+  if (kind === 'artifacts') return { kind: 'artifact', ...of, run: entry.run ?? 0, name, key }
+  switch (attached?.on) {
+    case 'issue':
+      return { kind: 'issue', ...of, index: attached.targetId }
+    case 'comment':
+      return { kind: 'comment', ...of, index, id: attached.targetId }
+    case 'release':
+      return { kind: 'release', ...of, tag: attached.tag ?? '' }
+  }
+  return { kind: on === 'issue' ? 'issue' : 'ledgerRelease', ...of, index }
+}
+
+const htmlUrlOf = (used: UsedEntry, { baseUrl, htmlUrls, owner }: UsedListUrls): string =>
+  used.isHidden ? '' : htmlUrls.of(pageOfEntry(used, owner), baseUrl)
+
 export const presentUsedAttachment = (
-  { entry, repository, attached, isHidden }: UsedEntry,
-  { baseUrl, apiUrl, owner }: UsedListUrls,
+  used: UsedEntry,
+  urls: UsedListUrls,
 ): v.InferOutput<typeof QuotaUsedAttachment> => {
-  const { name, size, key, index } = entry
+  const { entry, repository, attached, isHidden } = used
+  const { name, size, key } = entry
   if (isHidden) return { name, size, api_url: '', contained_in: { api_url: '', html_url: '' } }
-  const path = `${owner}/${repository}`
-  const { api, page } = attached === undefined ? externalPaths(entry) : targetPaths(attached, index ?? 0)
-  const target = `${apiUrl}/repos/${path}/${api}`
+  const path = attached === undefined ? externalPath(entry) : targetPath(attached)
+  const target = `${urls.apiUrl}/repos/${urls.owner}/${repository}/${path}`
   return {
     name,
     size,
     api_url: `${target}/assets/${attached?.id ?? encodeURIComponent(key)}`,
-    contained_in: { api_url: target, html_url: `${baseUrl}/${path}/${page}` },
+    contained_in: { api_url: target, html_url: htmlUrlOf(used, urls) },
   }
 }
 
-/** Paths below a repository of what an attachment is attached to. @param issue number of the issue of a comment */
-const targetPaths = ({ on, targetId, tag }: Attached, issue: number): { api: string; page: string } => {
-  switch (on) {
-    case 'issue':
-      return { api: `issues/${targetId}`, page: `issues/${targetId}` }
-    case 'comment':
-      return { api: `issues/comments/${targetId}`, page: `issues/${issue}#issuecomment-${targetId}` }
-    case 'release':
-      return { api: `releases/${targetId}`, page: tagPath(tag ?? '') }
-  }
-}
+/** Path below the API of a repository of what an attachment is attached to. */
+const targetPath = ({ on, targetId }: Attached): string =>
+  `${on === 'comment' ? 'issues/comments' : `${on}s`}/${targetId}`
 
 /** The same for an attachment that the host keeps, with the host's own number of the issue or the release. */
-const externalPaths = ({ on, index }: LedgerEntry) => {
-  const path = `${on === 'issue' ? 'issues' : 'releases'}/${index ?? 0}`
-  return { api: path, page: path }
-}
+const externalPath = ({ on, index }: LedgerEntry): string =>
+  `${on === 'issue' ? 'issues' : 'releases'}/${index ?? 0}`
 
 export const presentUsedPackage = (
-  { entry, isHidden }: UsedEntry,
-  { baseUrl, owner }: UsedListUrls,
+  used: UsedEntry,
+  urls: UsedListUrls,
 ): v.InferOutput<typeof QuotaUsedPackage> => {
-  const { name, size } = entry
-  const [type, version] = [entry.type ?? '', entry.version ?? '']
-  const html_url = isHidden ? '' : packageUrl(baseUrl, owner, { type, name, version })
-  return { name, type, version, size, html_url }
+  const { name, type, version, size } = used.entry
+  return { name, type: type ?? '', version: version ?? '', size, html_url: htmlUrlOf(used, urls) }
 }
 
 export const presentUsedArtifact = (
-  { entry, repository, isHidden }: UsedEntry,
-  { baseUrl, owner }: UsedListUrls,
+  used: UsedEntry,
+  urls: UsedListUrls,
 ): v.InferOutput<typeof QuotaUsedArtifact> => ({
-  name: entry.name,
-  size: entry.size,
-  html_url: isHidden ? '' : `${baseUrl}/${owner}/${repository}/actions/runs/${entry.run ?? 0}`,
+  name: used.entry.name,
+  size: used.entry.size,
+  html_url: htmlUrlOf(used, urls),
 })
 
 /** A user or an organization. */
@@ -212,10 +222,10 @@ const usedListRoute = <T>(
     scope,
     paging: 'strict',
     responses: { ...responses, 403: Forbidden, 422: ValidationError, 200: v.array(schema) },
-    handle: async ({ user, params, apiUrl, baseUrl, page }, services) => {
+    handle: async ({ user, params, apiUrl, baseUrl, htmlUrls, page }, services) => {
       const { id, name } = await find(user, params, services)
       const used = await services.hosting.usage.used(user, id, kind, page)
-      return pageOf(presentPage(used, { apiUrl, baseUrl, owner: name }), used.total)
+      return pageOf(presentPage(used, { apiUrl, baseUrl, htmlUrls, owner: name }), used.total)
     },
   })
 }

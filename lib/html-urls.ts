@@ -1,0 +1,177 @@
+import * as v from 'valibot'
+import { CacheConstant } from './caches.ts'
+
+/**
+ * URLs of web pages, which responses have as `html_url` and the pages link to. A template or a function of the host makes
+ * them point to the host's own pages.
+ */
+
+/** A page that an `html_url` points to. The parameters have the names that templates use. */
+export type HtmlPage =
+  | { readonly kind: 'user'; readonly username: string }
+  | { readonly kind: 'organization'; readonly org: string }
+  | { readonly kind: 'repository'; readonly owner: string; readonly repo: string }
+  | { readonly kind: 'issue'; readonly owner: string; readonly repo: string; readonly index: number }
+  | {
+      readonly kind: 'comment'
+      readonly owner: string
+      readonly repo: string
+      /** Number of the issue. */
+      readonly index: number
+      readonly id: number
+    }
+  | { readonly kind: 'release'; readonly owner: string; readonly repo: string; readonly tag: string }
+  | {
+      /** A release that an attachment in the ledger belongs to. */
+      readonly kind: 'ledgerRelease'
+      readonly owner: string
+      readonly repo: string
+      /** The number that the host has given to the release. */
+      readonly index: number
+    }
+  | {
+      readonly kind: 'package'
+      readonly owner: string
+      readonly type: string
+      readonly name: string
+      readonly version: string
+    }
+  | {
+      readonly kind: 'artifact'
+      readonly owner: string
+      readonly repo: string
+      readonly run: number
+      readonly name: string
+      /** Key of the entry in the ledger. */
+      readonly key: string
+    }
+
+type Kind = HtmlPage['kind']
+type Parameter<K extends Kind> = Exclude<keyof Extract<HtmlPage, { kind: K }>, 'kind'>
+
+/**
+ * A host's own function for `html_url`. It must depend on its argument alone, since responses are cached.
+ * @returns a URL that begins with `https://` or `http://`; undefined to use the template of the kind
+ */
+export type HtmlUrlFunction = (page: HtmlPage) => string | undefined
+
+/** Parameters of each kind of page, which are the placeholders of its template. */
+const PARAMETERS: { readonly [K in Kind]: readonly Parameter<K>[] } = {
+  user: ['username'],
+  organization: ['org'],
+  repository: ['owner', 'repo'],
+  issue: ['owner', 'repo', 'index'],
+  comment: ['owner', 'repo', 'index', 'id'],
+  release: ['owner', 'repo', 'tag'],
+  ledgerRelease: ['owner', 'repo', 'index'],
+  package: ['owner', 'type', 'name', 'version'],
+  artifact: ['owner', 'repo', 'run', 'name', 'key'],
+}
+
+/** A scheme and a host, or a path of the service. */
+const BEGINNING = /^(?:https?:\/\/[^/?#@]+(?:[/?#]|$)|\/(?!\/))/
+
+/** @returns what is wrong with a template; undefined when it is valid */
+const templateFault = (template: string, parameters: readonly string[]): string | undefined => {
+  const known = parameters.map((name) => `{${name}}`)
+  const unknown = template.match(/\{[^{}]*\}/g)?.find((placeholder) => !known.includes(placeholder))
+  if (unknown !== undefined) return `unknown placeholder ${unknown}, expected one of: ${known.join(', ')}`
+  if (/[{}]/.test(template.replace(/\{\w+\}/g, ''))) return '{ and } must enclose the name of a placeholder'
+  // Otherwise a name could lead to another host.
+  if (/^https?:\/\/[^/?#]*\{/.test(template)) return 'placeholders must come after the host'
+  if (/[\s\p{Cc}\\]/u.test(template)) return 'must not contain spaces, control characters or \\'
+  if (!BEGINNING.test(template) || !URL.canParse(template.replace(/[{}]/g, ''), 'http://localhost'))
+    return 'expected a URL that begins with https:// or http:// and a host, or with / for a path of the service'
+  return undefined
+}
+
+const templateOf = (kind: Kind) =>
+  v.pipe(
+    v.string(),
+    v.rawCheck(({ dataset, addIssue }) => {
+      const fault = dataset.typed ? templateFault(dataset.value, PARAMETERS[kind]) : undefined
+      if (fault !== undefined) addIssue({ message: fault })
+    }),
+  )
+
+const describedTemplate = <S extends v.GenericSchema>(kind: Kind, schema: S, page: string, more = '') => {
+  const placeholders = PARAMETERS[kind].map((name) => `\`{${name}}\``).join(', ')
+  return v.pipe(schema, v.description(`URL of the page of ${page}; placeholders: ${placeholders}.${more}`))
+}
+
+/** @param fallback path that Forgejo has for such a page */
+const template = (kind: Kind, page: string, fallback: string) =>
+  describedTemplate(kind, v.optional(templateOf(kind), fallback), page)
+
+/** The option `htmlUrls`. A template that begins with `/` is relative to the URL of the service. */
+export const HtmlUrlOptions = v.strictObject({
+  user: template('user', 'a user', '/{username}'),
+  organization: template('organization', 'an organization', '/{org}'),
+  repository: template('repository', 'a repository', '/{owner}/{repo}'),
+  issue: template('issue', 'an issue', '/{owner}/{repo}/issues/{index}'),
+  comment: describedTemplate(
+    'comment',
+    v.optional(templateOf('comment')),
+    'a comment',
+    ' That of the issue with `#issuecomment-{id}` when absent.',
+  ),
+  release: template('release', 'a release', '/{owner}/{repo}/releases/tag/{tag}'),
+  ledgerRelease: template(
+    'ledgerRelease',
+    'a release that is known only from an attachment in the ledger',
+    '/{owner}/{repo}/releases/{index}',
+  ),
+  package: template('package', 'a version of a package', '/{owner}/-/packages/{type}/{name}/{version}'),
+  artifact: template('artifact', 'an artifact', '/{owner}/{repo}/actions/runs/{run}'),
+})
+type HtmlUrlOptions = v.InferOutput<typeof HtmlUrlOptions>
+
+/** The texts of a template, with the name of a parameter between each two. */
+type Template = readonly string[]
+
+/** Makes the URL of every page from the options of the host. */
+export class HtmlUrls extends CacheConstant {
+  readonly #templates: ReadonlyMap<string, Template>
+  readonly #custom: HtmlUrlFunction | undefined
+
+  constructor(options: HtmlUrlOptions, custom?: HtmlUrlFunction) {
+    super()
+    const { comment = `${options.issue}#issuecomment-{id}` } = options
+    this.#templates = new Map(
+      Object.entries({ ...options, comment }).map(([kind, text]) => [kind, text.split(/[{}]/)]),
+    )
+    this.#custom = custom
+  }
+
+  /**
+   * @param baseUrl URL of the service, without a slash at the end
+   * @throws Error when the host's function returns something that is not a URL
+   */
+  of(page: HtmlPage, baseUrl: string): string
+  /** @returns undefined when the URL of the service is needed and unknown */
+  of(page: HtmlPage, baseUrl: string | undefined): string | undefined
+  of(page: HtmlPage, baseUrl: string | undefined): string | undefined {
+    const custom = this.#custom?.(page)
+    if (custom !== undefined) return checkedUrl(custom, page)
+    const url = this.#templates
+      .get(page.kind)!
+      .map((part, index) => (index % 2 === 0 ? part : encoded(page, part)))
+      .join('')
+    if (!url.startsWith('/')) return url
+    return baseUrl === undefined ? undefined : baseUrl + url
+  }
+}
+
+/** Refuses `javascript:` and other URLs that must not be links, and the promise of an async function. */
+const checkedUrl = (url: unknown, { kind }: HtmlPage): string => {
+  if (typeof url === 'string' && /^https?:\/\/[^\s\p{Cc}]+$/u.test(url)) return url
+  throw new TypeError(
+    `htmlUrl must return undefined or a URL that begins with https:// or http://, got ${String(url)} for the kind ${kind}`,
+  )
+}
+
+/** Tags keep their slashes, as in the URLs of Forgejo. `encodeURIComponent` throws for text that is not well formed. */
+const encoded = (page: HtmlPage, name: string): string => {
+  const value = String((page as unknown as Readonly<Record<string, string | number>>)[name]).toWellFormed()
+  return name === 'tag' ? value.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(value)
+}
