@@ -1,6 +1,6 @@
-import { EventEmitter } from 'node:events'
-import { accountIds } from './accounts/accounts.ts'
+import { accountOwners } from './accounts/accounts.ts'
 import { hostOf } from './api/users.ts'
+import { createEngine, type Engine, logError, openStore, standardError } from './engine.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { Transport } from './git/transport.ts'
@@ -14,15 +14,12 @@ import {
   mountListener,
 } from './http/index.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
-import { createApi, createPages, type Host, type ListenerParts, logError } from './listeners.ts'
+import { createApi, createPages, type Host, type ListenerParts } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
-import { type AllotOptions, checked, HOUR, type HostParts, Options } from './options.ts'
-import { QuotaEngine } from './quota/index.ts'
-import type { ThresholdEvent } from './quota/threshold-events.ts'
-import { JobRunner, Jobs } from './records/jobs.ts'
-import { migrateStore, searchIndexes } from './records/schema/index.ts'
-import { Store } from './records/store.ts'
-import type { NamedLedger } from './repositories/named-quota.ts'
+import { type AllotOptions, checked, HOUR, Options } from './options.ts'
+import { searchIndexes } from './records/schema/index.ts'
+import type { Store } from './records/store.ts'
+import type { NamedLedger } from './repositories/named-ledger.ts'
 import { saveLfsSize } from './repositories/repositories.ts'
 import { Compactor } from './search/index.ts'
 import { exportStore } from './transfer/export.ts'
@@ -121,17 +118,16 @@ export const openAllot = async ({ log = standardError, ...given }: AllotOptions)
   const listener = (mount: MountOptions) =>
     mountListener({ handler: api.handler, pages: pages.handler }, mount)
   const resuming = startBackground(parts)
-  const { hosting, quota, events } = domain
+  const { hosting, quota, on, off } = domain
   return {
     handler: api.handler,
     pages: pages.handler,
     listener,
     fetch: fetchOf(listener),
     ...publicServices(hosting),
-    quota: createHostQuota(quota, hosting),
+    quota: createHostQuota({ store, quota, owners: accountOwners, plans: hosting.plans }),
     hosting,
-    on: (event, listener) => void events.on(event, listener),
-    off: (event, listener) => void events.off(event, listener),
+    ...{ on, off },
     verify: () => verify(driver, storage.fileStorage),
     export: write,
     async close() {
@@ -179,13 +175,8 @@ export const importAllot = async (
   }
 }
 
-type Events = EventEmitter<{ quota: [QuotaEvent]; error: [unknown] }>
-
-interface Domain {
-  readonly quota: QuotaEngine
+interface Domain extends Engine {
   readonly hosting: Hosting
-  readonly events: Events
-  readonly jobRunner: JobRunner
   readonly compactor: Compactor
 }
 
@@ -211,43 +202,16 @@ const openDiskStorage = ({ repositories, git, files }: Options, log: Log): DiskS
   return { gitStorage: new GitStorage(repositories), transport, fileStorage }
 }
 
-const openStore = async (driver: HostParts['driver'], log: Log): Promise<Store> => {
-  await driver.open()
-  await migrateStore(driver, (words) => log.info({}, words)).catch(async (error) => {
-    await driver.close()
-    throw error
-  })
-  return new Store(driver)
-}
-
 const createDomain = (options: Options, host: Host, storage: DiskStorage, store: Store): Domain => {
   const { log } = host
-  const events: Events = new EventEmitter({ captureRejections: true })
-  events.on('error', logError(log, 'a listener of quota failed'))
-  const jobs = new Jobs(JOB_LIMITS, () => jobRunner.wake())
-  const jobRunner = new JobRunner(store, jobs, (error, job) =>
-    log.error({ err: error, job }, 'a background job failed; it will be retried'),
-  )
+  const settings = options.quota
+  const engine = createEngine({ store, log, owners: accountOwners, settings, lfsChanged: saveLfsSize })
+  const { quota, jobs } = engine
   const compactor = new Compactor(
     store,
     searchIndexes,
     logError(log, 'compaction of a search index failed; it will be retried'),
   )
-  const { defaultGroups: groups, defaultTotal: total, warnAt: share } = options.quota
-  const notify = async ({ owner, ...event }: ThresholdEvent) => {
-    const account = await hosting.accounts.byId(owner)
-    // The account may have been deleted since.
-    if (account !== undefined) events.emit('quota', { owner: account.name, ...event })
-  }
-  const isListening = () => events.listenerCount('quota') > 0
-  const listener = { share, isListening, notify, onError: logError(log, 'a listener of quota failed') }
-  const quota = new QuotaEngine({
-    ...{ store, jobs },
-    defaults: { groups, total },
-    owners: accountIds,
-    listener,
-    lfsChanged: saveLfsSize,
-  })
   const hosting = createHosting({
     ...{ store, quota, jobs },
     ...storage,
@@ -258,7 +222,7 @@ const createDomain = (options: Options, host: Host, storage: DiskStorage, store:
     trustedProxies: options.trustedProxies,
     sessionLifetime: Math.ceil(options.pages.sessionLifetime / 1000),
   })
-  return { quota, hosting, events, jobRunner, compactor }
+  return { ...engine, hosting, compactor }
 }
 
 /** Starts what runs between requests. @returns the timer that counts pushes which killed processes left uncounted */
@@ -280,13 +244,4 @@ const closeParts = async ({ host, transport, hosting, quota, markdown, jobRunner
   await quota.idle()
   await markdown.close()
   await host.driver.close()
-}
-
-/** A transaction of 500 ledger entries takes about 0.1 s, one of 50 is too short for other requests to notice. */
-const JOB_LIMITS = { maxPerTransaction: 500, batchSize: 50 }
-
-/** Used when the host gives no log: errors must not pass unnoticed. */
-const standardError: Log = {
-  error: (fields, message) => console.error(message, fields),
-  info: () => undefined,
 }

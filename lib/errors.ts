@@ -58,11 +58,50 @@ export const issuePath = (issue: v.BaseIssue<unknown>): string =>
     return path === '' ? String(key) : `${path}.${key}`
   }, '')
 
-/**
- * Message of a validation error, such as `limits.all[0]: Invalid type: Expected number but received "1"`. The
- * messages of `lib/http/validate.ts` and `lib/options.ts` say more about what was expected.
- */
+/** Message of a validation error that names the member, such as `limits.all[0]: expected a number, received the string "1"`. */
 export const describeIssue = (issue: v.BaseIssue<unknown>): string => {
   const path = issuePath(issue)
-  return path === '' ? issue.message : `${path}: ${issue.message}`
+  if (path === '') return `expected ${expectation(issue)}, received ${describeValue(issue.input)}`
+  if (issue.kind === 'schema' && issue.received === 'undefined') return `${capitalize(path)} is required`
+  if (issue.kind === 'schema')
+    return `${path}: expected ${expectation(issue)}, received ${describeValue(issue.input)}`
+  return `${path}: ${requirementOf(issue)}`
 }
+
+const expectation = ({ type, expected }: v.BaseIssue<unknown>): string => {
+  if (type === 'picklist' || type === 'union' || type === 'variant')
+    return `one of ${(expected ?? '').replace(/[()]/g, '').replaceAll(' | ', ', ')}`
+  if (type === 'object') return 'a JSON object'
+  return `${/^[aeiou]/i.test(expected ?? '') ? 'an' : 'a'} ${expected?.toLowerCase()}`
+}
+
+/** A value in a message, such as `the string "1"`. */
+export const describeValue = (input: unknown): string => {
+  if (input === null || input === undefined) return String(input)
+  if (Array.isArray(input)) return 'an array'
+  if (typeof input === 'object') return 'an object'
+  const text = typeof input === 'string' ? JSON.stringify(input) : String(input)
+  return `the ${typeof input} ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
+}
+
+/** Message of a failed check, such as `v.maxLength`. */
+const requirementOf = (issue: v.BaseIssue<unknown>): string => {
+  const { requirement } = issue as { requirement?: unknown }
+  switch (issue.type) {
+    case 'min_length':
+      return `must have at least ${requirement} characters`
+    case 'max_length':
+      return `must have at most ${requirement} characters`
+    case 'integer':
+    case 'safe_integer':
+      return 'expected a whole number between -(2^53-1) and 2^53-1'
+    case 'min_value':
+      return `must not be below ${requirement}`
+    case 'max_value':
+      return `must not be above ${requirement}`
+    default:
+      return issue.message
+  }
+}
+
+const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)

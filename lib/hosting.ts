@@ -1,4 +1,4 @@
-import { Accounts } from './accounts/accounts.ts'
+import { Accounts, accountOwners } from './accounts/accounts.ts'
 import { Sessions, Tokens } from './accounts/credentials.ts'
 import { type HostAuthenticate, Identities } from './accounts/identity.ts'
 import { GpgKeys, SshKeys } from './accounts/keys.ts'
@@ -18,12 +18,13 @@ import type { GitStorage } from './git/index.ts'
 import type { Transport } from './git/transport.ts'
 import { createKeyReader } from './keys/reader.ts'
 import type { QuotaEngine } from './quota/index.ts'
+import { NamedPlans } from './quota/named-plans.ts'
 import type { Jobs } from './records/jobs.ts'
 import type { Store } from './records/store.ts'
 import { GitData } from './repositories/git-data.ts'
 import { Profiles } from './repositories/lists.ts'
 import { MigratedRecords } from './repositories/migrated.ts'
-import { createNamedLedger, NamedPlans } from './repositories/named-quota.ts'
+import { createNamedLedger } from './repositories/named-ledger.ts'
 import { PushJournal } from './repositories/push-journal.ts'
 import { Relations } from './repositories/relations.ts'
 import { Repositories } from './repositories/repositories.ts'
@@ -90,8 +91,8 @@ export const createHosting = (options: HostingOptions) => {
     attachments: new Attachments(parts),
     lfs: new Lfs(parts),
     packages: new Packages(parts),
-    ledger: createNamedLedger(store, quota),
-    plans: new NamedPlans(store, quota),
+    ledger: createNamedLedger({ store, quota, owners: accountOwners, ownerKinds: ['artifacts', 'packages'] }),
+    plans: new NamedPlans({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
     /** @param source address of the server that was copied from */
     migrated: (source: string) => new MigratedRecords(store, source),

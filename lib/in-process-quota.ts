@@ -1,17 +1,16 @@
-import { accountByName } from './accounts/access.ts'
 import { dateOf } from './api/fields.ts'
 import { presentStatus, presentUsage, type QuotaInfo } from './api/quota/schema.ts'
 import { AllotError } from './errors.ts'
-import type { Hosting } from './hosting.ts'
 import type { Sum } from './integers.ts'
 import type { QuotaExplanation } from './quota/evaluate.ts'
 import type { Groups } from './quota/groups.ts'
 import type { QuotaEngine } from './quota/index.ts'
+import type { NamedDifferences, NamedPlan, NamedPlans } from './quota/named-plans.ts'
+import type { Owner, OwnerDirectory } from './quota/owners.ts'
 import { checkSubject, type Rules } from './quota/rules.ts'
 import { type Subject, usedBy } from './quota/subjects.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
-import type { NamedDifferences, NamedPlan } from './repositories/named-quota.ts'
-import type { ReadTransaction } from './storage/index.ts'
+import type { Store, WriteContext } from './records/store.ts'
 
 /**
  * The quota engine for hosts that run Allot in their own process, as `allot.quota`. An owner is the name of a user or of an
@@ -82,20 +81,23 @@ export interface QuotaEvent extends Omit<ThresholdEvent, 'owner'> {
   owner: string
 }
 
-/** @param hosting finds accounts by name, and applies plans */
-export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota => {
-  const missing = (owner: string) => new AllotError('not_found', `there is no account named ${owner}`)
-  const idOf = async (owner: string): Promise<number> => {
-    const account = await hosting.accounts.byName(owner)
-    if (account === undefined) throw missing(owner)
-    return account.id
+interface HostQuotaParts {
+  readonly store: Store
+  readonly quota: QuotaEngine
+  readonly owners: OwnerDirectory
+  readonly plans: NamedPlans
+}
+
+export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaParts): HostQuota => {
+  const found = (name: string, owner: Owner | undefined): Owner => {
+    if (owner === undefined) throw new AllotError('not_found', `there is no ${owners.title} named ${name}`)
+    return owner
   }
-  // Looked up within the transaction of the change, so that a deleted account gets no groups.
-  const find = (owner: string) => async (tx: ReadTransaction) => {
-    const account = await accountByName(tx, owner)
-    if (account === undefined) throw missing(owner)
-    return account
-  }
+  const idOf = async (name: string): Promise<number> =>
+    found(name, await store.read((tx) => owners.find(tx, name))).id
+  // Looked up within the transaction of the change, so that a deleted owner gets no groups.
+  const find = (name: string) => async (tx: WriteContext) => found(name, await owners.find(tx, name))
+  const claim = (name: string) => async (tx: WriteContext) => found(name, await owners.claim(tx, name))
   const { rules, groups } = quota
   return {
     rules: {
@@ -112,9 +114,9 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
       remove: (name) => groups.remove(name),
       addRule: (group, rule) => groups.addRule(group, rule),
       removeRule: (group, rule) => groups.removeRule(group, rule),
-      assign: (owner, group) => groups.assign(find(owner), group),
+      assign: (owner, group) => groups.assign(claim(owner), group),
       unassign: (owner, group) => groups.unassign(find(owner), group),
-      setFor: (owner, names) => groups.setFor(find(owner), names),
+      setFor: (owner, names) => groups.setFor(claim(owner), names),
       assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
     },
     info: async (owner) => presentStatus(await quota.statuses.of(await idOf(owner)), true),
@@ -128,6 +130,6 @@ export const createHostQuota = (quota: QuotaEngine, hosting: Hosting): HostQuota
         size: presentUsage(usage),
       }))
     },
-    apply: (plan, options) => hosting.plans.apply(plan, options),
+    apply: (plan, options) => plans.apply(plan, options),
   }
 }

@@ -8,16 +8,15 @@ export type { DailyUsage, HostQuota, QuotaEvent } from './in-process-quota.ts'
 export type { Sum } from './integers.ts'
 export type { AllotOptions } from './options.ts'
 export type { QuotaExplanation, QuotaGroup, QuotaRule } from './quota/evaluate.ts'
+export type { NamedDifferences as QuotaPlanDifferences, NamedPlan as QuotaPlan } from './quota/named-plans.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
 export type {
   LedgerItem,
   LedgerName,
   LedgerOperation,
-  NamedDifferences as QuotaPlanDifferences,
   NamedEntry as LedgerEntry,
   NamedLedger as Ledger,
-  NamedPlan as QuotaPlan,
-} from './repositories/named-quota.ts'
+} from './repositories/named-ledger.ts'
 export type { Push } from './repositories/push-journal.ts'
 export { createLimitedServer, type ServerLimits } from './server.ts'
 export type { StorageDriver } from './storage/index.ts'

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Identity } from './accounts/access.ts'
 import { documentOf, routesWith, streamRoutesFor } from './api/index.ts'
 import { clientOf } from './clients.ts'
+import { logError } from './engine.ts'
 import type { Transport } from './git/transport.ts'
 import type { Hosting } from './hosting.ts'
 import { HtmlUrls } from './html-urls.ts'
@@ -131,9 +132,6 @@ export const createPages = ({ options, host, transport, store, hosting, quota }:
     bodyLimit: options.maxBodySize,
     log: host.log,
   })
-
-export const logError = (log: Log, message: string) => (error: unknown, fields?: object) =>
-  log.error({ err: error, ...fields }, message)
 
 /** Calls `onPush`. An error that it throws is logged and does not affect the push. */
 const pushListener =

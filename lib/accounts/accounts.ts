@@ -1,5 +1,6 @@
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
+import type { OwnerDirectory } from '../quota/owners.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { type Account, accounts, repositories, type Visibility } from '../records/schema/index.ts'
@@ -126,9 +127,15 @@ export class Accounts {
   }
 }
 
-/** Ids of all users and organizations, in ascending order. */
-export async function* accountIds(tx: ReadTransaction): AsyncGenerator<number> {
-  for await (const { id } of accounts.all(tx)) yield id
+/** Users and organizations as owners of what counts toward quota. */
+export const accountOwners: OwnerDirectory = {
+  title: 'user or organization',
+  find: accountByName,
+  claim: accountByName,
+  byIds: (tx, ids) => accounts.byIds(tx, ids),
+  async *ids(tx) {
+    for await (const { id } of accounts.all(tx)) yield id
+  },
 }
 
 /** Saves a new account. Users and organizations share one namespace. */

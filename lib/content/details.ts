@@ -185,7 +185,7 @@ const attachmentsOf = async (
 /** A ledger entry with the present name of its repository. */
 export interface UsedEntry {
   readonly entry: LedgerEntry
-  /** Undefined for a package, which can belong to its owner without a repository. */
+  /** Undefined for an entry that belongs to its owner without a repository. */
   readonly repository: string | undefined
   /** True when the viewer cannot read the repository: only kind and size are shown. */
   readonly isHidden?: boolean

@@ -5,7 +5,7 @@ import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import { files, type StoredFile } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import { RESERVED_PREFIX } from '../repositories/named-quota.ts'
+import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { ContentParts } from './attachments.ts'
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalid } from '../errors.ts'
 import type { Next } from './dispatcher.ts'
-import { isBelow, setMountPath } from './request-url.ts'
+import { parseRequestUrl } from './request-url.ts'
 import { sendEmpty } from './send.ts'
 
 /** A node:http listener that also fits Express and Connect, which pass `next` for requests that are not its own. */
@@ -41,16 +41,19 @@ const checkedPath = (name: string, path: unknown): string => {
   )
 }
 
-/** Serves requests below a path. Frameworks read `req.url` after the response, so it stays as it is. */
+/** Strips the path from `url` and keeps the whole URL in `originalUrl`, as Express does. */
 const mountAt = (path: string, listener: Listener): Listener => {
   if (path === '') return listener
-  return (req, res, next) => {
-    if (!isBelow(req, path)) return next === undefined ? sendEmpty(res, 404) : next()
-    setMountPath(req, path)
-    const pass = (onward: Next) => () => {
-      setMountPath(req, '')
-      onward()
+  return (req: IncomingMessage & { originalUrl?: string }, res, next) => {
+    const below = parseRequestUrl(req, path)
+    if (below === undefined) return next === undefined ? sendEmpty(res, 404) : next()
+    const { url = '/' } = req
+    req.originalUrl ??= url
+    req.url = below.search === '' ? below.path : `${below.path}?${below.search}`
+    const restore = (pass: Next) => () => {
+      req.url = url
+      pass()
     }
-    listener(req, res, next && pass(next))
+    listener(req, res, next && restore(next))
   }
 }

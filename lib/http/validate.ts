@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { AllotError, invalid, issuePath } from '../errors.ts'
+import { AllotError, describeIssue, invalid } from '../errors.ts'
 import { mapNumbers } from '../integers.ts'
 
 /**
@@ -9,7 +9,7 @@ import { mapNumbers } from '../integers.ts'
 export const validate = <S extends v.GenericSchema>(schema: S, input: unknown): v.InferOutput<S> => {
   const result = v.safeParse(schema, input, { abortEarly: true })
   if (result.success) return result.output
-  throw invalid(messageOf(mostSpecific(result.issues[0])))
+  throw invalid(describeIssue(mostSpecific(result.issues[0])))
 }
 
 /** For a union, the issue of the option that got furthest into the value, when one did: it names the wrong member. */
@@ -18,53 +18,6 @@ const mostSpecific = (issue: v.BaseIssue<unknown>): v.BaseIssue<unknown> => {
   if (deeper === undefined) return issue
   return mostSpecific({ ...deeper, path: [...(issue.path ?? []), ...deeper.path!] } as v.BaseIssue<unknown>)
 }
-
-/** "a body that is no JSON object, or whose member has the wrong type, gets 422 naming the member" */
-const messageOf = (issue: v.BaseIssue<unknown>): string => {
-  const path = issuePath(issue)
-  if (path === '') return `expected ${expectation(issue)}, received ${describeValue(issue.input)}`
-  if (issue.kind === 'schema' && issue.received === 'undefined') return `${capitalize(path)} is required`
-  if (issue.kind === 'schema')
-    return `${path}: expected ${expectation(issue)}, received ${describeValue(issue.input)}`
-  return `${path}: ${requirementOf(issue)}`
-}
-
-const expectation = ({ type, expected }: v.BaseIssue<unknown>): string => {
-  if (type === 'picklist' || type === 'union' || type === 'variant')
-    return `one of ${(expected ?? '').replace(/[()]/g, '').replaceAll(' | ', ', ')}`
-  if (type === 'object') return 'a JSON object'
-  return `${/^[aeiou]/i.test(expected ?? '') ? 'an' : 'a'} ${expected?.toLowerCase()}`
-}
-
-const describeValue = (input: unknown): string => {
-  if (input === null) return 'null'
-  if (Array.isArray(input)) return 'an array'
-  if (typeof input === 'object') return 'an object'
-  const text = typeof input === 'number' ? String(input) : (JSON.stringify(input) ?? typeof input)
-  return `the ${typeof input} ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
-}
-
-/** Message of a failed check, such as `v.maxLength`. */
-const requirementOf = (issue: v.BaseIssue<unknown>): string => {
-  const { requirement } = issue as { requirement?: unknown }
-  switch (issue.type) {
-    case 'min_length':
-      return `must have at least ${requirement} characters`
-    case 'max_length':
-      return `must have at most ${requirement} characters`
-    case 'integer':
-    case 'safe_integer':
-      return 'expected a whole number between -(2^53-1) and 2^53-1'
-    case 'min_value':
-      return `must not be below ${requirement}`
-    case 'max_value':
-      return `must not be above ${requirement}`
-    default:
-      return issue.message
-  }
-}
-
-const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)
 
 type Kind = 'number' | 'boolean' | 'text'
 

@@ -8,7 +8,7 @@ import { checkName, checkRule, refuseRepeated, toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
 
 /** An owner's id, or a function that finds the owner in the transaction that changes its groups. */
-type OwnerReference = number | ((tx: ReadTransaction) => Promise<{ id: number } | undefined>)
+type OwnerReference = number | ((tx: WriteContext) => Promise<{ id: number } | undefined>)
 
 interface NewGroup {
   name: string
@@ -154,7 +154,7 @@ export class Groups {
 }
 
 /** Resolves the owner in the transaction itself, since the account could have been deleted after the request began. */
-const ownerIn = async (tx: ReadTransaction, reference: OwnerReference): Promise<number> => {
+const ownerIn = async (tx: WriteContext, reference: OwnerReference): Promise<number> => {
   if (typeof reference === 'number') return reference
   const owner = await reference(tx)
   if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')

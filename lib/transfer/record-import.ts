@@ -41,7 +41,7 @@ import {
 } from '../records/schema/index.ts'
 import { setSequence } from '../records/store.ts'
 import { MAX_NAME } from '../repositories/migrated.ts'
-import { checkLedgerKey } from '../repositories/named-quota.ts'
+import { checkLedgerKey } from '../repositories/named-ledger.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import type { RecordLine, SequenceLine } from './format.ts'
 

@@ -4,9 +4,9 @@ import type { ComponentChildren } from 'preact'
 import type { Identity } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import { checkScopes } from '../http/route.ts'
+import type { NamedPlan } from '../quota/named-plans.ts'
 import type { ChangedOwner } from '../quota/reports.ts'
 import type { Page } from '../records/collection.ts'
-import type { NamedPlan } from '../repositories/named-quota.ts'
 import {
   FlashMessage,
   formatCount,

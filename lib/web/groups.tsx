@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AllotError, invalid } from '../errors.ts'
 import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
+import type { NamedPlan } from '../quota/named-plans.ts'
 import type { Account } from '../records/schema/index.ts'
-import type { NamedPlan } from '../repositories/named-quota.ts'
 import { adminForm, adminPage, adminView } from './admin-form.tsx'
 import {
   ActionButtons,

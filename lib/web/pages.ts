@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
 import type { Failure, Log } from '../http/failure.ts'
@@ -153,8 +152,8 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     else if ('to' in reply) {
       const visit = this.#visitOf(context)
       const { to, secret } = reply
-      if (secret !== undefined) addCookie(res, sessionCookie(visit, secret.value, secret.seconds))
-      sendRedirect(res, `${visit.mount}${to}`)
+      const cookie = secret && sessionCookie(visit, secret.value, secret.seconds)
+      sendRedirect(res, `${visit.mount}${to}`, cookie === undefined ? [] : ['Set-Cookie', cookie])
     } else this.#sendView(context, reply, user)
   }
 
@@ -178,8 +177,10 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       user,
       hasSessions: !this.#options.hasOwnLogin,
     })
-    if (isNew) addCookie(context.res, sessionCookie(visit, secret))
-    sendPage(context.res, status, html, retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)])
+    sendPage(context.res, status, html, [
+      ...(isNew ? ['Set-Cookie', sessionCookie(visit, secret)] : []),
+      ...(retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]),
+    ])
   }
 
   /** @throws AllotError bad_request for a malformed Host header */
@@ -196,9 +197,6 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     }
   }
 }
-
-/** Keeps cookies that the host has set, which `writeHead` would replace. */
-const addCookie = (res: ServerResponse, cookie: string) => res.appendHeader('Set-Cookie', cookie)
 
 const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, wrongMethod: WRONG_METHOD }
 

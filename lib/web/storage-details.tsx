@@ -108,8 +108,8 @@ const repositoryRow = (owner: string, { name, private: isPrivate, description, s
 export const externalLink = (
   { htmlUrls, settings }: PageServices,
   site: string | undefined,
-  page: HtmlPage,
-): string | undefined => (settings.links ? htmlUrls.of(page, site) : undefined)
+  page: HtmlPage | undefined,
+): string | undefined => (settings.links && page !== undefined ? htmlUrls.of(page, site) : undefined)
 
 const entryRow = (owner: string, used: UsedEntry, linkOf: (used: UsedEntry) => string | undefined): VNode => {
   const { entry, repository, isHidden } = used
@@ -128,9 +128,9 @@ const entryRow = (owner: string, used: UsedEntry, linkOf: (used: UsedEntry) => s
   )
 }
 
-const descriptionOf = ({ kind, on, index, run, type, version }: UsedEntry['entry']): string => {
+const descriptionOf = ({ kind, repository, on, index, run, type, version }: UsedEntry['entry']): string => {
   if (kind === 'packages') return [type, version].filter(Boolean).join(' ')
-  if (kind === 'artifacts') return `run ${run ?? 0}`
+  if (kind === 'artifacts') return repository === null ? '' : `run ${run ?? 0}`
   return `${on === 'issue' ? 'issue' : 'release'} ${index ?? 0}`
 }
 

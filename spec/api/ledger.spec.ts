@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import type { LedgerEntry, LedgerOperation } from '../../lib/index.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -41,6 +42,7 @@ const ENTRIES: [kind: string, body: Record<string, unknown>][] = [
   ['artifacts', { repository: 'alice/demo', name: 'build', size: 30, run: 9 }],
   ['packages', { repository: 'alice/demo', name: 'pkg', size: 40, type: 'npm', version: '1.0.0' }],
   ['packages', { owner: 'alice', name: 'pkg', size: 50, type: 'npm', version: '1.0.0' }],
+  ['artifacts', { owner: 'alice', name: 'cache', size: 55 }],
   ['lfs', { repository: 'alice/demo', name: 'object', size: 60 }],
 ]
 
@@ -113,10 +115,23 @@ describe('PUT /admin/ledger/{kind}/{key}', () => {
     ['a path with three parts', 'lfs', { ...good, repository: 'alice/demo/x' }, /^repository: /],
     ['a repository named __proto__', 'lfs', { ...good, repository: '__proto__/__proto__' }, /^repository: /],
     [
-      'an owner in the place of a repository',
+      'an LFS object of an owner alone',
       'lfs',
       { owner: 'alice', name: 'x', size: 1 },
-      /Repository is required/,
+      /Repository is required for lfs; only artifacts and packages can belong to an owner alone/,
+    ],
+    [
+      'an attachment of an owner alone',
+      'attachments',
+      { owner: 'alice', name: 'x', size: 1, on: 'issue' },
+      /Repository is required for attachments/,
+    ],
+    ['an artifact of nobody', 'artifacts', { name: 'x', size: 1 }, /Repository or Owner is required/],
+    [
+      'an artifact of an unknown owner',
+      'artifacts',
+      { owner: 'nobody', name: 'x', size: 1 },
+      /^owner: there is no user or organization nobody/,
     ],
     ['an attachment that hangs nowhere', 'attachments', good, /on: required/],
     ['an attachment on a wiki', 'attachments', { ...good, on: 'wiki' }, /^on: /],
@@ -229,6 +244,88 @@ describe('POST /admin/ledger', () => {
 
   it('answers 415 to another content type', async () => {
     assertError(await asRoot('POST', '/admin/ledger', put('x')), 415)
+  })
+})
+
+/** Entries as a host without types could pass them in process. */
+const WRONG: [what: string, entry: unknown, message: RegExp][] = [
+  ['nothing', undefined, /^entry: expected an object with kind, key and more, received undefined$/],
+  ['a string', 'build-1', /^entry: expected an object .*, received the string "build-1"$/],
+  ['a list', [], /^entry: expected an object .*, received an array$/],
+  ['no kind', { key: 'k' }, /^Kind is required$/],
+  [
+    'an unknown kind',
+    { kind: 'file', key: 'k' },
+    /^kind: expected one of .*artifacts.*, received the string "file"$/,
+  ],
+  ['no key', { kind: 'lfs' }, /^Key is required$/],
+  ['a number as key', { kind: 'lfs', key: 7 }, /^key: expected a string, received the number 7$/],
+  ['an empty key', { kind: 'lfs', key: '', name: 'x', size: 1 }, /^key: must have 1 to 255 bytes$/],
+  ['a reserved key', { kind: 'lfs', key: 'allot:1' }, /^key: keys that begin with allot: are reserved/],
+  [
+    'a size as text',
+    { kind: 'lfs', key: 'k', name: 'x', size: '12' },
+    /^size: expected a number, received the string "12"$/,
+  ],
+  [
+    'a bigint',
+    { kind: 'lfs', key: 'k', name: 'x', size: 12n },
+    /^size: expected a number, received the bigint 12$/,
+  ],
+  ['a negative size', { kind: 'lfs', key: 'k', name: 'x', size: -1 }, /^size: must not be below 0$/],
+  ['no size', { kind: 'lfs', key: 'k', name: 'x' }, /^Size is required$/],
+]
+
+describe('allot.ledger', () => {
+  for (const [what, entry, message] of WRONG) {
+    it(`refuses ${what} with a sentence that says what is expected`, async () => {
+      const { ledger } = allot.allot
+      const before = await total()
+      await assert.rejects(ledger.put(entry as LedgerEntry), { code: 'invalid', message })
+      assert.equal(await total(), before)
+    })
+  }
+
+  it('names the operation of a batch that is wrong, and applies nothing', async () => {
+    const { ledger } = allot.allot
+    const right = {
+      op: 'put',
+      kind: 'artifacts',
+      key: 'batched',
+      owner: 'alice',
+      name: 'x',
+      size: 1,
+    } as const
+    const wrong: [operation: unknown, message: RegExp][] = [
+      [undefined, /^line 2: entry: expected an object/],
+      [{ ...right, op: 'move' }, /^line 2: op: expected put or delete, received the string "move"$/],
+      [{ ...right, op: undefined }, /^line 2: op: expected put or delete, received undefined$/],
+      [{ op: 'delete', kind: 'artifacts' }, /^line 2: Key is required$/],
+      [{ ...right, size: 0.5 }, /^line 2: size: expected a whole number/],
+    ]
+    for (const [operation, message] of wrong) {
+      const operations = [right, operation as LedgerOperation]
+      await assert.rejects(ledger.batch(operations), { code: 'invalid', message })
+      assert.equal(await ledger.get(right), undefined)
+    }
+    await assert.rejects(
+      ledger.batch(right as never),
+      /^AllotError: operations: expected an array, received an object$/,
+    )
+  })
+
+  it('counts an artifact of an owner alone for the owner, and lists it without a link', async () => {
+    const { ledger, quota } = allot.allot
+    const carol = await allot.person('carol')
+    await ledger.put({ kind: 'artifacts', key: 'of-carol', owner: 'Carol', name: 'cache', size: 9 })
+    assert.equal((await quota.info('carol')).used.size.assets.artifacts, 9)
+    assert.deepEqual(await ledger.get({ kind: 'artifacts', key: 'of-carol' }), {
+      ...{ kind: 'artifacts', key: 'of-carol', owner: 'carol', name: 'cache', size: 9 },
+    })
+    const listed = await as(carol.token, 'GET', '/user/quota/artifacts')
+    assert.deepEqual(listed.body, [{ name: 'cache', size: 9, html_url: '' }])
+    await allot.allot.accounts.remove(carol.id)
+    assert.equal(await ledger.get({ kind: 'artifacts', key: 'of-carol' }), undefined)
   })
 })
 

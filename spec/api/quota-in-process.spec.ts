@@ -51,6 +51,13 @@ describe('A host that keeps rules in process', () => {
     await quota.rules.remove('kept')
   })
 
+  it('gets an error that names the events when it listens to an unknown one', () => {
+    const listen = (method: 'on' | 'off') => allot.allot[method]('quotas' as 'quota', () => undefined)
+    const message = 'there is no event "quotas"; the events are: "quota"'
+    assert.throws(() => listen('on'), { code: 'invalid', message })
+    assert.throws(() => listen('off'), { code: 'invalid', message })
+  })
+
   it('gets an error for an unknown subject and for an unknown owner', async () => {
     const { quota } = allot.allot
     const unknown = 'size:everything' as Subject

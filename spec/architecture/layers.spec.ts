@@ -37,6 +37,7 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/options.ts': { rank: 9 },
   'lib/web': { rank: 9, imports: ['lib/options.ts'] },
   'lib/in-process-quota.ts': { rank: 9 },
+  'lib/engine.ts': { rank: 9, imports: ['lib/in-process-quota.ts', 'lib/options.ts'] },
   'lib/verify.ts': { rank: 9 },
   'lib/server.ts': { rank: 10 },
   'lib/listeners.ts': { rank: 10 },

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { accountIds } from '../../lib/accounts/accounts.ts'
+import { accountOwners } from '../../lib/accounts/accounts.ts'
 import { FileStorage } from '../../lib/files/index.ts'
 import { createHosting, type Hosting } from '../../lib/hosting.ts'
 import { QuotaEngine } from '../../lib/quota/index.ts'
@@ -35,7 +35,7 @@ export const openFixture = async (
     store,
     jobs,
     defaults: { groups: [] },
-    owners: accountIds,
+    owners: accountOwners.ids,
     lfsChanged: saveLfsSize,
   })
   const hosting = createHosting({

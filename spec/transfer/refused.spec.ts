@@ -152,7 +152,7 @@ describe('A file is refused, with the number of the line,', () => {
     [
       'with a record without a required member',
       sealed([{ collection: 'account', record: { id: 1 } }]),
-      /^line 2: account: kind: /,
+      /^line 2: account: Kind is required$/,
     ],
     ['with a record twice', sealed([anAccount, anAccount]), /^line 3: this account is in the file twice/],
     [

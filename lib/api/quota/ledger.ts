@@ -12,7 +12,7 @@ import {
 } from '../../http/index.ts'
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
-import { LedgerItem, type LedgerOperation } from '../../repositories/named-quota.ts'
+import { LedgerItem, type LedgerOperation } from '../../repositories/named-ledger.ts'
 import { adminRead, adminWrite, reply, replyEmpty, replyFound, route } from '../route.ts'
 
 const params = v.object({ kind: LedgerKind, key: v.string() })

@@ -50,13 +50,17 @@ interface UsedListUrls {
   readonly owner: string
 }
 
-/** The page of what an entry is, or is attached to. */
-export const pageOfEntry = ({ entry, repository, attached }: UsedEntry, owner: string): HtmlPage => {
+/** The page of what an entry is, or is attached to; undefined when it belongs to no repository, and is not a package. */
+export const pageOfEntry = (
+  { entry, repository, attached }: UsedEntry,
+  owner: string,
+): HtmlPage | undefined => {
   const { kind, name, key, on } = entry
   const index = entry.index ?? 0
-  const of = { owner, repo: repository ?? '' }
   if (kind === 'packages')
     return { kind: 'package', owner, type: entry.type ?? '', name, version: entry.version ?? '' }
+  if (repository === undefined) return undefined
+  const of = { owner, repo: repository }
   if (kind === 'artifacts') return { kind: 'artifact', ...of, run: entry.run ?? 0, name, key }
   switch (attached?.on) {
     case 'issue':
@@ -69,8 +73,10 @@ export const pageOfEntry = ({ entry, repository, attached }: UsedEntry, owner: s
   return { kind: on === 'issue' ? 'issue' : 'ledgerRelease', ...of, index }
 }
 
-const htmlUrlOf = (used: UsedEntry, { baseUrl, htmlUrls, owner }: UsedListUrls): string =>
-  used.isHidden ? '' : htmlUrls.of(pageOfEntry(used, owner), baseUrl)
+const htmlUrlOf = (used: UsedEntry, { baseUrl, htmlUrls, owner }: UsedListUrls): string => {
+  const page = used.isHidden ? undefined : pageOfEntry(used, owner)
+  return page === undefined ? '' : htmlUrls.of(page, baseUrl)
+}
 
 export const presentUsedAttachment = (
   used: UsedEntry,
@@ -78,7 +84,8 @@ export const presentUsedAttachment = (
 ): v.InferOutput<typeof QuotaUsedAttachment> => {
   const { entry, repository, attached, isHidden } = used
   const { name, size, key } = entry
-  if (isHidden) return { name, size, api_url: '', contained_in: { api_url: '', html_url: '' } }
+  if (isHidden || repository === undefined)
+    return { name, size, api_url: '', contained_in: { api_url: '', html_url: '' } }
   const path = attached === undefined ? externalPath(entry) : targetPath(attached)
   const target = `${urls.apiUrl}/repos/${urls.owner}/${repository}/${path}`
   return {

@@ -1,10 +1,10 @@
 /** Quota as code: who is over, what a plan of rules, groups and assignments would change, and making it so. */
 import * as v from 'valibot'
 import { Forbidden, recordOf, ValidationError } from '../../http/index.ts'
+import type { NamedDifferences, NamedPlan } from '../../quota/named-plans.ts'
 import type { ChangedOwner } from '../../quota/reports.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/collection.ts'
-import type { NamedDifferences, NamedPlan } from '../../repositories/named-quota.ts'
 import { quotaName, wholeNumber } from '../fields.ts'
 import { adminRead, adminWrite, pageOf, type Recipient, reply, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'

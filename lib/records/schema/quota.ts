@@ -121,7 +121,7 @@ const LedgerEntry = v.object({
   key: v.string(),
   /** The owner whose partition has the entry; null when the entry is in the partition of its repository. */
   owner: v.nullable(id),
-  /** Id of the repository; null for a package that belongs to an owner only. */
+  /** Id of the repository; null for an entry that belongs to an owner only. */
   repository: v.nullable(id),
   name: v.string(),
   size: bytes,

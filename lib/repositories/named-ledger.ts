@@ -1,18 +1,14 @@
-/** The ledger and plans of the quota engine, with the names of owners and repositories in the place of ids. */
+/** The ledger of the quota engine, with the names of owners and repositories in the place of ids. */
 import * as v from 'valibot'
-import { accountByName, repositoryByName } from '../accounts/access.ts'
+import { repositoryByName } from '../accounts/access.ts'
 import { now } from '../clock.ts'
-
-import { describeIssue, invalid, withLineNumber } from '../errors.ts'
-import type { QuotaRule } from '../quota/evaluate.ts'
+import { describeIssue, describeValue, invalid, withLineNumber } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { NewEntry } from '../quota/ledger.ts'
-import type { Difference, Differences, QuotaPlan } from '../quota/plan.ts'
-import type { ChangedOwner } from '../quota/reports.ts'
+import type { OwnerDirectory } from '../quota/owners.ts'
 import { refuseControls } from '../quota/rules.ts'
-import type { Page, Slice } from '../records/collection.ts'
 import { paced } from '../records/pacing.ts'
-import { accounts, type LedgerEntry, LedgerKind, repositories } from '../records/schema/index.ts'
+import { type LedgerEntry, LedgerKind, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
@@ -32,6 +28,8 @@ export const LedgerItem = v.object({
   version: v.optional(shortText),
 })
 export type LedgerItem = v.InferOutput<typeof LedgerItem>
+
+const LedgerNameSchema = v.object({ kind: LedgerKind, key: v.string() })
 
 /** `key` is the caller's own stable name for the resource, 255 bytes at most. */
 export interface LedgerName {
@@ -54,33 +52,51 @@ export interface NamedLedger {
   batch(operations: readonly LedgerOperation[]): Promise<number>
 }
 
-export const createNamedLedger = (store: Store, { ledger }: QuotaEngine): NamedLedger => {
+interface NamedLedgerParts {
+  readonly store: Store
+  readonly quota: QuotaEngine
+  readonly owners: OwnerDirectory
+  /** The kinds whose entries may belong to an owner without a repository. */
+  readonly ownerKinds: readonly LedgerKind[]
+}
+
+export const createNamedLedger = (parts: NamedLedgerParts): NamedLedger => {
+  const { store, owners } = parts
+  const { ledger } = parts.quota
   const put = async (tx: WriteContext, entry: NamedEntry) => {
     checkEntry(entry)
-    const record = await recordOf(tx, entry)
+    const record = await recordOf(tx, parts, entry)
     const { replaced } = await ledger.put(tx, record)
-    return { replaced, entry: await namedEntry(tx, record) }
+    return { replaced, entry: await namedEntry(tx, owners, record) }
   }
-  const remove = async (tx: WriteContext, { kind, key }: LedgerName) => {
-    refuseOwn({ kind, key })
-    return ledger.remove(tx, kind, key)
+  const remove = async (tx: WriteContext, name: LedgerName) => {
+    refuseOwn(name)
+    return ledger.remove(tx, name.kind, name.key)
+  }
+  const apply = async (tx: WriteContext, operation: LedgerOperation): Promise<unknown> => {
+    requireObject(operation)
+    if (operation.op === 'put') return put(tx, operation)
+    if (operation.op === 'delete') return remove(tx, operation)
+    const { op } = operation as { op: unknown }
+    throw invalid(`op: expected put or delete, received ${describeValue(op)}`)
   }
   return {
     get: ({ kind, key }) =>
       store.read(async (tx) => {
         const record = await ledger.get(tx, kind, key)
-        return record && namedEntry(tx, record)
+        return record && namedEntry(tx, owners, record)
       }),
     put: (entry) => store.write((tx) => put(tx, entry)),
     delete: (name) => store.write((tx) => remove(tx, name)),
-    batch: (operations) =>
-      store.write(async (tx) => {
+    batch: async (operations) => {
+      if (!Array.isArray(operations))
+        throw invalid(`operations: expected an array, received ${describeValue(operations)}`)
+      return store.write(async (tx) => {
         for await (const [index, operation] of paced(operations.entries()))
-          await withLineNumber<unknown>(index + 1, () =>
-            operation.op === 'put' ? put(tx, operation) : remove(tx, operation),
-          )
+          await withLineNumber(index + 1, () => apply(tx, operation))
         return operations.length
-      }),
+      })
+    },
   }
 }
 
@@ -101,22 +117,29 @@ export const checkLedgerKey = (key: string): void => {
   refuseControls(key, 'key')
 }
 
+const requireObject = (entry: object) => {
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
+    throw invalid(`entry: expected an object with kind, key and more, received ${describeValue(entry)}`)
+}
+
 /** Checks kind and key only as far as needed for a lookup: an impossible key is simply not found. */
-const refuseOwn = ({ kind, key }: LedgerName) => {
-  if (!v.is(LedgerKind, kind)) throw invalid(`kind: expected one of ${LedgerKind.options.join(', ')}`)
-  if (typeof key !== 'string') throw invalid('key: expected a string')
+const refuseOwn = (name: LedgerName) => {
+  requireObject(name)
+  const { issues } = v.safeParse(LedgerNameSchema, name, { abortEarly: true })
+  if (issues !== undefined) throw invalid(describeIssue(issues[0]))
+  const { key } = name
   if (key.startsWith(RESERVED_PREFIX))
     throw invalid(
       `key: keys that begin with ${RESERVED_PREFIX} are reserved for what the server itself counts`,
     )
 }
 
-const recordOf = async (tx: ReadTransaction, entry: NamedEntry): Promise<NewEntry> => {
+const recordOf = async (tx: WriteContext, parts: NamedLedgerParts, entry: NamedEntry): Promise<NewEntry> => {
   const { kind, key, name, size } = entry
   return {
     kind,
     key,
-    ...(await placeOf(tx, entry)),
+    ...(await placeOf(tx, parts, entry)),
     name,
     size,
     on: kind === 'attachments' ? required(entry, 'on') : null,
@@ -136,7 +159,8 @@ const required = <M extends keyof LedgerItem>(entry: NamedEntry, member: M): Non
 
 /** "Usage is counted against the owner of the repository that the resource belongs to." */
 const placeOf = async (
-  tx: ReadTransaction,
+  tx: WriteContext,
+  { owners, ownerKinds }: NamedLedgerParts,
   { kind, repository: path, owner: ownerName }: NamedEntry,
 ): Promise<{ owner: number; repository: number | null }> => {
   if (path !== undefined) {
@@ -146,17 +170,25 @@ const placeOf = async (
     if (repository === undefined) throw invalid(`repository: there is no repository ${path}`)
     return { owner: repository.owner, repository: repository.id }
   }
-  if (kind !== 'packages' || ownerName === undefined)
-    throw invalid(kind === 'packages' ? 'Repository or Owner is required' : 'Repository is required')
-  const owner = await accountByName(tx, ownerName)
-  if (owner === undefined) throw invalid(`owner: there is no user or organization ${ownerName}`)
+  if (!ownerKinds.includes(kind))
+    throw invalid(
+      `Repository is required for ${kind}; only ${ownerKinds.join(' and ')} can belong to an owner alone`,
+    )
+  if (ownerName === undefined) throw invalid(`Repository or Owner is required for ${kind}`)
+  const owner = await owners.claim(tx, ownerName)
+  if (owner === undefined) throw invalid(`owner: there is no ${owners.title} ${ownerName}`)
   return { owner: owner.id, repository: null }
 }
 
 /** The entry with the present names of its owner and repository. */
-const namedEntry = async (tx: ReadTransaction, entry: LedgerEntry): Promise<NamedEntry> => {
+const namedEntry = async (
+  tx: ReadTransaction,
+  owners: OwnerDirectory,
+  entry: LedgerEntry,
+): Promise<NamedEntry> => {
   const repository = entry.repository === null ? undefined : await repositories.get(tx, [entry.repository])
-  const owner = await accounts.get(tx, [repository?.owner ?? entry.owner!])
+  const id = repository?.owner ?? entry.owner!
+  const owner = (await owners.byIds(tx, [id])).get(id)
   const place =
     repository === undefined
       ? { owner: owner?.name ?? '' }
@@ -165,78 +197,4 @@ const namedEntry = async (tx: ReadTransaction, entry: LedgerEntry): Promise<Name
   const details = { on, index, run, type, version }
   const present = Object.fromEntries(Object.entries(details).filter(([, value]) => value !== null))
   return { kind: entry.kind, key: entry.key, ...place, name: entry.name, size: entry.size, ...present }
-}
-
-/** The wanted rules, groups and assignments, with owners by name. */
-export interface NamedPlan extends Omit<QuotaPlan, 'assignments'> {
-  /** Complete list of groups for each user or organization in it. */
-  assignments?: Readonly<Record<string, readonly string[]>> | undefined
-}
-
-export interface NamedDifferences {
-  rules: Difference<string, QuotaRule>[]
-  groups: Difference<string, readonly string[]>[]
-  assignments: Difference<string, readonly string[]>[]
-}
-
-export class NamedPlans {
-  readonly #store: Store
-  readonly #quota: QuotaEngine
-
-  constructor(store: Store, quota: QuotaEngine) {
-    this.#store = store
-    this.#quota = quota
-  }
-
-  /**
-   * Applies the plan in one transaction. Applying it again changes nothing.
-   * @returns what it changed, or would change with `dryRun`
-   * @throws AllotError invalid for unknown or repeated owners, rules and groups
-   */
-  async apply(plan: NamedPlan, { dryRun }: { dryRun?: boolean | undefined } = {}): Promise<NamedDifferences> {
-    const { plans } = this.#quota
-    if (dryRun)
-      return this.#store.read(async (tx) =>
-        withNames(tx, await plans.differences(tx, await withIds(tx, plan))),
-      )
-    const numbers = await plans.numbers(plan)
-    return this.#store.write(async (tx) =>
-      withNames(tx, await plans.apply(tx, await withIds(tx, plan), numbers)),
-    )
-  }
-
-  /** Lists the owners for whom the plan would change whether they are over quota. Stores nothing. */
-  simulate(
-    plan: NamedPlan & { defaultGroups?: readonly string[] | undefined },
-    slice: Slice,
-  ): Promise<Page<ChangedOwner>> {
-    return this.#store.read(async (tx) =>
-      this.#quota.reports.simulate(tx, await withIds(tx, plan), slice, plan.defaultGroups),
-    )
-  }
-}
-
-const withIds = async (tx: ReadTransaction, plan: NamedPlan): Promise<QuotaPlan> => {
-  const assignments = new Map<number, readonly string[]>()
-  for (const [name, groups] of Object.entries(plan.assignments ?? {})) {
-    const owner = await accountByName(tx, name)
-    if (owner === undefined) throw invalid(`assignments: there is no user or organization named ${name}`)
-    if (assignments.has(owner.id)) throw invalid(`assignments: ${owner.name} is named twice`)
-    assignments.set(owner.id, groups)
-  }
-  return { ...plan, assignments }
-}
-
-const withNames = async (tx: ReadTransaction, differences: Differences): Promise<NamedDifferences> => {
-  const owners = await accounts.getMany(
-    tx,
-    differences.assignments.map(({ key }) => [key]),
-  )
-  return {
-    ...differences,
-    assignments: differences.assignments.map((difference, index) => ({
-      ...difference,
-      key: owners[index]?.name ?? `#${difference.key}`,
-    })),
-  }
 }

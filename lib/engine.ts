@@ -1,0 +1,87 @@
+import { EventEmitter } from 'node:events'
+import { invalid } from './errors.ts'
+import type { Log } from './http/index.ts'
+import type { QuotaEvent } from './in-process-quota.ts'
+import type { Options } from './options.ts'
+import { QuotaEngine } from './quota/index.ts'
+import type { LfsChanged } from './quota/ledger.ts'
+import type { OwnerDirectory } from './quota/owners.ts'
+import type { ThresholdEvent } from './quota/threshold-events.ts'
+import { JobRunner, Jobs } from './records/jobs.ts'
+import { migrateStore } from './records/schema/index.ts'
+import { Store } from './records/store.ts'
+import type { StorageDriver } from './storage/index.ts'
+
+/** Opens the store, and brings it to the current layout. @throws AllotError unavailable when that is not possible */
+export const openStore = async (driver: StorageDriver, log: Log): Promise<Store> => {
+  await driver.open()
+  await migrateStore(driver, (words) => log.info({}, words)).catch(async (error) => {
+    await driver.close()
+    throw error
+  })
+  return new Store(driver)
+}
+
+interface EngineOptions {
+  readonly store: Store
+  readonly log: Log
+  readonly owners: OwnerDirectory
+  readonly settings: Options['quota']
+  readonly lfsChanged?: LfsChanged | undefined
+}
+
+type Listener = (crossing: QuotaEvent) => void
+
+/** The quota engine with its jobs and its events, as `createAllot` and `createQuota` start it on an open store. */
+export interface Engine {
+  readonly quota: QuotaEngine
+  readonly jobs: Jobs
+  readonly jobRunner: JobRunner
+  /** @throws AllotError invalid for an unknown event */
+  on(event: 'quota', listener: Listener): void
+  off(event: 'quota', listener: Listener): void
+}
+
+export const createEngine = ({ store, log, owners, settings, lfsChanged }: EngineOptions): Engine => {
+  const onError = logError(log, 'a listener of quota failed')
+  const events = new EventEmitter<{ quota: [QuotaEvent]; error: [unknown] }>({ captureRejections: true })
+  events.on('error', onError)
+  const jobs = new Jobs(JOB_LIMITS, () => jobRunner.wake())
+  const jobRunner = new JobRunner(store, jobs, (error, job) =>
+    log.error({ err: error, job }, 'a background job failed; it will be retried'),
+  )
+  const notify = async ({ owner, ...event }: ThresholdEvent) => {
+    const found = (await store.read((tx) => owners.byIds(tx, [owner]))).get(owner)
+    // The owner may have been deleted since.
+    if (found !== undefined) events.emit('quota', { owner: found.name, ...event })
+  }
+  const { defaultGroups: groups, defaultTotal: total, warnAt: share } = settings
+  const quota = new QuotaEngine({
+    ...{ store, jobs, lfsChanged },
+    defaults: { groups, total },
+    owners: owners.ids,
+    listener: { share, isListening: () => events.listenerCount('quota') > 0, notify, onError },
+  })
+  return {
+    ...{ quota, jobs, jobRunner },
+    on: (event, listener) => void events.on(checkEvent(event), listener),
+    off: (event, listener) => void events.off(checkEvent(event), listener),
+  }
+}
+
+const checkEvent = (event: 'quota'): 'quota' => {
+  if (event !== 'quota') throw invalid(`there is no event ${JSON.stringify(event)}; the events are: "quota"`)
+  return event
+}
+
+/** A transaction of 500 ledger entries takes about 0.1 s, one of 50 is too short for other requests to notice. */
+const JOB_LIMITS = { maxPerTransaction: 500, batchSize: 50 }
+
+export const logError = (log: Log, message: string) => (error: unknown, fields?: object) =>
+  log.error({ err: error, ...fields }, message)
+
+/** Used when the host gives no log: errors must not pass unnoticed. */
+export const standardError: Log = {
+  error: (fields, message) => console.error(message, fields),
+  info: () => undefined,
+}

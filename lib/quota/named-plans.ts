@@ -1,0 +1,102 @@
+import { invalid } from '../errors.ts'
+import type { Page, Slice } from '../records/collection.ts'
+import type { Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import type { QuotaRule } from './evaluate.ts'
+import type { QuotaEngine } from './index.ts'
+import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
+import type { Difference, Differences, QuotaPlan } from './plan.ts'
+import type { ChangedOwner } from './reports.ts'
+
+/** The wanted rules, groups and assignments, with owners by name. */
+export interface NamedPlan extends Omit<QuotaPlan, 'assignments'> {
+  /** Complete list of groups for each user or organization in it. */
+  assignments?: Readonly<Record<string, readonly string[]>> | undefined
+}
+
+export interface NamedDifferences {
+  rules: Difference<string, QuotaRule>[]
+  groups: Difference<string, readonly string[]>[]
+  assignments: Difference<string, readonly string[]>[]
+}
+
+interface NamedPlansParts {
+  readonly store: Store
+  readonly quota: QuotaEngine
+  readonly owners: OwnerDirectory
+}
+
+/** Plans with the names of owners in the place of ids. */
+export class NamedPlans {
+  readonly #parts: NamedPlansParts
+
+  constructor(parts: NamedPlansParts) {
+    this.#parts = parts
+  }
+
+  /**
+   * Applies the plan in one transaction. Applying it again changes nothing.
+   * @returns what it changed, or would change with `dryRun`
+   * @throws AllotError invalid for unknown or repeated owners, rules and groups
+   */
+  async apply(plan: NamedPlan, { dryRun }: { dryRun?: boolean | undefined } = {}): Promise<NamedDifferences> {
+    const { store, quota, owners } = this.#parts
+    const { plans } = quota
+    if (dryRun)
+      return store.read(async (tx) => {
+        const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
+        return this.#withNames(tx, await plans.differences(tx, resolved.plan), resolved.names)
+      })
+    const numbers = await plans.numbers(plan)
+    return store.write(async (tx) => {
+      const resolved = await this.#resolve(plan, (name) => owners.claim(tx, name))
+      return this.#withNames(tx, await plans.apply(tx, resolved.plan, numbers), resolved.names)
+    })
+  }
+
+  /** Lists the owners for whom the plan would change whether they are over quota. Stores nothing. */
+  simulate(
+    plan: NamedPlan & { defaultGroups?: readonly string[] | undefined },
+    slice: Slice,
+  ): Promise<Page<ChangedOwner>> {
+    const { store, quota, owners } = this.#parts
+    return store.read(async (tx) => {
+      const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
+      return quota.reports.simulate(tx, resolved.plan, slice, plan.defaultGroups)
+    })
+  }
+
+  /** @returns the plan with ids, and the name of each owner in it */
+  async #resolve(plan: NamedPlan, find: (name: string) => Promise<Owner | undefined>) {
+    const assignments = new Map<number, readonly string[]>()
+    const names = new Map<number, string>()
+    for (const [name, groups] of Object.entries(plan.assignments ?? {})) {
+      const owner = await find(name)
+      if (owner === undefined)
+        throw invalid(`assignments: there is no ${this.#parts.owners.title} named ${name}`)
+      // Owners that would be created get ids that no owner has.
+      const id = owner.id === NO_OWNER ? -1 - assignments.size : owner.id
+      if (assignments.has(id)) throw invalid(`assignments: ${owner.name} is named twice`)
+      assignments.set(id, groups)
+      names.set(id, owner.name)
+    }
+    return { plan: { ...plan, assignments }, names }
+  }
+
+  async #withNames(
+    tx: ReadTransaction,
+    differences: Differences,
+    names: ReadonlyMap<number, string>,
+  ): Promise<NamedDifferences> {
+    // With `prune`, owners that are not in the plan lose their groups.
+    const others = differences.assignments.map(({ key }) => key).filter((key) => !names.has(key))
+    const found = await this.#parts.owners.byIds(tx, others)
+    return {
+      ...differences,
+      assignments: differences.assignments.map((difference) => {
+        const { key } = difference
+        return { ...difference, key: names.get(key) ?? found.get(key)?.name ?? `#${key}` }
+      }),
+    }
+  }
+}

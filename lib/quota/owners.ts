@@ -1,0 +1,25 @@
+import type { WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+
+/** Whose usage is counted. */
+export interface Owner {
+  readonly id: number
+  readonly name: string
+}
+
+/** Id of an owner that does not exist yet, where the host may name any: it has no usage and no group. */
+export const NO_OWNER = 0
+
+/** Finds owners by name, and names them by id: users and organizations in an Allot. */
+export interface OwnerDirectory {
+  /** What an owner is, for messages, such as `user or organization`. */
+  readonly title: string
+  /** @returns undefined for an unknown name, or an owner with the id {@link NO_OWNER} where `claim` would create it */
+  find(tx: ReadTransaction, name: string): Promise<Owner | undefined>
+  /** Finds the owner for a change that gives it an entry or a group. @returns undefined for an unknown name */
+  claim(tx: WriteContext, name: string): Promise<Owner | undefined>
+  /** The owners that exist, by id. */
+  byIds(tx: ReadTransaction, ids: readonly number[]): Promise<ReadonlyMap<number, Owner>>
+  /** Ids of all owners, in ascending order. */
+  ids(tx: ReadTransaction): AsyncIterable<number>
+}
