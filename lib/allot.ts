@@ -1,5 +1,7 @@
 import { accountOwners } from './accounts/accounts.ts'
+import type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
 import { hostOf } from './api/users.ts'
+import { type Located, locate } from './data-folder.ts'
 import { createEngine, type Engine, logError, openStore, standardError } from './engine.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
@@ -16,7 +18,7 @@ import {
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
 import { createApi, createPages, type Host, type ListenerParts } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
-import { type AllotOptions, checked, HOUR, Options } from './options.ts'
+import { type AllotOptions, HOUR, type Options } from './options.ts'
 import { searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
 import type { NamedLedger } from './repositories/named-ledger.ts'
@@ -46,6 +48,16 @@ export interface Allot {
    * @throws AllotError invalid for a path that is not a plain path; misconfigured when the body of the request was read
    */
   fetch(request: Request, options?: FetchOptions): Promise<Response>
+  /**
+   * Gives a store without an administrator its first one. Call it at each start: of all calls, in all processes, one creates
+   * the account and returns its token, and the others change nothing.
+   * @returns the token, which cannot be shown again; undefined when there was nothing to do
+   * @throws AllotError invalid for a malformed name; conflict when an account that is not an administrator has the name
+   * @example
+   * const { token } = await allot.setUp({ admin: 'root' })
+   * if (token !== undefined) console.log(`Authorization: token ${token}`)
+   */
+  setUp(options: SetUpOptions): Promise<SetUpResult>
   /** Records usage from the host's own code. Each call is atomic, and durable when its promise resolves. */
   readonly ledger: NamedLedger
   /** The quota API, in process. */
@@ -91,7 +103,11 @@ export interface OpenAllot extends Allot {
 
 /**
  * Opens the store and starts Allot.
- * @throws AllotError invalid for wrong options, unavailable when the store cannot be opened
+ * @param options at least `data`, a folder for everything, or `driver`, which stores the records elsewhere
+ * @throws AllotError invalid for wrong options, and for a data folder that holds something else; unavailable when the store
+ * cannot be opened
+ * @example
+ * const allot = await createAllot({ data: './data' })
  */
 export const createAllot = async (options: AllotOptions): Promise<Allot> => {
   const { hosting: _, ...allot } = await openAllot(options)
@@ -100,9 +116,9 @@ export const createAllot = async (options: AllotOptions): Promise<Allot> => {
 
 /** The same as {@link createAllot}, with the internal services. */
 export const openAllot = async ({ log = standardError, ...given }: AllotOptions): Promise<OpenAllot> => {
-  const { driver, authenticate, onPush, htmlUrl, ...data } = given
+  const { authenticate, onPush, htmlUrl, ...located } = given
+  const { driver, options } = await locate(located)
   const host = { driver, authenticate, onPush, htmlUrl, log }
-  const options = checked(Options, data)
   const storage = openDiskStorage(options, log)
   const store = await openStore(driver, log)
   const domain = createDomain(options, host, storage, store)
@@ -127,6 +143,7 @@ export const openAllot = async ({ log = standardError, ...given }: AllotOptions)
     ...publicServices(hosting),
     quota: createHostQuota({ store, quota, owners: accountOwners, plans: hosting.plans }),
     hosting,
+    setUp: (setUp) => hosting.setUp.run(setUp),
     ...{ on, off },
     verify: () => verify(driver, storage.fileStorage),
     export: write,
@@ -160,11 +177,11 @@ const publicServices = (hosting: Hosting) => ({
  * @throws AllotError conflict when the store is not empty; invalid, naming the line, when the file is cut short or changed
  */
 export const importAllot = async (
-  { driver, ...folders }: Pick<AllotOptions, 'driver' | 'repositories' | 'files'>,
+  folders: Pick<AllotOptions, 'driver' | 'data' | 'repositories' | 'files'>,
   source: AsyncIterable<Uint8Array>,
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
-  const options = checked(Options, folders)
+  const { driver, options } = await locate(folders)
   const gitStorage = options.repositories === false ? undefined : new GitStorage(options.repositories)
   const fileStorage = new FileStorage(options.files)
   await driver.open()
@@ -193,7 +210,7 @@ interface DiskStorage {
 }
 
 /** Called by `createAllot` with its options. */
-const openDiskStorage = ({ repositories, git, files }: Options, log: Log): DiskStorage => {
+const openDiskStorage = ({ repositories, git, files }: Located, log: Log): DiskStorage => {
   const fileStorage = new FileStorage(files)
   if (repositories === false) return { gitStorage: undefined, transport: undefined, fileStorage }
   const onError = (error: Error, fields: object) =>

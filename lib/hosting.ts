@@ -4,6 +4,7 @@ import { type HostAuthenticate, Identities } from './accounts/identity.ts'
 import { GpgKeys, SshKeys } from './accounts/keys.ts'
 import { type LoginLimits, LoginThrottle, PasswordLogin } from './accounts/login.ts'
 import { Organizations } from './accounts/organizations.ts'
+import { SetUp } from './accounts/set-up.ts'
 import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
 import { Attachments } from './content/attachments.ts'
 import { Comments } from './content/comments.ts'
@@ -78,6 +79,7 @@ export const createHosting = (options: HostingOptions) => {
     sshKeys: new SshKeys(store, keyReader),
     gpgKeys: new GpgKeys(store, keyReader),
     tokens: new Tokens(store),
+    setUp: new SetUp(store, options.authenticate !== undefined),
     sessions: new Sessions(store, options.sessionLifetime),
     pushJournal,
     files,

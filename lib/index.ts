@@ -1,4 +1,5 @@
 export type { HostAuthenticate, HostIdentity } from './accounts/identity.ts'
+export type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
 export { type Allot, createAllot, importAllot } from './allot.ts'
 export type { QuotaInfo } from './api/quota/schema.ts'
 export { AllotError, type ErrorCode } from './errors.ts'

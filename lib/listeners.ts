@@ -20,6 +20,7 @@ import type { HostParts, Options } from './options.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Store } from './records/store.ts'
 import type { Push } from './repositories/push-journal.ts'
+import type { StorageDriver } from './storage/index.ts'
 import { VERSION } from './version.ts'
 import { createLazyPages } from './web/index.ts'
 
@@ -29,7 +30,7 @@ import { createLazyPages } from './web/index.ts'
 
 /** The options of the host that are not data. */
 export interface Host {
-  readonly driver: HostParts['driver']
+  readonly driver: StorageDriver
   readonly authenticate: HostParts['authenticate'] | undefined
   readonly onPush: HostParts['onPush'] | undefined
   readonly htmlUrl: HostParts['htmlUrl'] | undefined

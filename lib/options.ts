@@ -44,14 +44,17 @@ const QuotaOptions = v.strictObject({
 })
 
 const RepositoryOptions = v.strictObject({
-  directory: described(v.optional(v.string(), 'data/repositories'), 'Folder of the bare repositories.'),
+  directory: described(
+    v.optional(v.string()),
+    'Folder of the bare repositories; `repositories` in the data folder when absent.',
+  ),
   git: described(v.optional(v.string(), 'git'), 'Name or path of the `git` command.'),
 })
 
 const FileOptions = v.strictObject({
   directory: described(
-    v.optional(v.string(), 'data/files'),
-    'Folder of LFS objects, packages and attachments.',
+    v.optional(v.string()),
+    'Folder of LFS objects, packages and attachments; `files` in the data folder when absent.',
   ),
 })
 
@@ -156,6 +159,10 @@ const PageOptions = v.strictObject({
 
 /** Every option that is data, with its default. In a configuration file those without a section are under `[api]`. */
 export const Options = v.strictObject({
+  data: described(
+    v.optional(v.pipe(v.string(), v.nonEmpty('expected a folder')), './data'),
+    'Data folder, with the folders `store` (records, unless another driver stores them), `repositories` (git data) and `files`.',
+  ),
   basePath: described(
     v.optional(v.pipe(v.string(), v.regex(/^(?:\/[\w.-]+)+$/, 'expected a path such as /api/v1')), '/api/v1'),
     'Path below which all routes are.',
@@ -204,8 +211,8 @@ export type Options = v.InferOutput<typeof Options>
 
 /** Options of a host that are not data. */
 export interface HostParts {
-  /** Where the records are stored, such as `level('./data/store')`. */
-  driver: StorageDriver
+  /** Where the records are stored; in LevelDB, in the data folder, when absent. */
+  driver?: StorageDriver
   /** The host's own login, instead of tokens and passwords. */
   authenticate?: HostAuthenticate
   /** Called for every push that changed something, once it is durable and counted. Its errors are logged. */

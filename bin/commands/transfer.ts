@@ -130,7 +130,7 @@ export const addImportCommand = (program: Command): void => {
 
 /** A file is checked completely before anything is written; standard input can only be checked while it arrives. */
 const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
-  const [{ driverFor, foldersIn, storeLocation }, { importAllot }, { checkExport }] = await Promise.all([
+  const [{ driverFor, foldersOf, storeLocation }, { importAllot }, { checkExport }] = await Promise.all([
     import('../config/store.ts'),
     import('../../lib/allot.ts'),
     import('../../lib/transfer/format.ts'),
@@ -140,7 +140,7 @@ const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
   if (size !== undefined)
     await withProgressBar('checking', (onProgress) => checkExport(read(file, size, onProgress)), format)
   const location = storeLocation(flags)
-  const target = { ...foldersIn(location), driver: await driverFor(location) }
+  const target = { ...foldersOf(location), driver: await driverFor(location) }
   const { records } = await withProgressBar(
     'importing',
     (onProgress) => importAllot(target, read(file, size, onProgress)),

@@ -29,13 +29,13 @@ const verifyStore = async ({ repair = false, ...flags }: Flags): Promise<void> =
   // Collects garbage often. Every record is read once and dropped, and by default the heap grows to several times as much.
   // (Limiting the young generation too would save another 20 MiB, and take a fifth longer.)
   setFlagsFromString('--optimize-for-size')
-  const [{ driverFor, foldersIn, levelFolder, requireStore, storeLocation }, { FileStorage }] =
+  const [{ driverFor, foldersOf, levelFolder, requireStore, storeLocation }, { FileStorage }] =
     await Promise.all([import('../config/store.ts'), import('../../lib/files/index.ts')])
   requireStore(flags, 'name another folder with --data')
   const location = storeLocation(flags)
   const driver = await driverFor(location, LEVEL_OPTIONS)
   try {
-    const files = new FileStorage(foldersIn(location).files)
+    const files = new FileStorage(foldersOf(location).files)
     if (repair) await repairAndPrint(driver, files, levelFolder(location))
     else await verifyAndPrint(driver, files)
   } finally {

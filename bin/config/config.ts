@@ -7,6 +7,7 @@ import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
 
 const {
+  data,
   quota,
   repositories,
   git,
@@ -29,10 +30,7 @@ export const ServerOptions = v.strictObject({
     v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535)), 3000),
     v.description('Port to listen on; 0 picks a free port.'),
   ),
-  data: v.pipe(
-    v.optional(v.string(), './data'),
-    v.description('Data folder, which holds the store, the repositories and the files.'),
-  ),
+  data,
   storage: v.pipe(
     v.optional(v.string()),
     v.description(
@@ -92,7 +90,7 @@ export type Config = v.InferOutput<typeof Config>
 
 /** The limits that `createLimitedServer` takes. */
 export const limitsIn = ({ server, api }: Config): ServerLimits => {
-  const { host, port, data, storage, pages, metrics, log, ...limits } = server
+  const { host, port, data: _, storage, pages, metrics, log, ...limits } = server
   return { ...limits, trustedProxies: api.trustedProxies }
 }
 

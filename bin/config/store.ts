@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import { checkDataFolder, foldersIn, storeFolder } from '../../lib/data-folder.ts'
 import type { HostParts } from '../../lib/options.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { UsageError } from '../errors.ts'
@@ -22,15 +22,17 @@ export interface StoreLocation {
   storage: string | undefined
 }
 
+/** @throws AllotError invalid when the data folder holds something else than data of Allot */
 export const storeLocation = (flags: StoreFlags): StoreLocation => {
   const config = readConfig(flags.config)
-  const { data, storage } = config.server
-  return { config, data: flags.data ?? data, storage: flags.storage ?? storage }
+  const data = flags.data ?? config.server.data
+  checkDataFolder(data)
+  return { config, data, storage: flags.storage ?? config.server.storage }
 }
 
 /** Folder of the LevelDB; undefined when the records are stored elsewhere. */
 export const levelFolder = ({ storage, data }: StoreLocation): string | undefined =>
-  storage === undefined ? join(data, 'store') : /^level:(.+)$/.exec(storage)?.[1]
+  storage === undefined ? storeFolder(data) : /^level:(.+)$/.exec(storage)?.[1]
 
 /** @throws Error when the store doesn't exist. Commands that only read must not create it. */
 export const requireStore = (
@@ -62,27 +64,15 @@ export const driverFor = async (
   throw new UsageError(`--storage ${shown}: expected level:<folder>, postgres://… or memory:`)
 }
 
-/**
- * Options of the repositories and of the files. Both are in the data folder, unless the configuration gives them a folder
- * other than the library's default.
- */
-export const foldersIn = ({ config, data }: StoreLocation): Pick<Config, 'repositories' | 'files'> => {
-  const defaults = readConfig(undefined)
-  const inData = <T extends { directory: string }>(options: T, fallback: T, name: string): T =>
-    options.directory === fallback.directory ? { ...options, directory: join(data, name) } : options
-  const { repositories, files } = config
-  return {
-    repositories: repositories && inData(repositories, defaults.repositories || repositories, 'repositories'),
-    files: inData(files, defaults.files, 'files'),
-  }
-}
+/** Folders of git data and files. */
+export const foldersOf = ({ config, data }: StoreLocation) => foldersIn({ ...config, data })
 
 export interface Opened {
   allot: OpenAllot
   config: Config
   /** The data folder. */
   data: string
-  repositories: Config['repositories']
+  repositories: ReturnType<typeof foldersIn>['repositories']
 }
 
 interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
@@ -97,8 +87,8 @@ export const openStore = async (flags: StoreFlags, { wrapDriver, ...parts }: Par
   const { server: _, storage: __, api, ...sections } = config
   const stored = await driverFor(location)
   const driver = wrapDriver === undefined ? stored : await wrapDriver(stored, config)
-  const folders = foldersIn(location)
-  const allot = await openAllot({ ...api, ...sections, ...folders, driver, ...parts })
+  const folders = foldersOf(location)
+  const allot = await openAllot({ ...api, ...sections, ...folders, data, driver, ...parts })
   return { allot, config, data, repositories: folders.repositories }
 }
 

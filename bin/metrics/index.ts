@@ -206,6 +206,7 @@ export const measureDriver = (driver: StorageDriver): StorageDriver => {
   return {
     name: driver.name,
     shared: driver.shared,
+    folder: driver.folder,
     open: () => driver.open(),
     read: (body, options) => measure('read', () => driver.read(body, options)),
     write: (body) => measure('write', () => driver.write(body)),

@@ -2,13 +2,14 @@ import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Logger, pino } from 'pino'
 import type { OpenAllot } from '../../lib/allot.ts'
+import { AllotError } from '../../lib/errors.ts'
 import { importWith } from '../../lib/optional-package.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
 import { type Config, limitsIn, readConfig } from '../config/config.ts'
 import { isPostgres, openStore, type StoreFlags, storeLocation } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
-import { print } from '../terminal.ts'
+import { print, printNote } from '../terminal.ts'
 import { withHealthChecks, withRequestLog } from './listeners.ts'
 import { gracefulShutdown } from './shutdown.ts'
 import {
@@ -76,10 +77,10 @@ const serveHere = async (store: StoreFlags, { host, port }: Address, log: Logger
     await listen(server, sharedPort() ?? port ?? config.server.port, host ?? config.server.host)
     const origin = originOf(server)
     const started = { url: origin + config.api.basePath, data }
+    // Only one of several workers creates the administrator. It listens by now, so the token cannot be lost.
+    const token = worker === undefined || worker === 1 ? await setUpStore(allot) : undefined
     if (worker === undefined) printStarted(started)
-    // Only one of several workers creates the administrator.
-    if (worker === undefined || worker === 1)
-      await prepareFirstUser(allot, started.url, config.server.pages ? `${origin}/` : undefined)
+    if (token !== undefined) printToken(token, started.url, config.server.pages ? `${origin}/` : undefined)
     notifyStarted(started)
   } catch (error) {
     await stop()
@@ -129,48 +130,32 @@ const stopSignal = (): Promise<void> =>
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
   })
 
-type Hosting = OpenAllot['hosting']
+/** Creates the administrator `root` in a new store. @returns the first token, once */
+const setUpStore = async ({ hosting, setUp }: OpenAllot): Promise<string | undefined> => {
+  // A store with several users is in use, and its operator has decided who administrates it.
+  if ((await hosting.accounts.count('user')) > 1) return undefined
+  try {
+    return (await setUp({ admin: 'root' })).token
+  } catch (error) {
+    if (!(error instanceof AllotError) || error.code !== 'conflict') throw error
+    printNote(error.message)
+    return undefined
+  }
+}
 
 /**
- * Creates the administrator `root` in an empty store, and prints its first token once with a `curl` command that uses it.
+ * Prints the token with a `curl` command that uses it.
  * @param page address of the web pages; undefined when they are turned off
  */
-const prepareFirstUser = async (
-  { hosting }: OpenAllot,
-  api: string,
-  page: string | undefined,
-): Promise<void> => {
-  const users = await hosting.accounts.count('user')
-  if (users > 1) return
-  const root = users === 0 ? await createRoot(hosting) : await rootWithoutToken(hosting)
-  if (root === undefined) return
-  const { secret } = await hosting.tokens.create(root.id, 'first run', ['all'])
+const printToken = (token: string, api: string, page: string | undefined): void => {
   const signIn = page === undefined ? '' : `\nor sign in with it at ${page}\n`
   print(`
 There is now an administrator named root. This token is shown once; keep it:
 
-  ${secret}
+  ${token}
 
 Try it:
 
-  curl -H 'Authorization: token ${secret}' ${api}/user
+  curl -H 'Authorization: token ${token}' ${api}/user
 ${signIn}`)
-}
-
-/** @returns undefined when another process, which found the same store empty, created it first */
-const createRoot = async ({ accounts }: Hosting) => {
-  try {
-    return await accounts.createUser({ name: 'root', admin: true })
-  } catch (error) {
-    if ((await accounts.count('user')) > 0) return undefined
-    throw error
-  }
-}
-
-/** The only user, if the first start was killed before it created the token: there is no other way to sign in. */
-const rootWithoutToken = async ({ accounts, tokens }: Hosting) => {
-  const root = await accounts.byName('root')
-  if (root?.admin !== true || root.password !== null) return undefined
-  const { total } = await tokens.list(root.id, { offset: 0, limit: 1 })
-  return total === 0 ? root : undefined
 }

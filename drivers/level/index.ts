@@ -11,8 +11,11 @@ import { damaged, FolderLock, toStorageError } from './folder.ts'
  * @param options.openFiles how many of LevelDB's files, mostly of 2 MiB, are mapped into memory at once: at least 64;
  *   default 1000
  */
-export const level = (location: string, { openFiles = 1000 }: { openFiles?: number } = {}): StorageDriver =>
-  overAbstractLevel(
+export const level = (
+  location: string,
+  { openFiles = 1000 }: { openFiles?: number } = {},
+): StorageDriver => ({
+  ...overAbstractLevel(
     'level',
     async () => {
       const lock = await FolderLock.acquire(location)
@@ -26,7 +29,9 @@ export const level = (location: string, { openFiles = 1000 }: { openFiles?: numb
       }
     },
     (cause) => toStorageError(location, cause),
-  )
+  ),
+  folder: location,
+})
 
 /** Opens the database. Closing it writes the shutdown manifest and then releases the lock. */
 const openDatabase = async (lock: FolderLock, openFiles: number): Promise<Database> => {

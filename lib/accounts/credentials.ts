@@ -51,23 +51,11 @@ export class Tokens {
     scopes: readonly string[],
   ): Promise<{ token: Token; secret: string }> {
     checkName(name)
-    const secret = randomBytes(20).toString('hex')
-    const token: Token = {
-      id: await this.#store.sequences.next('token'),
-      account,
-      name,
-      hash: hashSecret(secret),
-      lastEight: secret.slice(-8),
-      scopes: checkScopes(scopes),
-      createdAt: now(),
-    }
-    await this.#store.write(async (tx) => {
-      await existingAccount(tx, account)
-      if ((await tokens.findBy(tx, 'name', [account, name])) !== undefined)
-        throw new AllotError('bad_request', `a token named ${name} already exists`)
-      await tokens.save(tx, token)
-    })
-    return { token, secret }
+    const checkedScopes = checkScopes(scopes)
+    const id = await this.#store.sequences.next('token')
+    const created = newToken({ id, account, name, scopes: checkedScopes })
+    await this.#store.write((tx) => insertToken(tx, created.token))
+    return created
   }
 
   list(account: number, slice: Slice): Promise<Page<Token>> {
@@ -81,6 +69,22 @@ export class Tokens {
       return token !== undefined && (await tokens.remove(tx, [token.id])) !== undefined
     })
   }
+}
+
+/** A token of which nothing is stored yet. */
+export const newToken = (
+  token: Pick<Token, 'id' | 'account' | 'name' | 'scopes'>,
+): { token: Token; secret: string } => {
+  const secret = randomBytes(20).toString('hex')
+  const stored = { ...token, hash: hashSecret(secret), lastEight: secret.slice(-8), createdAt: now() }
+  return { token: stored, secret }
+}
+
+export const insertToken = async (tx: WriteContext, token: Token): Promise<void> => {
+  await existingAccount(tx, token.account)
+  if ((await tokens.findBy(tx, 'name', [token.account, token.name])) !== undefined)
+    throw new AllotError('bad_request', `a token named ${token.name} already exists`)
+  await tokens.save(tx, token)
 }
 
 /** "only its SHA-256 is kept" */

@@ -62,6 +62,8 @@ export interface StorageDriver {
   readonly name: string
   /** Whether other processes may write to the database, so that a value in memory may be outdated. */
   readonly shared: boolean
+  /** Folder on this machine that belongs to the driver alone; undefined when there is none. */
+  readonly folder?: string | undefined
   open(): Promise<void>
   /**
    * Runs `body` on a snapshot of durable data. The snapshot is taken before `body` begins; if `body` may run again, it may

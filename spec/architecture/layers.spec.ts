@@ -35,6 +35,7 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/transfer': { rank: 8 },
   'lib/api': { rank: 8 },
   'lib/options.ts': { rank: 9 },
+  'lib/data-folder.ts': { rank: 9, imports: ['lib/options.ts'] },
   'lib/web': { rank: 9, imports: ['lib/options.ts'] },
   'lib/in-process-quota.ts': { rank: 9 },
   'lib/engine.ts': { rank: 9, imports: ['lib/in-process-quota.ts', 'lib/options.ts'] },

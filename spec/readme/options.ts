@@ -38,7 +38,7 @@ export const rowsOf = (entries: Record<string, Member>, section?: string): Row[]
     const below = section === undefined ? entriesOf(member) : undefined
     if (below !== undefined) return rowsOf(below, name)
     const option = section === undefined ? name : `${section}.${name}`
-    const key = `[${snake(section ?? 'api')}] ${snake(name)}`
+    const key = `[${snake(section ?? (name in ServerOptions.entries ? 'server' : 'api'))}] ${snake(name)}`
     return [{ option, key, fallback: fallbackOf(member), description: v.getDescription(member) ?? '' }]
   })
 

@@ -16,6 +16,8 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'storage.statementTimeout': '30000',
   'storage.retries': '30',
   'api.baseUrl': '"https://git.example.org"',
+  'repositories.directory': '"/srv/repositories"',
+  'files.directory': '"/srv/files"',
   'quota.defaultTotal': '"20 GiB"',
   'git.maxConcurrentPerClient': '8',
   'htmlUrls.comment': '"/{owner}/{repo}/issues/{index}#issuecomment-{id}"',

@@ -1,0 +1,82 @@
+import { AllotError, invalid } from '../errors.ts'
+import { type Account, accounts, tokens } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { accountByName } from './access.ts'
+import { blankAccount, insertAccount } from './accounts.ts'
+import { insertToken, newToken } from './credentials.ts'
+
+export interface SetUpOptions {
+  /** Name of the administrator that a store without one gets. */
+  admin: string
+}
+
+export interface SetUpResult {
+  /**
+   * The administrator's first token, with every scope. The store has only its hash, so this is the only time that it can be
+   * shown. Undefined when the store had an administrator before, and with `authenticate`, which turns tokens off.
+   */
+  token: string | undefined
+}
+
+/**
+ * Creates the first administrator of a store and its token, in one transaction: of several processes that set up the same
+ * store, one gets a token.
+ */
+export class SetUp {
+  readonly #store: Store
+  readonly #hasOwnLogin: boolean
+
+  /** @param hasOwnLogin whether the host signs users in, and nothing accepts a token */
+  constructor(store: Store, hasOwnLogin: boolean) {
+    this.#store = store
+    this.#hasOwnLogin = hasOwnLogin
+  }
+
+  /**
+   * Does nothing in a store that has an administrator.
+   * @throws AllotError invalid for a malformed name; conflict when the name belongs to an account that is no administrator
+   */
+  async run(options: SetUpOptions): Promise<SetUpResult> {
+    const admin: unknown = options?.admin
+    if (typeof admin !== 'string')
+      throw invalid("setUp: expected the name of the first administrator, such as { admin: 'root' }")
+    // Almost every call ends here, and a read does not wait for writers.
+    if (await this.#store.read((tx) => isSetUp(tx, admin))) return { token: undefined }
+    const { sequences } = this.#store
+    const account = { ...blankAccount('user', admin), id: await sequences.next('account'), admin: true }
+    const tokenId = await sequences.next('token')
+    return this.#store.write(async (tx) => {
+      if (await isSetUp(tx, admin)) return { token: undefined }
+      const { id } = (await administratorIn(tx)) ?? (await insertAccount(tx, account))
+      if (this.#hasOwnLogin) return { token: undefined }
+      const { token, secret } = newToken({ id: tokenId, account: id, name: 'first token', scopes: ['all'] })
+      await insertToken(tx, token)
+      return { token: secret }
+    })
+  }
+}
+
+/** Whether the store has an administrator who is able to sign in. */
+const isSetUp = async (tx: ReadTransaction, admin: string): Promise<boolean> => {
+  const administrator = await administratorIn(tx)
+  if (administrator !== undefined) return !(await lacksToken(tx, administrator, admin))
+  if ((await accountByName(tx, admin)) === undefined) return false
+  throw new AllotError(
+    'conflict',
+    `setUp: the store has no administrator, and ${admin} is another account: choose another name, or make an account an administrator`,
+  )
+}
+
+/** The administrator with the lowest id, which is usually the first account. */
+const administratorIn = async (tx: ReadTransaction): Promise<Account | undefined> => {
+  for await (const account of accounts.all(tx)) if (account.admin) return account
+  return undefined
+}
+
+/** Versions before this one created account and token in two steps: a process could be killed between them. */
+const lacksToken = async (tx: ReadTransaction, { id, name, password }: Account, admin: string) =>
+  name.toLowerCase() === admin.toLowerCase() &&
+  password === null &&
+  (await accounts.count(tx, 'kind', ['user'])) === 1 &&
+  (await tokens.count(tx, 'account', [id])) === 0

@@ -1,0 +1,127 @@
+import { readdirSync } from 'node:fs'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { invalid } from './errors.ts'
+import { type AllotOptions, checked, type HostParts, Options } from './options.ts'
+
+/*
+ * The layout of a data folder, for `createAllot({ data })` and for every command with `--data`. Invariant: each folder below
+ * belongs to one part of Allot, and none of them lies inside the folder of a LevelDB.
+ */
+
+/** Folder of the records, when no driver stores them elsewhere. */
+export const storeFolder = (data: string): string => join(data, 'store')
+
+/** The options of git data and files, each with its folder: in the data folder, unless the option names another one. */
+export const foldersIn = ({
+  data,
+  repositories,
+  files,
+}: Pick<Options, 'data' | 'repositories' | 'files'>) => ({
+  repositories: repositories && {
+    ...repositories,
+    directory: repositories.directory ?? join(data, 'repositories'),
+  },
+  files: { ...files, directory: files.directory ?? join(data, 'files') },
+})
+type Folders = ReturnType<typeof foldersIn>
+
+/** Options with the folders of git data and files. */
+export type Located = Options & ReturnType<typeof foldersIn>
+
+/**
+ * Checks the options that are data, and finds the driver and the folders.
+ * @throws AllotError invalid for wrong options, and for folders that cannot be used
+ */
+export const locate = async ({
+  driver: given,
+  ...data
+}: Omit<AllotOptions, Exclude<keyof HostParts, 'driver'>>) => {
+  if (given === undefined && data.data === undefined)
+    throw invalid(
+      "createAllot needs a place for the data: { data: './data' } for a folder, or a driver, such as { driver: memory() }",
+    )
+  const checkedOptions = checked(Options, data)
+  const options: Located = { ...checkedOptions, ...foldersIn(checkedOptions) }
+  if (data.data !== undefined) checkDataFolder(options.data)
+  const driver = given ?? (await import('../drivers/level/index.ts')).level(storeFolder(options.data))
+  checkOutside(driver.folder, options)
+  return { driver, options }
+}
+
+/** Files of a LevelDB, with or without records. */
+const LEVEL_FILE = /^(?:CURRENT|MANIFEST-\d+|OWNER\.json|.+\.(?:ldb|sst))$/
+/** The folders of GitStorage and of FileStorage, which tell the folders of Allot from others of the same name. */
+const REPOSITORY_SHARD = /^[0-9a-f]{2}$/
+const FILE_AREA = /^(?:arriving|attachments|lfs|packages)$/
+/** Hidden files, a configuration file, and what file systems create at their root. */
+const IGNORED_ENTRY = /^(?:\..*|.*\.toml|lost\+found)$/
+
+/**
+ * Refuses a folder that holds something else than data of Allot. A folder that is empty or does not exist is fine.
+ * @throws AllotError invalid that says what was found
+ */
+export const checkDataFolder = (data: string): void => {
+  const entries = entriesOf(data)
+  const [store, repositories, files] = ['store', 'repositories', 'files'].map((name) =>
+    entriesOf(join(data, name)),
+  ) as [string[], string[], string[]]
+  const isStore = store.some((name) => LEVEL_FILE.test(name))
+  const levelFiles = entries.filter((name) => LEVEL_FILE.test(name))
+  if (levelFiles.length > 0) throw invalid(storeMessage(data, levelFiles, entries.includes('store')))
+  if (store.length > 0 && !isStore)
+    throw invalid(
+      `the data folder ${data} holds a folder named store without records of Allot (${listed(store)}): name another folder`,
+    )
+  const others = entries.filter(
+    (name) => !['store', 'repositories', 'files'].includes(name) && !IGNORED_ENTRY.test(name),
+  )
+  const isData =
+    isStore ||
+    repositories.some((name) => REPOSITORY_SHARD.test(name)) ||
+    files.some((name) => FILE_AREA.test(name))
+  if (others.length > 0 && !isData)
+    throw invalid(
+      `the data folder ${data} holds other files (${listed(others)}) and no data of Allot: name an empty folder, or one that does not exist yet`,
+    )
+}
+
+const storeMessage = (data: string, files: readonly string[], hasStore: boolean): string => {
+  const found = `the data folder ${data} holds the files of a LevelDB directly (${listed(files)})`
+  const parent = dirname(resolve(data))
+  if (resolve(data) === storeFolder(parent))
+    return `${found}: name the folder that contains it, ${relative('', parent) || '.'}`
+  if (hasStore) return `${found} and a folder named store: move those that you do not need to another place`
+  return `${found}, and its records belong in ${storeFolder(data)}: move these files there, or name another folder`
+}
+
+/** The names in a folder; none when there is no such folder. */
+const entriesOf = (folder: string): string[] => {
+  try {
+    return readdirSync(folder).sort()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') return []
+    throw invalid(`${folder} is a file, or lies below one: name a folder for the data`)
+  }
+}
+
+/** The first names of a list. */
+const listed = (names: readonly string[]): string =>
+  names.length > 3 ? `${names.slice(0, 3).join(', ')}, …` : names.join(', ')
+
+/**
+ * Refuses a folder for git data or files inside the folder of the driver.
+ * @param store folder that belongs to the driver; undefined when there is none
+ * @throws AllotError invalid that names both folders
+ */
+export const checkOutside = (store: string | undefined, { repositories, files }: Folders): void => {
+  if (store === undefined) return
+  const directories = {
+    repositories: repositories ? repositories.directory : undefined,
+    files: files.directory,
+  }
+  for (const [name, directory] of Object.entries(directories))
+    if (directory !== undefined && `${resolve(directory)}${sep}`.startsWith(`${resolve(store)}${sep}`))
+      throw invalid(
+        `${name}.directory: ${directory} lies inside ${store}, which belongs to the driver: give the option data instead of a driver, or set ${name}.directory to a folder outside`,
+      )
+}
