@@ -1,5 +1,4 @@
-import { dateOf } from './api/fields.ts'
-import { presentStatus, presentUsage, type QuotaInfo } from './api/quota/schema.ts'
+import { presentHistory, presentStatus, type QuotaInfo } from './api/quota/schema.ts'
 import { AllotError } from './errors.ts'
 import type { Sum } from './integers.ts'
 import type { QuotaExplanation } from './quota/evaluate.ts'
@@ -8,7 +7,7 @@ import type { QuotaEngine } from './quota/index.ts'
 import type { NamedDifferences, NamedPlan, NamedPlans } from './quota/named-plans.ts'
 import type { Owner, OwnerDirectory } from './quota/owners.ts'
 import { checkSubject, type Rules } from './quota/rules.ts'
-import { type Subject, usedBy } from './quota/subjects.ts'
+import type { Subject } from './quota/subjects.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
 import type { Store, WriteContext } from './records/store.ts'
 
@@ -53,7 +52,7 @@ export interface HostQuota {
   explain(owner: string, subject?: Subject): Promise<QuotaExplanation>
   /**
    * Usage of an owner at the end of each day (UTC) on which it changed, for up to 400 days. Oldest first; the last entry is the
-   * present usage.
+   * present usage: the body of `GET /user/quota/history`.
    */
   history(owner: string): Promise<DailyUsage[]>
   /**
@@ -122,14 +121,7 @@ export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaParts)
     info: async (owner) => presentStatus(await quota.statuses.of(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
     explain: async (owner, subject) => quota.explain(await idOf(owner), subject && checkSubject(subject)),
-    async history(owner) {
-      const days = await quota.history(await idOf(owner))
-      return days.map((usage) => ({
-        date: dateOf(usage.day),
-        all: usedBy('size:all', usage),
-        size: presentUsage(usage),
-      }))
-    },
+    history: async (owner) => presentHistory(await quota.history(await idOf(owner))),
     apply: (plan, options) => plans.apply(plan, options),
   }
 }

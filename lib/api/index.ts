@@ -19,7 +19,13 @@ import {
 } from './quota/owner-quota.ts'
 import { quotaPlanRoutes } from './quota/plans.ts'
 import { quotaGroupRoutes, quotaRuleRoutes } from './quota/rules-and-groups.ts'
-import { QuotaExplanationInfo, QuotaGroupInfo, QuotaInfo, QuotaRuleInfo } from './quota/schema.ts'
+import {
+  QuotaExplanationInfo,
+  QuotaGroupInfo,
+  QuotaHistoryDay,
+  QuotaInfo,
+  QuotaRuleInfo,
+} from './quota/schema.ts'
 import { starredRoutes, subscriptionRoutes, WatchInfo } from './relations.ts'
 import { newRepositoryRoutes, repositoryRoutes } from './repositories.ts'
 import { repositoryListRoutes, repositorySearchRoutes } from './repository-lists.ts'
@@ -97,6 +103,7 @@ const definitions = {
   QuotaRuleInfo,
   QuotaGroup: QuotaGroupInfo,
   QuotaExplanation: QuotaExplanationInfo,
+  QuotaHistoryDay,
   QuotaUsedAttachment,
   QuotaUsedPackage,
   QuotaUsedArtifact,

@@ -4,7 +4,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { HISTORY_DAYS, today } from '../../lib/quota/usage.ts'
 import { dailyUsages } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 const DAY = 86_400_000
 
@@ -35,7 +35,7 @@ describe('What an owner used', () => {
   const { driver, written } = counted(memory())
   let allot: TestServer
   let people = 0
-  let owner: { id: number; name: string }
+  let owner: Person
   before(async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12) })
     allot = await start({ driver, repositories: false })
@@ -63,6 +63,48 @@ describe('What an owner used', () => {
     const found = await allot.allot.quota.history(owner.name)
     return found.map(({ date, all }) => [Date.parse(date) / DAY, all])
   }
+
+  it('is answered to the user, to owners of the organization and to administrators, as in process', async () => {
+    const other = await allot.person(`other${people}`)
+    const acme = `acme${people}`
+    await allot.as(owner, 'POST', '/orgs', { username: acme })
+    assert.deepEqual((await allot.as(owner, 'GET', '/user/quota/history')).body, [])
+    await use(1000)
+    const item = { owner: acme, name: 'x', size: 7, type: 'npm', version: '1' }
+    await allot.allot.ledger.put({ kind: 'packages', key: acme, ...item })
+    later(2)
+    await use(3000, 'y')
+    const date = (day: number) => new Date(day * DAY).toISOString().slice(0, 10)
+    const { body } = await allot.as(owner, 'GET', '/user/quota/history')
+    assert.deepEqual(
+      body.map((day: { date: string; all: number }) => [day.date, day.all]),
+      [
+        [date(today() - 2), 1000],
+        [date(today()), 4000],
+      ],
+    )
+    assert.deepEqual(body[1].size, (await allot.as(owner, 'GET', '/user/quota')).body.used.size)
+    assert.deepEqual(await allot.allot.quota.history(owner.name), body)
+    const answers: [path: string, who: Person | undefined, status: number][] = [
+      [`/orgs/${acme}/quota/history`, owner, 200],
+      [`/orgs/${acme}/quota/history`, allot.root, 200],
+      [`/orgs/${acme}/quota/history`, other, 403],
+      ['/orgs/nothing/quota/history', owner, 404],
+      [`/admin/users/${owner.name}/quota/history`, allot.root, 200],
+      [`/admin/users/${acme}/quota/history`, allot.root, 200],
+      [`/admin/users/${owner.name}/quota/history`, owner, 403],
+      ['/admin/users/nobody/quota/history', allot.root, 404],
+      ['/user/quota/history', undefined, 401],
+    ]
+    for (const [path, who, status] of answers)
+      assert.equal((await allot.as(who, 'GET', path)).status, status, path)
+    const byName = await allot.as(allot.root, 'GET', `/admin/users/${owner.name}/quota/history`)
+    assert.deepEqual(byName.body, body)
+    const ofOrganization = (await allot.as(owner, 'GET', `/orgs/${acme}/quota/history`)).body
+    assert.deepEqual([ofOrganization.length, ofOrganization[0].all], [1, 7])
+    const token = await allot.scoped(owner, 'read:repository')
+    assert.equal((await allot.request('GET', '/user/quota/history', { token })).status, 403)
+  })
 
   it('is kept to the byte for each day on which usage changed, as of the end of the day', async () => {
     const first = today()

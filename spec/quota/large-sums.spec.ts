@@ -240,6 +240,7 @@ describe('Over HTTP, usage beyond 2^53-1', () => {
       new RegExp(`"used":${TRIPLE},"limit":100,"left":${LEFT},`),
     )
     assert.equal(await text('/user/quota/check?subject=size:all'), 'true')
+    assert.match(await text('/user/quota/history'), new RegExp(`"all":${TRIPLE},`))
     const over = await text('/admin/quota/over?subject=size:all', allot.root)
     assert.match(
       over,

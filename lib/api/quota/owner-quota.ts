@@ -14,8 +14,10 @@ import {
   AnySubjectQuery,
   anySubjectIn,
   presentExplanation,
+  presentHistory,
   presentStatus,
   QuotaExplanationInfo,
+  QuotaHistory,
   QuotaInfo,
   type RequestSubject,
   SubjectQuery,
@@ -204,6 +206,17 @@ const statusRoutes = ({ path, prefix, title, scope, responses, find }: OwnerKind
       handle: async ({ user, params, query }, services) => {
         const owner = await find(user, params, services)
         return replyExplanation(services, owner, query.subject, user.admin)
+      },
+    }),
+    route({
+      ...shared,
+      path: `${path}/history`,
+      operationId: `${prefix}GetQuotaHistory`,
+      summary: `${capitalized(title)}'s usage at the end of each day on which it changed, for up to 400 days`,
+      responses: { ...responses, 403: Forbidden, 200: QuotaHistory },
+      handle: async ({ user, params }, services) => {
+        const { id } = await find(user, params, services)
+        return reply(200, presentHistory(await services.quota.history(id)))
       },
     }),
   ]

@@ -17,9 +17,11 @@ import { replyExplanation, statusJson } from './owner-quota.ts'
 import {
   AnySubjectQuery,
   presentGroup,
+  presentHistory,
   presentRule,
   QuotaExplanationInfo,
   QuotaGroupInfo,
+  QuotaHistory,
   QuotaInfo,
   QuotaRuleInfo,
   RequestSubjects,
@@ -167,6 +169,19 @@ export const quotaGroupRoutes = [
     handle: async ({ user, params, query }, services) => {
       const account = await services.hosting.accounts.find(user, params.username)
       return account === undefined ? reply(404) : replyExplanation(services, account, query.subject, true)
+    },
+  }),
+  route({
+    ...adminRead,
+    method: 'GET',
+    path: '/admin/users/{username}/quota/history',
+    operationId: 'adminGetUserQuotaHistory',
+    summary:
+      "A user's or an organization's usage at the end of each day on which it changed, for up to 400 days",
+    responses: { 200: QuotaHistory, 403: Forbidden, 404: NotFound },
+    handle: async ({ user, params }, { hosting, quota }) => {
+      const account = await hosting.accounts.find(user, params.username)
+      return account === undefined ? reply(404) : reply(200, presentHistory(await quota.history(account.id)))
     },
   }),
   route({

@@ -4,8 +4,9 @@ import type { Sum } from '../../integers.ts'
 import type { QuotaExplanation, QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import { MAX_SUBJECTS } from '../../quota/rules.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
-import { Subject, subjects, type Usage } from '../../quota/subjects.ts'
-import { wholeNumber } from '../fields.ts'
+import { Subject, subjects, type Usage, usedBy } from '../../quota/subjects.ts'
+import type { DailyUsage } from '../../records/schema/index.ts'
+import { dateOf, wholeNumber } from '../fields.ts'
 import type { Services } from '../route.ts'
 
 /** The wire format of quota rules, groups, usage and explanations, which several resources share. */
@@ -41,6 +42,18 @@ export const QuotaInfo = v.object({
   groups: v.array(QuotaGroupInfo),
 })
 export type QuotaInfo = v.InferOutput<typeof QuotaInfo>
+
+/** Usage at the end of a day on which it changed. */
+export const QuotaHistoryDay = v.object({
+  /** In UTC, such as `2026-11-21`. */
+  date: v.string(),
+  /** Usage of `size:all`. */
+  all: bytes,
+  size: QuotaInfo.entries.used.entries.size,
+})
+
+/** At most one entry a day, oldest first; the last one is the present usage. */
+export const QuotaHistory = v.array(QuotaHistoryDay)
 
 export const QuotaExplanationInfo = v.object({
   subject: Subject,
@@ -90,7 +103,7 @@ export const presentStatus = ({ usage, storedGroups }: QuotaStatus, withNames: b
   groups: storedGroups.map((group) => presentGroup(group, withNames)),
 })
 
-export const presentUsage = (usage: Usage): QuotaInfo['used']['size'] => ({
+const presentUsage = (usage: Usage): QuotaInfo['used']['size'] => ({
   repos: { public: usage.reposPublic, private: usage.reposPrivate },
   git: { LFS: usage.lfs },
   assets: {
@@ -99,6 +112,13 @@ export const presentUsage = (usage: Usage): QuotaInfo['used']['size'] => ({
     packages: { all: usage.packages },
   },
 })
+
+export const presentHistory = (days: readonly DailyUsage[]): v.InferOutput<typeof QuotaHistory> =>
+  days.map((usage) => ({
+    date: dateOf(usage.day),
+    all: usedBy('size:all', usage),
+    size: presentUsage(usage),
+  }))
 
 export const presentExplanation = (
   { rule, ...explanation }: QuotaExplanation,
