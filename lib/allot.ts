@@ -133,7 +133,7 @@ export const openAllot = async ({ log = standardError, ...given }: AllotOptions)
   const pages = createPages(parts)
   const listener = (mount: MountOptions) =>
     mountListener({ handler: api.handler, pages: pages.handler }, mount)
-  const resuming = startBackground(parts)
+  const timers = startBackground(parts)
   const { hosting, quota, on, off } = domain
   return {
     handler: api.handler,
@@ -150,7 +150,7 @@ export const openAllot = async ({ log = standardError, ...given }: AllotOptions)
     async close() {
       await api.idle()
       await pages.idle()
-      clearInterval(resuming)
+      for (const timer of timers) clearInterval(timer)
       await closeParts(parts)
     },
   }
@@ -242,13 +242,17 @@ const createDomain = (options: Options, host: Host, storage: DiskStorage, store:
   return { ...engine, hosting, compactor }
 }
 
-/** Starts what runs between requests. @returns the timer that counts pushes which killed processes left uncounted */
-const startBackground = ({ host, store, hosting, jobRunner, compactor }: Parts) => {
+/**
+ * Starts what runs between requests.
+ * @returns the timers of a shared store: they finish what other processes left when they were killed
+ */
+const startBackground = ({ host, store, hosting, jobRunner, compactor }: Parts): NodeJS.Timeout[] => {
   jobRunner.wake()
   compactor.start()
   const onError = logError(host.log, 'pushes could not be looked for')
   const resume = () => hosting.pushJournal.resume().catch(onError)
-  return store.driver.shared ? setInterval(resume, HOUR).unref() : undefined
+  if (!store.driver.shared) return []
+  return [setInterval(resume, HOUR).unref(), setInterval(() => jobRunner.wake(), MINUTE).unref()]
 }
 
 /** Closes the parts in the order in which they depend on each other. */
@@ -262,3 +266,5 @@ const closeParts = async ({ host, transport, hosting, quota, markdown, jobRunner
   await markdown.close()
   await host.driver.close()
 }
+
+const MINUTE = 60_000

@@ -2,7 +2,7 @@ import type * as v from 'valibot'
 
 /**
  * Kinds of errors, independent of HTTP. All layers throw {@link AllotError} with one of these codes; `lib/http/failure.ts` maps
- * codes to HTTP statuses, and nothing else does.
+ * codes to the HTTP statuses of the API. Forms of the pages and metrics have exceptions of their own.
  */
 export type ErrorCode =
   | 'bad_request'
@@ -32,7 +32,7 @@ export class AllotError extends Error {
   }
 }
 
-/** Input that fails validation: 422, "input fails validation" in the specification. */
+/** Input that fails validation: 422. */
 export const invalid = (message: string): AllotError => new AllotError('invalid', message)
 
 /** Codes of errors that the input did not cause. */

@@ -27,11 +27,11 @@ export const ServerLimits = v.strictObject({
   ),
   requestTimeout: described(
     milliseconds(HOUR, 60_000),
-    'Milliseconds in which a request with its body must arrive, plus one second for each `bodyRate` bytes. Slower requests get 408.',
+    'Milliseconds in which a request with its body must arrive, plus the time that the body takes at its minimum speed. Slower requests get 408.',
   ),
   bodyRate: described(
     v.optional(v.pipe(Size, v.minValue(1)), 1024),
-    'Minimum speed of a body in bytes per second, once `requestTimeout` has passed: a push may be large, but not slow.',
+    'Minimum speed of a body in bytes per second, once the time for a request has passed: a push may be large, but not slow.',
   ),
   bodyIdleTimeout: described(
     milliseconds(HOUR, 15_000),
@@ -51,7 +51,7 @@ export const ServerLimits = v.strictObject({
   ),
   maxConnectionsPerAddress: described(
     v.optional(count(1_000_000)),
-    'Maximum number of open connections of one address (for IPv6: of one /64); a quarter of `maxConnections` when absent. Behind proxies, the maximum number of unanswered requests of one address.',
+    'Maximum number of open connections of one address (for IPv6: of one /64); a quarter of all connections when absent. Behind proxies, the maximum number of unanswered requests of one address.',
   ),
 })
 export type ServerLimits = v.InferInput<typeof ServerLimits> & {

@@ -45,8 +45,8 @@ export const verify = async (
 }
 
 /**
- * Repairs indexes and counters from the records, removes files without a record, and records of LFS objects without a file. All
- * other records stay unchanged. Nothing else may write during a repair.
+ * Repairs indexes and counters from the records, removes files without a record, and records of LFS objects without a file, and
+ * corrects members of records that follow from other records. Other broken records stay unchanged. Nothing else may write during a repair.
  */
 export const repair = async (
   driver: StorageDriver,

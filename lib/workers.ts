@@ -71,7 +71,7 @@ export class WorkerPool<Input, Output> {
 const stopping = () => new AllotError('unavailable', 'the server is stopping')
 
 /** For loading the worker's modules, which does not count against the deadline of a task. */
-const START_TIMEOUT_MS = 10_000
+const START_TIMEOUT_MS = 30_000
 
 interface Task<Input, Output> {
   input: Input

@@ -10,7 +10,7 @@ import { COVERAGE_FOLDER, uncoveredStatuses } from './support/status-coverage.ts
 import { onPostgres } from './support/store.ts'
 
 /**
- * Runs every spec, or those whose path holds each word of the command line, or one of several with commas between. Node 20's own `--test` takes a folder without
+ * Runs every spec, or those whose path contains every argument; `a,b` matches either. Node 20's own `--test` takes a folder without
  * a test for success, so the tests are counted here: none is a failure. When all are run, each status that a route
  * declares must have been answered in one of them.
  */

@@ -140,7 +140,7 @@ const createRepository = async (
   const { repositories } = allot.hosting
   const [scope, name] = [owner.name.toLowerCase(), given.name.toLowerCase()]
   const record = { kind: 'repository', scope, name, ids: [], grants: [] } as const
-  // A user who creates a repository watches it, and may have stopped to do so at the source.
+  // A user who creates a repository watches it, and may no longer watch it at the source.
   const watch = { ...record, kind: 'watch', name: `${scope}/${name}` } as const
   await history.save(owner.kind === 'user' ? [record, watch] : [record])
   const { id } = await repositories.create(owner, owner, {

@@ -186,7 +186,7 @@ const writeSynced = async (database: Database, changes: Iterable<PendingChange>)
   await batch.write({ sync: true })
 }
 
-/** Deletions are counted by this prefix of their keys, which covers collection, index and the start of what follows. */
+/** Deletions are counted by this prefix of their keys: the longest collection and index name, and the bytes of an id. */
 const PREFIX_BYTES = 27
 /** Deletions below a prefix from which compaction pays off. */
 const MIN_DELETIONS = 20_000

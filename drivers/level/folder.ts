@@ -122,7 +122,7 @@ const isAlive = (pid: number): boolean => {
 export const damaged = (location: string, { detail, cause }: { detail?: string; cause?: unknown } = {}) =>
   new StorageError(
     'corrupt',
-    `${location} is damaged: \`allot verify --repair\` says what can be saved${detail === undefined ? '' : ` (${detail})`}`,
+    `${location} is damaged: restore a backup, or run \`allot verify --repair\`, which keeps what LevelDB can still read${detail === undefined ? '' : ` (${detail})`}`,
     { cause },
   )
 

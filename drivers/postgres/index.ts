@@ -83,8 +83,8 @@ const optimisticEngine = (connections: Connections, plain: PlainEngine, settings
   const outcomes = new OutcomeCache(settings.readCache / 2)
   const commits = new OptimisticWriter(connections, cache, plain, settings.retries)
   return {
-    async read(body, { repeatable = false, cacheKey } = {}) {
-      const outcome = repeatable ? await readOptimistic(cache, outcomes, body, cacheKey) : undefined
+    async read(body, { canRunAgain = false, cacheKey } = {}) {
+      const outcome = canRunAgain ? await readOptimistic(cache, outcomes, body, cacheKey) : undefined
       return outcome === undefined ? plain.read(body) : unwrap(outcome)
     },
     write: (body) => commits.write(body),

@@ -6,7 +6,7 @@ import { type CachedResult, cachedSize, isSameResult, type QueryCache, type Read
 
 /** A transaction that reads more entries is run by the plain engine: each validation would compare all of them again. */
 export const MAX_READ_SET = 1000
-/** The same for a transaction with more reads that depend on the reads before them: each fetch validates these. */
+/** Fetches of one run. With more, the plain engine is cheaper, since each fetch validates all reads before it. */
 const MAX_FETCHES = 8
 /** Runs of a read before the plain engine takes over, where other writes cannot invalidate it. */
 const MAX_READ_RUNS = 3

@@ -2,13 +2,14 @@
  * git's smart HTTP protocol (gitprotocol-http), below the `clone_url` of each repository, and who may fetch and push, which is
  * the same for Git LFS.
  */
-import { type Identity, permissionOn } from '../accounts/access.ts'
+import type { Identity } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { PushListener } from '../git/transport.ts'
 import { checkScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { Push } from '../repositories/push-journal.ts'
+import { requirePush } from '../repositories/write-access.ts'
 import { type StreamServices, signInRequired, stream } from './route.ts'
 
 type RepositoryRequest = Pick<StreamRequest<Identity, 'owner' | 'repo'>, 'user' | 'params'>
@@ -21,7 +22,7 @@ export const nameIn = (segment: string): string => segment.replace(/\.git$/, '')
  * git asks for a password only then, and the answer does not reveal private repositories.
  * @throws AllotError unauthenticated, forbidden without the scope, not_found
  */
-export const readableRepository = async (
+export const requireReadable = async (
   { hosting }: StreamServices,
   { user, params }: RepositoryRequest,
 ): Promise<Repository> => {
@@ -46,18 +47,10 @@ export const writableRepository = async (
   const { user } = request
   if (user === null) throw signInRequired()
   checkScopes(user, { scope: 'write:repository' })
-  const repository = await readableRepository(services, request)
-  const { push } = await services.store.read((tx) => permissionOn(tx, user, repository))
-  if (!push) throw new AllotError('forbidden', `${user.username} may not push to this repository`)
-  if (repository.archived)
-    throw new AllotError('forbidden', 'this repository is archived: nothing can be pushed to it')
+  const repository = await requireReadable(services, request)
+  await services.store.read((tx) => requirePush(tx, user, repository))
   return { repository, user }
 }
-
-/**
- * git's smart HTTP protocol (gitprotocol-http), below the `clone_url` of each repository, and who may fetch and push, which is
- * the same for Git LFS.
- */
 
 type GitRequest = StreamRequest<Identity, 'owner' | 'repo'>
 
@@ -82,7 +75,7 @@ const advertise = async (request: GitRequest, services: StreamServices): Promise
     throw new AllotError('forbidden', "only git's smart protocol is served: use a newer git")
   const repository =
     service === 'upload-pack'
-      ? await readableRepository(services, request)
+      ? await requireReadable(services, request)
       : (await writableRepository(services, request)).repository
   const { client, signal } = request
   const context = { client: client(), signal, protocol: protocolIn(request) }
@@ -91,7 +84,7 @@ const advertise = async (request: GitRequest, services: StreamServices): Promise
 }
 
 const fetch = async (request: GitRequest, services: StreamServices): Promise<StreamReply> => {
-  const { id } = await readableRepository(services, request)
+  const { id } = await requireReadable(services, request)
   const { body, client, signal } = request
   const context = { body, client: client(), signal, protocol: protocolIn(request) }
   const { output, completed } = await services.transport!.upload(id, context)

@@ -36,7 +36,7 @@ import { adminUserRoutes, User, userRoutes } from './users.ts'
 
 const contentRoutes = [...issueRoutes, ...commentRoutes, ...releaseRoutes, ...attachmentRoutes]
 
-/** Every JSON route, in the order of the API document. The router, the document and the specs are built from this list. */
+/** Every JSON route, in the order of the API document (docs/api.md). The router, the OpenAPI document and the specs are built from this list. */
 export const routes = [
   ...markdownRoutes,
   ...newRepositoryRoutes,

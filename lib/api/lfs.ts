@@ -16,7 +16,7 @@ import {
   validate,
 } from '../http/index.ts'
 import type { StoredFile } from '../records/schema/index.ts'
-import { nameIn, readableRepository, writableRepository } from './git.ts'
+import { nameIn, requireReadable, writableRepository } from './git.ts'
 import { type StreamServices, stream } from './route.ts'
 
 type LfsRequest = StreamRequest<Identity, 'owner' | 'repo'>
@@ -85,7 +85,7 @@ const batch = async (request: LfsRequest, services: StreamServices): Promise<Str
   const isUpload = operation === 'upload'
   const repository = isUpload
     ? (await writableRepository(services, request)).repository
-    : await readableRepository(services, request)
+    : await requireReadable(services, request)
   if (hash_algo !== 'sha256') throw new AllotError('conflict', 'hash_algo: only sha256 is supported')
   if (!transfers.includes('basic')) throw invalid('transfers: only basic is supported')
   // Stands in for an oid that is not valid; no object has it.
@@ -160,11 +160,11 @@ const upload = async (
   request: StreamRequest<Identity, 'owner' | 'repo' | 'oid' | 'size'>,
   services: StreamServices,
 ): Promise<StreamReply> => {
-  const { repository } = await writableRepository(services, request)
+  const { repository, user } = await writableRepository(services, request)
   const object = objectIn(request.params)
   if (request.size !== undefined && request.size !== object.size)
     throw invalid(`the content has ${request.size} bytes, and not ${object.size}`)
-  await services.hosting.lfs.add(repository.id, object, request.body, services.maxFileBytes.lfs)
+  await services.hosting.lfs.add(user, repository.id, object, request.body, services.maxFileBytes.lfs)
   return json(200, {})
 }
 
@@ -181,7 +181,7 @@ const download = async (
   request: StreamRequest<Identity, 'owner' | 'repo' | 'oid'>,
   services: StreamServices,
 ): Promise<StreamReply> => {
-  const { id } = await readableRepository(services, request)
+  const { id } = await requireReadable(services, request)
   const { oid } = request.params
   const [found] = OID.test(oid) ? await services.hosting.lfs.find(id, [oid]) : []
   if (found === undefined) throw new AllotError('not_found', 'there is no such object')

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { repositoryById } from '../accounts/access.ts'
+import { repositoryById, type SignedIn } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import { files, type StoredFile } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
+import { requirePush } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { ContentParts } from './attachments.ts'
 
@@ -30,9 +31,11 @@ export class Lfs {
 
   /**
    * Stores an object; storing one that exists already changes nothing.
-   * @throws AllotError too_large; invalid when the content does not match; not_found when the repository was deleted
+   * @throws AllotError too_large; invalid when the content does not match; not_found when the repository was
+   * deleted; forbidden when the user may not push to it, also when the right was withdrawn during the upload
    */
   async add(
+    user: SignedIn & { readonly username: string },
     id: number,
     { oid, size }: LfsObject,
     content: Readable,
@@ -44,6 +47,8 @@ export class Lfs {
     const save = async (tx: WriteContext): Promise<void> => {
       const repository = await repositoryById(tx, id)
       if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+      // Checked again, since the right could have been withdrawn while the content arrived.
+      await requirePush(tx, user, repository)
       if ((await objectIn(tx, id, oid)) !== undefined) throw new AlreadyStored()
       await quota.ledger.put(tx, {
         ...{ kind: 'lfs', key: lfsKey(id, oid), name: oid, size, createdAt: now() },

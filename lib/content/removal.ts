@@ -108,7 +108,7 @@ const isSoleOwner = async (tx: ReadTransaction, { organization, owner }: Members
   // Memberships of deleted organizations are removed in steps, by a job.
   (await accounts.get(tx, [organization])) !== undefined
 
-/** The organization, unless it has got another owner meanwhile. */
+/** The organization, unless it has gained another owner since. */
 const stillSolelyOwned =
   ({ organization, member }: Membership): Authorizer<Account> =>
   async (tx) => {

@@ -17,7 +17,7 @@ import type { Match, Routed, Router } from './router.ts'
 import { sendEmpty } from './send.ts'
 
 /**
- * The request pipeline. Every request of the API, of git and of the pages takes the same way: match a route, authenticate,
+ * The request pipeline. Every request of the API, of git and of the pages goes through the same steps: match a route, authenticate,
  * check access, read the input and call the handler, send the reply. What differs between JSON, streams and pages is in
  * three implementations of {@link Endpoints}.
  */

@@ -24,7 +24,7 @@ interface Definition {
   used: (usage: Usage) => Sum
 }
 
-/** The exact subject strings of the specification. */
+/** The subjects, as clients and rules name them. */
 export const subjects = [
   'size:all',
   'size:repos:all',

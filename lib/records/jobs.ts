@@ -43,7 +43,7 @@ export interface JobLimits {
 }
 
 export interface JobHandler {
-  /** Does the work outside of the store, before each step. */
+  /** Waits or works outside of the store, before each step. */
   prepare?(id: number): Promise<void>
   /** Processes at most `limit` records. @returns how many; fewer than the limit means that the job is done */
   step(tx: WriteContext, id: number, limit: number): Promise<number>
@@ -58,8 +58,8 @@ export interface JobHandler {
  * 2. It enqueues a **job** for the rest: a record that is written in the same transaction. As much as one write may change
  *    is done at once, so a small change leaves no job.
  * 3. The job runner does the rest in writes of a bounded number of records, and removes the job with the
- *    last one. A step looks for what is left and keeps no state: after a restart, or in another process on a shared store,
- *    the job goes on where it stopped.
+ *    last one. A step looks for what is left and keeps no state: after a restart, or within a minute in another process on a shared
+ *    store, the job goes on where it stopped.
  *
  * While a job is pending, reads must already return what they will return once it is done. Each reader of what a job has
  * not removed yet says how: the ledger checks whether the owner of an entry still exists (lib/quota/ledger.ts), and lists
@@ -149,7 +149,7 @@ export class JobRunner {
     this.#onError = onError
   }
 
-  /** Starts running, if idle. Call it once when the store is open, for jobs from before the start. */
+  /** Starts running, if idle. Called when a job was enqueued, at the start, and every minute on a shared store. */
   wake(): void {
     this.#isWoken = true
     this.#running ??= this.#run()

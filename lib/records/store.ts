@@ -36,7 +36,7 @@ export class Store {
   /** Runs `work`, possibly again, so it must have no side effects. Results with a key are cached: see `cachedRead`. */
   read<T>(work: (tx: ReadTransaction) => Promise<T>, cacheKey?: CacheKey): Promise<T> {
     const tx = this.#outer?.getStore()
-    return tx === undefined ? this.driver.read(work, { repeatable: true, cacheKey }) : work(tx)
+    return tx === undefined ? this.driver.read(work, { canRunAgain: true, cacheKey }) : work(tx)
   }
 
   /**
@@ -46,7 +46,7 @@ export class Store {
   readTogether<T>(work: () => Promise<T>, cacheKey?: CacheKey): Promise<T> {
     const outer = this.#outer
     if (outer === undefined) return work()
-    return this.driver.read((tx) => outer.run(tx, work), { repeatable: true, cacheKey })
+    return this.driver.read((tx) => outer.run(tx, work), { canRunAgain: true, cacheKey })
   }
 
   /** May run `work` again; only the callbacks of the last run are called. */

@@ -74,7 +74,10 @@ export class PushJournal {
     }
   }
 
-  /** Settles the entries that a crash left. Called at the start, before git runs. */
+  /**
+   * Settles the entries that a crash left. Called at the start, before git runs; on a shared store also every hour, for
+   * entries that are older than a day.
+   */
   async resume(): Promise<void> {
     const { store, gitStorage, onError } = this.#options
     for (const { id, repository, pid } of await unsettledIn(store))

@@ -33,6 +33,21 @@ export const writeAccess = async (
   return { repository, permission: await permissionOn(tx, viewer, repository) }
 }
 
+/**
+ * Checks that a user may push to a repository.
+ * @throws AllotError forbidden without write permission, or when the repository is archived
+ */
+export const requirePush = async (
+  tx: ReadTransaction,
+  user: SignedIn & { readonly username: string },
+  repository: Repository,
+): Promise<void> => {
+  if (!(await permissionOn(tx, user, repository)).push)
+    throw new AllotError('forbidden', `${user.username} may not push to this repository`)
+  if (repository.archived)
+    throw new AllotError('forbidden', 'this repository is archived: nothing can be pushed to it')
+}
+
 /** @throws AllotError forbidden unless the viewer is the author or can write to the repository */
 export const requireAuthorOrWriter = (
   viewer: SignedIn,

@@ -32,7 +32,7 @@
  *     result     ada       cat    dan   eva  fay    gus
  *
  * The **compactor** moves loose postings into blocks in the background. A change to a list that is long enough sets, with a
- * small probability, the list's compaction mark; no change counts or waits. Each step of the compactor takes one marked
+ * small probability, the list's compaction mark, so that no counter of changes is needed. Each step of the compactor takes one marked
  * list, the next loose postings after the position in the mark, and the blocks that these fall into; it deletes both and
  * writes new blocks:
  *
@@ -44,7 +44,7 @@
  *
  * Invariants: a posting is loose or in one block, never in both, unless the loose entry is a tombstone; the order of the
  * first posting of a block is the end of the block's key; blocks of a list do not overlap; the counter of a list is its
- * number of postings, and its version changes with every change of the list. lib/integrity checks all of them.
+ * number of postings, and its version changes with every change of the list. lib/integrity checks all but the last half.
  */
 export { Compactor } from './compactor.ts'
 export {

@@ -29,7 +29,7 @@ export interface VersionedCount {
 
 /** A list with fewer postings is not compacted. */
 export const MIN_COMPACTED = 256
-/** A long list is marked for compaction after about this many changes. Chance decides, so that no change has to count. */
+/** A long list is marked for compaction after about this many changes. Random, so that no counter of changes is needed. */
 const CHANGES_PER_COMPACTION = 1024
 
 /** Lists of postings, one per token: a record has as many postings as `keys` returns for it. */

@@ -1,8 +1,8 @@
 import { AllotError, type ErrorCode } from '../errors.ts'
 
 /**
- * The contract between Allot and its databases: ordered bytes, snapshot reads and serialisable writes. Every part of it is
- * required, and `spec/driver-spec.ts` is the suite that a driver must pass. The contract fits LevelDB, a sorted map, and any
+ * The contract between Allot and its databases: ordered bytes, snapshot reads and serialisable writes. All methods
+ * are required, and `spec/driver-spec.ts` is the suite that a driver must pass. The contract fits LevelDB, a sorted map, and any
  * SQL engine with serialisable transactions.
  */
 
@@ -30,7 +30,7 @@ export interface ReadTransaction {
   get(key: Bytes): Promise<Bytes | undefined>
   /** The values in the order of the keys, with undefined for each key that does not exist. */
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>
-  /** Iteration may stop early. It shows the state at the time when the first entry is requested. */
+  /** Iteration may stop early. In a write it includes the changes made before the first entry is requested. */
   range(range: KeyRange): AsyncIterable<Entry>
 }
 
@@ -46,7 +46,7 @@ export interface ReadOptions {
    * Whether the callback may run again, so it must have no side effects. A driver with a remote database can then begin with
    * values that it read before, and run the callback again when they turn out to be outdated. False by default.
    */
-  repeatable?: boolean
+  canRunAgain?: boolean
   /**
    * A cache key of the read: it identifies the callback and all its inputs besides what it reads. The driver may return the
    * result of an earlier read with the same key, as the same object, while nothing that it read has changed.

@@ -45,7 +45,7 @@ type Step =
   | { does: 'delete'; key: Bytes }
 
 interface Transaction {
-  kind: 'read' | 'repeatable read' | 'write' | 'failing write' | 'reopening'
+  kind: 'read' | 'canRunAgain read' | 'write' | 'failing write' | 'reopening'
   steps: Step[]
 }
 
@@ -68,7 +68,7 @@ const steps = (possible: fc.Arbitrary<Step>[]) => fc.array(fc.oneof(...possible)
 const transaction: fc.Arbitrary<Transaction> = fc.oneof(
   {
     weight: 3,
-    arbitrary: fc.record({ kind: fc.constantFrom('read', 'repeatable read'), steps: steps(reading) }),
+    arbitrary: fc.record({ kind: fc.constantFrom('read', 'canRunAgain read'), steps: steps(reading) }),
   },
   {
     weight: 6,
@@ -108,12 +108,12 @@ const run = async (
   { kind, steps }: Transaction,
 ): Promise<void> => {
   if (kind === 'reopening') return driver.close().then(() => driver.open())
-  if (kind === 'read' || kind === 'repeatable read')
+  if (kind === 'read' || kind === 'canRunAgain read')
     return driver.read(
       async (tx) => {
         for (const step of steps) await read(tx, step, stored)
       },
-      { repeatable: kind === 'repeatable read' },
+      { canRunAgain: kind === 'canRunAgain read' },
     )
   let changed = stored.entries
   const writing = driver.write(async (tx) => {

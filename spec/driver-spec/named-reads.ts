@@ -15,7 +15,7 @@ export const namedReads: Part = (candidate) =>
     test('are never older than an acknowledged write or an earlier read', (t) => racing(t, candidate))
   })
 
-const named = { repeatable: true, cacheKey: 'the read' }
+const named = { canRunAgain: true, cacheKey: 'the read' }
 
 type Body = (tx: ReadTransaction) => Promise<unknown>
 
@@ -44,7 +44,7 @@ const apart = async (t: TestContext, candidate: Candidate): Promise<void> => {
   for (let time = 0; time < 3; time++)
     for (const key of ['a', 'b', 'none'])
       assert.equal(
-        await driver.read(async (tx) => text(await tx.get(bytes(key))), { repeatable: true, cacheKey: key }),
+        await driver.read(async (tx) => text(await tx.get(bytes(key))), { canRunAgain: true, cacheKey: key }),
         { a: 'one', b: 'other' }[key],
       )
 }
@@ -78,9 +78,9 @@ const overtaken = async (t: TestContext, candidate: Candidate): Promise<void> =>
           }
           return body(tx)
         },
-        { repeatable: true, cacheKey: as },
+        { canRunAgain: true, cacheKey: as },
       )
-      assert.deepEqual(await driver.read(body, { repeatable: true, cacheKey: as }), await driver.read(body))
+      assert.deepEqual(await driver.read(body, { canRunAgain: true, cacheKey: as }), await driver.read(body))
     }
 }
 
@@ -113,7 +113,7 @@ const racing = async (t: TestContext, candidate: Candidate): Promise<void> => {
     while (!isOver) {
       const [least, before] = [acknowledged, last]
       const [x, y] = await from.read(pair(reader % 2 === 0), {
-        repeatable: true,
+        canRunAgain: true,
         cacheKey: `pair ${reader % 2}`,
       })
       assert.equal(x, y)

@@ -47,7 +47,7 @@ export const sharing: Part = (candidate) => {
 }
 
 const load = (driver: StorageDriver, key: string, again = false): Promise<string | undefined> =>
-  driver.read(async (tx) => text(await tx.get(bytes(key))), { repeatable: again })
+  driver.read(async (tx) => text(await tx.get(bytes(key))), { canRunAgain: again })
 
 const coherent = async (t: TestContext, candidate: Candidate): Promise<void> => {
   const drivers = await openDrivers(t, candidate)
@@ -61,7 +61,7 @@ const coherent = async (t: TestContext, candidate: Candidate): Promise<void> => 
     for (const driver of drivers)
       for (const again of [true, false]) {
         assert.equal(await load(driver, 'key', again), `${round}`)
-        const listed = await driver.read((tx) => keysBelow(tx, 'list/'), { repeatable: again })
+        const listed = await driver.read((tx) => keysBelow(tx, 'list/'), { canRunAgain: again })
         assert.equal(listed.length, Math.min(round + 1, 5))
       }
     const other = drivers[(round + 1) % DRIVERS]!
@@ -137,7 +137,7 @@ const partial = async (t: TestContext, candidate: Candidate): Promise<void> => {
         const from = Number(text(await tx.get(bytes('from'))))
         return from + Number(text(await tx.get(bytes('to'))))
       },
-      { repeatable: again },
+      { canRunAgain: again },
     )
   const sums: number[] = []
   const reading = async (driver: StorageDriver) => {

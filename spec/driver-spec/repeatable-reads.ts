@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
 import { below, bytes, type Candidate, collect, keysBelow, opened, type Part, save, text } from './fixture.ts'
 
-const again = { repeatable: true }
+const again = { canRunAgain: true }
 
 const load = (driver: StorageDriver, key: string): Promise<string | undefined> =>
   driver.read(async (tx) => text(await tx.get(bytes(key))), again)
@@ -159,7 +159,7 @@ const named = async (t: TestContext, candidate: Candidate): Promise<void> => {
           last: text(await tx.get(bytes(`${prefix}last`))),
         }
       },
-      { repeatable: true, cacheKey: `count ${prefix}` },
+      { canRunAgain: true, cacheKey: `count ${prefix}` },
     )
   for (let at = 1; at <= 10; at++) {
     await save(driver, { [`a${at}`]: 'x', alast: `${at}`, b: `${at}` })

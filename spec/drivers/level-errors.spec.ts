@@ -101,7 +101,10 @@ for (const { what, harm } of damages)
     await filled(location)
     await harm(location, await readdir(location))
     const before = await readdir(location)
-    await assert.rejects(level(location).open(), storageError('corrupt', /damaged: `allot verify --repair`/))
+    await assert.rejects(
+      level(location).open(),
+      storageError('corrupt', /damaged: restore a backup, or run `allot verify --repair`/),
+    )
     const tables = (names: string[]) => names.filter((name) => name.endsWith('.ldb'))
     assert.deepEqual(tables(await readdir(location)), tables(before), 'no table is deleted')
   })
@@ -158,7 +161,7 @@ for (const { what, message, harm, of } of silentDamages)
       await assert.rejects(
         opening.open(),
         (error) =>
-          storageError('corrupt', /damaged: `allot verify --repair`/)(error) &&
+          storageError('corrupt', /damaged: restore a backup, or run `allot verify --repair`/)(error) &&
           storageError('corrupt', message)(error),
       )
   })

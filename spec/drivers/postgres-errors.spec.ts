@@ -108,7 +108,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
         await assert.rejects(save(driver, { key: 'other' }), (error) => away(error) || unknown(error))
         await assert.rejects(load(driver, 'key'), away)
         await assert.rejects(
-          driver.read((tx) => tx.get(bytes('key')), { repeatable: true }),
+          driver.read((tx) => tx.get(bytes('key')), { canRunAgain: true }),
           away,
         )
         await cluster.start()

@@ -39,7 +39,13 @@ export const fill = async ({ hosting }: OpenAllot, name = 'alice'): Promise<numb
   const alice = await hosting.accounts.createUser({ name })
   const { id } = await hosting.repositories.create(alice, alice, { name: 'demo' })
   for (const { oid, size, bytes } of [LARGE, SMALL, EMPTY])
-    await hosting.lfs.add(id, { oid, size }, Readable.from([bytes]), undefined)
+    await hosting.lfs.add(
+      { id: alice.id, admin: false, username: name },
+      id,
+      { oid, size },
+      Readable.from([bytes]),
+      undefined,
+    )
   const viewer = { id: alice.id, admin: false }
   const at = { owner: name, type: 'generic', name: 'tool', version: '1' }
   for (const file of ['a', 'b'])

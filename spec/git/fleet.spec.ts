@@ -32,7 +32,7 @@ const begun = async (t: TestContext) => {
   return { leave, counted, there: bytesIn(folder) }
 }
 
-it('counts a push that another process left uncounted, within an hour after a day has passed', async (t) => {
+it('counts a push that another process left uncounted once it is a day old, within an hour', async (t) => {
   const { leave, counted, there } = await begun(t)
   assert.notEqual(await counted(), there)
   await leave(DAY + 1)

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { eventually } from '../git/slow-push.ts'
 import type { Person } from '../support/test-server.ts'
-import { aContent, contentOf, LFS, type ServedLfs, sha256, startLfs } from './served.ts'
+import { aContent, contentOf, LFS, type ServedLfs, sha256, startLfs, token } from './served.ts'
 
 let allot: ServedLfs
 let alice: Person
@@ -260,8 +262,8 @@ describe('An object', () => {
   })
 })
 
-describe('Who may', () => {
-  it('download or upload is every reader or writer of the repository, and others get 404', async () => {
+describe('Access to objects', () => {
+  it('is for those who can read (download) or write (upload) the repository; others get 404', async () => {
     const path = await repository({ private: true })
     const [content, more] = [aContent(), aContent()]
     await allot.put(path, alice, content)
@@ -297,7 +299,7 @@ describe('Who may', () => {
     )
   })
 
-  it('write does not include strangers of a public repository, nor anyone in an archived one', async () => {
+  it('is refused for uploads to a public repository by others, and to an archived one', async () => {
     const path = await repository()
     const content = aContent()
     assert.equal(await allot.put(path, bob, content), 403)
@@ -305,7 +307,38 @@ describe('Who may', () => {
     assert.equal(await allot.put(path, alice, content), 403)
   })
 
-  it('read a repository does not find objects of another one', async () => {
+  const WITHDRAWALS: [what: string, request: (org: string, name: string) => [string, string, object?]][] = [
+    ['loses the permission', (org, name) => ['DELETE', `/orgs/${org}/members/${name}`]],
+    [
+      'uploads to a repository that is archived',
+      (org) => ['PATCH', `/repos/${org}/demo`, { archived: true }],
+    ],
+  ]
+  for (const [what, withdraw] of WITHDRAWALS)
+    it(`is checked again when the content has arrived, and refused to a user who ${what} meanwhile`, async () => {
+      const [owner, member] = [await allot.person(), await allot.person()]
+      const org = `org-${owner.name}`
+      await allot.as(owner, 'POST', '/orgs', { username: org })
+      await allot.as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
+      await allot.as(owner, 'POST', `/orgs/${org}/repos`, { name: 'demo' })
+      const { oid, bytes } = aContent()
+      const upload = request(`${allot.base}/${org}/demo.git/info/lfs/objects/${oid}/${bytes.length}`, {
+        method: 'PUT',
+        headers: { ...token(member), 'content-length': bytes.length },
+      })
+      const answered = once(upload, 'response')
+      upload.write(bytes.subarray(0, 500))
+      await eventually(() => allot.filesOnDisk().some((size) => size === 500))
+      const [method, path, body] = withdraw(org, member.name)
+      assert.ok((await allot.as(owner, method, path, body)).status < 300)
+      upload.end(bytes.subarray(500))
+      const [response] = (await answered) as [IncomingMessage]
+      assert.equal(response.statusCode, 403)
+      response.resume()
+      assert.equal(await allot.lfsBytesOf(org), 0)
+    })
+
+  it('does not include objects of another repository', async () => {
     const content = aContent()
     await allot.put(await repository({ private: true }), alice, content)
     assert.equal(

@@ -5,7 +5,7 @@ import { postgres } from '../../drivers/postgres/index.ts'
 import { encodeValue, sequenceKey } from '../../lib/records/layout.ts'
 import { migrateStore, type Repository, repositories } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
-import { agrees, faultsOf, packAll, repository } from '../search/posting-fixture.ts'
+import { agrees, compactAll, faultsOf, repository } from '../search/posting-fixture.ts'
 import { missing } from './cluster.ts'
 import { emptyStore } from './empty-store.ts'
 
@@ -45,7 +45,7 @@ describe('Search over names that several processes change while two compact the 
       let isWriting = true
       const compactor = stores.map(async (store) => {
         while (isWriting) {
-          await packAll(store)
+          await compactAll(store)
           await setTimeout(20)
         }
       })
@@ -55,7 +55,7 @@ describe('Search over names that several processes change while two compact the 
         isWriting = false
       })
       await Promise.all(compactor)
-      await packAll(one)
+      await compactAll(one)
       assert.deepEqual(await faultsOf(one.driver), [])
       await agrees(one, [...known.values()], ['name', 'me-3', '-1'])
     } finally {

@@ -122,7 +122,7 @@ describe('What an owner used', () => {
     ])
   })
 
-  it('is that of now on the last of them, which no other change of that day adds to', async () => {
+  it('ends with the present usage, and has one entry per day', async () => {
     await use(1)
     const before = await count()
     for (let times = 0; times < 10; times++) await use(times)

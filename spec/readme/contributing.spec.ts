@@ -26,6 +26,6 @@ describe('CONTRIBUTING.md', () => {
       )
     const [route, collection] = [read('lib/http/route.ts'), read('lib/records/collection.ts')]
     for (const key of members('route')) assert.match(route, new RegExp(`\\b${key}\\??:`))
-    for (const key of members('collection')) assert.match(collection, new RegExp(`\\b${key}\\??:`))
+    for (const key of members('new Collection')) assert.match(collection, new RegExp(`\\b${key}\\??:`))
   })
 })

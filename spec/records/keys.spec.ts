@@ -133,7 +133,7 @@ describe('The key of a tuple', () => {
     assert.ok(isIn(rangeBelow([]), encodeKey(['\0'])) && isIn(rangeBelow([]), encodeKey(['\u{10ffff}'])))
   })
 
-  it('differs for the strings that had one key before, and is as it was for all others', () => {
+  it('differs for strings that an earlier encoding mapped to the same key, and is unchanged for all others', () => {
     const nul = '\0'.repeat(63)
     assert.notDeepEqual(
       encodeKey(['ledger', 'r', 'lfs', nul]),

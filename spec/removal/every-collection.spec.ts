@@ -32,7 +32,13 @@ const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
   const ann = (await accounts.byName('ann'))!
   const demo = (await repositories.find(ann, 'ann', 'hall'))!
   const oid = createHash('sha256').update('object').digest('hex')
-  await lfs.add(demo.id, { oid, size: 6 }, contentOf('object'), undefined)
+  await lfs.add(
+    { id: ann.id, admin: false, username: 'ann' },
+    demo.id,
+    { oid, size: 6 },
+    contentOf('object'),
+    undefined,
+  )
   const kit = { owner: 'ann', type: 'generic', name: 'kit', version: '1' }
   await packages.add(ann, kit, 'kit.tar', contentOf('package'), undefined)
   await migrated('https://x.test').save([{ kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] }])

@@ -13,7 +13,7 @@ import {
 import { trigramsOf } from '../../lib/search/trigram-index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
-/** So small that a handful of names makes several packs, each step takes a few, and many steps are needed. */
+/** So small that a handful of names makes several blocks, each step takes a few, and many steps are needed. */
 export const TINY = { minLoose: 2, maxLoose: 3, maxBlocks: 2, blockSize: 3 }
 
 export const repository = (id: number, name: string, audience: Audience): Repository => ({
@@ -25,7 +25,7 @@ export const repository = (id: number, name: string, audience: Audience): Reposi
 export const fail = (error: unknown) => assert.fail(String(error))
 
 /** Marks every list, and compacts them all. */
-export const packAll = async (store: Store, limits = TINY): Promise<void> => {
+export const compactAll = async (store: Store, limits = TINY): Promise<void> => {
   await store.write(async (tx) => {
     const lists = new Set<string>()
     for await (const [key] of tx.range(rangeBelow(['repository', 'o', 'trigrams'])))

@@ -10,12 +10,12 @@ import { Store } from '../../lib/records/store.ts'
 import { DEFAULT_LIMITS } from '../../lib/search/compactor.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { exactly } from '../records/raw.ts'
-import { agrees, faultsOf, packAll, repository } from './posting-fixture.ts'
+import { agrees, compactAll, faultsOf, repository } from './posting-fixture.ts'
 
 type Step =
   | { do: 'save'; id: number; name: string; audience: Audience }
   | { do: 'remove'; id: number }
-  | { do: 'pack' }
+  | { do: 'compact' }
 
 const id = fc.integer({ min: 1, max: 12 })
 const name = fc.string({ unit: fc.constantFrom('a', 'b', 'C'), minLength: 1, maxLength: 6 })
@@ -23,7 +23,7 @@ const audience = fc.constantFrom<Audience>(0, 0, 2)
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 6, arbitrary: fc.record({ do: fc.constant('save' as const), id, name, audience }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), id }) },
-  { weight: 3, arbitrary: fc.record({ do: fc.constant('pack' as const) }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('compact' as const) }) },
 )
 
 const opened = async (): Promise<Store> => {
@@ -35,7 +35,7 @@ const opened = async (): Promise<Store> => {
 }
 
 const take = async (store: Store, known: Map<number, Repository>, one: Step): Promise<void> => {
-  if (one.do === 'pack') return packAll(store)
+  if (one.do === 'compact') return compactAll(store)
   if (one.do === 'remove') {
     known.delete(one.id)
     await store.write((tx) => repositories.remove(tx, [one.id]))
@@ -49,13 +49,13 @@ const take = async (store: Store, known: Map<number, Repository>, one: Step): Pr
 const repaired = (driver: StorageDriver) =>
   repairRecords(driver, [], { onRepaired: () => undefined, onRound: () => () => undefined })
 
-/** A store whose lists are in packs, with entries that came and entries that went since. */
+/** A store whose lists are in blocks, with entries that came and entries that went since. */
 const made = async (): Promise<Store> => {
   const store = await opened()
   const save = (id: number, name: string) =>
     store.write((tx) => repositories.save(tx, repository(id, name, 0)))
   for (let id = 1; id <= 12; id++) await save(id, `name-${id % 5}`)
-  await packAll(store)
+  await compactAll(store)
   await save(13, 'later')
   await save(3, 'renamed')
   await store.write((tx) => repositories.remove(tx, [7]))
@@ -120,7 +120,7 @@ describe('A posting list in blocks', () => {
   it('is not compacted while too little of it changed', async () => {
     const store = await opened()
     await store.write((tx) => repositories.save(tx, repository(1, 'alone', 0)))
-    await packAll(store)
+    await compactAll(store)
     const raw = await exactly(store.driver)
     const letters = raw.map(([key]) => decodeKey(Buffer.from(key, 'hex'))[1])
     assert.ok(!letters.includes('p') && !letters.includes('g'))
@@ -138,7 +138,7 @@ describe('A compaction with the limits of a server', () => {
       for (const one of known) await repositories.save(tx, one)
       tx.put(sequenceKey('repository'), encodeValue(1000))
     })
-    await packAll(store, DEFAULT_LIMITS)
+    await compactAll(store, DEFAULT_LIMITS)
     const packed = new Set<string>()
     for (const [key] of await exactly(store.driver)) {
       const [collection, letter, , trigram] = decodeKey(Buffer.from(key, 'hex'))

@@ -218,7 +218,7 @@ describe('A store that is not empty', () => {
     assert.deepEqual(await rawAfter(driver), before)
   })
 
-  it('may contain only a reserved number', async () => {
+  it('is also one in which only a number was reserved', async () => {
     const driver = memory()
     const allot = await openAllot({ driver, repositories: false })
     await assert.rejects(allot.hosting.accounts.createUser({ name: 'not a name' }))
@@ -226,7 +226,7 @@ describe('A store that is not empty', () => {
     await assert.rejects(into(driver, file), { code: 'conflict' })
   })
 
-  it('is not one that was only opened', async () => {
+  it('is not one that was only opened, which can be imported into', async () => {
     const driver = memory()
     await (await openAllot({ driver, repositories: false })).close()
     await into(driver, file)

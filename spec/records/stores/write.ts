@@ -4,7 +4,7 @@ import { memory } from '../../../drivers/memory/index.ts'
 import { openAllot } from '../../../lib/allot.ts'
 import { LAYOUT_VERSION } from '../../../lib/records/schema/index.ts'
 import { Store } from '../../../lib/records/store.ts'
-import { packAll } from '../../search/posting-fixture.ts'
+import { compactAll } from '../../search/posting-fixture.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import { populate } from '../../transfer/instance.ts'
 import { exactly } from '../raw.ts'
@@ -20,7 +20,7 @@ const allot = await openAllot({
 await populate(allot)
 await allot.close()
 await driver.open()
-await packAll(new Store(driver))
+await compactAll(new Store(driver))
 const lines = (await exactly(driver)).map(([key, value]) => `${JSON.stringify({ key, value })}\n`)
 writeFileSync(new URL(`./layout-${LAYOUT_VERSION}.ndjson`, import.meta.url), lines.join(''))
 await driver.close()
