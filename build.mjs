@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createRequire } from 'node:module'
+import { resolve } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 
 /*
@@ -60,14 +61,14 @@ const bundle = async () => {
   return Object.keys(metafile.inputs)
 }
 
-/**
- * The licences of the bundled packages.
- *
- * @param {string[]} files paths of all bundled files
- */
-const notices = (files) => {
-  const folders = new Set(files.flatMap((file) => file.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/) ?? []))
-  return [...folders]
+/** The folders of the packages that files are from. */
+const packageFolders = (/** @type {string[]} */ files) => [
+  ...new Set(files.flatMap((file) => file.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/) ?? [])),
+]
+
+/** The licences of the packages in the folders. */
+const notices = (/** @type {string[]} */ folders) =>
+  folders
     .sort()
     .map((folder) => {
       const { name, version, license } = readJson(`${folder}/package.json`)
@@ -76,12 +77,31 @@ const notices = (files) => {
       return `${name} ${version} (${license})\n\n${readFileSync(`${folder}/${file}`, 'utf8').trim()}\n`
     })
     .join(`\n${'-'.repeat(80)}\n\n`)
+
+const VIEWER = 'openapi-explorer.min.js'
+
+/** Copies the viewer of the API reference, one script that contains its dependencies, beside the modules that send it. */
+const copyViewer = () => {
+  const folder = resolve('node_modules/openapi-explorer')
+  cpSync(`${folder}/dist/browser/${VIEWER}`, `dist/lib/${VIEWER}`)
+  const licensed = withDependencies(folder).filter((path) => !path.endsWith(SERVER_RENDERING))
+  writeFileSync(`dist/lib/${VIEWER}.LICENSE.txt`, notices(licensed))
 }
 
-/** Copies the viewer of the API reference beside the modules that send it. */
-const copyViewer = () => {
-  for (const file of ['rapidoc-min.js', 'rapidoc-min.js.LICENSE.txt'])
-    cpSync(`node_modules/rapidoc/dist/${file}`, `dist/lib/${file}`)
+/** A dependency of the viewer without a licence file, which scripts for browsers do not contain. */
+const SERVER_RENDERING = '@lit-labs/ssr-dom-shim'
+
+/** The folder of a package, and the folders of all packages that it depends on. @returns {string[]} */
+const withDependencies = (/** @type {string} */ folder, /** @type {string[]} */ found = []) => {
+  if (found.includes(folder)) return found
+  found.push(folder)
+  const { resolve: resolver } = createRequire(`${folder}/package.json`)
+  for (const name of Object.keys(readJson(`${folder}/package.json`).dependencies ?? {})) {
+    // With the slash, `buffer/` is a package and not Node's module.
+    const folders = (resolver.paths(`${name}/`) ?? []).map((modules) => `${modules}/${name}`)
+    withDependencies(folders.find(existsSync) ?? name, found)
+  }
+  return found
 }
 
 /** Writes the texts of all licences as one compressed file. Their package has them as HTML, too, and takes 12 MB. */
@@ -123,5 +143,5 @@ if (isWhole || !isCurrent()) {
   mkdirSync('dist/lib', { recursive: true })
   copyViewer()
   writeLicenses()
-  writeFileSync(NOTICES, notices(await bundle()))
+  writeFileSync(NOTICES, notices(packageFolders(await bundle())))
 }

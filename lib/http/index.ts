@@ -3,8 +3,9 @@ export type { Failure, Log } from './failure.ts'
 export { type FetchOptions, fetchOf } from './fetch.ts'
 export { JsonEndpoints } from './json-endpoints.ts'
 export { type Listener, type MountOptions, mountListener } from './mount.ts'
-export { impliedStatuses, openApiDocument, serveReference } from './openapi.ts'
+export { impliedStatuses, openApiDocument } from './openapi.ts'
 export type { Pagination } from './paging.ts'
+export { serveReference } from './reference-page.ts'
 export {
   Empty,
   ErrorBody,

@@ -1,13 +1,9 @@
-import { readFileSync } from 'node:fs'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { createRequire } from 'node:module'
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import { statusTexts } from './failure.ts'
-import { movedStatus, namesRepository, parseRequestUrl } from './request-url.ts'
+import { movedStatus, namesRepository } from './request-url.ts'
 import { Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
 import { type FileField, type Identity, isFileField, type Route } from './route.ts'
-import { send } from './send.ts'
 import { coercionOf } from './validate.ts'
 
 /** Parts of the document that do not follow from the routes. */
@@ -47,15 +43,14 @@ export const openApiDocument = <I extends Identity, S>(
       ),
       securitySchemes: {
         token: {
-          type: 'apiKey',
-          in: 'header',
-          name: 'Authorization',
-          description: '`token T` or `Bearer T`',
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An access token. `Authorization: token T` works, too.',
         },
         basic: {
           type: 'http',
           scheme: 'basic',
-          description: 'name and password, or a token in the place of either',
+          description: 'The name and the password of a user, or a token in the place of either.',
         },
       },
     },
@@ -178,59 +173,4 @@ const response = (status: number, kind: ResponseKind, schemaOf: Convert): Json =
     return { description, content: { 'application/x-ndjson': { schema: { type: 'string' } } } }
   if (!('type' in kind)) return { description }
   return { description, content: { 'application/json': { schema: schemaOf(kind as v.GenericSchema) } } }
-}
-
-/** Page that describes the API; error bodies link to it. Gitea and Forgejo have theirs at the same path. */
-export const REFERENCE_PATH = '/api/swagger'
-
-const SCRIPT = `${REFERENCE_PATH}/rapidoc-min.js`
-
-/** The package bundles the viewer's script; in a checkout it comes from a development dependency. */
-const scriptFile = (): URL | string =>
-  import.meta.url.endsWith('.js')
-    ? new URL('./rapidoc-min.js', import.meta.url)
-    : createRequire(import.meta.url).resolve('rapidoc/dist/rapidoc-min.js')
-
-/** Allows scripts and connections of this origin only; the viewer needs inline styles for its shadow tree. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-
-const page = (documentUrl: string, scriptUrl: string): string => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>API reference</title>
-<link rel="icon" href="data:,">
-<script type="module" src="${scriptUrl}"></script>
-</head>
-<body>
-<rapi-doc spec-url="${documentUrl}" render-style="read" load-fonts="false" show-header="false"
-  allow-spec-url-load="false" allow-spec-file-load="false" schema-style="table"></rapi-doc>
-<noscript><p>This page needs scripts. The document itself: <a href="${documentUrl}">${documentUrl}</a></p></noscript>
-</body>
-</html>
-`
-
-let script: Buffer | undefined
-
-/** Responds to a GET of the page or of its script. @returns false for any other request */
-export const serveReference = (req: IncomingMessage, res: ServerResponse, basePath: string): boolean => {
-  const url = parseRequestUrl(req, '')
-  if (url === undefined || (req.method !== 'GET' && req.method !== 'HEAD')) return false
-  if (url.path === SCRIPT) {
-    script ??= readFileSync(scriptFile())
-    send(res, 200, script, [
-      'Content-Type',
-      'text/javascript;charset=utf-8',
-      'Cache-Control',
-      'max-age=86400',
-    ])
-    return true
-  }
-  if (url.path !== REFERENCE_PATH) return false
-  const html = page(`${url.mount}${basePath}/openapi.json`, `${url.mount}${SCRIPT}`)
-  const headers = ['Content-Security-Policy', POLICY, 'Cache-Control', 'no-cache']
-  send(res, 200, html, ['Content-Type', 'text/html;charset=utf-8', ...headers])
-  return true
 }

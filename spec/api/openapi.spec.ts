@@ -147,7 +147,7 @@ describe('GET /api/swagger', () => {
     assert.equal(page.status, 200)
     assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'; script-src 'self'/)
     assert.doesNotMatch(html, /https?:/)
-    const [, script] = /<script type="module" src="([^"]+)"/.exec(html)!
+    const [, script] = /<script defer src="([^"]+)"/.exec(html)!
     const [, document] = /spec-url="([^"]+)"/.exec(html)!
     assert.ok((await (await fetch(allot.base + script)).text()).length > 100_000)
     assert.match(await (await fetch(allot.base + document)).text(), /"openapi":"3\.1\.0"/)

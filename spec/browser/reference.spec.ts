@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { describe, it } from 'node:test'
-import { chromium } from 'playwright-core'
-import { start } from '../support/test-server.ts'
+import { after, before, describe, it } from 'node:test'
+import express from 'express'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { routes } from '../../lib/api/index.ts'
+import { start, type TestServer } from '../support/test-server.ts'
 
 const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
   existsSync,
@@ -15,36 +17,57 @@ const args =
     ' ',
   )
 
-describe('/api/swagger in a real browser', () => {
-  it('shows every operation without errors and without requests to other servers', { skip }, async () => {
-    const allot = await start({ repositories: false })
-    const browser = await chromium.launch({ executablePath: executablePath!, args })
-    try {
-      const page = await browser.newPage()
-      const [errors, foreignRequests]: string[][] = [[], []]
-      page.on('console', (message) => void (message.type() === 'error' && errors!.push(message.text())))
-      page.on('pageerror', (error) => void errors!.push(String(error)))
-      page.on(
-        'request',
-        (request) =>
-          void (
-            request.url().startsWith(allot.base) ||
-            /^(?:data|blob):/.test(request.url()) ||
-            foreignRequests!.push(request.url())
-          ),
-      )
-      await page.goto(`${allot.base}/api/swagger`)
-      for (const words of [
-        'Render a markdown document as HTML',
-        'Create a quota rule',
-        'Why the signed-in user is, or is not, over quota for a subject',
-      ])
-        await page.getByText(words).first().waitFor({ timeout: 60_000 })
-      assert.deepEqual(foreignRequests, [])
-      assert.deepEqual(errors, [])
-    } finally {
-      await browser.close()
-      await allot.stop()
-    }
+/** The entry of an operation in the sidebar. */
+const entry = (page: Page, operation: string) => page.locator(`[id="link-${operation}"]`)
+
+describe('/api/swagger in a real browser', { skip }, () => {
+  let allot: TestServer
+  let browser: Browser
+  let page: Page
+  const [errors, foreignRequests]: [string[], string[]] = [[], []]
+
+  before(async () => {
+    allot = await start(
+      { repositories: false },
+      { mount: (handler) => express().use('/code', handler), prefix: '/code' },
+    )
+    browser = await chromium.launch({ executablePath: executablePath!, args })
+    page = await browser.newPage()
+    page.on('console', (message) => void (message.type() === 'error' && errors.push(message.text())))
+    page.on('pageerror', (error) => void errors.push(String(error)))
+    page.on('request', (request) => {
+      const url = request.url()
+      if (!url.startsWith(allot.base) && !/^(?:data|blob):/.test(url)) foreignRequests.push(url)
+    })
+    await page.goto(`${allot.base}/api/swagger`)
+    await entry(page, 'get-/user').waitFor({ timeout: 60_000 })
+  })
+  after(async () => {
+    await browser?.close()
+    await allot?.stop()
+  })
+
+  it('lists every operation by its path', async () => {
+    const entries = await page.locator('.nav-bar-path').allTextContents()
+    const listed = new Set(entries.map((text) => text.replace(/\s/g, '')))
+    const missing = routes.filter(({ method, path }) => !listed.has(method.toLowerCase() + path))
+    assert.deepEqual(missing, [])
+  })
+
+  it('sends the request of an operation with the token of the reader, below the prefix of the host and the base path', async () => {
+    await page.locator('#link-auth').click()
+    const token = page.locator('tr', { hasText: 'access token' })
+    await token.locator('input').fill(allot.root.token)
+    await token.getByText('Set').click()
+    await entry(page, 'get-/user').click()
+    const answered = page.waitForResponse(`${allot.api}/user`)
+    await page.getByRole('button', { name: 'Execute' }).click()
+    assert.equal((await answered).status(), 200)
+    await page.getByText('"root"').first().waitFor()
+  })
+
+  it('has no errors, and sends no requests to other servers', () => {
+    assert.deepEqual(foreignRequests, [])
+    assert.deepEqual(errors, [])
   })
 })
