@@ -5,18 +5,19 @@ import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { mounts } from './mounts.ts'
 
-const folder = fileURLToPath(new URL('../api/', import.meta.url))
+const specs = fileURLToPath(new URL('..', import.meta.url))
 
-/** A part of the API in `npm test`, all of it with `npm run spec:hosts`. */
-const PART = ['markdown', 'quota', 'repositories', 'users']
-const files = readdirSync(folder).filter(
-  (file) => process.env.ALLOT_SPEC_HOSTS === 'all' || PART.some((word) => file === `${word}.spec.ts`),
-)
+/** A part of the API in `npm test`; all of it, git and LFS with `npm run spec:hosts`. */
+const PART = ['markdown', 'quota', 'repositories', 'users'].map((word) => `api/${word}.spec.ts`)
+const STREAMS = ['git/access', 'git/fetch', 'git/push', 'lfs/protocol'].map((path) => `${path}.spec.ts`)
+const all = readdirSync(`${specs}api`).filter((file) => file.endsWith('.spec.ts'))
+const files =
+  process.env.ALLOT_SPEC_HOSTS === 'all' ? [...all.map((file) => `api/${file}`), ...STREAMS] : PART
 
 const run = (host: string): Promise<{ code: number | null; text: string }> => {
-  const specs = files.filter((file) => file.endsWith('.spec.ts')).map((file) => folder + file)
+  const paths = files.map((file) => specs + file)
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', '--test', '--test-reporter', 'spec', ...specs], {
+  const child = spawn(process.execPath, ['--import', 'tsx', '--test', '--test-reporter', 'spec', ...paths], {
     // What they run of the lines is known from the specs themselves.
     env: { ...env, ALLOT_SPEC_HOST: host, NODE_V8_COVERAGE: '' },
     stdio: ['ignore', 'pipe', 'pipe'],

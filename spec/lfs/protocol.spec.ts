@@ -379,11 +379,11 @@ describe('A faulty upload is refused and leaves nothing', () => {
 
   it('a chunked body that is too long or has other content', async () => {
     const path = await repository()
-    for (const [at, status] of [
-      [`objects/${a}/1`, 422],
-      [`objects/${sha256(Buffer.alloc(200_000))}/200000`, 413],
+    for (const [at, length, status] of [
+      [`objects/${a}/1`, 90_000, 422],
+      [`objects/${sha256(Buffer.alloc(200_000))}/200000`, 200_000, 413],
     ] as const) {
-      const body = new Blob([Buffer.alloc(200_000)]).stream()
+      const body = new Blob([Buffer.alloc(length)]).stream()
       const answer = await fetch(`${allot.base}/${path}.git/info/lfs/${at}`, {
         method: 'PUT',
         headers: { authorization: `token ${alice.token}` },
@@ -399,11 +399,11 @@ describe('A faulty upload is refused and leaves nothing', () => {
   it('an upload that the client aborts', async () => {
     const path = await repository()
     const { oid, size, bytes } = aContent(90_000)
-    const { port } = new URL(allot.base)
+    const { port, pathname } = new URL(`${allot.base}/`)
     const socket = connect(Number(port), '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write(
-      `PUT /${path}.git/info/lfs/objects/${oid}/${size} HTTP/1.1\r\nHost: a\r\nAuthorization: token ${alice.token}\r\nContent-Length: ${size}\r\n\r\n`,
+      `PUT ${pathname}${path}.git/info/lfs/objects/${oid}/${size} HTTP/1.1\r\nHost: a\r\nAuthorization: token ${alice.token}\r\nContent-Length: ${size}\r\n\r\n`,
     )
     socket.write(bytes.subarray(0, 50_000))
     await eventually(() => allot.filesOnDisk('arriving').length === 1)
