@@ -1,19 +1,20 @@
-// Allot beside the routes of a Fastify application. Allot gets each request first, and passes on those outside its base path.
+// Allot as a plugin of a Fastify application, which opens it and closes it with the application.
 // Run it with: npx tsx examples/fastify.ts
-import { createServer } from 'node:http'
-import { createAllot } from 'allot'
-import { memory } from 'allot/drivers/memory'
+import type { AddressInfo } from 'node:net'
+import { allotFastify } from 'allot/fastify'
 import fastify from 'fastify'
 
-const allot = await createAllot({ driver: memory(), repositories: false })
-const app = fastify({
-  serverFactory: (handler) => createServer((req, res) => allot.handler(req, res, () => handler(req, res))),
-})
+const app = fastify()
+await app.register(allotFastify, { allot: { data: './data' }, prefix: '/code', pages: '/storage' })
 app.get('/', async () => 'the application')
-app.addHook('onClose', () => allot.close())
+
+const { token } = await app.allot.setUp({ admin: 'root' })
+// Only the first start returns a token.
+if (token !== undefined) console.log(`sign in with the token ${token}`)
 
 await app.listen({ port: Number(process.env.PORT ?? 3000), host: '127.0.0.1' })
-const { port } = app.server.address() as { port: number }
-console.log(`try: curl http://127.0.0.1:${port}/api/v1/version`)
+const { port } = app.server.address() as AddressInfo
+console.log(`try: curl http://127.0.0.1:${port}/code/api/v1/version`)
+console.log(`or open http://127.0.0.1:${port}/code/storage`)
 
 process.once('SIGTERM', () => void app.close())

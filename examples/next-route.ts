@@ -1,20 +1,38 @@
-// A route handler of Next: as `app/api/v1/[...path]/route.ts` it answers everything below /api/v1. The first request opens
-// the store. It is kept in `globalThis`, because Next loads the module again after each change during development.
+// A route handler of Next: as `app/code/[[...path]]/route.ts` it serves everything below /code. Next must not bundle Allot:
+// set `serverExternalPackages: ['allot']` in `next.config.mjs`.
 // Run it with: npx tsx examples/next-route.ts
 import { type Allot, createAllot } from 'allot'
-import { memory } from 'allot/drivers/memory'
 
+// Next loads modules again after each change, but only one Allot can have the folder open.
 const shared = globalThis as { allot?: Promise<Allot> }
-const openAllot = () => {
-  shared.allot ??= createAllot({ driver: memory(), repositories: false })
-  return shared.allot
+
+const open = async (): Promise<Allot> => {
+  const allot = await createAllot({ data: './data' })
+  const { token } = await allot.setUp({ admin: 'root' })
+  if (token !== undefined) console.log(`sign in with the token ${token}`)
+  return allot
 }
 
-const answer = async (request: Request): Promise<Response> => (await openAllot()).fetch(request)
+const handle = async (request: Request): Promise<Response> => {
+  shared.allot ??= open()
+  return (await shared.allot).fetch(request, { prefix: '/code', pages: '/storage' })
+}
 
-export { answer as DELETE, answer as GET, answer as PATCH, answer as POST, answer as PUT }
+export {
+  handle as DELETE,
+  handle as GET,
+  handle as HEAD,
+  handle as OPTIONS,
+  handle as PATCH,
+  handle as POST,
+  handle as PUT,
+}
 
 // Does what Next would do, when this file is run by itself.
-const response = await answer(new Request('http://127.0.0.1:3000/api/v1/version'))
-console.log(`${response.status} ${await response.text()}`)
-await (await openAllot()).close()
+if (process.argv[1] === import.meta.filename) {
+  const version = await handle(new Request('http://127.0.0.1:3000/code/api/v1/version'))
+  console.log(`${version.status} ${await version.text()}`)
+  const page = await handle(new Request('http://127.0.0.1:3000/code/storage'))
+  console.log(`${page.status} ${page.headers.get('location')}`)
+  await (await shared.allot)?.close()
+}

@@ -1,19 +1,18 @@
-// Allot in a plain node:http server, with everything in one folder.
+// Allot in a plain node:http server: the API and git at the root, the pages at /storage, everything in one folder.
 // Run it with: npx tsx examples/node-http.ts
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createAllot } from 'allot'
 
 const allot = await createAllot({ data: './data' })
-const server = createServer(allot.handler).listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
-
-server.on('listening', async () => {
-  const { port } = server.address() as { port: number }
+const { token } = await allot.setUp({ admin: 'root' })
+// Only the first start returns a token.
+if (token !== undefined) console.log(`sign in with the token ${token}`)
+const listener = allot.listener({ pages: '/storage' })
+const server = createServer(listener).listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
+  const { port } = server.address() as AddressInfo
   console.log(`try: curl http://127.0.0.1:${port}/api/v1/version`)
-
-  // Only the first start returns a token.
-  const { token } = await allot.setUp({ admin: 'root' })
-  if (token !== undefined)
-    console.log(`and: curl -H 'Authorization: token ${token}' http://127.0.0.1:${port}/api/v1/user`)
+  console.log(`or open http://127.0.0.1:${port}/storage`)
 })
 
 process.once('SIGTERM', async () => {

@@ -18,25 +18,32 @@ const command = (file: string): [string, string[], object] => {
 }
 
 const files = readdirSync(examples).filter((file) => file.endsWith('.ts'))
-const serves = (file: string) => /listen\(|serve\(/.test(readFileSync(join(examples, file), 'utf8'))
+const sourceOf = (file: string) => readFileSync(join(examples, file), 'utf8')
+const serves = (file: string) => /listen\(|serve\(/.test(sourceOf(file))
+const hasPages = (file: string) => sourceOf(file).includes("'/storage'")
+
+const CURL = /try: (curl .*)\n/
+const PAGES_TOO = /try: (curl .*)\nor open (.*)\n/
 
 describe('The examples', () => {
   for (const file of files.filter(serves))
-    it(`${file} starts a server, and prints a curl command that works`, async () => {
+    it(`${file} starts a server, and prints a curl command and the address of its pages, which work`, async () => {
       const [tsx, args, options] = command(file)
       const child = spawn(tsx, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
       try {
-        const line = await new Promise<string>((resolve, reject) => {
+        const [, curl, page] = await new Promise<string[]>((resolve, reject) => {
           let text = ''
           child.stdout.on('data', (chunk: Buffer) => {
             text += chunk.toString()
-            const [, curl] = /try: (curl .*)\n/.exec(text) ?? []
-            if (curl !== undefined) resolve(curl)
+            const lines = hasPages(file) ? PAGES_TOO : CURL
+            const match = lines.exec(text)
+            if (match !== null) resolve(match)
           })
           child.on('close', (code) => reject(new Error(`${file} ended with ${code}: ${text}`)))
         })
-        const { stdout } = await exec('bash', ['-c', `${line} -sf`])
+        const { stdout } = await exec('bash', ['-c', `${curl} -sf`])
         assert.match(stdout, /"Version"|"login":"alice"/)
+        if (page !== undefined) assert.match(await (await fetch(page)).text(), /<h1>Sign in<\/h1>/)
         const ended = new Promise((resolve) => child.on('close', resolve))
         child.kill('SIGTERM')
         assert.equal(await ended, 0)
@@ -48,7 +55,7 @@ describe('The examples', () => {
   const PRINTED: Record<string, RegExp> = {
     'reporting-usage.ts':
       /first.png: 600 .*\nsecond.png: 600 .*\nthird.png: refused .*\nalice uses 1200 of 1000 bytes: over quota\n/,
-    'next-route.ts': /^200 \{"Version"/,
+    'next-route.ts': /\n200 \{"Version".*\n303 \/code\/storage\/-\/sign-in\n$/,
     'custom-driver.ts': /alice is stored in a sorted array/,
   }
   for (const file of files.filter((name) => !serves(name)))

@@ -214,6 +214,9 @@ describe('The ts snippets', () => {
         }
         const response = await fetch(`http://127.0.0.1:${port}/api/v1/version`)
         assert.match(await response.text(), /"Version"/)
+        if (!code.includes("'/storage'")) return
+        const page = await fetch(`http://127.0.0.1:${port}/storage`, { redirect: 'manual' })
+        assert.deepEqual([page.status, page.headers.get('location')], [303, '/storage/-/sign-in'])
       } finally {
         child.kill('SIGKILL')
         await ended
