@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Identity } from './accounts/access.ts'
-import { documentOf, routesWith, streamRoutesFor } from './api/index.ts'
+import { documentOf } from './api/document.ts'
+import { routesWith, streamRoutesFor } from './api/index.ts'
 import { clientOf } from './clients.ts'
 import { logError } from './engine.ts'
 import type { Transport } from './git/transport.ts'

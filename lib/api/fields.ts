@@ -3,15 +3,45 @@ import * as v from 'valibot'
 import { Visibility } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 
+/** A schema with an example for the OpenAPI document, which composes those of bodies from those of their members. */
+export const example = <const S extends v.GenericSchema>(schema: S, value: v.InferInput<S>) =>
+  v.pipe(schema, v.examples([value]))
+
+/** Text with an example for the OpenAPI document. */
+export const text = (value: string) => example(v.string(), value)
+/** A number with an example for the OpenAPI document. */
+export const number = (value: number) => example(v.number(), value)
+
+/** A parameter with its description for the OpenAPI document. */
+export const parameter = <const S extends v.GenericSchema>(schema: S, description: string) =>
+  v.pipe(schema, v.description(description))
+
+/** A time of a response, as {@link timestamp} formats it. */
+export const Time = text('2026-11-21T04:09:00Z')
+
 export const wholeNumber = v.pipe(v.number(), v.safeInteger())
+
+/** A path parameter that is an id or a number. */
+const idParameter = (description: string, value: number) =>
+  v.pipe(wholeNumber, v.description(description), v.examples([value]))
+export type IdParameter = ReturnType<typeof idParameter>
+
+export const issueIndex = idParameter('Number of the issue within its repository.', 1)
+export const commentId = idParameter('Id of the comment.', 9)
+export const releaseId = idParameter('Id of the release.', 10)
+export const attachmentId = idParameter('Id of the attachment.', 11)
 export const shortText = v.pipe(v.string(), v.maxLength(255))
 /** The body of an issue, a comment or a release. */
 export const longText = v.pipe(v.string(), v.maxLength(128 * 1024))
 /** The name of a quota rule or group. */
 export const quotaName = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
+export const ruleName = example(quotaName, 'small')
+export const groupName = example(quotaName, 'free')
+/** A limit in a request: bytes, or -1 for unlimited. */
+export const givenLimit = example(wholeNumber, 1_073_741_824)
 
 /** "`{id}` is an integer key id." */
-export const keyParams = v.object({ id: wholeNumber })
+export const keyParams = v.object({ id: idParameter('Id of the key.', 5) })
 
 /** Path parameters that name a repository, for routes that add others. */
 export const repositoryParams = { owner: v.string(), repo: v.string() }
@@ -38,7 +68,8 @@ const ignored = v.optional(
 type Ignored = typeof ignored
 
 /** A choice of a query; clients written in Go send an empty string for a choice that is not set. */
-export const choice = <T extends string>(...options: T[]) => v.optional(v.picklist([...options, '']))
+export const choice = <T extends string>(description: string, ...options: T[]) =>
+  v.optional(parameter(v.picklist([...options, '']), description))
 
 /** A visibility in a body; clients written in Go send an empty string for a visibility that is not set. */
 export const GivenVisibility = v.optional(v.picklist([...Visibility.options, '']))

@@ -1,19 +1,32 @@
 import * as v from 'valibot'
 import { Empty, Forbidden, NotFound, type Pagination, ValidationError } from '../http/index.ts'
 import type { GpgKey, SshKey } from '../records/schema/index.ts'
-import { acceptedBooleans, keyParams, shortText, timestamp } from './fields.ts'
+import {
+  acceptedBooleans,
+  example,
+  keyParams,
+  number,
+  parameter,
+  shortText,
+  Time,
+  text,
+  timestamp,
+} from './fields.ts'
 import { type Recipient, reply, replyEmpty, replyPage, route, type Services } from './route.ts'
 import { presentUser, User } from './users.ts'
 
+const SSH_KEY =
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFPr7Mm60ALRWE24VPU1YvZPKEMA4Ckzo7OK+C2+mnQT alice@laptop'
+
 export const PublicKey = v.object({
-  id: v.number(),
-  key: v.string(),
-  title: v.string(),
-  url: v.string(),
-  fingerprint: v.string(),
-  created_at: v.string(),
+  id: number(5),
+  key: text(SSH_KEY),
+  title: text('laptop'),
+  url: text('https://code.example.org/api/v1/user/keys/5'),
+  fingerprint: text('SHA256:KpzXcUFEJ46HTMBY2hUV0vIprdt8B50nJ9VNUU1BpsA'),
+  created_at: Time,
   read_only: v.boolean(),
-  key_type: v.string(),
+  key_type: text('user'),
   user: v.optional(User),
 })
 
@@ -37,13 +50,15 @@ const sshKeyPresenter = async ({ hosting }: Services, request: Recipient, id: nu
 }
 
 const CreateKeyOption = v.object({
-  title: shortText,
+  title: example(shortText, 'laptop'),
   /** Eight times the longest key that is accepted. */
-  key: v.pipe(v.string(), v.maxLength(16 * 1024)),
+  key: v.pipe(text(SSH_KEY), v.maxLength(16 * 1024)),
   ...acceptedBooleans('read_only'),
 })
 
-const FingerprintQuery = v.object({ fingerprint: v.optional(shortText) })
+const FingerprintQuery = v.object({
+  fingerprint: v.optional(parameter(shortText, 'Fingerprint of the only key to list, such as `SHA256:…`.')),
+})
 
 const replyKeys = async (
   services: Services,
@@ -132,22 +147,22 @@ export const sshKeyRoutes = [
   }),
 ]
 
-export const GPGKeyEmail = v.object({ email: v.string(), verified: v.boolean() })
+export const GPGKeyEmail = v.object({ email: text('alice@example.org'), verified: v.boolean() })
 
 const members = {
-  id: v.number(),
-  primary_key_id: v.string(),
-  key_id: v.string(),
-  public_key: v.string(),
+  id: number(6),
+  primary_key_id: text(''),
+  key_id: text('4C0AE6A2D1F5B9E3'),
+  public_key: text('xjMEZ…'),
   emails: v.array(GPGKeyEmail),
   can_sign: v.boolean(),
   can_encrypt_comms: v.boolean(),
   can_encrypt_storage: v.boolean(),
   can_certify: v.boolean(),
-  created_at: v.string(),
+  created_at: Time,
   expires_at: v.nullable(v.string()),
 }
-const Subkey = v.object({ ...members, subkeys: v.pipe(v.array(v.string()), v.maxLength(0)) })
+const Subkey = v.object({ ...members, subkeys: example(v.pipe(v.array(v.string()), v.maxLength(0)), []) })
 export const GPGKey = v.object({ ...members, subkeys: v.array(Subkey) })
 
 /** @param ownerEmail address of the key's owner, the only one that is verified; shown as verified to everyone */
@@ -175,7 +190,7 @@ const presentPart = (key: GpgKey['subkeys'][number], primaryKeyId: string) => ({
 
 const CreateGPGKeyOption = v.object({
   /** Large enough for a key with the signatures of a hundred others. */
-  armored_public_key: v.pipe(v.string(), v.maxLength(128 * 1024)),
+  armored_public_key: v.pipe(text('-----BEGIN PGP PUBLIC KEY BLOCK-----…'), v.maxLength(128 * 1024)),
 })
 
 const ownerEmailOf = async ({ hosting }: Services, id: number) =>

@@ -3,21 +3,30 @@ import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } fr
 import type { NewOrganization } from '../accounts/organizations.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
-import { acceptedBooleans, GivenVisibility, shortText, visibilityIn } from './fields.ts'
+import {
+  acceptedBooleans,
+  example,
+  GivenVisibility,
+  number,
+  parameter,
+  shortText,
+  text,
+  visibilityIn,
+} from './fields.ts'
 import { reply, replyEmpty, replyPage, route } from './route.ts'
 import { avatarUrl } from './users.ts'
 
 export const Organization = v.object({
-  id: v.number(),
-  name: v.string(),
-  full_name: v.string(),
-  email: v.string(),
-  avatar_url: v.string(),
-  description: v.string(),
-  website: v.string(),
-  location: v.string(),
+  id: number(3),
+  name: text('acme'),
+  full_name: text('Acme'),
+  email: text(''),
+  avatar_url: text('https://code.example.org/avatars/4e07408562bedb8b60ce05c1decfe3ad'),
+  description: text('Tools for everyone'),
+  website: text(''),
+  location: text(''),
   visibility: Visibility,
-  username: v.string(),
+  username: text('acme'),
   /** In the list for administrators only; 0 when the last owner was deleted. */
   owners_count: v.optional(v.number()),
 })
@@ -37,9 +46,9 @@ const presentOrganization = (account: Account, { baseUrl }: { baseUrl: string })
 })
 
 const CreateOrgOption = v.object({
-  username: v.string(),
+  username: text('acme'),
   full_name: v.optional(v.pipe(v.string(), v.maxLength(100))),
-  description: v.optional(shortText),
+  description: v.optional(example(shortText, 'Tools for everyone')),
   website: v.optional(shortText),
   location: v.optional(v.pipe(v.string(), v.maxLength(50))),
   visibility: GivenVisibility,
@@ -128,7 +137,9 @@ export const organizationRoutes = [
     path: '/orgs/{org}',
     operationId: 'orgDelete',
     summary: 'Delete an organization; with `purge=true` also what the organization owns',
-    query: v.object({ purge: v.optional(v.boolean()) }),
+    query: v.object({
+      purge: v.optional(parameter(v.boolean(), 'Whether to delete what the organization owns, too.')),
+    }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, query }, { hosting }) => {
       const purge = query.purge === true
@@ -169,7 +180,7 @@ export const organizationRoutes = [
     path: '/orgs/{org}/members/{username}',
     operationId: 'orgAddMember',
     summary: 'Add a user to an organization, or with `role: owner` make them one of its owners',
-    body: v.object({ role: v.optional(v.picklist(['member', 'owner'])) }),
+    body: v.object({ role: v.optional(example(v.picklist(['member', 'owner']), 'member')) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async ({ user, params: { org, username }, body: { role } }, { hosting }) => {
       await hosting.organizations.setMember(authorizeMembersOf(user, org), visibleUser(user, username), {

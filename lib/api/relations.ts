@@ -4,6 +4,7 @@ import { Empty, NotFound } from '../http/index.ts'
 import type { Slice } from '../records/collection.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { Relations, RepositoryName } from '../repositories/relations.ts'
+import { example, Time, text } from './fields.ts'
 import { Repository, readRepository, replyRepositories } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
 
@@ -87,12 +88,12 @@ export const starredRoutes = [
 ]
 
 export const WatchInfo = v.object({
-  subscribed: v.boolean(),
+  subscribed: example(v.boolean(), true),
   ignored: v.boolean(),
   reason: v.null(),
-  created_at: v.string(),
-  url: v.string(),
-  repository_url: v.string(),
+  created_at: Time,
+  url: text('https://code.example.org/api/v1/repos/alice/app/subscription'),
+  repository_url: text('https://code.example.org/api/v1/repos/alice/app'),
 })
 
 /** `created_at` is that of the repository, as on Gogs, Gitea and Forgejo. */

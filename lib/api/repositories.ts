@@ -11,7 +11,7 @@ import { invalid } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
-import { acceptedBooleans, shortText } from './fields.ts'
+import { acceptedBooleans, example, shortText, text } from './fields.ts'
 import { cachedRepository, Repository, readRepository } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
 import { accountDeleted, hostOf } from './users.ts'
@@ -20,10 +20,10 @@ const description = v.pipe(v.string(), v.maxLength(2048))
 const template = v.pipe(v.string(), v.maxLength(100))
 
 const CreateRepoOption = v.object({
-  name: v.string(),
-  description: v.optional(description),
-  private: v.optional(v.boolean()),
-  auto_init: v.optional(v.boolean()),
+  name: text('app'),
+  description: v.optional(example(description, 'An application')),
+  private: v.optional(example(v.boolean(), true)),
+  auto_init: v.optional(example(v.boolean(), true)),
   gitignores: v.optional(v.pipe(v.string(), v.maxLength(1000))),
   license: v.optional(template),
   readme: v.optional(template),
@@ -36,7 +36,7 @@ type CreateRepoOption = v.InferOutput<typeof CreateRepoOption>
 
 const EditRepoOption = v.object({
   name: v.optional(v.string()),
-  description: v.optional(description),
+  description: v.optional(example(description, 'An application')),
   website: v.optional(v.pipe(v.string(), v.maxLength(1024))),
   private: v.optional(v.boolean()),
   archived: v.optional(v.boolean()),
@@ -206,7 +206,7 @@ export const repositoryRoutes = [
     path: '/repos/{owner}/{repo}/transfer',
     operationId: 'repoTransfer',
     summary: 'Give a repository to another owner, with its usage',
-    body: v.object({ new_owner: shortText }),
+    body: v.object({ new_owner: example(shortText, 'acme') }),
     responses: { 202: Repository, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request

@@ -4,10 +4,13 @@ import { NotFound, ValidationError } from '../http/index.ts'
 import type { Slice } from '../records/collection.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
 import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../repositories/search-filters.ts'
+import { example, parameter, text } from './fields.ts'
 import { cachedRepositories, Repository, replyRepositories } from './repository-presenter.ts'
 import { type Recipient, reply, route } from './route.ts'
 
-const order = v.optional(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]))
+const order = v.optional(
+  parameter(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]), 'What the repositories are ordered by.'),
+)
 
 type ListInput = Recipient & {
   readonly by: RepositoryOrder
@@ -90,38 +93,37 @@ export const repositoryListRoutes = [
   }),
 ]
 
-const SearchResults = v.object({ ok: v.boolean(), data: v.array(Repository) })
-const SearchError = v.object({ ok: v.boolean(), error: v.string() })
+const SearchResults = v.object({ ok: example(v.boolean(), true), data: v.array(Repository) })
+const SearchError = v.object({ ok: v.boolean(), error: text('an internal error occurred') })
 
 /** Refuses a parameter that other servers of this kind take and Allot does not. */
-const unsupported = (message: string) => v.optional(v.pipe(v.string(), v.regex(/^$/, message)))
+const unsupported = (message: string) =>
+  v.optional(parameter(v.pipe(v.string(), v.regex(/^$/, message)), `Not supported: ${message}.`))
 
-const flag = v.optional(v.picklist(['', 'true', 'false', '1', '0'], 'must be true or false'))
+const flag = (description: string) =>
+  v.optional(parameter(v.picklist(['', 'true', 'false', '1', '0'], 'must be true or false'), description))
 
 const SearchQuery = v.object({
   q: v.optional(
     v.pipe(
       v.string(),
       v.maxLength(255),
-      v.description('A part of the name; several with commas in between; `owner/part` within an owner.'),
+      v.description(
+        'Part of the name. Several are separated by commas. `owner/part` searches within an owner.',
+      ),
     ),
   ),
-  uid: v.optional(v.pipe(v.number(), v.integer())),
+  uid: v.optional(parameter(v.pipe(v.number(), v.integer()), 'Id of the owner to search within.')),
   // Unused; declared so that it is checked and repeated in `Link`.
-  exclusive: v.optional(
-    v.pipe(
-      flag,
-      v.description('A search within `uid` finds what that owner has: true and false are the same.'),
-    ),
-  ),
-  sort: v.optional(v.picklist(['', ...SEARCH_SORTS])),
-  order: v.optional(v.picklist(['', 'asc', 'desc'])),
-  private: flag,
-  is_private: flag,
-  archived: flag,
-  template: flag,
-  mode: v.optional(v.picklist(['', ...SEARCH_MODES])),
-  starredBy: v.optional(v.pipe(v.number(), v.integer())),
+  exclusive: flag('A search within `uid` finds what that owner has: true and false are the same.'),
+  sort: v.optional(parameter(v.picklist(['', ...SEARCH_SORTS]), 'What the repositories are ordered by.')),
+  order: v.optional(parameter(v.picklist(['', 'asc', 'desc']), 'Direction of `sort`.')),
+  private: flag('Whether to include private repositories.'),
+  is_private: flag('Finds only private, or only public repositories.'),
+  archived: flag('Finds only archived repositories, or only others.'),
+  template: flag('Finds only templates.'),
+  mode: v.optional(parameter(v.picklist(['', ...SEARCH_MODES]), 'Finds only repositories of this kind.')),
+  starredBy: v.optional(parameter(v.pipe(v.number(), v.integer()), 'Id of a user who has starred them.')),
   includeDesc: unsupported('descriptions are not searched'),
   topic: unsupported('repositories have no topics'),
   team_id: unsupported('organizations have no teams'),
@@ -140,7 +142,7 @@ const filterIn = (query: v.InferOutput<typeof SearchQuery>): RepositoryFilter =>
   descending: query.order === 'desc' || undefined,
 })
 
-const isSet = (value: v.InferOutput<typeof flag>): boolean | undefined =>
+const isSet = (value: v.InferOutput<ReturnType<typeof flag>>): boolean | undefined =>
   value === undefined || value === '' ? undefined : value === 'true' || value === '1'
 
 export const repositorySearchRoutes = [

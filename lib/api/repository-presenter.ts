@@ -9,39 +9,43 @@ import type { Page } from '../records/collection.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import { cachedRead } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { timestamp } from './fields.ts'
+import { example, number, Time, text, timestamp } from './fields.ts'
 import { pageOf, type Recipient, type Services } from './route.ts'
 import { hostOf, presentUser, User } from './users.ts'
 
-export const Permission = v.object({ admin: v.boolean(), push: v.boolean(), pull: v.boolean() })
+export const Permission = v.object({
+  admin: v.boolean(),
+  push: v.boolean(),
+  pull: example(v.boolean(), true),
+})
 
 const members = {
-  id: v.number(),
+  id: number(7),
   owner: User,
-  name: v.string(),
-  full_name: v.string(),
-  description: v.string(),
+  name: text('app'),
+  full_name: text('alice/app'),
+  description: text('An application'),
   empty: v.boolean(),
   private: v.boolean(),
   fork: v.boolean(),
   mirror: v.boolean(),
   /** KiB of git data and LFS objects, rounded down, as on Gitea and Forgejo. */
-  size: v.number(),
-  html_url: v.string(),
-  url: v.string(),
-  ssh_url: v.string(),
-  clone_url: v.string(),
-  website: v.string(),
-  stars_count: v.number(),
-  forks_count: v.number(),
-  watchers_count: v.number(),
-  open_issues_count: v.number(),
+  size: number(12),
+  html_url: text('https://code.example.org/alice/app'),
+  url: text('https://code.example.org/api/v1/repos/alice/app'),
+  ssh_url: text('git@code.example.org:alice/app.git'),
+  clone_url: text('https://code.example.org/alice/app.git'),
+  website: text(''),
+  stars_count: number(3),
+  forks_count: number(0),
+  watchers_count: number(1),
+  open_issues_count: number(1),
   /** Drafts are not counted. */
-  release_counter: v.number(),
-  default_branch: v.string(),
+  release_counter: number(1),
+  default_branch: text('main'),
   archived: v.boolean(),
-  created_at: v.string(),
-  updated_at: v.string(),
+  created_at: Time,
+  updated_at: Time,
   permissions: Permission,
 }
 

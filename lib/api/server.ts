@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { Forbidden, Html, Ndjson, serializeOnce, ValidationError } from '../http/index.ts'
-import { shortText } from './fields.ts'
+import { example, number, shortText, text } from './fields.ts'
 import { reply, route, type Services } from './route.ts'
 
 /** Routes about the server as a whole: its version, its settings, this API's document, the export. */
 
-const ServerVersion = v.object({ Version: v.string(), version: v.string() })
+const ServerVersion = v.object({ Version: text('0.1.0'), version: text('1.22.0+allot-0.1.0') })
 
 /** The version of the Gitea API that clients of Gitea and Forgejo check for. */
 const API_LEVEL = '1.22.0'
@@ -17,10 +17,10 @@ const serverVersion = serializeOnce(({ version }: Services) => ({
 }))
 
 const GeneralAPISettings = v.object({
-  max_response_items: v.number(),
-  default_paging_num: v.number(),
-  default_git_trees_per_page: v.number(),
-  default_max_blob_size: v.number(),
+  max_response_items: number(50),
+  default_paging_num: number(30),
+  default_git_trees_per_page: number(0),
+  default_max_blob_size: number(0),
 })
 
 const open = { auth: 'optional', tag: 'miscellaneous' } as const
@@ -56,7 +56,7 @@ export const serverRoutes = [
     path: '/openapi.json',
     operationId: 'getOpenApiDocument',
     summary: 'This API as an OpenAPI 3.1 document',
-    responses: { 200: v.looseObject({ openapi: v.string() }) },
+    responses: { 200: v.looseObject({ openapi: text('3.1.0') }) },
     handle: async ({ apiUrl }, { documentFor }) => reply(200, documentFor(apiUrl)),
   }),
 ]
@@ -79,8 +79,8 @@ const address = v.pipe(v.string(), v.maxLength(2048))
 
 /** "`Text`, `Mode`, `Context`, `Wiki` are capitalised in the document, and lower case is taken too." */
 const MarkdownOption = v.object({
-  Text: v.optional(v.string()),
-  Mode: v.optional(shortText),
+  Text: v.optional(text('It **works**.')),
+  Mode: v.optional(example(shortText, 'gfm')),
   Context: v.optional(address),
   Wiki: v.optional(v.boolean()),
   text: v.optional(v.string()),
@@ -120,7 +120,7 @@ export const markdownRoutes = [
     summary: 'Render raw markdown as HTML',
     auth: 'optional',
     accepts: 'text/plain',
-    body: v.string(),
+    body: text('It **works**.'),
     responses: { 200: Html, 422: ValidationError },
     handle: async ({ body, baseUrl, client }, { markdown }) =>
       reply(200, await markdown.render(client(), { text: body, mode: 'markdown', baseUrl })),

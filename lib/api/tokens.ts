@@ -4,17 +4,17 @@ import { hasScope } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account, Token } from '../records/schema/index.ts'
-import { shortText, timestamp } from './fields.ts'
+import { example, number, shortText, Time, text, timestamp } from './fields.ts'
 import { reply, replyEmpty, replyPage, route, type Services } from './route.ts'
 
 export const AccessToken = v.object({
-  id: v.number(),
-  name: v.string(),
+  id: number(4),
+  name: text('ci'),
   /** The token itself in the reply that creates it; empty in every other. */
-  sha1: v.string(),
-  token_last_eight: v.string(),
-  scopes: v.array(v.string()),
-  created_at: v.string(),
+  sha1: text(''),
+  token_last_eight: text('f3b0c442'),
+  scopes: v.array(text('read:user')),
+  created_at: Time,
 })
 export type AccessToken = v.InferOutput<typeof AccessToken>
 
@@ -28,8 +28,8 @@ const presentToken = (token: Token, secret = ''): AccessToken => ({
 })
 
 const CreateAccessTokenOption = v.object({
-  name: shortText,
-  scopes: v.optional(v.pipe(v.array(v.pipe(v.string(), v.maxLength(50))), v.maxLength(50))),
+  name: example(shortText, 'ci'),
+  scopes: v.optional(v.pipe(v.array(v.pipe(text('read:user'), v.maxLength(50))), v.maxLength(50))),
 })
 
 /**

@@ -9,8 +9,13 @@ import { type Account, Visibility } from '../records/schema/index.ts'
 import type { Profile } from '../repositories/lists.ts'
 import {
   acceptedBooleans,
+  example,
   GivenVisibility,
+  number,
+  parameter,
   shortText,
+  Time,
+  text,
   timestamp,
   visibilityIn,
   wholeNumber,
@@ -18,20 +23,20 @@ import {
 import { adminRead, adminWrite, type Recipient, reply, replyEmpty, replyPage, route } from './route.ts'
 
 export const User = v.object({
-  id: v.number(),
-  login: v.string(),
-  full_name: v.string(),
-  email: v.string(),
-  avatar_url: v.string(),
-  html_url: v.string(),
+  id: number(2),
+  login: text('alice'),
+  full_name: text('Alice'),
+  email: text('alice@noreply.code.example.org'),
+  avatar_url: text('https://code.example.org/avatars/2c624232cdd221771294dfbb310aca00'),
+  html_url: text('https://code.example.org/alice'),
   is_admin: v.boolean(),
   active: v.boolean(),
-  created: v.string(),
-  location: v.string(),
-  website: v.string(),
-  description: v.string(),
+  created: Time,
+  location: text(''),
+  website: text('https://alice.example.org'),
+  description: text(''),
   visibility: Visibility,
-  username: v.string(),
+  username: text('alice'),
   followers_count: v.optional(v.number()),
   following_count: v.optional(v.number()),
   starred_repos_count: v.optional(v.number()),
@@ -124,7 +129,10 @@ export const userRoutes = [
     auth: 'optional',
     scope: 'read:user',
     paging: 'lenient',
-    query: v.object({ q: v.optional(shortText), uid: v.optional(v.pipe(v.number(), v.integer())) }),
+    query: v.object({
+      q: v.optional(parameter(shortText, 'Part of the login or of the full name.')),
+      uid: v.optional(parameter(v.pipe(v.number(), v.integer()), 'Id of the only user to find.')),
+    }),
     // The document's UserList is the bare array; Forgejo wraps it.
     responses: { 200: v.union([v.array(User), v.object({ ok: v.boolean(), data: v.array(User) })]) },
     handle: async (request, { hosting, dialect }) => {
@@ -168,9 +176,9 @@ const ignoredMembers = {
 
 const CreateUserOption = v.object({
   ...ignoredMembers,
-  username: v.string(),
-  email: v.optional(emailField),
-  full_name: v.optional(fullNameField),
+  username: text('alice'),
+  email: v.optional(example(emailField, 'alice@example.org')),
+  full_name: v.optional(example(fullNameField, 'Alice')),
   password: v.optional(shortText),
   visibility: GivenVisibility,
   ...acceptedBooleans('must_change_password', 'restricted', 'send_notify'),
@@ -184,7 +192,7 @@ const EditUserOption = v.object({
   website: v.optional(shortText),
   description: v.optional(shortText),
   location: v.optional(v.pipe(v.string(), v.maxLength(50))),
-  admin: v.optional(v.boolean()),
+  admin: v.optional(example(v.boolean(), true)),
   active: v.optional(v.boolean()),
   prohibit_login: v.optional(v.boolean()),
   visibility: GivenVisibility,
@@ -261,7 +269,9 @@ export const adminUserRoutes = [
     operationId: 'adminDeleteUser',
     summary:
       'Delete a user; with `purge=true` also what the user owns, organizations without another owner included',
-    query: v.object({ purge: v.optional(v.boolean()) }),
+    query: v.object({
+      purge: v.optional(parameter(v.boolean(), 'Whether to delete what the user owns, too.')),
+    }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ params, query }, { hosting }) => {
       const account = await hosting.accounts.byName(params.username)

@@ -42,6 +42,21 @@ export const statusTexts: Record<number, string> = {
   507: 'the disk is full',
 }
 
+/** Messages of errors, as examples in the OpenAPI document. */
+export const errorExamples: Record<number, string> = {
+  400: 'the path is not well encoded',
+  401: 'token is required',
+  403: 'user should be the site admin',
+  409: 'a rule named small already exists',
+  413: 'the body must not be larger than 1048576 bytes',
+  415: 'the content type must be application/json',
+  422: 'Limit is required',
+  429: 'too many failed logins: try again in 30 seconds',
+  500: "an internal error occurred; the server's log has it as 51a4b8f6-6b1e-4c6a-9f4d-0d3b8c1f2e7a",
+  503: 'the server is stopping',
+  507: 'the disk is full',
+}
+
 /** The host's log; pino and console both fit. */
 export interface Log {
   error(fields: object, message: string): void

@@ -1,14 +1,24 @@
+import { STATUS_CODES } from 'node:http'
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
-import type * as v from 'valibot'
-import { statusTexts } from './failure.ts'
+import * as v from 'valibot'
+import { exampleOf } from './examples.ts'
+import { errorExamples, statusTexts } from './failure.ts'
+import { REFERENCE_PATH } from './reference-page.ts'
 import { movedStatus, namesRepository } from './request-url.ts'
 import { Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
 import { type FileField, type Identity, isFileField, type Route } from './route.ts'
 import { coercionOf } from './validate.ts'
 
+/** What a path parameter of some name is, for routes that do not say it themselves. */
+type ParameterTexts = Readonly<Record<string, { description: string; example: string }>>
+
 /** Parts of the document that do not follow from the routes. */
 interface DocumentInfo {
   title: string
+  /** Introduction, in markdown. */
+  description: string
+  tags: readonly { name: string; description: string }[]
+  parameters: ParameterTexts
   /** Version of the API. */
   version: string
   /** Version of the server. */
@@ -23,24 +33,26 @@ type Json = Record<string, unknown>
 export const openApiDocument = <I extends Identity, S>(
   routes: readonly Route<I, S>[],
   apiUrl: string,
-  { title, version, serverVersion, definitions }: DocumentInfo,
+  { title, description, version, serverVersion, tags, parameters, definitions }: DocumentInfo,
 ): Json => {
   const named = { Error: ErrorBody, ...definitions }
   const schemaOf = converter(named)
   const paths: Record<string, Json> = {}
   for (const route of routes) {
     const methods = paths[route.path] ?? {}
-    paths[route.path] = { ...methods, [route.method.toLowerCase()]: operation(route, schemaOf) }
+    paths[route.path] = { ...methods, [route.method.toLowerCase()]: operation(route, schemaOf, parameters) }
   }
   return {
     openapi: '3.1.0',
-    info: { title, version, 'x-allot-version': serverVersion },
+    info: { title, description, version, 'x-allot-version': serverVersion },
     servers: [{ url: apiUrl }],
+    tags,
     paths,
     components: {
       schemas: Object.fromEntries(
         Object.entries(named).map(([name, schema]) => [name, schemaOf(schema, name)]),
       ),
+      responses: errorResponses(schemaOf),
       securitySchemes: {
         token: {
           type: 'http',
@@ -64,6 +76,8 @@ const converter = (named: Record<string, v.GenericSchema>): Convert => {
     definitions: named,
     // Describes requests as clients send them, before transformations.
     typeMode: 'input',
+    // The document has examples of whole bodies.
+    ignoreActions: ['examples'],
     overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   }
   return (schema, definition) => {
@@ -75,42 +89,52 @@ const converter = (named: Record<string, v.GenericSchema>): Convert => {
   }
 }
 
-const operation = (route: Route<never, never>, schemaOf: Convert): Json => ({
+const operation = (route: Route<never, never>, schemaOf: Convert, texts: ParameterTexts): Json => ({
   operationId: route.operationId,
   tags: [route.tag],
   summary: route.summary,
   ...(route.scope === undefined ? {} : { description: `Scopes: ${[route.scope].flat().join(', ')}` }),
   security: [...(route.auth === 'optional' ? [{}] : []), { token: [] }, { basic: [] }],
-  parameters: parameters(route, schemaOf),
+  parameters: parameters(route, schemaOf, texts),
   ...(route.body === undefined ? {} : { requestBody: requestBody(route, route.body, schemaOf) }),
   responses: responses(route, schemaOf),
 })
 
-const parameters = (route: Route<never, never>, schemaOf: Convert): Json[] => {
+const parameters = (route: Route<never, never>, schemaOf: Convert, texts: ParameterTexts): Json[] => {
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: memberOf(route.params, name!, schemaOf) ?? { type: 'string' },
+    ...{ name, in: 'path', required: true, ...texts[name!] },
+    ...memberOf(route.params, name!, schemaOf),
   }))
   const members = route.query === undefined ? [] : coercionOf(route.query).members
   const inQuery = members.map(({ name, optional }) => ({
-    name,
-    in: 'query',
-    required: !optional,
-    schema: memberOf(route.query, name, schemaOf),
+    ...{ name, in: 'query', required: !optional },
+    ...memberOf(route.query, name, schemaOf),
   }))
   return [...inPath, ...inQuery, ...(route.paging === undefined ? [] : PAGING)]
 }
 
-const memberOf = (schema: Route['query'], name: string, schemaOf: Convert): Json | undefined => {
+/** The schema, the description and the example of a parameter, as far as a route declares them. */
+const memberOf = (schema: Route['query'], name: string, schemaOf: Convert): Json => {
   const member = schema?.entries[name] as v.GenericSchema | undefined
-  return member && schemaOf(member)
+  if (member === undefined) return { schema: { type: 'string' } }
+  const { description, ...json } = schemaOf(member)
+  const [example] = v.getExamples(member) as readonly unknown[]
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(example === undefined ? {} : { example }),
+    schema: json,
+  }
 }
 
 const PAGING = [
-  { name: 'page', in: 'query', description: 'from 1', schema: { type: 'integer', minimum: 0 } },
-  { name: 'limit', in: 'query', description: 'items on a page', schema: { type: 'integer', minimum: 0 } },
+  {
+    ...{ name: 'page', in: 'query', description: 'Number of the page, from 1.' },
+    schema: { type: 'integer', minimum: 0 },
+  },
+  {
+    ...{ name: 'limit', in: 'query', description: 'Items on a page; 0 is the default.' },
+    schema: { type: 'integer', minimum: 0 },
+  },
 ]
 
 const requestBody = (
@@ -128,14 +152,20 @@ const formBody = ({ field }: FileField): Json => ({
         properties: { [field]: { type: 'string', format: 'binary' } },
         required: [field],
       },
+      example: { [field]: 'the content of the file' },
     },
   },
 })
 
 const schemaBody = (route: Route<never, never>, body: v.GenericSchema, schemaOf: Convert): Json => ({
   required: 'entries' in body && coercionOf(body as never).members.some(({ optional }) => !optional),
-  content: { [route.accepts ?? 'application/json']: { schema: schemaOf(body) } },
+  content: { [route.accepts ?? 'application/json']: mediaType(body, schemaOf) },
 })
+
+const mediaType = (schema: v.GenericSchema, schemaOf: Convert): Json => {
+  const example = exampleOf(schema)
+  return { schema: schemaOf(schema), ...(example === undefined ? {} : { example }) }
+}
 
 const responses = (route: Route<never, never>, schemaOf: Convert): Json => {
   const declared = Object.entries(route.responses).map(([status, kind]) => [
@@ -167,10 +197,32 @@ export const impliedStatuses = (route: ImplyingRoute): number[] => [
 ]
 
 const response = (status: number, kind: ResponseKind, schemaOf: Convert): Json => {
+  if (kind === ErrorBody) return { $ref: `#/components/responses/${responseName(status)}` }
   const description = statusTexts[status] ?? 'an answer'
-  if (kind === Html) return { description, content: { 'text/html': { schema: { type: 'string' } } } }
-  if (kind === Ndjson)
-    return { description, content: { 'application/x-ndjson': { schema: { type: 'string' } } } }
+  if (kind === Html || kind === Ndjson) {
+    const type = kind === Html ? 'text/html' : 'application/x-ndjson'
+    return { description, content: { [type]: { schema: { type: 'string' }, example: kind.example } } }
+  }
   if (!('type' in kind)) return { description }
-  return { description, content: { 'application/json': { schema: schemaOf(kind as v.GenericSchema) } } }
+  return { description, content: { 'application/json': mediaType(kind as v.GenericSchema, schemaOf) } }
 }
+
+/** The error responses of all routes, which are the same for every route. */
+const errorResponses = (schemaOf: Convert): Json =>
+  Object.fromEntries(
+    Object.entries(errorExamples).map(([status, message]) => [
+      responseName(Number(status)),
+      {
+        description: statusTexts[Number(status)],
+        content: {
+          'application/json': {
+            schema: schemaOf(ErrorBody),
+            example: { message, url: `https://code.example.org${REFERENCE_PATH}` },
+          },
+        },
+      },
+    ]),
+  )
+
+/** Such as `NotFound`. */
+const responseName = (status: number): string => (STATUS_CODES[status] ?? '').replace(/\W/g, '')

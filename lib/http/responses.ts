@@ -4,15 +4,19 @@ import type { Readable } from 'node:stream'
 import * as v from 'valibot'
 import { jsonOf } from '../integers.ts'
 
-/** Kinds of response bodies besides JSON, which a schema describes. */
-export const Html = { kind: 'html' } as const
+/** Kinds of response bodies besides JSON, which a schema describes; `example` is for the OpenAPI document. */
+export const Html = { kind: 'html', example: '<p>It <strong>works</strong>.</p>\n' } as const
 /** "204: empty body" */
 export const Empty = { kind: 'empty' } as const
 /** "notFound: empty, 404"; some dialects send a body. */
 export const NotFound = { kind: 'notFound' } as const
 
 /** Lines of JSON, sent as they are produced. */
-export const Ndjson = { kind: 'ndjson' } as const
+export const Ndjson = {
+  kind: 'ndjson',
+  example:
+    '{"format":"allot-export","version":1,"schema":1,"time":"2026-11-21T04:09:00Z"}\n{"sequence":"account","next":8}\n',
+} as const
 
 /** Produces a response piece by piece. `write` resolves when the next piece may be written, and rejects after a disconnect. */
 export type Produce = (write: (bytes: Uint8Array) => Promise<void>) => Promise<unknown>

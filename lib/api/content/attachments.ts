@@ -14,18 +14,33 @@ import {
   ValidationError,
 } from '../../http/index.ts'
 import type { Attachment as AttachmentRecord } from '../../records/schema/index.ts'
-import { repositoryNameOf, repositoryParams, shortText, timestamp, wholeNumber } from '../fields.ts'
+import {
+  attachmentId,
+  commentId,
+  example,
+  type IdParameter,
+  issueIndex,
+  number,
+  parameter,
+  releaseId,
+  repositoryNameOf,
+  repositoryParams,
+  shortText,
+  Time,
+  text,
+  timestamp,
+} from '../fields.ts'
 import { reply, replyEmpty, replyFound, replyPage, route, type StreamServices, stream } from '../route.ts'
 
 export const Attachment = v.object({
-  id: v.number(),
-  name: v.string(),
+  id: number(11),
+  name: text('log.txt'),
   /** Bytes */
-  size: v.number(),
-  download_count: v.number(),
-  created_at: v.string(),
-  uuid: v.string(),
-  browser_download_url: v.string(),
+  size: number(2048),
+  download_count: number(0),
+  created_at: Time,
+  uuid: text('8c5b4d1e-3f0a-4b6e-9d2c-7a1f0e5b9c34'),
+  browser_download_url: text('https://code.example.org/attachments/8c5b4d1e-3f0a-4b6e-9d2c-7a1f0e5b9c34'),
   type: v.literal('attachment'),
 })
 
@@ -51,6 +66,7 @@ interface Target {
   path: string
   /** The path parameter that names the target. */
   param: 'index' | 'id'
+  schema: IdParameter
   nameOf: (number: number) => AttachmentTargetName
   /** Of `issueCreateIssueAttachment`, what stands around the verb. */
   operation: readonly [prefix: string, target: string]
@@ -61,9 +77,12 @@ interface Target {
 
 /** What the routes of a target share. */
 const sharedBy = (target: Target) => {
-  const params = v.object({ ...repositoryParams, [target.param]: wholeNumber } as typeof repositoryParams & {
-    index: typeof wholeNumber
-    id: typeof wholeNumber
+  const params = v.object({
+    ...repositoryParams,
+    [target.param]: target.schema,
+  } as typeof repositoryParams & {
+    index: IdParameter
+    id: IdParameter
   })
   return {
     params,
@@ -103,7 +122,9 @@ const listRoutesOf = (target: Target) => {
       operationId: `${prefix}Create${name}Attachment`,
       summary: `Attach a file to ${target.title}: one in a form, as \`attachment\``,
       params,
-      query: v.object({ name: v.optional(shortText) }),
+      query: v.object({
+        name: v.optional(parameter(shortText, 'Name of the attachment; that of the file when absent.')),
+      }),
       accepts: 'multipart/form-data',
       body: fileField('attachment'),
       responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
@@ -124,7 +145,7 @@ const listRoutesOf = (target: Target) => {
 const attachmentRoutesOf = (target: Target) => {
   const { params: targetParams, where, path, read, write } = sharedBy(target)
   const [prefix, name] = target.operation
-  const params = v.object({ ...targetParams.entries, attachment_id: wholeNumber })
+  const params = v.object({ ...targetParams.entries, attachment_id: attachmentId })
   return [
     route({
       ...read,
@@ -147,7 +168,7 @@ const attachmentRoutesOf = (target: Target) => {
       operationId: `${prefix}Edit${name}Attachment`,
       summary: `Give an attachment of ${target.title} another name; answers 201, as a Forgejo does`,
       params,
-      body: v.object({ name: shortText }),
+      body: v.object({ name: example(shortText, 'build.txt') }),
       responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
       handle: async (request, { hosting }) => {
         const { user, params, body } = request
@@ -174,6 +195,7 @@ const targets: readonly Target[] = [
   {
     path: 'issues/{index}',
     param: 'index',
+    schema: issueIndex,
     nameOf: (issue) => ({ issue }),
     operation: ['issue', 'Issue'],
     title: 'an issue',
@@ -182,6 +204,7 @@ const targets: readonly Target[] = [
   {
     path: 'issues/comments/{id}',
     param: 'id',
+    schema: commentId,
     nameOf: (comment) => ({ comment }),
     operation: ['issue', 'IssueComment'],
     title: 'a comment',
@@ -190,6 +213,7 @@ const targets: readonly Target[] = [
   {
     path: 'releases/{id}',
     param: 'id',
+    schema: releaseId,
     nameOf: (release) => ({ release }),
     operation: ['repo', 'Release'],
     title: 'a release',

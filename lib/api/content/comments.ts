@@ -4,24 +4,35 @@ import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import type { FoundIssue } from '../../content/issues.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import type { Comment as CommentRecord, Issue } from '../../records/schema/index.ts'
-import { longText, repositoryNameOf, repositoryParams, timestamp, wholeNumber } from '../fields.ts'
+import {
+  commentId,
+  example,
+  issueIndex,
+  longText,
+  number,
+  repositoryNameOf,
+  repositoryParams,
+  Time,
+  text,
+  timestamp,
+} from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
 import { pageOf, type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { Attachment, presentAttachment } from './attachments.ts'
 
 export const Comment = v.object({
-  id: v.number(),
-  html_url: v.string(),
-  pull_request_url: v.string(),
-  issue_url: v.string(),
+  id: number(9),
+  html_url: text('https://code.example.org/alice/app/issues/1#issuecomment-9'),
+  pull_request_url: text(''),
+  issue_url: text('https://code.example.org/alice/app/issues/1'),
   user: User,
-  original_author: v.string(),
-  original_author_id: v.number(),
-  body: v.string(),
+  original_author: text(''),
+  original_author_id: number(0),
+  body: text('A newer compiler helps.'),
   assets: v.array(Attachment),
-  created_at: v.string(),
-  updated_at: v.string(),
+  created_at: Time,
+  updated_at: Time,
 })
 type Comment = v.InferOutput<typeof Comment>
 
@@ -69,9 +80,9 @@ const replyComment = async <const Status extends 200 | 201>(
   return reply(status, comment!)
 }
 
-const onIssue = v.object({ ...repositoryParams, index: wholeNumber })
-const params = v.object({ ...repositoryParams, id: wholeNumber })
-const body = v.object({ body: v.pipe(longText, v.minLength(1)) })
+const onIssue = v.object({ ...repositoryParams, index: issueIndex })
+const params = v.object({ ...repositoryParams, id: commentId })
+const body = v.object({ body: example(v.pipe(longText, v.minLength(1)), 'A newer compiler helps.') })
 
 const read = { auth: 'optional', scope: 'read:issue', tag: 'issue' } as const
 const write = { auth: 'required', scope: 'write:issue', tag: 'issue' } as const

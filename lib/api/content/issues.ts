@@ -6,12 +6,17 @@ import type { Issue as IssueRecord, Repository } from '../../records/schema/inde
 import {
   acceptedBooleans,
   choice,
+  example,
+  issueIndex,
   longText,
+  number,
+  parameter,
   repositoryNameOf,
   repositoryParams,
   shortText,
+  Time,
+  text,
   timestamp,
-  wholeNumber,
 } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
 import { pageOf, type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
@@ -22,16 +27,16 @@ const State = v.picklist(['open', 'closed'])
 
 /** What Allot does not have (labels, milestones, …) is as on Forgejo for an issue without it. */
 export const Issue = v.object({
-  id: v.number(),
-  url: v.string(),
-  html_url: v.string(),
-  number: v.number(),
+  id: number(8),
+  url: text('https://code.example.org/api/v1/repos/alice/app/issues/1'),
+  html_url: text('https://code.example.org/alice/app/issues/1'),
+  number: number(1),
   user: User,
-  original_author: v.string(),
-  original_author_id: v.number(),
-  title: v.string(),
-  body: v.string(),
-  ref: v.string(),
+  original_author: text(''),
+  original_author_id: number(0),
+  title: text('The build fails'),
+  body: text('It stops at the second step.'),
+  ref: text(''),
   assets: v.array(Attachment),
   labels: v.array(v.never()),
   milestone: v.null(),
@@ -39,14 +44,19 @@ export const Issue = v.object({
   assignees: v.array(v.never()),
   state: State,
   is_locked: v.boolean(),
-  comments: v.number(),
-  created_at: v.string(),
-  updated_at: v.string(),
+  comments: number(1),
+  created_at: Time,
+  updated_at: Time,
   closed_at: v.nullable(v.string()),
   due_date: v.null(),
   pull_request: v.null(),
-  repository: v.object({ id: v.number(), name: v.string(), owner: v.string(), full_name: v.string() }),
-  pin_order: v.number(),
+  repository: v.object({
+    id: number(7),
+    name: text('app'),
+    owner: text('alice'),
+    full_name: text('alice/app'),
+  }),
+  pin_order: number(0),
 })
 type Issue = v.InferOutput<typeof Issue>
 
@@ -103,19 +113,18 @@ const replyIssue = async <const Status extends 200 | 201>(
   return reply(status, issue!)
 }
 
-const title = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
-const params = v.object({ ...repositoryParams, index: wholeNumber })
-const name = v.optional(shortText)
+const title = v.pipe(text('The build fails'), v.minLength(1), v.maxLength(255))
+const params = v.object({ ...repositoryParams, index: issueIndex })
 
 const IssueQuery = v.object({
-  state: choice('open', 'closed', 'all'),
-  q: name,
-  type: choice('issues', 'pulls'),
-  created_by: name,
-  labels: name,
-  milestones: name,
-  assigned_by: name,
-  mentioned_by: name,
+  state: choice('State of the issues: open ones when absent.', 'open', 'closed', 'all'),
+  q: v.optional(parameter(shortText, 'Part of the title or the text.')),
+  type: choice('Finds only issues. There are no pull requests.', 'issues', 'pulls'),
+  created_by: v.optional(parameter(shortText, 'Name of the author.')),
+  labels: v.optional(parameter(shortText, 'Finds nothing unless empty: issues have no labels.')),
+  milestones: v.optional(parameter(shortText, 'Finds nothing unless empty: issues have no milestones.')),
+  assigned_by: v.optional(parameter(shortText, 'Finds nothing unless empty: issues are not assigned.')),
+  mentioned_by: v.optional(parameter(shortText, 'Finds nothing unless empty: mentions are not recorded.')),
 })
 
 /** Matches no issue. */
@@ -161,7 +170,11 @@ export const issueRoutes = [
     path: '/repos/{owner}/{repo}/issues',
     operationId: 'issueCreateIssue',
     summary: 'Open an issue',
-    body: v.object({ title, body: v.optional(longText), closed: v.optional(v.boolean()) }),
+    body: v.object({
+      title,
+      body: v.optional(example(longText, 'It stops at the second step.')),
+      closed: v.optional(v.boolean()),
+    }),
     responses: { 201: Issue, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const { user, params, body } = request
@@ -193,7 +206,7 @@ export const issueRoutes = [
     body: v.object({
       title: v.optional(title),
       body: v.optional(longText),
-      state: v.optional(State),
+      state: v.optional(example(State, 'closed')),
       ...acceptedBooleans('unset_due_date'),
     }),
     responses: { 201: Issue, 403: Forbidden, 404: NotFound, 422: ValidationError },

@@ -14,7 +14,7 @@ import {
 } from '../../http/index.ts'
 import { escapeHtml } from '../../markdown/html.ts'
 import type { Account, PackageFile as FileRecord, PackageVersion } from '../../records/schema/index.ts'
-import { timestamp } from '../fields.ts'
+import { number, parameter, shortText, Time, text, timestamp } from '../fields.ts'
 import {
   pageOf,
   type Recipient,
@@ -30,28 +30,30 @@ import {
 import { presentUser, User } from '../users.ts'
 
 const Package = v.object({
-  id: v.number(),
+  id: number(12),
   owner: User,
   /** Always null: packages belong to an owner, not to a repository. */
   repository: v.null(),
   creator: User,
-  type: v.string(),
-  name: v.string(),
-  version: v.string(),
-  html_url: v.string(),
-  created_at: v.string(),
+  type: text('generic'),
+  name: text('tool'),
+  version: text('1.0.0'),
+  html_url: text('https://code.example.org/alice/-/packages/generic/tool/1.0.0'),
+  created_at: Time,
 })
 type Package = v.InferOutput<typeof Package>
 
 /** `Size` is capitalised, as on Forgejo. */
 const PackageFile = v.object({
-  id: v.number(),
-  Size: v.number(),
-  name: v.string(),
-  md5: v.string(),
-  sha1: v.string(),
-  sha256: v.string(),
-  sha512: v.string(),
+  id: number(13),
+  Size: number(5),
+  name: text('tool.tar.gz'),
+  md5: text('5d41402abc4b2a76b9719d911017c592'),
+  sha1: text('aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d'),
+  sha256: text('2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824'),
+  sha512: text(
+    '9b71d224bd62f3785d96d46ad3ea3d73319bfbc2890caadae2dff72519673ca72323c3d99ba5c11d7c7acc6e14b8c5da0c4663475c2e5c3adef46f73bcdec043',
+  ),
 })
 
 const presentPackage = (
@@ -100,10 +102,8 @@ export const packageRoutes = [
     operationId: 'listPackages',
     summary: 'The packages of a user or an organization, each version by itself, the newest first',
     query: v.object({
-      type: v.optional(
-        v.pipe(v.string(), v.maxLength(255), v.description('Such as `generic`, the only one there is.')),
-      ),
-      q: v.optional(v.pipe(v.string(), v.maxLength(255), v.description('What the name holds.'))),
+      type: v.optional(parameter(shortText, 'Type of the packages: `generic` is the only one.')),
+      q: v.optional(parameter(shortText, 'Part of the name.')),
     }),
     paging: 'lenient',
     responses: { 200: v.array(Package), 403: Forbidden, 404: NotFound },

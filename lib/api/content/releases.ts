@@ -3,32 +3,44 @@ import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import type { FoundRelease, ReleaseEdit, WhichRelease } from '../../content/releases.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import type { Release as ReleaseRecord, Repository } from '../../records/schema/index.ts'
-import { longText, repositoryNameOf, repositoryParams, shortText, timestamp, wholeNumber } from '../fields.ts'
+import {
+  example,
+  longText,
+  number,
+  parameter,
+  releaseId,
+  repositoryNameOf,
+  repositoryParams,
+  shortText,
+  Time,
+  text,
+  timestamp,
+} from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
 import { pageOf, type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { Attachment, presentAttachment } from './attachments.ts'
 
 export const Release = v.object({
-  id: v.number(),
-  tag_name: v.string(),
-  target_commitish: v.string(),
-  name: v.string(),
-  body: v.string(),
-  url: v.string(),
-  html_url: v.string(),
+  id: number(10),
+  tag_name: text('v1.0'),
+  target_commitish: text('main'),
+  name: text('Version 1.0'),
+  body: text('The first release.'),
+  url: text('https://code.example.org/api/v1/repos/alice/app/releases/10'),
+  html_url: text('https://code.example.org/alice/app/releases/tag/v1.0'),
   /** Always empty: Allot makes no archives. */
-  tarball_url: v.string(),
-  zipball_url: v.string(),
-  hide_archive_links: v.boolean(),
-  upload_url: v.string(),
+  tarball_url: text(''),
+  zipball_url: text(''),
+  hide_archive_links: example(v.boolean(), true),
+  upload_url: text('https://code.example.org/api/v1/repos/alice/app/releases/10/assets'),
   draft: v.boolean(),
   prerelease: v.boolean(),
-  created_at: v.string(),
-  published_at: v.nullable(v.string()),
+  created_at: Time,
+  published_at: v.nullable(Time),
   author: User,
   assets: v.array(Attachment),
-  archive_download_count: v.object({ zip: v.number(), tar_gz: v.number() }),
+  archive_download_count: v.object({ zip: number(0), tar_gz: number(0) }),
 })
 type Release = v.InferOutput<typeof Release>
 
@@ -89,17 +101,17 @@ const find = async (
   return replyRelease(services, request, 200, found)
 }
 
-const params = v.object({ ...repositoryParams, id: wholeNumber })
+const params = v.object({ ...repositoryParams, id: releaseId })
 
 const options = {
   target_commitish: v.optional(shortText),
-  name: v.optional(shortText),
-  body: v.optional(longText),
+  name: v.optional(example(shortText, 'Version 1.0')),
+  body: v.optional(example(longText, 'The first release.')),
   draft: v.optional(v.boolean()),
   prerelease: v.optional(v.boolean()),
 }
 const CreateReleaseOption = v.object({
-  tag_name: v.pipe(v.string(), v.minLength(1), v.maxLength(255)),
+  tag_name: v.pipe(text('v1.0'), v.minLength(1), v.maxLength(255)),
   ...options,
 })
 const EditReleaseOption = v.object({ tag_name: v.optional(shortText), ...options })
@@ -119,7 +131,10 @@ export const releaseRoutes = [
     path: '/repos/{owner}/{repo}/releases',
     operationId: 'repoListReleases',
     summary: "A repository's releases, the newest first; drafts for those who may write to it",
-    query: v.object({ draft: v.optional(v.boolean()), 'pre-release': v.optional(v.boolean()) }),
+    query: v.object({
+      draft: v.optional(parameter(v.boolean(), 'Finds only drafts, or only others.')),
+      'pre-release': v.optional(parameter(v.boolean(), 'Finds only prereleases, or only others.')),
+    }),
     paging: 'lenient',
     responses: { 200: v.array(Release), 404: NotFound },
     handle: async (request, services) => {

@@ -13,11 +13,15 @@ import {
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
 import { LedgerItem, type LedgerOperation } from '../../repositories/named-ledger.ts'
+import { example, number, text } from '../fields.ts'
 import { adminRead, adminWrite, reply, replyEmpty, replyFound, route } from '../route.ts'
 
 const params = v.object({ kind: LedgerKind, key: v.string() })
 
-const LedgerEntry = v.object({ ...params.entries, ...LedgerItem.entries })
+const ITEM = { repository: 'alice/app', name: 'log', size: 1500, run: 1 }
+const ENTRY = { kind: 'artifacts', key: 'build-1', ...ITEM } as const
+
+const LedgerEntry = example(v.object({ ...params.entries, ...LedgerItem.entries }), ENTRY)
 
 const LINE_LIMIT = 10_000
 
@@ -65,7 +69,7 @@ export const ledgerRoutes = [
     operationId: 'adminPutLedgerEntry',
     summary: 'Record a resource that counts toward quota: 201 when it is new, 200 when it replaced one',
     params,
-    body: LedgerItem,
+    body: example(LedgerItem, ITEM),
     responses: { 200: LedgerEntry, 201: LedgerEntry, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ params, body }, { hosting }) => {
       const { replaced, entry } = await hosting.ledger.put({ ...params, ...body })
@@ -89,9 +93,9 @@ export const ledgerRoutes = [
     operationId: 'adminApplyLedger',
     summary: 'Apply up to 10,000 ledger operations, one JSON object a line: all or nothing',
     accepts: 'application/x-ndjson',
-    body: v.string(),
+    body: text(`${JSON.stringify({ op: 'put', ...ENTRY })}\n`),
     bodyLimit: BODY_LIMIT,
-    responses: { 200: v.object({ applied: v.number() }), 403: Forbidden, 422: ValidationError },
+    responses: { 200: v.object({ applied: number(1) }), 403: Forbidden, 422: ValidationError },
     handle: async ({ body }, { hosting }) =>
       reply(200, { applied: await hosting.ledger.batch(await operationsIn(body)) }),
   }),

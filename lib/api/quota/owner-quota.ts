@@ -9,6 +9,7 @@ import type { ListedKind } from '../../quota/ledger.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
 import type { Page } from '../../records/collection.ts'
 import type { LedgerEntry } from '../../records/schema/index.ts'
+import { number, text } from '../fields.ts'
 import { pageOf, reply, route, type Services } from '../route.ts'
 import {
   AnySubjectQuery,
@@ -27,21 +28,28 @@ import {
 // What counts toward quota, entry by entry. Links are empty in a repository that is hidden from the viewer.
 
 export const QuotaUsedAttachment = v.object({
-  name: v.string(),
-  size: v.number(),
-  api_url: v.string(),
-  contained_in: v.object({ api_url: v.string(), html_url: v.string() }),
+  name: text('log.txt'),
+  size: number(2048),
+  api_url: text('https://code.example.org/api/v1/repos/alice/app/issues/1/assets/11'),
+  contained_in: v.object({
+    api_url: text('https://code.example.org/api/v1/repos/alice/app/issues/1'),
+    html_url: text('https://code.example.org/alice/app/issues/1'),
+  }),
 })
 
 export const QuotaUsedPackage = v.object({
-  name: v.string(),
-  type: v.string(),
-  version: v.string(),
-  size: v.number(),
-  html_url: v.string(),
+  name: text('tool'),
+  type: text('generic'),
+  version: text('1.0.0'),
+  size: number(5),
+  html_url: text('https://code.example.org/alice/-/packages/generic/tool/1.0.0'),
 })
 
-export const QuotaUsedArtifact = v.object({ name: v.string(), size: v.number(), html_url: v.string() })
+export const QuotaUsedArtifact = v.object({
+  name: text('log'),
+  size: number(1500),
+  html_url: text('https://code.example.org/alice/app/actions/runs/1'),
+})
 
 /** What the links of all entries of a list depend on. */
 interface UsedListUrls {

@@ -5,7 +5,7 @@ import type { NamedDifferences, NamedPlan } from '../../quota/named-plans.ts'
 import type { ChangedOwner } from '../../quota/reports.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/collection.ts'
-import { quotaName, wholeNumber } from '../fields.ts'
+import { example, givenLimit, groupName, parameter, ruleName, text } from '../fields.ts'
 import { adminRead, adminWrite, pageOf, type Recipient, reply, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import {
@@ -18,24 +18,30 @@ import {
   subjectsIn,
 } from './schema.ts'
 
+const exceeded = example(bytes, 1_073_745_920)
+
 /** An owner over a limit or near it, with the subject and the rule that bind. */
 export const QuotaOverInfo = v.object({
   owner: User,
   subject: Subject,
-  rule: v.string(),
-  over: v.boolean(),
-  used: bytes,
-  limit: v.number(),
-  left: bytes,
+  rule: text('small'),
+  over: example(v.boolean(), true),
+  used: exceeded,
+  limit: givenLimit,
+  left: example(bytes, -4096),
 })
 export type QuotaOverInfo = v.InferOutput<typeof QuotaOverInfo>
 
 const Answer = v.object({ over: v.boolean(), limit: v.nullable(v.number()), left: bytesLeft })
 
+const OVER = { over: true, limit: 1_073_741_824, left: -4096 }
+
 /** An owner for whom the answer of `check` would change, with the subjects for which it would. */
 const QuotaSimulationInfo = v.object({
   owner: User,
-  subjects: v.array(v.object({ subject: Subject, used: bytes, before: Answer, after: Answer })),
+  subjects: v.array(
+    v.object({ subject: Subject, used: exceeded, before: Answer, after: example(Answer, OVER) }),
+  ),
 })
 
 const presentSimulation = (
@@ -57,11 +63,11 @@ const presentAnswer = ({ over, binding }: ChangedOwner['answers'][number]['befor
   left: binding?.left ?? null,
 })
 
-const names = v.array(v.string())
+const names = v.array(text('free'))
 
 /** The limit and subjects of a rule, the rules of a group, or the groups of an assignment. */
 const Setting = v.object({
-  limit: v.optional(v.number()),
+  limit: v.optional(givenLimit),
   subjects: v.optional(v.array(Subject)),
   rules: v.optional(names),
   groups: v.optional(names),
@@ -70,9 +76,9 @@ const Setting = v.object({
 export const QuotaChange = v.object({
   action: v.picklist(['create', 'update', 'delete']),
   kind: v.picklist(['rule', 'group', 'assignment']),
-  name: v.string(),
+  name: text('small'),
   before: v.nullable(Setting),
-  after: v.nullable(Setting),
+  after: v.nullable(example(Setting, { limit: 1_073_741_824, subjects: ['size:all'] })),
 })
 export type QuotaChange = v.InferOutput<typeof QuotaChange>
 
@@ -116,15 +122,13 @@ const replyOwners = async <T extends { owner: number }, B>(
   return pageOf(presented, total)
 }
 
-const requestNames = v.array(quotaName)
-
 const planMembers = {
   rules: v.optional(
-    v.array(v.object({ name: quotaName, limit: wholeNumber, subjects: v.optional(RequestSubjects) })),
+    v.array(v.object({ name: ruleName, limit: givenLimit, subjects: v.optional(RequestSubjects) })),
   ),
-  groups: v.optional(v.array(v.object({ name: quotaName, rules: v.optional(requestNames) }))),
+  groups: v.optional(v.array(v.object({ name: groupName, rules: v.optional(v.array(ruleName)) }))),
   /** By the name of a user or an organization: the complete list of its groups. */
-  assignments: v.optional(recordOf(requestNames)),
+  assignments: v.optional(example(recordOf(v.array(groupName)), { alice: ['free'] })),
   prune: v.optional(v.boolean()),
 }
 const QuotaPlan = v.object(planMembers)
@@ -153,7 +157,15 @@ export const quotaPlanRoutes = [
     operationId: 'adminListOverQuota',
     summary:
       'The users and organizations that are over quota, for any subject or for one, largest excess first',
-    query: v.object({ ...AnySubjectQuery.entries, within: v.optional(Percentage) }),
+    query: v.object({
+      ...AnySubjectQuery.entries,
+      within: v.optional(
+        parameter(
+          Percentage,
+          'Also finds owners with no more than this share of the limit left, such as `20%`.',
+        ),
+      ),
+    }),
     paging: 'strict',
     responses: { 200: v.array(QuotaOverInfo), 403: Forbidden, 422: ValidationError },
     handle: async (request, services) => {
@@ -172,7 +184,7 @@ export const quotaPlanRoutes = [
     path: '/admin/quota/simulate',
     operationId: 'adminSimulateQuota',
     summary: 'Whose answer would change if rules, groups and assignments were as proposed; nothing is stored',
-    body: v.object({ ...planMembers, default_groups: v.optional(requestNames) }),
+    body: v.object({ ...planMembers, default_groups: v.optional(v.array(groupName)) }),
     bodyLimit: PLAN_LIMIT,
     paging: 'strict',
     responses: { 200: v.array(QuotaSimulationInfo), 403: Forbidden, 422: ValidationError },
@@ -190,7 +202,11 @@ export const quotaPlanRoutes = [
     operationId: 'adminApplyQuota',
     summary:
       'Make rules, groups and assignments as the body says, all or nothing, and tell what that changed',
-    query: v.object({ dry_run: v.optional(v.boolean()) }),
+    query: v.object({
+      dry_run: v.optional(
+        parameter(v.boolean(), 'Whether to change nothing, and only answer what would change.'),
+      ),
+    }),
     body: QuotaPlan,
     bodyLimit: PLAN_LIMIT,
     responses: { 200: v.array(QuotaChange), 403: Forbidden, 422: ValidationError },

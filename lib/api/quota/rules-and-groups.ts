@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { anyAccount } from '../../accounts/access.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
-import { quotaName, wholeNumber } from '../fields.ts'
+import { givenLimit, groupName, ruleName } from '../fields.ts'
 import {
   adminRead,
   adminWrite,
@@ -30,14 +30,14 @@ import {
 
 /** An existing rule is added to the group unchanged; a new one is created, and needs its limit. */
 const NewOrExistingRule = v.object({
-  name: quotaName,
-  limit: v.optional(wholeNumber),
+  name: ruleName,
+  limit: v.optional(givenLimit),
   subjects: v.optional(RequestSubjects),
 })
 /** The name alone is enough for an existing rule, as in a plan. */
-const RuleInGroup = v.union([quotaName, NewOrExistingRule])
+const RuleInGroup = v.union([ruleName, NewOrExistingRule])
 const CreateQuotaGroupOptions = v.object({
-  name: quotaName,
+  name: groupName,
   rules: v.optional(v.pipe(v.array(RuleInGroup), v.maxLength(100))),
 })
 
@@ -190,7 +190,7 @@ export const quotaGroupRoutes = [
     path: '/admin/users/{username}/quota/groups',
     operationId: 'adminSetUserQuotaGroups',
     summary: "Set the whole list of a user's or an organization's groups",
-    body: v.object({ groups: v.pipe(v.array(quotaName), v.maxLength(100)) }),
+    body: v.object({ groups: v.pipe(v.array(groupName), v.maxLength(100)) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: ({ params, body }, { quota }) =>
       replyDone(quota.groups.setFor(anyAccount(params.username), body.groups)),
@@ -199,13 +199,13 @@ export const quotaGroupRoutes = [
 
 /** "`limit` is bytes; -1 is unlimited. A limit beyond ±(2^53-1), a fraction or a string is 422." */
 const CreateQuotaRuleOptions = v.object({
-  name: quotaName,
-  limit: wholeNumber,
+  name: ruleName,
+  limit: givenLimit,
   subjects: v.optional(RequestSubjects),
 })
 /** "An omitted member leaves that attribute unchanged. The name cannot be changed." */
 const EditQuotaRuleOptions = v.object({
-  limit: v.optional(wholeNumber),
+  limit: v.optional(givenLimit),
   subjects: v.optional(RequestSubjects),
 })
 

@@ -6,7 +6,7 @@ import { MAX_SUBJECTS } from '../../quota/rules.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
 import { Subject, subjects, type Usage, usedBy } from '../../quota/subjects.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
-import { dateOf, wholeNumber } from '../fields.ts'
+import { dateOf, example, givenLimit, parameter, text } from '../fields.ts'
 import type { Services } from '../route.ts'
 
 /** The wire format of quota rules, groups, usage and explanations, which several resources share. */
@@ -16,26 +16,27 @@ export const bytes = v.number() as v.GenericSchema as v.GenericSchema<Sum>
 /** Bytes left below a limit, negative when it is exceeded; null without a limit. */
 export const bytesLeft = v.nullable(bytes)
 /** Bytes, or -1 for unlimited. */
-const limit = wholeNumber
+const limit = givenLimit
 
 /** Names of rules and groups are sent to administrators only. */
-const name = v.optional(v.string())
+const ruleName = v.optional(text('small'))
+const groupName = v.optional(text('free'))
 
-export const QuotaRuleInfo = v.object({ name, limit, subjects: v.array(Subject) })
+export const QuotaRuleInfo = v.object({ name: ruleName, limit, subjects: v.array(Subject) })
 export type QuotaRuleInfo = v.InferOutput<typeof QuotaRuleInfo>
 
-export const QuotaGroupInfo = v.object({ name, rules: v.array(QuotaRuleInfo) })
+export const QuotaGroupInfo = v.object({ name: groupName, rules: v.array(QuotaRuleInfo) })
 export type QuotaGroupInfo = v.InferOutput<typeof QuotaGroupInfo>
 
 export const QuotaInfo = v.object({
   used: v.object({
     size: v.object({
-      repos: v.object({ public: bytes, private: bytes }),
-      git: v.object({ LFS: bytes }),
+      repos: v.object({ public: example(bytes, 0), private: example(bytes, 12_288) }),
+      git: v.object({ LFS: example(bytes, 0) }),
       assets: v.object({
-        attachments: v.object({ issues: bytes, releases: bytes }),
-        artifacts: bytes,
-        packages: v.object({ all: bytes }),
+        attachments: v.object({ issues: example(bytes, 2048), releases: example(bytes, 0) }),
+        artifacts: example(bytes, 1500),
+        packages: v.object({ all: example(bytes, 5) }),
       }),
     }),
   }),
@@ -46,38 +47,43 @@ export type QuotaInfo = v.InferOutput<typeof QuotaInfo>
 /** Usage at the end of a day on which it changed. */
 export const QuotaHistoryDay = v.object({
   /** In UTC, such as `2026-11-21`. */
-  date: v.string(),
+  date: text('2026-11-21'),
   /** Usage of `size:all`. */
-  all: bytes,
+  all: example(bytes, 15_841),
   size: QuotaInfo.entries.used.entries.size,
 })
 
 /** At most one entry a day, oldest first; the last one is the present usage. */
 export const QuotaHistory = v.array(QuotaHistoryDay)
 
+/** Of the example: what is used of the limit. */
+const used = example(bytes, 15_841)
+const left = v.nullable(example(bytes, 1_073_725_983))
+const yes = example(v.boolean(), true)
+
 export const QuotaExplanationInfo = v.object({
   subject: Subject,
   over: v.boolean(),
   /** Bytes that count toward the subject. */
-  used: bytes,
+  used,
   /** The rule whose limit binds; null when the subject is unlimited. */
-  rule: v.optional(v.nullable(v.string())),
+  rule: v.optional(v.nullable(text('small'))),
   /** The binding limit, the one with the fewest bytes left; null when the subject is unlimited. */
   limit: v.nullable(limit),
-  left: bytesLeft,
+  left,
   groups: v.array(
     v.object({
-      name,
-      stands: v.boolean(),
+      name: groupName,
+      stands: yes,
       rules: v.array(
         v.object({
-          name,
+          name: ruleName,
           limit,
           subjects: v.array(Subject),
-          covers: v.boolean(),
-          stands: v.boolean(),
-          used: bytes,
-          left: bytesLeft,
+          covers: yes,
+          stands: yes,
+          used,
+          left,
         }),
       ),
     }),
@@ -150,9 +156,10 @@ export type RequestSubject = v.InferOutput<typeof RequestSubject>
 
 export const RequestSubjects = v.pipe(v.array(RequestSubject), v.maxLength(MAX_SUBJECTS))
 
-export const SubjectQuery = v.object({ subject: RequestSubject })
+const subject = parameter(RequestSubject, 'What the usage and the limits are of.')
+export const SubjectQuery = v.object({ subject: example(subject, 'size:all') })
 /** Without a subject: the one that binds. */
-export const AnySubjectQuery = v.object({ subject: v.optional(RequestSubject) })
+export const AnySubjectQuery = v.object({ subject: v.optional(subject) })
 
 /** The subject of a request that need not name one. */
 export const anySubjectIn = (dialect: Dialect, subject: RequestSubject | undefined): Subject | undefined =>

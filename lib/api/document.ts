@@ -1,0 +1,135 @@
+/** The OpenAPI document: what does not follow from the routes, and the document of the routes that a service has. */
+import { openApiDocument } from '../http/index.ts'
+import { VERSION } from '../version.ts'
+import { Attachment } from './content/attachments.ts'
+import { Comment } from './content/comments.ts'
+import { Issue } from './content/issues.ts'
+import { Release } from './content/releases.ts'
+import type { routes } from './index.ts'
+import { GPGKey, GPGKeyEmail, PublicKey } from './keys.ts'
+import { Organization } from './organizations.ts'
+import { QuotaUsedArtifact, QuotaUsedAttachment, QuotaUsedPackage } from './quota/owner-quota.ts'
+import {
+  QuotaExplanationInfo,
+  QuotaGroupInfo,
+  QuotaHistoryDay,
+  QuotaInfo,
+  QuotaRuleInfo,
+} from './quota/schema.ts'
+import { WatchInfo } from './relations.ts'
+import { Permission, Repository } from './repository-presenter.ts'
+import { AccessToken } from './tokens.ts'
+import { User } from './users.ts'
+
+/** The schemas that the document defines once and refers to by name. */
+const definitions = {
+  User,
+  Repository,
+  Permission,
+  GPGKey,
+  GPGKeyEmail,
+  PublicKey,
+  AccessToken,
+  WatchInfo,
+  Organization,
+  Issue,
+  Comment,
+  Release,
+  Attachment,
+  QuotaInfo,
+  QuotaRuleInfo,
+  QuotaGroup: QuotaGroupInfo,
+  QuotaExplanation: QuotaExplanationInfo,
+  QuotaHistoryDay,
+  QuotaUsedAttachment,
+  QuotaUsedPackage,
+  QuotaUsedArtifact,
+}
+
+/** "The interface description carries version 1.1.1." */
+const INTERFACE_VERSION = '1.1.1'
+
+const INTRODUCTION = `A code-hosting API with an exact storage quota, in the wire format that Gogs, Gitea and Forgejo share.
+
+## Authentication
+
+Send \`Authorization: Bearer T\` or \`Authorization: token T\`, where \`T\` is an access token. Basic authentication takes a user name with
+a password, or with a token in the place of the password. Each operation names the scopes that a token needs: \`all\` grants every scope,
+and \`write:x\` includes \`read:x\`. Missing or wrong credentials get 401, and credentials that do not suffice get 403. An administrator acts
+for another user with the header \`Sudo: NAME\`.
+
+## Paging
+
+Lists take \`page\`, from 1, and \`limit\`. \`GET /settings/api\` has the default and the maximum of \`limit\`. The header \`X-Total-Count\` has the
+number of items on all pages, and \`Link\` has the URLs of the next, last, first and previous page. A page after the last is an empty list.
+
+## Errors
+
+An error has the body \`{ "message", "url" }\`: the message says which value is wrong and what to do, and the URL leads to this page. 404
+has no body; it also stands for what the client must not know of, such as a private repository. 429 and 503 have the header \`Retry-After\`
+with the seconds to wait.
+
+## Dates
+
+Times are RFC 3339 in UTC with whole seconds, such as \`2026-11-21T04:09:00Z\`. A time that does not exist is \`null\`.
+
+## Sizes
+
+Sizes are bytes, as integers. Only \`size\` of a repository is in KiB, rounded down. A \`limit\` of -1 is unlimited. Sums may exceed 2^53-1
+and are exact nevertheless: read them with a parser that keeps large integers.
+`
+
+const tags = [
+  {
+    name: 'quota',
+    description: 'The usage and the limits of the signed-in user, and of organizations for their owners.',
+  },
+  {
+    name: 'admin',
+    description: 'For administrators: users, quota rules and groups, the ledger, the export.',
+  },
+  { name: 'user', description: 'Users, followers, stars, keys and tokens.' },
+  { name: 'organization', description: 'Organizations, their members and their repositories.' },
+  { name: 'repository', description: 'Repositories, releases and subscriptions.' },
+  { name: 'issue', description: 'Issues, comments and their attachments.' },
+  { name: 'package', description: 'Packages. Their files are at `/api/packages`, outside of this API.' },
+  { name: 'miscellaneous', description: 'Markdown, and facts about the server.' },
+]
+
+/** Path parameters, by name. A route whose parameter has another meaning describes it in its schema. */
+const parameters = {
+  owner: { description: 'Name of the user or organization that is the owner.', example: 'alice' },
+  repo: { description: 'Name of the repository, without its owner.', example: 'app' },
+  username: { description: 'Name of the account. Upper and lower case are the same.', example: 'alice' },
+  reponame: { description: 'Name of the repository, without its owner.', example: 'app' },
+  org: { description: 'Name of the organization.', example: 'acme' },
+  target: { description: 'Name of the account that may be followed.', example: 'bob' },
+  tag: { description: 'Name of the tag that the release is of.', example: 'v1.0' },
+  token: { description: 'Id or name of the token.', example: 'ci' },
+  quotarule: { description: 'Name of the quota rule.', example: 'small' },
+  quotagroup: { description: 'Name of the quota group.', example: 'free' },
+  kind: { description: 'Kind of the resource.', example: 'artifacts' },
+  key: {
+    description: "The caller's own stable name for the resource, at most 255 bytes.",
+    example: 'build-1',
+  },
+  type: { description: 'Type of the package.', example: 'generic' },
+  name: { description: 'Name of the package.', example: 'tool' },
+  version: { description: 'Version of the package.', example: '1.0.0' },
+}
+
+/** The API as an OpenAPI 3.1 document. @param apiUrl of the service @param served the routes that it has */
+export const apiDocument = (apiUrl: string, serverVersion: string, served: typeof routes) =>
+  openApiDocument(served, apiUrl, {
+    ...{ title: 'Allot', description: INTRODUCTION, version: INTERFACE_VERSION, serverVersion },
+    ...{ tags, parameters, definitions },
+  })
+
+/** The document with the URL of a request. It is created by the first request for it: most servers never get one. */
+export const documentOf = (served: typeof routes) => {
+  let document: { openapi: string } | undefined
+  return (apiUrl: string): { openapi: string } => {
+    document ??= apiDocument(apiUrl, VERSION, served) as { openapi: string }
+    return { ...document, servers: [{ url: apiUrl }] } as { openapi: string }
+  }
+}
