@@ -1,7 +1,7 @@
-import type { FastifyPluginAsync, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type Allot, createAllot } from './allot.ts'
 import { invalid } from './errors.ts'
-import { type MountOptions, sendEmpty } from './http/index.ts'
+import { sendEmpty } from './http/index.ts'
 import type { AllotOptions } from './options.ts'
 
 /*
@@ -9,12 +9,16 @@ import type { AllotOptions } from './options.ts'
  * them itself, git pushes and uploads as streams. Hooks of the application run before, and its headers are kept.
  */
 
-export interface AllotFastifyOptions extends MountOptions {
+export interface AllotFastifyOptions {
   /**
    * An Allot, which the application closes. Or the options to open one, as for `createAllot`: it is in `app.allot` then, and the
    * plugin closes it with the application.
    */
   allot: Allot | AllotOptions
+  /** Path below which everything is served, such as `/code`: the API is at `/code/api/v1` then. The root when absent. */
+  prefix?: string
+  /** Path of the pages below `prefix`, such as `/storage`; `/` for the root. No pages are served when absent. */
+  pages?: string | undefined
 }
 
 declare module 'fastify' {
@@ -45,7 +49,12 @@ Object.assign(allotFastify, {
   [Symbol.for('fastify.display-name')]: 'allot',
 })
 
-const routes: FastifyPluginCallback<{ allot: Allot } & MountOptions> = (app, { allot, pages }, done) => {
+interface RouteOptions {
+  allot: Allot
+  pages: string | undefined
+}
+
+const routes: FastifyPluginAsync<RouteOptions> = async (app, { allot, pages }) => {
   const listener = allot.listener({ prefix: app.prefix, pages })
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, _body, leaveUnread) => leaveUnread(null))
@@ -63,5 +72,4 @@ const routes: FastifyPluginCallback<{ allot: Allot } & MountOptions> = (app, { a
   }
   app.all('/*', serve)
   if (app.prefix !== '' && pages === '/') app.all('', serve)
-  done()
 }

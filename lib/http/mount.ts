@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { invalid } from '../errors.ts'
 import type { Next } from './dispatcher.ts'
-import { parseRequestUrl } from './request-url.ts'
+import { isBelow, setMountPath } from './request-url.ts'
 import { sendEmpty } from './send.ts'
 
 /** A node:http listener that also fits Express and Connect, which pass `next` for requests that are not its own. */
@@ -41,19 +41,16 @@ const checkedPath = (name: string, path: unknown): string => {
   )
 }
 
-/** Strips the path from `url` and keeps the whole URL in `originalUrl`, as Express does. */
+/** Serves requests below a path. Frameworks read `req.url` after the response, so it stays as it is. */
 const mountAt = (path: string, listener: Listener): Listener => {
   if (path === '') return listener
-  return (req: IncomingMessage & { originalUrl?: string }, res, next) => {
-    const below = parseRequestUrl(req, path)
-    if (below === undefined) return next === undefined ? sendEmpty(res, 404) : next()
-    const { url = '/' } = req
-    req.originalUrl ??= url
-    req.url = below.search === '' ? below.path : `${below.path}?${below.search}`
-    const restore = (pass: Next) => () => {
-      req.url = url
-      pass()
+  return (req, res, next) => {
+    if (!isBelow(req, path)) return next === undefined ? sendEmpty(res, 404) : next()
+    setMountPath(req, path)
+    const pass = (onward: Next) => () => {
+      setMountPath(req, '')
+      onward()
     }
-    listener(req, res, next && restore(next))
+    listener(req, res, next && pass(next))
   }
 }

@@ -12,19 +12,34 @@ export interface RequestUrl {
   readonly mount: string
 }
 
+/** Paths at which `mountListener` serves requests. Express and Connect strip theirs from `url` instead. */
+const mountPaths = new WeakMap<IncomingMessage, string>()
+
+export const setMountPath = (req: IncomingMessage, path: string): void => void mountPaths.set(req, path)
+
 /** @returns undefined for a URL that is not below the base path */
 export const parseRequestUrl = (req: IncomingMessage, basePath: string): RequestUrl | undefined => {
+  const mountPath = mountPaths.get(req) ?? ''
   const url = originForm(req.url ?? '/')
-  if (!url.startsWith(basePath)) return undefined
-  const after = url.charCodeAt(basePath.length)
-  if (!Number.isNaN(after) && after !== SLASH && after !== QUESTION_MARK) return undefined
-  const mark = url.indexOf('?', basePath.length)
-  const path = mark === -1 ? url.slice(basePath.length) : url.slice(basePath.length, mark)
+  const base = mountPath + basePath
+  if (!startsWithPath(url, base)) return undefined
+  const mark = url.indexOf('?', base.length)
+  const path = mark === -1 ? url.slice(base.length) : url.slice(base.length, mark)
   return {
     path: path === '' ? '/' : path,
     search: mark === -1 ? '' : url.slice(mark + 1),
-    mount: mountOf(req, url),
+    mount: mountOf(req, url) + mountPath,
   }
+}
+
+/** Whether the URL of a request is a path or below it. @param path without a slash at its end */
+export const isBelow = (req: IncomingMessage, path: string): boolean =>
+  startsWithPath(originForm(req.url ?? '/'), path)
+
+const startsWithPath = (url: string, path: string): boolean => {
+  if (!url.startsWith(path)) return false
+  const after = url.charCodeAt(path.length)
+  return Number.isNaN(after) || after === SLASH || after === QUESTION_MARK
 }
 
 /** Proxies send the absolute form, which servers must accept (RFC 9112 §3.2.2). */

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
 import type { Failure, Log } from '../http/failure.ts'
@@ -152,8 +153,8 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     else if ('to' in reply) {
       const visit = this.#visitOf(context)
       const { to, secret } = reply
-      const cookie = secret && sessionCookie(visit, secret.value, secret.seconds)
-      sendRedirect(res, `${visit.mount}${to}`, cookie === undefined ? [] : ['Set-Cookie', cookie])
+      if (secret !== undefined) addCookie(res, sessionCookie(visit, secret.value, secret.seconds))
+      sendRedirect(res, `${visit.mount}${to}`)
     } else this.#sendView(context, reply, user)
   }
 
@@ -177,10 +178,8 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       user,
       hasSessions: !this.#options.hasOwnLogin,
     })
-    sendPage(context.res, status, html, [
-      ...(isNew ? ['Set-Cookie', sessionCookie(visit, secret)] : []),
-      ...(retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]),
-    ])
+    if (isNew) addCookie(context.res, sessionCookie(visit, secret))
+    sendPage(context.res, status, html, retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)])
   }
 
   /** @throws AllotError bad_request for a malformed Host header */
@@ -197,6 +196,9 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     }
   }
 }
+
+/** Keeps cookies that the host has set, which `writeHead` would replace. */
+const addCookie = (res: ServerResponse, cookie: string) => res.appendHeader('Set-Cookie', cookie)
 
 const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, wrongMethod: WRONG_METHOD }
 

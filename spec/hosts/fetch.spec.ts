@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import type { Listener } from '../../lib/http/index.ts'
+import { fetchOf } from '../../lib/http/index.ts'
 import { start } from '../support/test-server.ts'
 
 const running = await start()
@@ -64,6 +66,78 @@ describe('allot.fetch', () => {
     assert.equal((await fetched('/api/v1/version')).status, 200)
   })
 
+  it('serves the pages below the path that its options name, with its cookies and redirects', async () => {
+    const pages = (path: string, init: RequestInit = {}) =>
+      allot.fetch(new Request(`https://code.example.org${path}`, init), {
+        prefix: '/code',
+        pages: '/storage',
+      })
+    assert.equal((await pages('/code/api/v1/version')).status, 200)
+    assert.equal((await pages('/api/v1/version')).status, 404)
+    const redirect = await pages('/code/storage')
+    assert.deepEqual([redirect.status, redirect.headers.get('location')], [303, '/code/storage/-/sign-in'])
+    const form = await pages('/code/storage/-/sign-in')
+    const [cookie] = form.headers.getSetCookie()
+    assert.match(cookie!, /^__Host-allot=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+    const [, token] = /name="form" value="([^"]*)"/.exec(await form.text())!
+    const signIn = (origin: string) =>
+      pages('/code/storage/-/sign-in', {
+        method: 'POST',
+        headers: { cookie: cookie!.split(';', 1)[0]!, origin },
+        body: new URLSearchParams({ form: token!, secret: root.token }),
+      })
+    assert.equal((await signIn('https://evil.test')).status, 403)
+    const signedIn = await signIn('https://code.example.org')
+    assert.deepEqual([signedIn.status, signedIn.headers.get('location')], [303, '/code/storage/'])
+    const session = signedIn.headers.getSetCookie()[0]!.split(';', 1)[0]!
+    const page = await pages('/code/storage/', { headers: { cookie: session } })
+    assert.match(await page.text(), /<h1>Storage of root<\/h1>/)
+  })
+
+  it('serves no pages without the option', async () => {
+    for (const path of ['/', '/-/sign-in', '/storage/']) assert.equal((await fetched(path)).status, 404, path)
+  })
+
+  it('ignores what frameworks pass as a second argument, and rejects paths that are not plain', async () => {
+    const request = () => new Request('https://code.example.org/api/v1/version')
+    const context = { params: Promise.resolve({}), incoming: {} }
+    assert.equal((await allot.fetch(request(), context as object)).status, 200)
+    for (const [options, message] of [
+      [{ pages: 'storage' }, /^pages: expected a path such as "\/storage", .*, got "storage"$/],
+      [{ prefix: '/*' }, /^prefix: expected a path such as "\/storage", .*, got "\/\*"$/],
+      [{ prefix: 5 as unknown as string }, /^prefix: .*, got 5$/],
+    ] as const)
+      await assert.rejects(allot.fetch(request(), options), { code: 'invalid', message })
+  })
+
+  it('limits failed logins by the address that it is given', async () => {
+    const limited = await start({ repositories: false, login: { failures: 1 } })
+    try {
+      await limited.person('ann', { password: 'a long password' })
+      const from = async (remoteAddress: string, password: string) => {
+        const headers = { authorization: `Basic ${btoa(`ann:${password}`)}` }
+        const request = new Request('https://code.example.org/api/v1/user', { headers })
+        return (await limited.allot.fetch(request, { remoteAddress })).status
+      }
+      assert.equal(await from('192.0.2.1', 'wrong'), 401)
+      assert.equal(await from('192.0.2.1', 'a long password'), 429)
+      assert.equal(await from('192.0.2.2', 'a long password'), 200)
+    } finally {
+      await limited.stop()
+    }
+  })
+
+  it('keeps every Set-Cookie apart, and has no headers about a connection', async () => {
+    const listener: Listener = (_req, res) => {
+      for (const cookie of ['a=1; Path=/', 'b=2, 3']) res.appendHeader('Set-Cookie', cookie)
+      res.writeHead(200, ['Connection', 'keep-alive']).end()
+    }
+    const { headers } = await fetchOf(() => listener)(new Request('https://code.example.org/'))
+    assert.deepEqual(headers.getSetCookie(), ['a=1; Path=/', 'b=2, 3'])
+    for (const name of ['connection', 'keep-alive', 'transfer-encoding', 'date'])
+      assert.equal(headers.get(name), null, name)
+  })
+
   it('has no body for 204, 304 and HEAD', async () => {
     const starred = await fetched('/api/v1/user/starred/root/demo', { method: 'PUT', headers: authorization })
     assert.deepEqual([starred.status, starred.body], [204, null])
@@ -105,5 +179,16 @@ describe('allot.fetch', () => {
     const waiting = fetched('/api/v1/markdown', init as RequestInit)
     setTimeout(() => controller.abort(), 20)
     await assert.rejects(waiting, { name: 'AbortError' })
+  })
+
+  it('breaks off the body of a response when the caller aborts later', async () => {
+    const controller = new AbortController()
+    const listener: Listener = (_req, res) => void res.writeHead(200).write('first')
+    const request = new Request('https://code.example.org/', { signal: controller.signal })
+    const { body } = await fetchOf(() => listener)(request)
+    const reader = body!.getReader()
+    assert.equal(Buffer.from((await reader.read()).value!).toString(), 'first')
+    controller.abort()
+    await assert.rejects(reader.read())
   })
 })

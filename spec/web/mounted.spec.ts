@@ -21,6 +21,26 @@ describe('The pages, mounted in a host', () => {
     }
   })
 
+  it('keep the cookies that the host has set', async () => {
+    let page: OpenAllot['pages'] | undefined
+    const app = express().use((req, res, next) => {
+      res.cookie('theme', 'dark')
+      page!(req, res, next)
+    })
+    const allot = await start({ repositories: false }, { mount: () => app })
+    page = allot.allot.pages
+    try {
+      const names = ({ headers }: { headers: Headers }) =>
+        headers.getSetCookie().map((cookie) => cookie.split('=', 1)[0])
+      const browser = createPageClient(allot.base)
+      assert.deepEqual(names(await browser.get('/-/sign-in')), ['theme', 'allot'])
+      const signedIn = await browser.post('/-/sign-in', { name: '', secret: allot.root.token })
+      assert.deepEqual([signedIn.status, names(signedIn)], [303, ['theme', 'allot']])
+    } finally {
+      await allot.stop()
+    }
+  })
+
   it('link items to their `html_url` when the host shows them', async () => {
     let page: OpenAllot['pages'] | undefined
     const allot = await start(
