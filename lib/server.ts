@@ -5,7 +5,9 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
+import type { SecureContextOptions } from 'node:tls'
 import * as v from 'valibot'
 import { addressOf, addressOfSocket } from './clients.ts'
 import { isStillSending } from './http/connection.ts'
@@ -64,27 +66,47 @@ type CheckedLimits = v.InferOutput<typeof CheckedLimits>
 
 /**
  * Creates a node:http server with limits on its clients, for hosts that have no server of their own.
+ * @param options.tls certificate and key, as node:tls takes them: the server is then one of node:https, and its
+ *   `setSecureContext` replaces them
  * @throws AllotError invalid that names every unknown or wrong limit
  */
-export const createLimitedServer = (listener: RequestListener, options: ServerLimits = {}): Server => {
+export function createLimitedServer(
+  listener: RequestListener,
+  options: ServerLimits & { tls: SecureContextOptions },
+): HttpsServer
+export function createLimitedServer(
+  listener: RequestListener,
+  options?: ServerLimits & { tls?: SecureContextOptions | undefined },
+): Server
+export function createLimitedServer(
+  listener: RequestListener,
+  { tls, ...options }: ServerLimits & { tls?: SecureContextOptions | undefined } = {},
+): Server {
   const limits = checked(CheckedLimits, options)
   const headersTimeout = Math.min(limits.headersTimeout, limits.requestTimeout)
-  const server = createServer(
-    {
-      maxHeaderSize: limits.maxHeaderSize,
-      keepAliveTimeout: limits.keepAliveTimeout,
-      headersTimeout,
-      // Node has one timeout for bodies of any size; `watchBody` replaces it.
-      requestTimeout: 0,
-      // Node checks every 30 seconds by default, later than these timeouts.
-      connectionsCheckingInterval: Math.min(1000, Math.ceil(headersTimeout / 4)),
-    },
-    limitRequests(listener, limits),
-  )
+  const settings = {
+    maxHeaderSize: limits.maxHeaderSize,
+    keepAliveTimeout: limits.keepAliveTimeout,
+    headersTimeout,
+    // Node has one timeout for bodies of any size; `watchBody` replaces it.
+    requestTimeout: 0,
+    // Node checks every 30 seconds by default, later than these timeouts.
+    connectionsCheckingInterval: Math.min(1000, Math.ceil(headersTimeout / 4)),
+  }
+  const limited = limitRequests(listener, limits)
+  const server =
+    tls === undefined
+      ? createServer(settings, limited)
+      : createHttpsServer({ ...tls, ...settings, handshakeTimeout: headersTimeout }, limited)
   // One more than the limit: Node silently drops further headers, which may include Authorization.
   server.maxHeadersCount = limits.maxHeaders + 1
   server.setTimeout(limits.idleTimeout)
-  limitConnections(server, limits)
+  server.maxConnections = limits.maxConnections + MAX_REFUSED
+  if (tls === undefined) limitConnections(server, 'connection', limits)
+  else {
+    limitHandshakes(server, limits)
+    limitConnections(server, 'secureConnection', limits)
+  }
   return server
 }
 
@@ -172,26 +194,56 @@ class Counts {
   }
 }
 
+/** `secureConnection` is a connection after its TLS handshake. */
+type ConnectionEvent = 'connection' | 'secureConnection'
+
+/** Replaces Node's own listeners, so that nothing of a connection is handled that isn't admitted. */
+const admitConnections = (
+  server: Server,
+  event: ConnectionEvent,
+  admits: (socket: Socket) => boolean,
+): void => {
+  const listeners = server.listeners(event) as ((socket: Socket) => void)[]
+  server.removeAllListeners(event)
+  server.on(event, (socket: Socket) => {
+    if (admits(socket)) for (const listener of listeners) listener.call(server, socket)
+  })
+}
+
 /**
- * Limits the open connections, of all clients and of each address. Replaces Node's own listener, so that no request of a
- * refused connection is handled. Invariant: one address never holds more than its share.
+ * Limits the open connections, of all clients and of each address. Invariant: one address never holds more than its share.
  */
-const limitConnections = (server: Server, limits: CheckedLimits): void => {
+const limitConnections = (server: Server, event: ConnectionEvent, limits: CheckedLimits): void => {
   const { maxConnections, trustedProxies } = limits
   const max = maxPerAddress(limits)
-  const listeners = server.listeners('connection') as ((socket: Socket) => void)[]
-  server.removeAllListeners('connection')
-  server.maxConnections = maxConnections + MAX_REFUSED
   const [open, refused] = [new Counts(), new Counts()]
-  server.on('connection', (socket) => {
+  admitConnections(server, event, (socket) => {
     const address = addressOfSocket(socket)
     const isRefused = open.total >= maxConnections || (trustedProxies === 0 && open.of(address) >= max)
-    if (isRefused && refused.of(address) >= MAX_REFUSED_PER_ADDRESS) return void socket.destroy()
+    if (isRefused && refused.of(address) >= MAX_REFUSED_PER_ADDRESS) return destroyed(socket)
     const counts = isRefused ? refused : open
     counts.addUntilClosed(address, socket)
-    if (isRefused) return refuse(socket)
-    for (const listener of listeners) listener.call(server, socket)
+    if (isRefused) refuse(socket)
+    return !isRefused
   })
+}
+
+/** A 503 takes a handshake, so connections of an address that are far above its share are closed before it. */
+const limitHandshakes = (server: Server, limits: CheckedLimits): void => {
+  const max = maxPerAddress(limits) + MAX_REFUSED_PER_ADDRESS
+  const open = new Counts()
+  admitConnections(server, 'connection', (socket) => {
+    const address = addressOfSocket(socket)
+    if (limits.trustedProxies === 0 && open.of(address) >= max) return destroyed(socket)
+    open.addUntilClosed(address, socket)
+    return true
+  })
+}
+
+/** @returns false: the connection is not admitted */
+const destroyed = (socket: Socket): false => {
+  socket.destroy()
+  return false
 }
 
 /** Reads what the client has sent until it has the response: closing at once would reset the connection. */

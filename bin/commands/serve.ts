@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
+import type { ServerFlags } from '../server/serve.ts'
 import { examples, storeOptions } from './options.ts'
 
 export const addServeCommand = (program: Command): void => {
@@ -8,17 +9,26 @@ export const addServeCommand = (program: Command): void => {
     .description('run the server in the foreground; SIGTERM and SIGINT stop it after the requests in flight')
     .option('--port <n>', 'port to listen on; 0 picks a free port (default: 3000)')
     .option('--host <h>', 'address to listen on (default: 127.0.0.1)')
+    .option('--tls-certificate <file>', 'PEM file with the certificate, for https; SIGHUP reads it again')
+    .option('--tls-key <file>', 'PEM file with the private key of the certificate')
+    .option('--redirect-port <n>', 'port for http whose requests are redirected to https')
     .option(
       '--workers <n>',
       'number of processes that share the port and a PostgreSQL database (default: one process)',
     )
-    .addHelpText('after', examples('allot serve --data /var/lib/allot --port 3000'))
+    .addHelpText(
+      'after',
+      examples(
+        'allot serve --data /var/lib/allot --port 3000',
+        'allot serve --port 443 --tls-certificate fullchain.pem --tls-key privkey.pem --redirect-port 80',
+      ),
+    )
     .action(runServer)
 }
 
-interface Flags extends StoreFlags {
+interface Flags extends StoreFlags, Pick<ServerFlags, 'host' | 'tlsCertificate' | 'tlsKey'> {
   port?: string
-  host?: string
+  redirectPort?: string
   workers?: string
 }
 
@@ -26,11 +36,16 @@ const MAX_PORT = 65_535
 /** More processes than any machine can use. */
 const MAX_WORKERS = 128
 
-const runServer = async ({ port, host, workers, ...store }: Flags): Promise<void> => {
-  const address = { host, port: port === undefined ? undefined : parseNumber('--port', port, 0, MAX_PORT) }
+const runServer = async ({ port, redirectPort, workers, ...flags }: Flags): Promise<void> => {
+  const ports = {
+    ...(port !== undefined && { port: parseNumber('--port', port, 0, MAX_PORT) }),
+    ...(redirectPort !== undefined && {
+      redirectPort: parseNumber('--redirect-port', redirectPort, 0, MAX_PORT),
+    }),
+  }
   const count = workers === undefined ? undefined : parseNumber('--workers', workers, 1, MAX_WORKERS)
   const { serve } = await import('../server/serve.ts')
-  await serve(store, address, count)
+  await serve({ ...flags, ...ports }, count)
 }
 
 const parseNumber = (option: string, text: string, min: number, max: number): number => {

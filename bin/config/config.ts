@@ -30,6 +30,26 @@ export const ServerOptions = v.strictObject({
     v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535)), 3000),
     v.description('Port to listen on; 0 picks a free port.'),
   ),
+  tlsCertificate: v.pipe(
+    v.optional(v.string()),
+    v.description(
+      'PEM file with the certificate of the server, followed by those of its issuers. With `tls_key`, the server speaks https. SIGHUP makes it read both files again.',
+    ),
+  ),
+  tlsKey: v.pipe(
+    v.optional(v.string()),
+    v.description('PEM file with the private key of `tls_certificate`, without a passphrase.'),
+  ),
+  redirectPort: v.pipe(
+    v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535))),
+    v.description('Port for http whose requests are redirected to https; 0 picks a free port.'),
+  ),
+  hsts: v.pipe(
+    v.optional(v.boolean(), false),
+    v.description(
+      'Whether browsers are told to use only https for this host name, on every port, for a year (`Strict-Transport-Security`).',
+    ),
+  ),
   data,
   storage: v.pipe(
     v.optional(v.string()),
@@ -90,7 +110,8 @@ export type Config = v.InferOutput<typeof Config>
 
 /** The limits that `createLimitedServer` takes. */
 export const limitsIn = ({ server, api }: Config): ServerLimits => {
-  const { host, port, data: _, storage, pages, metrics, log, ...limits } = server
+  const { host, port, tlsCertificate, tlsKey, redirectPort, hsts, ...others } = server
+  const { data: _, storage, pages, metrics, log, ...limits } = others
   return { ...limits, trustedProxies: api.trustedProxies }
 }
 

@@ -81,8 +81,10 @@ interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
 }
 
 /** Opens the store for `allot serve`. The caller closes it. */
-export const openStore = async (flags: StoreFlags, { wrapDriver, ...parts }: Parts = {}): Promise<Opened> => {
-  const location = storeLocation(flags)
+export const openStore = async (
+  location: StoreLocation,
+  { wrapDriver, ...parts }: Parts = {},
+): Promise<Opened> => {
   const { config, data } = location
   const { server: _, storage: __, api, ...sections } = config
   const stored = await driverFor(location)
@@ -101,7 +103,7 @@ export const withStore = async <T>(
   body: (opened: Opened) => Promise<T>,
   parts?: Parts,
 ): Promise<T> => {
-  const opened = await openStore(flags, parts).catch((error: unknown) => {
+  const opened = await openStore(storeLocation(flags), parts).catch((error: unknown) => {
     if (!(error instanceof StorageError) || error.reason !== 'locked') throw error
     throw new Error(`${error.message} (with --url and --token)`, { cause: error })
   })

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
 import type { OpenAllot } from '../../lib/allot.ts'
-import type { Log } from '../../lib/http/index.ts'
+import { type Log, sendEmpty } from '../../lib/http/index.ts'
+import { baseUrlOf, movedStatus, parseRequestUrl } from '../../lib/http/request-url.ts'
 
 const STORE_TIMEOUT_MS = 3000
 
@@ -77,5 +78,37 @@ export const withRequestLog =
       const status = res.writableFinished ? res.statusCode : CLIENT_CLOSED_REQUEST
       log.info({ requestId, method, path, status, ms, from: req.socket.remoteAddress }, 'request')
     })
+    listener(req, res)
+  }
+
+/**
+ * Redirects each request to the same URL with https.
+ * @param baseUrl public URL of the server; without one of https, the host name of the request is used
+ * @param port of https, for that host name
+ */
+export const redirectToHttps = (baseUrl = '', port: string): RequestListener => {
+  const publicUrl = baseUrl.startsWith('https:') ? new URL(baseUrl) : undefined
+  const httpsUrl = (req: IncomingMessage) =>
+    publicUrl ?? Object.assign(new URL(baseUrlOf(req, '')), { protocol: 'https:', port })
+  return (req, res) => {
+    const url = parseRequestUrl(req, '')
+    if (url === undefined) return sendEmpty(res, 400)
+    try {
+      const location = httpsUrl(req).origin + url.path + (url.search && `?${url.search}`)
+      sendEmpty(res, movedStatus(req.method), ['Location', location])
+    } catch {
+      // The Host header is malformed.
+      sendEmpty(res, 400)
+    }
+  }
+}
+
+const YEAR_SECONDS = 31_536_000
+
+/** Tells browsers to use https only. Certificates that are wrong then cannot be accepted by a click. */
+export const withStrictTransport =
+  (listener: RequestListener): RequestListener =>
+  (req, res) => {
+    res.setHeader('Strict-Transport-Security', `max-age=${YEAR_SECONDS}`)
     listener(req, res)
   }

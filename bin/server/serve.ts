@@ -1,49 +1,51 @@
-import type { RequestListener, Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { promisify } from 'node:util'
 import { type Logger, pino } from 'pino'
 import type { OpenAllot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { importWith } from '../../lib/optional-package.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
-import { type Config, limitsIn, readConfig } from '../config/config.ts'
-import { isPostgres, openStore, type StoreFlags, storeLocation } from '../config/store.ts'
+import { type Config, limitsIn } from '../config/config.ts'
+import { isPostgres, openStore, type StoreFlags, type StoreLocation, storeLocation } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 import { print, printNote } from '../terminal.ts'
-import { withHealthChecks, withRequestLog } from './listeners.ts'
+import { redirectToHttps, withHealthChecks, withRequestLog, withStrictTransport } from './listeners.ts'
 import { gracefulShutdown } from './shutdown.ts'
+import { ReloadedTls, tlsFilesOf } from './tls.ts'
 import {
   disconnectWorker,
   notifyStarted,
   sharedPort,
+  signalWorkers,
   superviseWorkers,
   type WorkerStarted,
   workerNumber,
 } from './workers.ts'
 
-/** What `--host` and `--port` say; the configuration decides what is absent. */
-interface Address {
-  host: string | undefined
-  port: number | undefined
-}
+/** Options of `[server]` that the command line also has; they take precedence over the configuration file. */
+export type ServerFlags = StoreFlags &
+  Partial<Pick<Config['server'], 'host' | 'port' | 'tlsCertificate' | 'tlsKey' | 'redirectPort'>>
 
 /**
  * Runs the server until SIGTERM or SIGINT. With `workers`, this process supervises that many processes, in each of which
  * this function runs again.
  */
-export const serve = async (store: StoreFlags, address: Address, workers?: number): Promise<void> => {
+export const serve = async (flags: ServerFlags, workers?: number): Promise<void> => {
+  const location = storeLocation(flags)
+  const { config: _, ...settings } = flags
+  location.config.server = { ...location.config.server, ...settings }
   const worker = workerNumber()
   const log = pino(pino.destination(2))
-  const isSupervisor = worker === undefined && workers !== undefined && needsWorkers(workers, store)
-  if (isSupervisor) return supervise(workers, store, log)
-  await serveHere(store, address, worker === undefined ? log : log.child({ worker })).finally(
-    disconnectWorker,
-  )
+  const isSupervisor = worker === undefined && workers !== undefined && needsWorkers(workers, location)
+  if (isSupervisor) return supervise(workers, location, log)
+  await serveHere(location, worker === undefined ? log : log.child({ worker })).finally(disconnectWorker)
 }
 
 /** @throws UsageError when several processes cannot share the store */
-const needsWorkers = (count: number, flags: StoreFlags): boolean => {
-  const { storage } = storeLocation(flags)
+const needsWorkers = (count: number, { storage }: StoreLocation): boolean => {
   if (isPostgres(storage)) return true
   if (count === 1) return false
   const driver = storage === 'memory:' ? 'a store in memory' : 'LevelDB'
@@ -52,42 +54,81 @@ const needsWorkers = (count: number, flags: StoreFlags): boolean => {
   )
 }
 
-const supervise = async (count: number, flags: StoreFlags, log: Logger): Promise<void> => {
-  const { metrics } = readConfig(flags.config).server
-  if (metrics !== 'off') (await loadMetrics()).aggregateWorkers()
-  const onStarted = (started: WorkerStarted) => printStarted(started, `, by ${count} workers`)
-  const hasStarted = await superviseWorkers(count, { log, onStarted, stopped: stopSignal() })
+/** The workers serve; this process redirects to https, which needs no store. */
+const supervise = async (count: number, { config }: StoreLocation, log: Logger): Promise<void> => {
+  if (config.server.metrics !== 'off') (await loadMetrics()).aggregateWorkers()
+  const tls = tlsOf(config, log)
+  let redirect: Redirect | undefined
+  const onStarted = async (started: WorkerStarted) => {
+    // A worker that is still starting ends by the signal, and its successor reads the new files.
+    tls?.onReload(() => signalWorkers('SIGHUP'))
+    redirect = await startRedirect(config, started.url)
+    printStarted(started, redirect, `, by ${count} workers`)
+  }
+  const stopped = stopSignal()
+  const port = config.server.port || (await freePort(config.server.host))
+  const hasStarted = await superviseWorkers(count, { log, port, onStarted, stopped })
+  await redirect?.stop()
   // The worker that could not start has printed why.
   if (!hasStarted) process.exitCode = 1
 }
 
-const printStarted = ({ url, data }: WorkerStarted, suffix = ''): void =>
-  void process.stdout.write(`Allot ${VERSION} serves ${url} with its data in ${data}${suffix}\n`)
+const tlsOf = ({ server }: Config, log: Logger): ReloadedTls | undefined => {
+  const files = tlsFilesOf(server)
+  return files && new ReloadedTls(files, log)
+}
 
-const serveHere = async (store: StoreFlags, { host, port }: Address, log: Logger): Promise<void> => {
-  const { allot, config, data } = await openStore(store, {
+const printStarted = ({ url, data }: WorkerStarted, redirect: Redirect | undefined, suffix = ''): void => {
+  const redirected = redirect === undefined ? '' : `, redirects ${redirect.url} to it`
+  print(`Allot ${VERSION} serves ${url} with its data in ${data}${suffix}${redirected}`)
+}
+
+const serveHere = async (location: StoreLocation, log: Logger): Promise<void> => {
+  const { server: settings, api } = location.config
+  const tls = tlsOf(location.config, log)
+  const { allot, config, data } = await openStore(location, {
     log,
     wrapDriver: async (driver, { server }) =>
       server.metrics === 'off' ? driver : (await loadMetrics()).measureDriver(driver),
   })
-  const server = createLimitedServer(await createListener(allot, config, log), limitsIn(config))
+  const listener = await createListener(allot, config, log)
+  const server =
+    tls === undefined
+      ? createLimitedServer(listener, limitsIn(config))
+      : tls.createServer(listener, limitsIn(config))
   const stop = gracefulShutdown(server, () => allot.close())
   const worker = workerNumber()
+  let redirect: Redirect | undefined
   try {
-    await listen(server, sharedPort() ?? port ?? config.server.port, host ?? config.server.host)
+    await listen(server, sharedPort() ?? settings.port, settings.host)
     const origin = originOf(server)
-    const started = { url: origin + config.api.basePath, data }
+    const started = { url: origin + api.basePath, data }
+    if (worker === undefined) redirect = await startRedirect(config, started.url)
     // Only one of several workers creates the administrator. It listens by now, so the token cannot be lost.
     const token = worker === undefined || worker === 1 ? await setUpStore(allot) : undefined
-    if (worker === undefined) printStarted(started)
-    if (token !== undefined) printToken(token, started.url, config.server.pages ? `${origin}/` : undefined)
+    if (worker === undefined) printStarted(started, redirect)
+    if (token !== undefined) printToken(token, config, origin)
     notifyStarted(started)
-  } catch (error) {
-    await stop()
-    throw error
+    await stopSignal()
+  } finally {
+    await Promise.all([stop(), redirect?.stop()])
   }
-  await stopSignal()
-  await stop()
+}
+
+interface Redirect {
+  url: string
+  stop(): Promise<void>
+}
+
+/** @param httpsUrl where the server listens */
+const startRedirect = async (config: Config, httpsUrl: string): Promise<Redirect | undefined> => {
+  const { host, redirectPort } = config.server
+  if (redirectPort === undefined) return undefined
+  const redirect = redirectToHttps(config.api.baseUrl, new URL(httpsUrl).port)
+  const server = createLimitedServer(redirect, limitsIn(config))
+  const stop = gracefulShutdown(server, async () => undefined)
+  await listen(server, redirectPort, host, '--redirect-port')
+  return { url: originOf(server), stop }
 }
 
 /** Called only when metrics are on: their modules take a while to load. */
@@ -105,24 +146,37 @@ const createListener = async (
     const { measureListener } = await loadMetrics()
     listener = measureListener(allot, listener, { readers: server.metrics, basePath: api.basePath })
   }
+  if (server.hsts) listener = withStrictTransport(listener)
   return server.log === 'requests' ? withRequestLog(log, listener) : listener
 }
 
-const listen = (server: Server, port: number, host: string): Promise<void> =>
+/** @param option that sets the port */
+const listen = (server: Server, port: number, host: string, option = '--port'): Promise<void> =>
   new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       reject(
         error.code === 'EADDRINUSE'
-          ? new Error(`port ${port} of ${host} is in use: choose another with --port, or 0 for a free port`)
+          ? new Error(
+              `port ${port} of ${host} is in use: choose another with ${option}, or 0 for a free port`,
+            )
           : error,
       ),
     )
     server.listen(port, host, resolve)
   })
 
+const freePort = async (host: string): Promise<number> => {
+  const server = createServer()
+  await listen(server, 0, host)
+  const { port } = server.address() as AddressInfo
+  await promisify(server.close.bind(server))()
+  return port
+}
+
 const originOf = (server: Server): string => {
   const { address, port, family } = server.address() as AddressInfo
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+  const scheme = server instanceof HttpsServer ? 'https' : 'http'
+  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
 const stopSignal = (): Promise<void> =>
@@ -144,11 +198,12 @@ const setUpStore = async ({ hosting, setUp }: OpenAllot): Promise<string | undef
 }
 
 /**
- * Prints the token with a `curl` command that uses it.
- * @param page address of the web pages; undefined when they are turned off
+ * Prints the token with a `curl` command that uses it. With https it names the public URL: the certificate is for that name,
+ * and not for the address that the server listens on.
  */
-const printToken = (token: string, api: string, page: string | undefined): void => {
-  const signIn = page === undefined ? '' : `\nor sign in with it at ${page}\n`
+const printToken = (token: string, { server, api }: Config, origin: string): void => {
+  const base = (server.tlsCertificate !== undefined && api.baseUrl) || origin
+  const signIn = server.pages ? `\nor sign in with it at ${base}/\n` : ''
   print(`
 There is now an administrator named root. This token is shown once; keep it:
 
@@ -156,6 +211,6 @@ There is now an administrator named root. This token is shown once; keep it:
 
 Try it:
 
-  curl -H 'Authorization: token ${token}' ${api}/user
+  curl -H 'Authorization: token ${token}' ${base + api.basePath}/user
 ${signIn}`)
 }

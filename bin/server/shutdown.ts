@@ -1,9 +1,9 @@
 import type { Server, ServerResponse } from 'node:http'
-import { Server as NetServer } from 'node:net'
+import { Server as NetServer, type Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-/** A client that got a response less than this ago may already have sent its next request. */
+/** A client that connected or got a response less than this ago may already have sent its next request. */
 const QUIET_MS = 300
 
 /** How long connections that wait in the backlog are accepted at most, while more keep arriving. */
@@ -20,23 +20,37 @@ const CLOSE_TIMEOUT_MS = 8000
  */
 export const gracefulShutdown = (server: Server, finish: () => Promise<void>): (() => Promise<void>) => {
   const responses = new Set<ServerResponse>()
-  let [isStopping, respondedAt] = [false, 0]
+  const sockets = new Set<Socket>()
+  let [isStopping, activeAt] = [false, 0]
   server.prependListener('request', (_, res) => {
     responses.add(res)
     if (isStopping) res.shouldKeepAlive = false
     res.once('close', () => {
       responses.delete(res)
-      respondedAt = performance.now()
+      activeAt = performance.now()
     })
   })
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  for (const event of ['connection', 'secureConnection'])
+    server.on(event, () => {
+      activeAt = performance.now()
+    })
   const acceptBacklog = backlogOf(server)
   const countConnections = promisify(server.getConnections.bind(server))
   const waitUntilQuiet = async () => {
-    while ((await countConnections()) > 0 && performance.now() - respondedAt < QUIET_MS) await setTimeout(20)
+    while ((await countConnections()) > 0 && performance.now() - activeAt < QUIET_MS) await setTimeout(20)
+  }
+
+  // Not `closeAllConnections`, which leaves connections before the end of their TLS handshake open.
+  const closeAll = () => {
+    for (const socket of sockets) socket.destroy()
   }
 
   return async () => {
-    const timer = globalThis.setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS)
+    const timer = globalThis.setTimeout(closeAll, CLOSE_TIMEOUT_MS)
     isStopping = true
     for (const res of responses) res.shouldKeepAlive = false
     await acceptBacklog()
@@ -46,7 +60,7 @@ export const gracefulShutdown = (server: Server, finish: () => Promise<void>): (
     server.closeIdleConnections()
     await finish()
     // All responses are sent: what is still open has sent nothing, or half a request.
-    server.closeAllConnections()
+    closeAll()
     await closed
     clearTimeout(timer)
   }

@@ -25,7 +25,7 @@ export const disconnectWorker = (): void => void cluster.worker?.disconnect()
 /** Number of this worker, from 1; undefined in a process without a supervisor. */
 export const workerNumber = (): number | undefined => numberFrom(process.env.ALLOT_WORKER)
 
-/** Port that the first worker has picked; undefined in the first worker. */
+/** Port that the workers share; undefined in a process without a supervisor. */
 export const sharedPort = (): number | undefined => numberFrom(process.env.ALLOT_PORT)
 
 const numberFrom = (text: string | undefined): number | undefined =>
@@ -33,7 +33,10 @@ const numberFrom = (text: string | undefined): number | undefined =>
 
 interface Supervision {
   log: Log
-  onStarted: (started: WorkerStarted) => void
+  /** All workers must listen on the same port number: they cannot share one that the first of them has picked. */
+  port: number
+  /** Called when the first worker serves. The workers are stopped when it fails. */
+  onStarted: (started: WorkerStarted) => Promise<void>
   /** Resolves when all workers should stop. Each finishes its requests in flight. */
   stopped: Promise<void>
 }
@@ -45,32 +48,33 @@ interface Supervision {
  */
 export const superviseWorkers = async (
   count: number,
-  { log, onStarted, stopped }: Supervision,
+  { log, port, onStarted, stopped }: Supervision,
 ): Promise<boolean> => {
-  const first = fork(1)
+  const first = fork(1, port)
   const firstEnd = endOf(first)
   const started = await Promise.race([messageOf(first), firstEnd.then(() => undefined)])
   if (started === undefined) return false
-  // `--port 0` picks a free port only once; later workers share it, even when the first has ended.
-  const port = new URL(started.url).port || '80'
   const stopping = new AbortController()
   const running = Array.from({ length: count }, (_, index) => {
     const number = index + 1
     const start = () => endOf(fork(number, port))
     return keepRunning(number === 1 ? firstEnd : start(), start, { number, log, signal: stopping.signal })
   })
-  onStarted(started)
-  await stopped
-  stopping.abort()
-  killAll('SIGTERM')
-  const timer = globalThis.setTimeout(killAll, STOP_TIMEOUT_MS, 'SIGKILL')
-  await Promise.all(running)
-  clearTimeout(timer)
+  try {
+    await onStarted(started)
+    await stopped
+  } finally {
+    stopping.abort()
+    signalWorkers('SIGTERM')
+    const timer = globalThis.setTimeout(signalWorkers, STOP_TIMEOUT_MS, 'SIGKILL')
+    await Promise.all(running)
+    clearTimeout(timer)
+  }
   return true
 }
 
-const fork = (number: number, port?: string): Worker =>
-  cluster.fork({ ALLOT_WORKER: String(number), ...(port !== undefined && { ALLOT_PORT: port }) })
+const fork = (number: number, port: number): Worker =>
+  cluster.fork({ ALLOT_WORKER: String(number), ALLOT_PORT: String(port) })
 
 const messageOf = async (worker: Worker): Promise<WorkerStarted> => (await once(worker, 'message'))[0]
 
@@ -80,7 +84,8 @@ const endOf = async (worker: Worker): Promise<string> => {
   return signal ?? `the exit code ${code}`
 }
 
-const killAll = (signal: NodeJS.Signals): void => {
+/** In the supervisor: sends a signal to all workers. */
+export const signalWorkers = (signal: NodeJS.Signals): void => {
   for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal)
 }
 

@@ -79,7 +79,7 @@ const whenServing = (child: ChildProcess): Promise<Served> => {
     const hear = (chunk: Buffer) => {
       text += chunk.toString()
       if (isServing) return
-      const [, api] = /serves (http:\S+)/.exec(text) ?? []
+      const [, api] = /serves (https?:\S+)/.exec(text) ?? []
       if (api === undefined) return
       isServing = true
       const stop = (signal: NodeJS.Signals = 'SIGTERM') => {

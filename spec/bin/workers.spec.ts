@@ -64,6 +64,20 @@ describe('allot serve --workers', { skip: missing }, () => {
     assert.equal((await ask('GET', '/version').catch(() => 'refused')) as string, 'refused')
   })
 
+  it('lets all of them serve the free port that --port 0 picks', async (t) => {
+    const file = join(temporaryDirectory(), 'allot.toml')
+    writeFileSync(file, '[server]\nlog = "requests"\n')
+    const server = await serving(t, '--config', file)
+    const ask = createSender(server.api)
+    const workers = () =>
+      new Set([...server.printed().matchAll(/"worker":(\d),"requestId"/g)].map(([, n]) => n))
+    await until(async () => {
+      await ask('GET', '/version', { headers: { connection: 'close' } })
+      return workers().size === COUNT
+    })
+    assert.doesNotMatch(server.printed(), /is restarted/)
+  })
+
   it('answers with the metrics of all workers, whichever worker is asked', async (t) => {
     const file = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(file, '[server]\nmetrics = "token"\n')

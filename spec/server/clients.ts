@@ -1,5 +1,6 @@
 import type { RequestListener } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect as connectTls, type SecureContextOptions } from 'node:tls'
 import { createLimitedServer, type ServerLimits } from '../../lib/index.ts'
 
 /** A client that speaks bytes, and remembers what came back. */
@@ -19,13 +20,19 @@ export interface Limited {
   stop(): Promise<void>
 }
 
-export const limited = async (listener: RequestListener, limits: ServerLimits): Promise<Limited> => {
+/** @param limits with `tls`, clients speak https with the authority `ca` */
+export const limited = async (
+  listener: RequestListener,
+  { ca, ...limits }: ServerLimits & { tls?: SecureContextOptions | undefined; ca?: string | undefined },
+): Promise<Limited> => {
   const server = createLimitedServer(listener, limits)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const clients: Socket[] = []
   const clientFrom = (localAddress: string, bytes = '') => {
-    const client = clientOf(connect({ port, host: '127.0.0.1', localAddress }), bytes)
+    const address = { port, host: '127.0.0.1', localAddress }
+    const socket = ca === undefined ? connect(address) : connectTls({ ...address, ca })
+    const client = clientOf(socket, bytes)
     clients.push(client.socket)
     return client
   }

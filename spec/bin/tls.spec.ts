@@ -1,0 +1,417 @@
+import assert from 'node:assert/strict'
+import { execFile, execFileSync } from 'node:child_process'
+import { X509Certificate } from 'node:crypto'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import { Agent, type RequestOptions, request } from 'node:https'
+import { connect as connectPlain } from 'node:net'
+import { join } from 'node:path'
+import { describe, it, type TestContext } from 'node:test'
+import type { TLSSocket } from 'node:tls'
+import { promisify } from 'node:util'
+import { missing } from '../postgres/cluster.ts'
+import { emptyStore } from '../postgres/empty-store.ts'
+import { Authority, type Issued } from '../support/certificates.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { waitFor } from '../support/wait-for.ts'
+import { allot, type Served, served } from './program.ts'
+
+const authority = new Authority()
+const exec = promisify(execFile)
+
+interface Got {
+  status: number
+  headers: IncomingMessage['headers']
+  text: string
+  /** Serial number of the certificate that the server has shown. */
+  serial: string
+}
+
+/** Sends a request whose certificate must be of the authority. */
+const send = async (
+  url: string | URL,
+  { body = '', ...options }: RequestOptions & { body?: string } = {},
+) => {
+  const sent = request(url, { ca: authority.pem, agent: false, ...options })
+  sent.end(body)
+  const [res] = (await once(sent, 'response')) as [IncomingMessage]
+  const { serialNumber } = (res.socket as TLSSocket).getPeerCertificate()
+  let text = ''
+  for await (const chunk of res) text += chunk
+  return { status: res.statusCode!, headers: res.headers, text, serial: serialNumber } satisfies Got
+}
+
+const serialOf = ({ certificate }: Issued): string =>
+  new X509Certificate(readFileSync(certificate)).serialNumber
+
+interface ServedHttps extends Served {
+  origin: string
+  files: Issued
+  token: string
+  /** Replaces the files and tells the server. */
+  replace(issued: Issued): void
+}
+
+/** A server with a copy of a certificate, which can be replaced. */
+const serveHttps = async (
+  t: TestContext,
+  { issued = authority.issue(), more = [] as string[] } = {},
+): Promise<ServedHttps> => {
+  const data = temporaryDirectory()
+  const files = { certificate: join(data, 'cert.pem'), key: join(data, 'key.pem') }
+  const copy = ({ certificate, key }: Issued) => {
+    copyFileSync(certificate, files.certificate)
+    copyFileSync(key, files.key)
+  }
+  copy(issued)
+  const tls = ['--tls-certificate', files.certificate, '--tls-key', files.key]
+  const server = await served(['--data', join(data, 'data'), ...tls, ...more])
+  t.after(() => server.stop())
+  await waitFor(() => /^ {2}[0-9a-f]{40}$/m.test(server.printed()))
+  const [, token] = /^ {2}([0-9a-f]{40})$/m.exec(server.printed())!
+  const replace = (next: Issued) => {
+    copy(next)
+    server.child.kill('SIGHUP')
+  }
+  return { ...server, origin: new URL(server.api).origin, files, token: token!, replace }
+}
+
+/** Writes a configuration file. @returns the options that name it */
+const configured = (text: string): string[] => {
+  const file = join(temporaryDirectory(), 'allot.toml')
+  writeFileSync(file, text)
+  return ['--config', file]
+}
+
+describe('allot serve with a certificate', () => {
+  it('speaks https, and every address in its responses says so', async (t) => {
+    const server = await serveHttps(t)
+    const headers = { authorization: `token ${server.token}`, 'content-type': 'application/json' }
+    const { origin, api } = server
+    assert.match(origin, /^https:\/\/127\.0\.0\.1:\d+$/)
+    for (const name of ['one', 'two']) {
+      const body = JSON.stringify({ name, auto_init: true })
+      const made = await send(`${api}/user/repos`, { method: 'POST', headers, body })
+      const { html_url, clone_url } = JSON.parse(made.text)
+      assert.deepEqual([html_url, clone_url], [`${origin}/root/${name}`, `${origin}/root/${name}.git`])
+    }
+    const { headers: list } = await send(`${api}/user/repos?limit=1`, { headers })
+    assert.match(String(list.link), new RegExp(`^<${api}/user/repos\\?`))
+    assert.doesNotMatch(String(list.link), /http:/)
+    for (const path of ['/-/healthz', '/-/readyz'])
+      assert.equal((await send(origin + path, { method: 'HEAD' })).status, 200)
+  })
+
+  it('binds the session of the pages to https', async (t) => {
+    const { origin } = await serveHttps(t)
+    const { status, headers } = await send(`${origin}/-/sign-in`)
+    assert.equal(status, 200)
+    assert.match(String(headers['set-cookie']), /^__Host-allot=.*; Secure/)
+    assert.equal(headers['strict-transport-security'], undefined)
+  })
+
+  it('tells browsers to use https only, when the configuration says so', async (t) => {
+    const { api } = await serveHttps(t, { more: configured('[server]\nhsts = true\n') })
+    const { headers } = await send(`${api}/version`)
+    assert.equal(headers['strict-transport-security'], 'max-age=31536000')
+  })
+
+  it('serves git to a client that trusts the authority, and to no other', async (t) => {
+    const { api, origin, token } = await serveHttps(t)
+    const headers = { authorization: `token ${token}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ name: 'demo', auto_init: true })
+    assert.equal((await send(`${api}/user/repos`, { method: 'POST', headers, body })).status, 201)
+    const folder = temporaryDirectory()
+    const git = (ca: string, ...args: string[]) =>
+      exec('git', args, {
+        cwd: folder,
+        env: { ...process.env, GIT_SSL_CAINFO: ca, GIT_TERMINAL_PROMPT: '0' },
+      })
+    const url = origin.replace('//', `//root:${token}@`)
+    await git(authority.file, 'clone', '--quiet', `${url}/root/demo.git`)
+    writeFileSync(join(folder, 'demo', 'large'), Buffer.alloc(3_000_000, 'x'))
+    await git(authority.file, '-C', 'demo', 'add', 'large')
+    const author = ['-c', 'user.name=Ada', '-c', 'user.email=ada@example.org']
+    await git(authority.file, '-C', 'demo', ...author, 'commit', '--quiet', '-m', 'Add')
+    await git(authority.file, '-C', 'demo', 'push', '--quiet')
+    const other = new Authority()
+    await assert.rejects(git(other.file, 'clone', `${url}/root/demo.git`, 'refused'), /certificate/i)
+  })
+
+  it('answers a client that speaks http on this port not at all, and goes on', async (t) => {
+    const { api, origin } = await serveHttps(t)
+    const plain = connectPlain(Number(new URL(origin).port), '127.0.0.1')
+    plain.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: x.test\r\n\r\n')
+    await once(plain, 'close')
+    assert.equal((await send(`${api}/version`)).status, 200)
+  })
+
+  it('finishes requests in flight when it is stopped, with a handshake that never ends', async (t) => {
+    const server = await serveHttps(t)
+    const agent = new Agent({ keepAlive: true, ca: authority.pem })
+    t.after(() => agent.destroy())
+    const silent = connectPlain(Number(new URL(server.origin).port), '127.0.0.1')
+    silent.on('error', () => undefined)
+    const statuses: number[] = []
+    let isStopping = false
+    const client = async () => {
+      for (;;) {
+        try {
+          const { status, headers } = await send(`${server.api}/users/root`, { agent })
+          statuses.push(status)
+          if (headers.connection === 'close') return
+        } catch (error) {
+          const { code } = error as { code?: string }
+          assert.ok(isStopping && code === 'ECONNREFUSED', `only later requests are refused: ${code}`)
+          return
+        }
+      }
+    }
+    const clients = Array.from({ length: 8 }, client)
+    await waitFor(() => statuses.length > 100)
+    isStopping = true
+    const begun = performance.now()
+    assert.equal(await server.stop(), 0)
+    assert.ok(performance.now() - begun < 5000)
+    await Promise.all(clients)
+    assert.deepEqual(new Set(statuses), new Set([200]))
+  })
+})
+
+describe('SIGHUP to allot serve', () => {
+  it('makes new connections use the new certificate, and ends no request and no open connection', async (t) => {
+    const [first, second] = [authority.issue(), authority.issue()]
+    const server = await serveHttps(t, { issued: first })
+    const agent = new Agent({ keepAlive: true, maxSockets: 1, ca: authority.pem })
+    t.after(() => agent.destroy())
+    const kept = () => send(`${server.api}/version`, { agent })
+    assert.equal((await kept()).serial, serialOf(first))
+    const upload = request(`${server.api}/markdown/raw`, {
+      ...{ method: 'POST', ca: authority.pem },
+      headers: { 'content-type': 'text/plain', 'content-length': 9 },
+    })
+    upload.write('some ')
+    await once(upload, 'socket')
+    await waitFor(() => upload.socket?.bytesWritten !== 0)
+
+    server.replace(second)
+    await waitFor(() => /is used from now on/.test(server.printed()))
+    assert.match(
+      server.printed(),
+      /the certificate in \S+cert\.pem is used from now on; it expires on \d{4}-/,
+    )
+    assert.equal((await send(`${server.api}/version`)).serial, serialOf(second))
+    assert.equal((await kept()).serial, serialOf(first), 'the open connection goes on')
+    upload.end('text')
+    const [res] = (await once(upload, 'response')) as [IncomingMessage]
+    assert.equal(res.statusCode, 200)
+    res.resume()
+  })
+
+  for (const [what, write, message] of [
+    [
+      'a key of another certificate',
+      ({ key }: Issued) => copyFileSync(authority.issue().key, key),
+      /is not the key of the first certificate in/,
+    ],
+    [
+      'half a certificate',
+      ({ certificate }: Issued) => writeFileSync(certificate, '-----BEGIN CERT'),
+      /contains no certi/,
+    ],
+    [
+      'an expired certificate',
+      (files: Issued) => {
+        const expired = authority.issue({ days: [-9, -2] })
+        copyFileSync(expired.certificate, files.certificate)
+        copyFileSync(expired.key, files.key)
+      },
+      /has expired on/,
+    ],
+  ] as const)
+    it(`keeps the certificate that it has when it finds ${what}, and logs one line`, async (t) => {
+      const issued = authority.issue()
+      const server = await serveHttps(t, { issued })
+      const before = server.printed().length
+      write(server.files)
+      server.child.kill('SIGHUP')
+      await waitFor(() => server.printed().length > before)
+      assert.equal((await send(`${server.api}/version`)).serial, serialOf(issued))
+      const [line, ...rest] = server.printed().slice(before).trim().split('\n')
+      assert.deepEqual(rest, [])
+      assert.match(JSON.parse(line!).msg, message)
+      assert.match(JSON.parse(line!).msg, /; the server goes on with the certificate that it has$/)
+    })
+})
+
+describe('allot serve with a port for redirects', () => {
+  it('redirects http to the same URL with https, and serves nothing there', async (t) => {
+    const server = await serveHttps(t, { more: ['--redirect-port', '0'] })
+    const [, http] = /redirects (http:\S+) to it/.exec(server.printed())!
+    const { port } = new URL(server.origin)
+    const redirected = async (method: string, path: string, headers = {}) => {
+      const answer = await fetch(http + path, { method, headers, redirect: 'manual' })
+      return [answer.status, answer.headers.get('location')]
+    }
+    const path = '/api/v1/users/search?q=a%20b'
+    assert.deepEqual(await redirected('GET', path), [301, server.origin + path])
+    assert.deepEqual(await redirected('POST', '/root/demo.git/git-receive-pack'), [
+      308,
+      `${server.origin}/root/demo.git/git-receive-pack`,
+    ])
+    const { stdout } = await exec('curl', ['-si', '-H', 'Host: git.example.org:80', `${http}//x`])
+    assert.match(stdout, new RegExp(`^Location: https://git\\.example\\.org:${port}//x\r$`, 'im'))
+    const malformed = await exec('curl', ['-si', '-H', 'Host: a b', `${http}/`])
+    assert.match(malformed.stdout, /^HTTP\/1\.1 400 /)
+    assert.equal(await server.stop(), 0)
+  })
+
+  it('redirects to the public URL when the configuration has one', async (t) => {
+    const more = configured('[server]\nredirect_port = 0\n[api]\nbase_url = "https://git.example.org/code"\n')
+    const server = await serveHttps(t, { more })
+    const [, http] = /redirects (http:\S+) to it/.exec(server.printed())!
+    const { headers } = await fetch(`${http}/x?y`, { redirect: 'manual' })
+    assert.equal(headers.get('location'), 'https://git.example.org/x?y')
+    assert.match(server.printed(), /curl -H .* https:\/\/git\.example\.org\/code\/api\/v1\/user$/m)
+  })
+
+  it('fails with one line when the port is in use', async () => {
+    const data = temporaryDirectory()
+    const first = await served(['--data', data])
+    const { port } = new URL(first.api)
+    const { certificate, key } = authority.issue()
+    const tls = ['--tls-certificate', certificate, '--tls-key', key, '--redirect-port', port]
+    const { code, err } = await allot(['serve', '--port', '0', '--data', temporaryDirectory(), ...tls])
+    await first.stop()
+    assert.equal(code, 1)
+    assert.match(
+      err,
+      new RegExp(`^allot: port ${port} of 127\\.0\\.0\\.1 is in use: .*--redirect-port.*\\n$`),
+    )
+  })
+})
+
+describe('The options for https', () => {
+  const { certificate, key } = authority.issue()
+  const folder = temporaryDirectory()
+  const at = (name: string, text?: string) => {
+    if (text !== undefined) writeFileSync(join(folder, name), text)
+    return join(folder, name)
+  }
+  mkdirSync(at('folder'))
+  const encrypted = at('encrypted.pem')
+  execFileSync('openssl', ['pkey', '-in', key, '-aes256', '-passout', 'pass:secret', '-out', encrypted])
+
+  for (const [what, lines, message] of [
+    [
+      'a certificate without a key',
+      { tls_certificate: certificate },
+      /https also needs the private key.* tls_key$/,
+    ],
+    ['a key without a certificate', { tls_key: key }, /https also needs the certificate.* tls_certificate$/],
+    [
+      'a redirect without https',
+      { redirect_port: 80 },
+      /^redirect_port needs https: set tls_certificate and tls_key$/,
+    ],
+    ['hsts without https', { hsts: true }, /^hsts needs https/],
+    [
+      'a missing certificate',
+      { tls_certificate: at('gone'), tls_key: key },
+      /^tls_certificate = .*: there is no such file$/,
+    ],
+    [
+      'a missing key',
+      { tls_certificate: certificate, tls_key: at('gone') },
+      /^tls_key = .*: there is no such file$/,
+    ],
+    ['a folder', { tls_certificate: at('folder'), tls_key: key }, /cannot be read: it is a folder$/],
+    [
+      'a certificate that is none',
+      { tls_certificate: at('text', 'x'), tls_key: key },
+      /contains no certificate in PEM format$/,
+    ],
+    [
+      'the two files swapped',
+      { tls_certificate: key, tls_key: certificate },
+      /contains no certificate in PEM format$/,
+    ],
+    [
+      'a key that is none',
+      { tls_certificate: certificate, tls_key: at('text', 'x') },
+      /contains no private key in PEM format$/,
+    ],
+    [
+      'a key with a passphrase',
+      { tls_certificate: certificate, tls_key: encrypted },
+      /encrypted with a passphrase/,
+    ],
+    [
+      'the key of another certificate',
+      { tls_certificate: certificate, tls_key: authority.issue().key },
+      /is not the key of the first certificate in/,
+    ],
+    ['a port that is none', { redirect_port: 70_000 }, /server\.redirect_port: /],
+  ] as const)
+    it(`are refused with one sentence: ${what}`, async () => {
+      const text = Object.entries(lines).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`)
+      const data = join(temporaryDirectory(), 'data')
+      const words = ['serve', '--port', '0', '--data', data, ...configured(`[server]\n${text.join('')}`)]
+      const { code, err } = await allot(words)
+      assert.ok(code === 1 || code === 2, err)
+      assert.match(err.replace(/^allot: /, '').trimEnd(), message)
+      assert.throws(() => readFileSync(data), { code: 'ENOENT' }, 'nothing has been created')
+    })
+
+  it('start a server with an expired certificate, and log a warning', async (t) => {
+    for (const [days, message] of [
+      [[-9, -2], /the certificate has expired on \d{4}-\d\d-\d\d: renew it/],
+      [[3, 9], /is not valid before \d{4}-\d\d-\d\d: is the clock of this machine right\?/],
+    ] as const) {
+      const server = await serveHttps(t, { issued: authority.issue({ days: [...days] }) })
+      assert.match(server.printed(), message)
+      const { status } = await send(`${server.api}/version`, { rejectUnauthorized: false })
+      assert.equal(status, 200)
+    }
+  })
+})
+
+describe('allot serve --workers with a certificate', { skip: missing }, () => {
+  it('serves https with each worker, redirects, and reloads the certificate in all of them', async (t) => {
+    const { url, drop } = await emptyStore()
+    t.after(drop)
+    const [first, second] = [authority.issue(), authority.issue()]
+    const more = ['--workers', '2', '--storage', url, '--redirect-port', '0']
+    const logged = configured('[server]\nlog = "requests"\n')
+    const server = await serveHttps(t, { issued: first, more: [...more, ...logged] })
+    const serials = async () => {
+      const got = await Promise.all(Array.from({ length: 12 }, () => send(`${server.api}/version`)))
+      return [...new Set(got.map(({ serial }) => serial))]
+    }
+    const lines = (pattern: RegExp) =>
+      server
+        .printed()
+        .split('\n')
+        .filter((line) => pattern.test(line))
+    for (let tries = 0; tries < 100 && lines(/"worker":2,"requestId"/).length === 0; tries++) await serials()
+    assert.deepEqual(await serials(), [serialOf(first)])
+    const http = /redirects (http:\S+) to it/.exec(server.printed())![1]!
+    const { status, headers } = await fetch(http, { redirect: 'manual' })
+    assert.deepEqual([status, headers.get('location')], [301, `${server.origin}/`])
+
+    server.replace(second)
+    const reloaded = /is used from now on/
+    await waitFor(() => lines(reloaded).length === 3)
+    assert.equal(lines(reloaded).length, 3, 'in the supervisor and in both workers')
+    assert.deepEqual(await serials(), [serialOf(second)])
+
+    copyFileSync(first.key, server.files.key)
+    server.child.kill('SIGHUP')
+    const refused = /goes on with the certificate that it has/
+    await waitFor(() => lines(refused).length > 0)
+    assert.deepEqual(await serials(), [serialOf(second)])
+    assert.equal(lines(refused).length, 1)
+    assert.equal(await server.stop(), 0)
+  })
+})
