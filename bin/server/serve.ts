@@ -153,17 +153,18 @@ const createListener = async (
 /** @param option that sets the port */
 const listen = (server: Server, port: number, host: string, option = '--port'): Promise<void> =>
   new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) =>
-      reject(
-        error.code === 'EADDRINUSE'
-          ? new Error(
-              `port ${port} of ${host} is in use: choose another with ${option}, or 0 for a free port`,
-            )
-          : error,
-      ),
-    )
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const fault = LISTEN_FAULTS[error.code ?? '']
+      const advice = `choose another with ${option}, or 0 for a free port`
+      reject(fault === undefined ? error : new Error(`port ${port} of ${host} ${fault}: ${advice}`))
+    })
     server.listen(port, host, resolve)
   })
+
+const LISTEN_FAULTS: Partial<Record<string, string>> = {
+  EADDRINUSE: 'is in use',
+  EACCES: 'needs root or the capability CAP_NET_BIND_SERVICE',
+}
 
 const freePort = async (host: string): Promise<number> => {
   const server = createServer()

@@ -41,9 +41,15 @@ describe('The sample configuration', () => {
     writeFileSync(file, read('examples/allot.toml').replaceAll(/^#(?=\w+ = )/gm, ''))
     const config = readConfig(file)
     assert.equal(config.quota.defaultTotal, 20 * 1024 ** 3)
-    const { storage, maxConnectionsPerAddress, ...server } = config.server
+    const { storage, maxConnectionsPerAddress, tlsCertificate, tlsKey, redirectPort, ...server } =
+      config.server
     assert.deepEqual(server, readConfig(undefined).server)
     assert.match(storage!, /^postgres:/)
+    assert.deepEqual(
+      [tlsCertificate, tlsKey].map((file) => file?.slice(-4)),
+      ['.pem', '.pem'],
+    )
+    assert.equal(redirectPort, 80)
     assert.equal(maxConnectionsPerAddress, 250)
     assert.equal(config.storage.retries, 30)
   })

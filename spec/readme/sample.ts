@@ -8,6 +8,9 @@ export const SAMPLE = fileURLToPath(new URL('../../examples/allot.toml', import.
 /** Example values of options without a default, by full name, or by last name where several options share one. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   'server.storage': '"postgres://allot@db.example.org/allot?sslmode=verify-full"',
+  'server.tlsCertificate': '"/etc/allot/fullchain.pem"',
+  'server.tlsKey': '"/etc/allot/privkey.pem"',
+  'server.redirectPort': '80',
   'server.maxConnectionsPerAddress': '250',
   'storage.schema': '"allot"',
   'storage.readers': '8',
