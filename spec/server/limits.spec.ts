@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimitedServer, type ServerLimits } from '../../lib/index.ts'
 import { Authority } from '../support/certificates.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { type Limited, limited } from './clients.ts'
+import { type Client, type Limited, limited } from './clients.ts'
 
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x.test\r\n'
 
@@ -24,6 +24,12 @@ const serveWith = async (limits: Limits, work: (server: Limited) => Promise<void
   }
 }
 
+/** Writes at intervals until the connection is closed. */
+const drip = ({ socket }: Client, bytes = 'y'): void => {
+  const timer = setInterval(() => socket.write(bytes), 50)
+  socket.once('close', () => clearInterval(timer))
+}
+
 const authority = new Authority()
 const { certificate, key } = authority.issue()
 const https: Limits = {
@@ -31,11 +37,12 @@ const https: Limits = {
   ca: authority.pem,
 }
 
+// Handshakes of many clients in this process would delay the timers of the others.
 for (const [scheme, secure] of [
   ['http', {}],
   ['https', https],
 ] as const)
-  describe(`A limited server of ${scheme}`, { concurrency: true }, () => {
+  describe(`A limited server of ${scheme}`, { concurrency: scheme === 'http' }, () => {
     const withLimits = (limits: ServerLimits, work: (server: Limited) => Promise<void>) =>
       serveWith({ ...limits, ...secure }, work)
 
@@ -59,28 +66,25 @@ for (const [scheme, secure] of [
     it('answers 408 when headers take too long, even while bytes keep arriving', () =>
       withLimits({ headersTimeout: 400 }, async ({ client }) => {
         const slow = client(`${REQUEST}X: `)
-        const drip = setInterval(() => slow.socket.write('y'), 50)
+        drip(slow)
         const silent = client()
         assert.match(await slow.ended, /^HTTP\/1\.1 408 Request Timeout\r\nConnection: close/)
-        clearInterval(drip)
         assert.match(await silent.ended, /^$|^HTTP\/1\.1 408 /)
       }))
 
     it('answers 408 when a body takes too long, even while bytes keep arriving', () =>
       withLimits({ requestTimeout: 600 }, async ({ client }) => {
         const slow = client(`${REQUEST.replace('GET', 'POST')}Content-Length: 1000\r\n\r\n`)
-        const drip = setInterval(() => slow.socket.write('y'), 50)
+        drip(slow)
         assert.match(await slow.ended, /^HTTP\/1\.1 408 Request Timeout\r\nConnection: close/)
-        clearInterval(drip)
       }))
 
     it('accepts a large body that arrives fast enough, however long it takes', () =>
       withLimits({ requestTimeout: 300, bodyRate: '20 KiB' }, async ({ client }) => {
         const head = `${REQUEST.replace('GET', 'POST')}Connection: close\r\n`
         const slow = client(`${head}Content-Length: 120000\r\n\r\n`)
-        const drip = setInterval(() => slow.socket.write('y'.repeat(4000)), 50)
+        drip(slow, 'y'.repeat(4000))
         assert.match(await slow.ended, /^HTTP\/1\.1 200 /)
-        clearInterval(drip)
       }))
 
     it('closes an idle connection', () =>
@@ -155,10 +159,9 @@ for (const [scheme, secure] of [
       withLimits({ bodyIdleTimeout: 400 }, async ({ client }) => {
         const head = `${REQUEST.replace('GET', 'POST')}Content-Length: 1000\r\n\r\n`
         const [idle, paused, slow] = [client(head), client(`${head}some`), client(head)]
-        const drip = setInterval(() => slow.socket.write('y'), 50)
+        drip(slow)
         for (const { ended } of [idle, paused]) assert.match(await ended, /^HTTP\/1\.1 408 Request Timeout/)
         assert.ok(slow.isOpen())
-        clearInterval(drip)
       }))
 
     it('keeps a client that waits until the server reads its body', async () => {
