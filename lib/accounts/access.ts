@@ -39,7 +39,7 @@ export type ReadFor = 'repository' | 'issue'
 
 /**
  * The viewer with respect to repositories. Invariant: a token without the scope reads only what is public, in every list,
- * search and count, because every read of repositories calls this function.
+ * search and count, because `canRead`, `audiencesOf` and every list and search apply this function.
  */
 export const repositoryViewer = (viewer: Viewer, readFor: ReadFor = 'repository'): Viewer =>
   viewer !== null && hasScope(viewer.scopes, `read:${readFor}`) ? viewer : null

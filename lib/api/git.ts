@@ -118,7 +118,10 @@ const countingListener = (
       const updatedAt = updates.length > 0 ? now() : undefined
       const repository = await hosting.pushJournal.settle(entry, id, updatedAt).catch((error) => {
         onError(error, { repository: id })
-        throw new AllotError('unavailable', 'the push is not counted yet: push again later')
+        throw new AllotError(
+          'unavailable',
+          'git has stored the push, but its size is not counted yet: the next push or start counts it',
+        )
       })
       if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
       await onCounted(repository, updates)

@@ -56,6 +56,7 @@ export const checkScopes = ({ scopes }: Identity, { scope }: Pick<AccessRule, 's
   const needed = typeof scope === 'string' ? [scope] : scope
   const missing = needed.filter((name) => !scopes.has(name) && !scopes.has(name.replace(/^read:/, 'write:')))
   if (missing.length > 0)
+    // The wording is Forgejo's, whose clients compare it.
     throw new AllotError(
       'forbidden',
       `token does not have at least one of required scope(s): [${missing.join(', ')}]`,

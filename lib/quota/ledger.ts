@@ -20,7 +20,7 @@ import type { OwnerCounters } from './usage.ts'
 /** The kinds that an owner can list; LFS objects are counted but not listed. */
 export type ListedKind = Exclude<LedgerKind, 'lfs'>
 
-/** An entry as callers put it; the ledger chooses its partition. */
+/** An entry as `put` takes it; the ledger chooses its partition. */
 export type NewEntry = Omit<LedgerEntry, 'owner'> & {
   /** Owner of the repository, or of the entry itself when it belongs to no repository. */
   owner: number

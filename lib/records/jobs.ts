@@ -36,9 +36,10 @@ export const jobs = new Collection({
   counted: { kind: (job) => [job.kind] },
 })
 
-/** Records that the write of a change may process, and records that each write of the job runner may process. */
 export interface JobLimits {
+  /** Records that the write of a change may process at most; a job does the rest. */
   maxPerTransaction: number
+  /** Records that each write of the job runner may process at most. */
   batchSize: number
 }
 

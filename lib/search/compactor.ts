@@ -13,7 +13,7 @@ import {
 } from './posting-list.ts'
 
 interface CompactionLimits {
-  /** A list with fewer loose postings is not compacted. */
+  /** A compaction does not begin with fewer loose postings. */
   minLoose: number
   /** Loose postings that one step moves, at most. */
   maxLoose: number

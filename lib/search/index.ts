@@ -44,7 +44,7 @@
  *
  * Invariants: a posting is loose or in one block, never in both, unless the loose entry is a tombstone; the order of the
  * first posting of a block is the end of the block's key; blocks of a list do not overlap; the counter of a list is its
- * number of postings, and its version changes with every change of the list. lib/integrity checks all but the last half.
+ * number of postings, and its version changes with every change of the list. lib/integrity checks all of these, except that the version changes.
  */
 export { Compactor } from './compactor.ts'
 export {

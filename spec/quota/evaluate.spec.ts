@@ -49,7 +49,7 @@ describe('Each subject', () => {
     ['size:assets:packages:all', 7_000_000],
     ['size:wiki', 0],
   ]
-  it('is one of the 13 of the specification', () => {
+  it('is one of the 13 that docs/quota.md lists', () => {
     assert.deepEqual(USED.map(([subject]) => subject).sort(), [...subjects].sort())
   })
   for (const [subject, bytes] of USED)
