@@ -2,7 +2,7 @@ import { accountOwners } from './accounts/accounts.ts'
 import type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
 import { hostOf } from './api/users.ts'
 import { type Located, locate } from './data-folder.ts'
-import { createEngine, type Engine, logError, openStore, standardError } from './engine.ts'
+import { createEngine, type Engine, logError, openStore } from './engine.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { Transport } from './git/transport.ts'
@@ -115,10 +115,9 @@ export const createAllot = async (options: AllotOptions): Promise<Allot> => {
 }
 
 /** The same as {@link createAllot}, with the internal services. */
-export const openAllot = async ({ log = standardError, ...given }: AllotOptions): Promise<OpenAllot> => {
-  const { authenticate, onPush, htmlUrl, ...located } = given
-  const { driver, options } = await locate(located)
-  const host = { driver, authenticate, onPush, htmlUrl, log }
+export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
+  const { options, host } = await locate(given)
+  const { driver, log } = host
   const storage = openDiskStorage(options, log)
   const store = await openStore(driver, log)
   const domain = createDomain(options, host, storage, store)
@@ -181,7 +180,8 @@ export const importAllot = async (
   source: AsyncIterable<Uint8Array>,
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
-  const { driver, options } = await locate(folders)
+  const { options, host } = await locate(folders)
+  const { driver } = host
   const gitStorage = options.repositories === false ? undefined : new GitStorage(options.repositories)
   const fileStorage = new FileStorage(options.files)
   await driver.open()

@@ -1,7 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
+import { standardError } from './engine.ts'
 import { invalid } from './errors.ts'
-import { type AllotOptions, checked, type HostParts, Options } from './options.ts'
+import { checked } from './option-checks.ts'
+import { type AllotOptions, HostOptions, type Options } from './options.ts'
 
 /*
  * The layout of a data folder, for `createAllot({ data })` and for every command with `--data`. Invariant: each folder below
@@ -29,24 +31,23 @@ type Folders = ReturnType<typeof foldersIn>
 export type Located = Options & ReturnType<typeof foldersIn>
 
 /**
- * Checks the options that are data, and finds the driver and the folders.
+ * Checks the options, and finds the driver and the folders.
  * @throws AllotError invalid for wrong options, and for folders that cannot be used
  */
-export const locate = async ({
-  driver: given,
-  ...data
-}: Omit<AllotOptions, Exclude<keyof HostParts, 'driver'>>) => {
-  if (given === undefined && data.data === undefined)
+export const locate = async (given: AllotOptions) => {
+  const { driver: own, authenticate, onPush, htmlUrl, log, ...data } = checked(HostOptions, given, EXAMPLE)
+  if (own === undefined && given.data === undefined)
     throw invalid(
-      "createAllot needs a place for the data: { data: './data' } for a folder, or a driver, such as { driver: memory() }",
+      `the data needs a place: give a folder, such as ${EXAMPLE}, or a driver, such as { driver: memory() }`,
     )
-  const checkedOptions = checked(Options, data)
-  const options: Located = { ...checkedOptions, ...foldersIn(checkedOptions) }
-  if (data.data !== undefined) checkDataFolder(options.data)
-  const driver = given ?? (await import('../drivers/level/index.ts')).level(storeFolder(options.data))
+  const options: Located = { ...data, ...foldersIn(data) }
+  if (given.data !== undefined) checkDataFolder(options.data)
+  const driver = own ?? (await import('../drivers/level/index.ts')).level(storeFolder(options.data))
   checkOutside(driver.folder, options)
-  return { driver, options }
+  return { options, host: { driver, authenticate, onPush, htmlUrl, log: log ?? standardError } }
 }
+
+const EXAMPLE = "{ data: './data' }"
 
 /** Files of a LevelDB, with or without records. */
 const LEVEL_FILE = /^(?:CURRENT|MANIFEST-\d+|OWNER\.json|.+\.(?:ldb|sst))$/

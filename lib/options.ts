@@ -1,19 +1,21 @@
 import * as v from 'valibot'
 import type { HostAuthenticate } from './accounts/identity.ts'
 import { isLimit, parseSize } from './byte-sizes.ts'
-import { AllotError, issuePath } from './errors.ts'
 import { type HtmlUrlFunction, HtmlUrlOptions } from './html-urls.ts'
 import type { Log } from './http/index.ts'
+import { optionalFunction, optionalObject } from './option-checks.ts'
 import type { Push } from './repositories/push-journal.ts'
 import type { StorageDriver } from './storage/index.ts'
 
+const BYTES = 'expected bytes, as a whole number or as in "2 GiB"'
+
 /** Bytes, as a number or as `"2 GiB"`. */
 export const Size = v.pipe(
-  v.union([v.number(), v.string()]),
+  v.union([v.number(), v.string()], BYTES),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     const bytes = typeof dataset.value === 'number' ? dataset.value : parseSize(dataset.value)
     if (isLimit(bytes)) return bytes
-    addIssue({ message: 'expected bytes, as a whole number or as in "2 GiB"' })
+    addIssue({ message: BYTES })
     return NEVER
   }),
 )
@@ -223,22 +225,20 @@ export interface HostParts {
   log?: Log
 }
 
+/** Everything that `createAllot` takes. */
+export const HostOptions = v.strictObject({
+  driver: optionalObject<StorageDriver>(
+    "a driver, such as level('./data/store') (for a folder, the option data is enough)",
+    ['open', 'read', 'write', 'close'],
+  ),
+  authenticate: optionalFunction<HostAuthenticate>(),
+  onPush: optionalFunction<NonNullable<HostParts['onPush']>>(),
+  htmlUrl: optionalFunction<HtmlUrlFunction>(),
+  log: optionalObject<Log>(
+    'a logger with the functions error(fields, message) and info(fields, message), such as pino()',
+    ['error', 'info'],
+  ),
+  ...Options.entries,
+})
+
 export type AllotOptions = HostParts & v.InferInput<typeof Options>
-
-/** @throws AllotError invalid that names every option that is unknown or wrong. */
-export const checked = <S extends v.GenericSchema>(schema: S, input: unknown): v.InferOutput<S> => {
-  const result = v.safeParse(schema, input)
-  if (result.success) return result.output
-  throw new AllotError('invalid', result.issues.map(describeOptionIssue).join('\n'))
-}
-
-/** Such as `quota.defaultGroups[0]: expected a string`. */
-export const describeOptionIssue = (issue: v.BaseIssue<unknown>): string => {
-  const path = issuePath(issue)
-  if (issue.type === 'strict_object' && issue.expected === 'never') return `${path}: there is no such option`
-  if (issue.kind !== 'schema') return `${path}: ${issue.message}`
-  const expected = issue.expected ?? ''
-  return expected.startsWith('(')
-    ? `${path}: expected one of ${expected.slice(1, -1)}`
-    : `${path}: expected a ${expected.toLowerCase()}`
-}

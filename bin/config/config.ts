@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import * as v from 'valibot'
 import { recordOf } from '../../lib/http/validate.ts'
-import { describeOptionIssue, Options, Size } from '../../lib/options.ts'
+import { describeOptionIssue } from '../../lib/option-checks.ts'
+import { Options, Size } from '../../lib/options.ts'
 import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
 
@@ -137,11 +138,13 @@ const checkFile = <S extends v.GenericSchema>(
   file: string,
   schema: S,
   content: unknown,
-  formatIssue = (line: string) => line,
+  spell?: (path: string) => string,
 ): v.InferOutput<S> => {
   const { success, output, issues } = v.safeParse(schema, content)
   if (success) return output
-  const lines = issues.map((issue) => `\n  ${formatIssue(describeOptionIssue(issue))}`)
+  const lines = issues
+    .flatMap((issue) => describeOptionIssue(issue, schema, spell))
+    .map((line) => `\n  ${line}`)
   throw new Error(`${file}:${lines.join('')}`)
 }
 
@@ -157,13 +160,9 @@ const toCamelCase = (value: unknown): unknown => {
   )
 }
 
-/** Writes the key before the colon as it is in the file. */
-const toSnakeCase = (line: string): string => {
-  const end = line.indexOf(':')
-  const key = line.slice(0, end)
-  if (key.endsWith(' ')) return `${key.trimEnd()}${line.slice(end)}`
-  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) + line.slice(end)
-}
+/** Writes the path of an option as it is in the file. */
+const toSnakeCase = (path: string): string =>
+  path.endsWith(' ') ? path.trimEnd() : path.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 const names = v.array(v.string())
 

@@ -282,7 +282,7 @@ const BAD: readonly [option: string, template: unknown, message: string][] = [
   ]),
   ['artifact', 'https://code.example.org/a\\{run}', 'must not contain spaces, control characters or \\'],
   ['artifact', 'https://code.example.org/\u0000{run}', 'must not contain spaces, control characters or \\'],
-  ['release', 7, 'expected a string'],
+  ['release', 7, 'expected a string, received the number 7'],
   ['pull', `${HOST}/{owner}`, 'there is no such option'],
 ]
 

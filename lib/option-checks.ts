@@ -1,0 +1,165 @@
+import * as v from 'valibot'
+import { describeIssue, describeValue, invalid, issuePath } from './errors.ts'
+
+/*
+ * Checks of options, for `createAllot`, for servers and for the configuration file. Each message names the option, what is
+ * wrong with its value, and what to write instead. It never shows a text that may be a secret, such as the URL of a database.
+ */
+
+type Issue = v.BaseIssue<unknown>
+
+/** A schema as far as its options can be found. */
+type Member = { entries?: Record<string, Member>; wrapped?: Member; options?: Member[] }
+
+/**
+ * @param example options that would be right, for a value that holds no options at all
+ * @throws AllotError invalid with a line for every option that is unknown or wrong
+ */
+export const checked = <S extends v.GenericSchema>(
+  schema: S,
+  input: unknown,
+  example = '{}',
+): v.InferOutput<S> => {
+  if (!isObject(input))
+    throw invalid(`expected an object with options, such as ${example}, received ${kindOf(input)}`)
+  const result = v.safeParse(schema, input)
+  if (result.success) return result.output
+  throw invalid(result.issues.flatMap((issue) => describeOptionIssue(issue, schema)).join('\n'))
+}
+
+/**
+ * Such as `quota.defaultGroups[0]: expected a string, received the number 5`.
+ * @param spell writes the path of an option as the user does
+ * @returns a line for each option that is wrong: several for one issue about a section that may also be `false`
+ */
+export const describeOptionIssue = (
+  issue: Issue,
+  schema: object,
+  spell = (path: string): string => path,
+): string[] => {
+  const inSection = issuesInSection(issue)
+  if (inSection.length > 0) return inSection.flatMap((inner) => describeOptionIssue(inner, schema, spell))
+  if (issue.type === 'strict_object' && issue.expected === 'never') return unknownIn(issue, schema, spell)
+  const path = issuePath(issue)
+  // The messages of our own checks begin like this.
+  if (issue.message.startsWith('expected')) return [`${spell(path)}: ${issue.message}`]
+  if (issue.type === 'union' && issue.expected === '(false | Object)')
+    return [
+      `${spell(path)}: expected an object with options, or false, received ${describeValue(issue.input)}`,
+    ]
+  return [describeIssue(issue).replace(path, () => spell(path))]
+}
+
+/** What is wrong inside a section that may also be `false`: valibot reports only that neither fits. */
+const issuesInSection = ({ type, input, issues, path }: Issue): Issue[] =>
+  type !== 'union' || !isObject(input)
+    ? []
+    : (issues ?? [])
+        .filter((inner) => inner.type !== 'literal')
+        .map((inner) => ({ ...inner, path: [...(path ?? []), ...(inner.path ?? [])] }) as Issue)
+
+/** A line for each unknown option of a section: valibot reports only the first. */
+const unknownIn = (issue: Issue, schema: object, spell: (path: string) => string): string[] => {
+  const known = optionsIn(schema)
+  const section = sectionOf(issuePath(issue))
+  const given = Object.entries(issue.path?.at(-1)?.input as object)
+  return given
+    .map(([name, value]) => ({ path: section + name, isSection: isObject(value) }))
+    .filter(({ path }) => !known.some((option) => option.path === path))
+    .map((unknown) => {
+      const near = nearest(unknown, known)
+      return `${spell(unknown.path)}: there is no such option${near === undefined ? '' : `; did you mean ${spell(near)}?`}`
+    })
+}
+
+interface Option {
+  /** Such as `quota` and `quota.warnAt`. */
+  path: string
+  isSection: boolean
+}
+
+const optionsIn = (schema: object, section = ''): Option[] =>
+  Object.entries(entriesOf(schema as Member) ?? {}).flatMap(([name, member]) => {
+    const path = section + name
+    const inside = optionsIn(member, `${path}.`)
+    return [{ path, isSection: inside.length > 0 }, ...inside]
+  })
+
+const entriesOf = ({ entries, wrapped, options = [] }: Member): Member['entries'] =>
+  entries ?? (wrapped && entriesOf(wrapped)) ?? options.map(entriesOf).find(Boolean)
+
+/** The option that was probably meant: one of another section with this name, or one of the same section with a similar name. */
+const nearest = ({ path, isSection }: Option, options: readonly Option[]): string | undefined => {
+  const [section, name] = [sectionOf(path), nameOf(path)]
+  const namesake = options.find((option) => nameOf(option.path) === name && option.isSection === isSection)
+  const [best] = options
+    .filter((option) => sectionOf(option.path) === section)
+    .map((option) => ({ option, distance: distanceOf(name, nameOf(option.path)) }))
+    .filter(({ distance }) => distance <= Math.max(1, name.length / 3))
+    .sort((left, right) => left.distance - right.distance)
+  return (namesake ?? best?.option)?.path
+}
+
+const sectionOf = (path: string): string => path.slice(0, path.lastIndexOf('.') + 1)
+const nameOf = (path: string): string =>
+  path
+    .slice(path.lastIndexOf('.') + 1)
+    .trim()
+    .toLowerCase()
+
+/** Number of letters to insert, remove or replace to make one word the other (Levenshtein). */
+const distanceOf = (left: string, right: string): number => {
+  let row = Array.from({ length: right.length + 1 }, (_, index) => index)
+  for (const [index, letter] of [...left].entries()) {
+    const next = [index + 1]
+    for (let column = 1; column <= right.length; column++) {
+      const replaced = row[column - 1]! + (right[column - 1] === letter ? 0 : 1)
+      next.push(Math.min(row[column]! + 1, next[column - 1]! + 1, replaced))
+    }
+    row = next
+  }
+  return row[right.length]!
+}
+
+/** An optional object of the host that has these methods. */
+export const optionalObject = <T extends object>(expected: string, methods: readonly (keyof T & string)[]) =>
+  v.optional(
+    v.custom<T>(
+      (input) => missingIn(input, methods).length === 0,
+      ({ input }) => `expected ${expected}, received ${describeObject(input, methods)}`,
+    ),
+  )
+
+/** An optional function of the host. */
+export const optionalFunction = <T>() =>
+  v.optional(
+    v.custom<T>(
+      (input) => typeof input === 'function',
+      ({ input }) => `expected a function, received ${kindOf(input)}`,
+    ),
+  )
+
+const missingIn = (input: unknown, methods: readonly string[]): readonly string[] =>
+  !isObject(input)
+    ? methods
+    : methods.filter((method) => typeof (input as Record<string, unknown>)[method] !== 'function')
+
+const describeObject = (input: unknown, methods: readonly string[]): string => {
+  if (input instanceof Promise) return 'a Promise: await it'
+  if (typeof input === 'function')
+    return isClass(input) ? `the class ${input.name}: create an object of it` : `${kindOf(input)}: call it`
+  if (!isObject(input)) return kindOf(input)
+  return `an object without the method${missingIn(input, methods).length === 1 ? '' : 's'} ${missingIn(input, methods).join(', ')}`
+}
+
+const isClass = (input: object): boolean => Function.prototype.toString.call(input).startsWith('class')
+
+/** What a value is, without its content. */
+const kindOf = (input: unknown): string => {
+  if (typeof input === 'function') return input.name === '' ? 'a function' : `the function ${input.name}`
+  if (Array.isArray(input)) return 'an array'
+  if (input === null || input === undefined) return String(input)
+  return `${typeof input === 'object' ? 'an' : 'a'} ${typeof input}`
+}
+
+const isObject = (input: unknown): input is object => typeof input === 'object' && input !== null

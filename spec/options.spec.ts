@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { level } from '../drivers/level/index.ts'
+import { memory } from '../drivers/memory/index.ts'
+import { createAllot, createLimitedServer, importAllot } from '../lib/index.ts'
+import { allot } from './bin/program.ts'
+import { temporaryDirectory } from './support/folder.ts'
+
+const driver = memory()
+class Store {}
+const SECRET = 'postgres://allot:secret@db/allot'
+
+/** Options that are wrong, and the whole message. */
+const WRONG: readonly [options: unknown, message: string][] = [
+  [undefined, "expected an object with options, such as { data: './data' }, received undefined"],
+  [SECRET, "expected an object with options, such as { data: './data' }, received a string"],
+  [
+    {},
+    "the data needs a place: give a folder, such as { data: './data' }, or a driver, such as { driver: memory() }",
+  ],
+  [{ data: '' }, 'data: expected a folder'],
+  [{ data: 7 }, 'data: expected a string, received the number 7'],
+  ...(
+    [
+      [SECRET, 'a string'],
+      [null, 'null'],
+      [level, 'the function level: call it'],
+      [() => memory(), 'a function: call it'],
+      [Store, 'the class Store: create an object of it'],
+      [Promise.resolve(memory()), 'a Promise: await it'],
+      [{}, 'an object without the methods open, read, write, close'],
+      [{ ...memory(), close: undefined }, 'an object without the method close'],
+    ] as const
+  ).map(([wrong, received]): [unknown, string] => [
+    { driver: wrong },
+    `driver: expected a driver, such as level('./data/store') (for a folder, the option data is enough), received ${received}`,
+  ]),
+  [{ driver, authenticate: 'root' }, 'authenticate: expected a function, received a string'],
+  [{ driver, authenticate: { username: 'root' } }, 'authenticate: expected a function, received an object'],
+  [{ driver, onPush: true }, 'onPush: expected a function, received a boolean'],
+  ...(
+    [
+      [false, 'a boolean'],
+      ['debug', 'a string'],
+      [{ error: () => undefined }, 'an object without the method info'],
+    ] as const
+  ).map(([log, received]): [unknown, string] => [
+    { driver, log },
+    `log: expected a logger with the functions error(fields, message) and info(fields, message), such as pino(), received ${received}`,
+  ]),
+  [{ drivr: driver }, 'drivr: there is no such option; did you mean driver?'],
+  [{ driver, baseURL: 'x' }, 'baseURL: there is no such option; did you mean baseUrl?'],
+  [{ driver, page: {} }, 'page: there is no such option; did you mean pages?'],
+  [{ driver, maxPushSize: 5 }, 'maxPushSize: there is no such option; did you mean git.maxPushSize?'],
+  [{ driver, colour: 'red' }, 'colour: there is no such option'],
+  [
+    { driver, quota: { defaultGroup: 'free' } },
+    'quota.defaultGroup: there is no such option; did you mean quota.defaultGroups?',
+  ],
+  [
+    { driver, repositories: { folder: 'x', directory: 5 } },
+    'repositories.directory: expected a string, received the number 5\nrepositories.folder: there is no such option',
+  ],
+  [
+    { driver, repositories: true },
+    'repositories: expected an object with options, or false, received the boolean true',
+  ],
+  [
+    { driver, quota: { defaultTotal: true } },
+    'quota.defaultTotal: expected bytes, as a whole number or as in "2 GiB"',
+  ],
+  [
+    { driver, dialect: 'gitea' },
+    'dialect: expected one of "document", "forgejo", received the string "gitea"',
+  ],
+]
+
+describe('createAllot', () => {
+  for (const [options, message] of WRONG)
+    it(`refuses wrong options with: ${message}`, async () => {
+      await assert.rejects(createAllot(options as never), { name: 'AllotError', code: 'invalid', message })
+    })
+
+  it('has the same messages in importAllot and createLimitedServer', async () => {
+    const nothing = async function* () {}
+    await assert.rejects(importAllot({} as never, nothing()), { message: /^the data needs a place: / })
+    await assert.rejects(importAllot({ driver: level } as never, nothing()), {
+      message: /^driver: expected a driver/,
+    })
+    assert.throws(() => createLimitedServer(() => undefined, { maxHeader: 5 } as never), {
+      message: 'maxHeader: there is no such option; did you mean maxHeaders?',
+    })
+  })
+})
+
+describe('A configuration file', () => {
+  it('is refused with suggestions in its own spelling', async () => {
+    const file = join(temporaryDirectory(), 'allot.toml')
+    writeFileSync(file, '[repository]\n[quota]\ndefault_group = 1\n[api]\nmax_push_size = 1\npageSize = 3\n')
+    const { code, err } = await allot(['serve', '--config', file])
+    assert.equal(code, 1)
+    assert.deepEqual(err.trim().split('\n').slice(1).sort(), [
+      '  api.max_push_size: there is no such option; did you mean git.max_push_size?',
+      '  api.pageSize: there is no such option; did you mean api.page_size?',
+      '  quota.default_group: there is no such option; did you mean quota.default_groups?',
+      '  repository: there is no such option; did you mean repositories?',
+    ])
+  })
+})
