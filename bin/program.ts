@@ -1,15 +1,11 @@
 import { Command } from 'commander'
 import { VERSION } from '../lib/version.ts'
 import { addCompletionCommand } from './commands/completion.ts'
-import {
-  addOrganizationCommands,
-  addRepositoryCommands,
-  addTokenCommands,
-  addUserCommands,
-} from './commands/hosting.ts'
+import { addOrganizationCommands, addTokenCommands, addUserCommands } from './commands/hosting.ts'
 import { examples } from './commands/options.ts'
 import { addApplyCommand, addGroupCommands, addRuleCommands } from './commands/quota-rules.ts'
 import { addUsageCommands } from './commands/quota-usage.ts'
+import { addRepositoryCommands } from './commands/repositories.ts'
 import { addServeCommand } from './commands/serve.ts'
 import { addExportCommand, addImportCommand, addMigrateCommand } from './commands/transfer.ts'
 import { addVerifyCommand } from './commands/verify.ts'

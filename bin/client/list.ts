@@ -21,26 +21,36 @@ interface List<T> {
   empty: string
   /** Message of the error when the server answers 404. */
   notFound?: string
+  /** Prints the first page only, and then this note when there are more items. */
+  firstPage?: (printed: number, total: number) => string
 }
 
 /** Prints a list of the API, page by page as it arrives: as a table, or with `--json` as one array. */
-export const printList = <T>(flags: ListFlags, { path, columns, empty, notFound }: List<T>): Promise<void> =>
+export const printList = <T>(
+  flags: ListFlags,
+  { path, columns, empty, notFound, firstPage }: List<T>,
+): Promise<void> =>
   withApi(flags, async (api) => {
     const printer = flags.json ? jsonPrinter<T>() : tablePrinter(columns, empty)
-    const printPages = async (onProgress?: OnProgress) => {
+    const printPages = async (onProgress?: OnProgress): Promise<string | undefined> => {
       let done = 0
       for await (const { items, total } of api.pages<T>(path, notFound)) {
         printer.add(items)
         done += items.length
         onProgress?.({ done, total })
+        if (firstPage !== undefined && done < total) return firstPage(done, total)
         // The reader has closed the pipe, as `head` does.
-        if (!process.stdout.writable) return
+        if (!process.stdout.writable) break
       }
+      return undefined
     }
     // On a terminal the rows themselves show the progress.
-    if (process.stdout.isTTY === true) await printPages()
-    else await withProgressBar('listing', printPages, '{value} of {total}')
+    const note =
+      process.stdout.isTTY === true
+        ? await printPages()
+        : await withProgressBar('listing', printPages, '{value} of {total}')
     printer.end()
+    if (note !== undefined) printNote(note)
   })
 
 interface Printer<T> {

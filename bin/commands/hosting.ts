@@ -1,17 +1,14 @@
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { Organization } from '../../lib/api/organizations.ts'
-import type { Repository } from '../../lib/api/repository-presenter.ts'
 import type { AccessToken } from '../../lib/api/tokens.ts'
 import type { User } from '../../lib/api/users.ts'
-import { formatSizeFixed } from '../../lib/byte-sizes.ts'
 import { type ApiClient, type ApiFlags, pathSegment, remoteApi, withApi } from '../client/api.ts'
 import { type Columns, type ListFlags, printList } from '../client/list.ts'
 import type { StoreFlags } from '../config/store.ts'
-import { UsageError } from '../errors.ts'
 import { type PrintFlags, print, printJson, printNote } from '../terminal.ts'
 import { apiOptions, examples, serverOption, storeOptions } from './options.ts'
 
-/** Commands for what a server hosts: users, access tokens, organizations and repositories. */
+/** Commands for accounts: users, access tokens and organizations. */
 
 export const addUserCommands = (program: Command): void => {
   const user = program.command('user').description('manage user accounts')
@@ -226,48 +223,4 @@ const ORGANIZATIONS: Columns<Organization> = {
   'SEEN BY': ({ visibility }) => visibility,
   'FULL NAME': ({ full_name }) => full_name,
   NOTE: ({ owners_count }) => (owners_count === 0 ? 'no owner' : ''),
-}
-
-/** Values of `--by`, and the API's `order_by` for each. */
-const ORDERS = {
-  name: 'name',
-  largest: 'reversesize',
-  newest: 'newest',
-  changed: 'recentupdate',
-  stars: 'moststars',
-}
-
-export const addRepositoryCommands = (program: Command): void => {
-  const repository = program.command('repo').description('inspect repositories')
-  apiOptions(repository.command('list'))
-    .argument('[owner]', 'a user or an organization; all owners when absent')
-    .description('list repositories and their sizes')
-    .addOption(
-      new Option('--by <order>', "order of an owner's repositories (default: name)").choices(
-        Object.keys(ORDERS),
-      ),
-    )
-    .addHelpText('after', examples('allot repo list', 'allot repo list acme --by largest'))
-    .action(listRepositories)
-}
-
-const REPOSITORIES: Columns<Repository> = {
-  ID: ({ id }) => id,
-  SIZE: ({ size }) => formatSizeFixed(size * 1024),
-  'SEEN BY': (repository) => (repository.private ? 'members' : 'readers'),
-  CHANGED: ({ updated_at }) => updated_at.slice(0, 10),
-  NAME: ({ full_name }) => full_name,
-}
-
-const listRepositories = (
-  owner: string | undefined,
-  { by, ...flags }: ListFlags & { by?: keyof typeof ORDERS },
-): Promise<void> => {
-  const list = { columns: REPOSITORIES, empty: 'there are no repositories yet' }
-  if (owner !== undefined) {
-    const path = `/users/${pathSegment(owner)}/repos?order_by=${ORDERS[by ?? 'name']}`
-    return printList(flags, { ...list, path, notFound: `there is no user or organization named ${owner}` })
-  }
-  if (by !== undefined) throw new UsageError("--by orders one owner's repositories: name the owner")
-  return printList(flags, { ...list, path: '/repos/search' })
 }

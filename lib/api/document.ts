@@ -8,6 +8,7 @@ import { Release } from './content/releases.ts'
 import type { routes } from './index.ts'
 import { GPGKey, GPGKeyEmail, PublicKey } from './keys.ts'
 import { Organization } from './organizations.ts'
+import { QuotaUsedRepository } from './quota/largest-repositories.ts'
 import { QuotaUsedArtifact, QuotaUsedAttachment, QuotaUsedPackage } from './quota/owner-quota.ts'
 import {
   QuotaExplanationInfo,
@@ -44,6 +45,7 @@ const definitions = {
   QuotaUsedAttachment,
   QuotaUsedPackage,
   QuotaUsedArtifact,
+  QuotaUsedRepository,
 }
 
 /** "The interface description carries version 1.1.1." */

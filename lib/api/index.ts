@@ -8,6 +8,7 @@ import { gitRoutes } from './git.ts'
 import { gpgKeyRoutes, sshKeyRoutes } from './keys.ts'
 import { lfsRoutes } from './lfs.ts'
 import { organizationRoutes } from './organizations.ts'
+import { largestRepositoryRoutes } from './quota/largest-repositories.ts'
 import { ledgerRoutes } from './quota/ledger.ts'
 import { ownerQuotaRoutes } from './quota/owner-quota.ts'
 import { quotaPlanRoutes } from './quota/plans.ts'
@@ -42,6 +43,7 @@ export const routes = [
   ...quotaRuleRoutes,
   ...quotaGroupRoutes,
   ...quotaPlanRoutes,
+  ...largestRepositoryRoutes,
   ...ledgerRoutes,
   ...adminUserRoutes,
   ...exportRoutes,

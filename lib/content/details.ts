@@ -16,6 +16,7 @@ import { blankAccount } from '../accounts/accounts.ts'
 import { countsWithPending } from '../accounts/visibility.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { ListedKind } from '../quota/ledger.ts'
+import type { RepositoryTotal } from '../quota/reports.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,
@@ -203,12 +204,20 @@ export interface Attached {
   readonly tag: string | undefined
 }
 
+/** A repository with all bytes that it and everything in it use. */
+export interface UsedRepository extends RepositoryTotal {
+  readonly repository: Repository
+  readonly owner: Account
+}
+
 export interface UsageLists {
+  /** Repositories of one owner, or of all owners, largest first, from one snapshot. */
+  largestRepositories(owner: number | undefined, slice: Slice): Promise<Page<UsedRepository>>
   /** Entries of one kind, largest first, from one snapshot. The page is the same object until one of its records changes. */
   used(viewer: Viewer, owner: number, kind: ListedKind, slice: Slice): Promise<Page<UsedEntry>>
 }
 
-export const createUsageLists = (store: Store, { ledger }: QuotaEngine): UsageLists => {
+export const createUsageLists = (store: Store, { ledger, reports }: QuotaEngine): UsageLists => {
   const readUsed = cachedRead(
     'used entries',
     async (tx, { owner, kind, offset, limit, isBounded }: UsedInput): Promise<Page<UsedEntry>> => {
@@ -227,9 +236,31 @@ export const createUsageLists = (store: Store, { ledger }: QuotaEngine): UsageLi
     },
   )
   return {
+    largestRepositories: (owner, slice) =>
+      store.read(async (tx) => {
+        const { items, total } = await reports.largestRepositories(tx, owner, slice)
+        return { items: await withRecords(tx, items), total }
+      }),
     used: (viewer, owner, kind, { offset, limit }) =>
       readUsed(store, { owner, kind, offset, limit, isBounded: repositoryViewer(viewer) === null }),
   }
+}
+
+/** Omits repositories of deleted owners, which are deleted in steps. */
+const withRecords = async (
+  tx: ReadTransaction,
+  totals: readonly RepositoryTotal[],
+): Promise<UsedRepository[]> => {
+  const ids = totals.map(({ usage }) => usage.id)
+  const found = await repositories.byIds(tx, ids)
+  const owners = await accounts.byIds(
+    tx,
+    totals.map(({ usage }) => usage.owner),
+  )
+  return totals.flatMap((total) => {
+    const [repository, owner] = [found.get(total.usage.id), owners.get(total.usage.owner)]
+    return repository === undefined || owner === undefined ? [] : [{ ...total, repository, owner }]
+  })
 }
 
 type UsedInput = {

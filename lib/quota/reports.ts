@@ -1,7 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import { compare, type Sum } from '../integers.ts'
 import type { Page, Slice } from '../records/collection.ts'
-import { assignments, ownerUsages } from '../records/schema/index.ts'
+import {
+  assignments,
+  ownerUsages,
+  type RepositoryUsage,
+  repositories,
+  repositoryUsages,
+} from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
@@ -14,7 +20,7 @@ import {
 import { applyPlan, type QuotaPlan } from './plan.ts'
 import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
 import { noUsage, type Subject, subjects, type Usage, usedBy } from './subjects.ts'
-import { addDelta, usageIn } from './usage.ts'
+import { addDelta, usageIn, usageOf } from './usage.ts'
 
 /** An owner that is over a limit, or near it, with the subject and the rule that bind. */
 export interface OwnerOverQuota extends SubjectLimit {
@@ -46,6 +52,12 @@ interface Answer {
   binding: LimitStatus | undefined
 }
 
+/** A repository with all bytes that it and everything in it use. */
+export interface RepositoryTotal {
+  usage: RepositoryUsage
+  used: Sum
+}
+
 export interface ChangedOwner {
   owner: number
   answers: ChangedAnswer[]
@@ -54,7 +66,7 @@ export interface ChangedOwner {
 /** Reads the ids of all owners in ascending order. */
 export type OwnerIds = (tx: ReadTransaction) => AsyncIterable<number>
 
-/** Reports about all owners. Each reads every owner, from one snapshot. */
+/** Reports about all owners or repositories. Each reads every one of them, from one snapshot. */
 export class Reports {
   readonly #store: Store
   readonly #defaults: QuotaDefaults
@@ -82,7 +94,7 @@ export class Reports {
   ): Promise<Page<OwnerOverQuota>> {
     return this.#store.read(async (tx) => {
       const groupsFor = groupResolver(await readPolicy(tx, this.#defaults))
-      const largest = new LargestExcess(offset + limit)
+      const largest = new First(offset + limit, byExcess)
       const among = subject && [subject]
       for await (const { owner, usage, assigned } of scanOwners(tx, this.#owners)) {
         const limits = bindingLimits(groupsFor(assigned), usage, among)
@@ -90,8 +102,23 @@ export class Reports {
         if (binding === undefined) continue
         largest.add({ owner, over: binding.left <= 0, used: usedBy(binding.subject, usage), ...binding })
       }
-      return { items: largest.owners().slice(offset), total: largest.total }
+      return { items: largest.items().slice(offset), total: largest.total }
     })
+  }
+
+  /**
+   * Repositories with the bytes of git data, LFS objects, attachments, artifacts and packages, largest first.
+   * @param owner undefined: those of all owners. Each page reads the usage of all of them.
+   */
+  async largestRepositories(
+    tx: ReadTransaction,
+    owner: number | undefined,
+    { offset, limit }: Slice,
+  ): Promise<Page<RepositoryTotal>> {
+    const largest = new First(offset + limit, bySize)
+    for await (const usage of scanRepositories(tx, owner))
+      largest.add({ usage, used: usedBy('size:all', usageOf(usage)) })
+    return { items: largest.items().slice(offset), total: largest.total }
   }
 
   /**
@@ -139,25 +166,34 @@ const answerOf = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage)
   return { binding, over: binding !== undefined && binding.left <= 0 }
 }
 
-/** Keeps the `limit` owners with the least bytes left and counts all of them, in memory that `limit` bounds. */
-class LargestExcess {
+type Order<T> = (left: T, right: T) => number
+
+const byExcess: Order<OwnerOverQuota> = (left, right) =>
+  compare(left.left, right.left) || left.owner - right.owner
+
+const bySize: Order<RepositoryTotal> = (left, right) =>
+  compare(right.used, left.used) || left.usage.id - right.usage.id
+
+/** Keeps the first `limit` items in an order and counts all of them, in memory that `limit` bounds. */
+class First<T> {
   readonly #limit: number
-  #owners: OwnerOverQuota[] = []
+  readonly #order: Order<T>
+  #items: T[] = []
   total = 0
 
-  constructor(limit: number) {
+  constructor(limit: number, order: Order<T>) {
     this.#limit = limit
+    this.#order = order
   }
 
-  add(owner: OwnerOverQuota): void {
+  add(item: T): void {
     this.total++
-    this.#owners.push(owner)
-    if (this.#owners.length >= 2 * this.#limit + 100) this.#owners = this.owners()
+    this.#items.push(item)
+    if (this.#items.length >= 2 * this.#limit + 100) this.#items = this.items()
   }
 
-  owners(): OwnerOverQuota[] {
-    this.#owners.sort((left, right) => compare(left.left, right.left) || left.owner - right.owner)
-    return this.#owners.slice(0, this.#limit)
+  items(): T[] {
+    return this.#items.sort(this.#order).slice(0, this.#limit)
   }
 }
 
@@ -168,7 +204,7 @@ interface ScannedOwner {
   assigned: string[]
 }
 
-/** Owners that are read between two turns of the event loop. */
+/** Owners or repositories that are read between two turns of the event loop. */
 const YIELD_EVERY = 200
 
 /**
@@ -192,6 +228,24 @@ async function* scanOwners(tx: ReadTransaction, owners: OwnerIds): AsyncGenerato
   } finally {
     await Promise.all([usages.end(), assigned.end()])
   }
+}
+
+/** @param owner undefined: the repositories of all owners */
+async function* scanRepositories(
+  tx: ReadTransaction,
+  owner: number | undefined,
+): AsyncGenerator<RepositoryUsage> {
+  let count = 0
+  for await (const usage of owner === undefined ? repositoryUsages.all(tx) : usagesOf(tx, owner)) {
+    if (++count % YIELD_EVERY === 0) await setImmediate()
+    yield usage
+  }
+}
+
+async function* usagesOf(tx: ReadTransaction, owner: number): AsyncGenerator<RepositoryUsage> {
+  const owned = await repositories.list(tx, 'id', { prefix: [owner] })
+  const ids = owned.map(({ id }) => id)
+  yield* (await repositoryUsages.byIds(tx, ids)).values()
 }
 
 /** Merge join: reads records that are ordered by owner, for owners that are asked for in ascending order. */

@@ -221,7 +221,8 @@ const existing = async (tx: WriteContext, id: number): Promise<RepositoryUsage> 
   return usage
 }
 
-const usageOf = (repository: RepositoryUsage): Usage => {
+/** What a repository adds to the usage of its owner. */
+export const usageOf = (repository: RepositoryUsage): Usage => {
   const { git, lfs, issues, releases, artifacts, packages } = repository
   const [reposPublic, reposPrivate] = repository.private ? [0, git] : [git, 0]
   return { reposPublic, reposPrivate, lfs, issues, releases, artifacts, packages }

@@ -43,7 +43,9 @@ describe('The command line', () => {
     organizations: ['org', 'list'],
     tokens: ['token', 'list', 'ci'],
     repositories: ['repo', 'list'],
-    'those of an owner': ['repo', 'list', 'acme', '--by', 'largest'],
+    'those of an owner': ['repo', 'list', 'acme', '--by', 'name'],
+    'largest of an owner': ['repo', 'list', 'acme', '--by', 'largest'],
+    largest: ['repo', 'list', '--by', 'largest'],
   }
   const environment = () => ({ ALLOT_URL: new URL(server.api).origin, ALLOT_TOKEN: token })
   const there = (...words: string[]) => allot(words, undefined, { env: environment() })
@@ -119,6 +121,14 @@ describe('The command line', () => {
     assert.equal(out('those of an owner'), out('repositories'))
   })
 
+  it('lists the largest repositories with all bytes that count, of an owner and of all owners', () => {
+    const row =
+      /^ID +USED +BYTES +SEEN BY +CHANGED +NAME\n\d+ +3\.0 MiB +3,145,\d{3} +readers +\S+ +acme\/demo\n$/
+    assert.match(out('largest'), row)
+    assert.equal(out('largest of an owner'), out('largest'))
+    assert.match(out('repositories'), /^ID +GIT AND LFS +.*\n\d+ +0\.\d KiB|^ID.*\n\d+ +0 B/)
+  })
+
   it('shows the usage of the user of the token when no owner is named', async () => {
     assert.match((await there('quota', 'show')).out, /^ci uses 0 B, and nothing limits it\n/)
     const away = await allot(['quota', 'show', '--data', data])
@@ -162,7 +172,16 @@ describe('The command line', () => {
   it('prints the same for a store without a server, and leaves the store unchanged', async () => {
     await server.stop()
     const links = new RegExp(new URL(server.api).origin, 'g')
-    const same = ['show', 'explain', 'over --json', 'rules', 'groups', 'organizations', 'repositories']
+    const same = [
+      'show',
+      'explain',
+      'over --json',
+      'rules',
+      'groups',
+      'organizations',
+      'repositories',
+      'largest',
+    ]
     const users = ['user', 'list', '--json']
     const words = [...same.map((what) => LOOKS[what]!), users].map((args) => [...args, '--data', data])
     const results = await several(words, environment())

@@ -1,0 +1,74 @@
+/** Repositories by all that they use, for administrators: the size of a repository itself is git data and LFS objects only. */
+import * as v from 'valibot'
+import type { UsedRepository } from '../../content/details.ts'
+import { Forbidden, NotFound, ValidationError } from '../../http/index.ts'
+import { example, number, Time, text, timestamp } from '../fields.ts'
+import { adminRead, type Recipient, reply, replyPage, route } from '../route.ts'
+import { bytes } from './schema.ts'
+
+/** A repository with the bytes that it and everything in it use. */
+export const QuotaUsedRepository = v.object({
+  id: number(7),
+  full_name: text('alice/app'),
+  html_url: text('https://code.example.org/alice/app'),
+  private: v.boolean(),
+  updated_at: Time,
+  /** Sum of the sizes. */
+  used: example(bytes, 15_836),
+  size: v.object({
+    git: example(bytes, 12_288),
+    LFS: example(bytes, 0),
+    attachments: v.object({ issues: example(bytes, 2048), releases: example(bytes, 0) }),
+    artifacts: example(bytes, 1500),
+    packages: example(bytes, 0),
+  }),
+})
+export type QuotaUsedRepository = v.InferOutput<typeof QuotaUsedRepository>
+
+const presentUsedRepository = (
+  { usage, used, repository, owner }: UsedRepository,
+  { baseUrl, htmlUrls }: Recipient,
+): QuotaUsedRepository => {
+  const { git, lfs, issues, releases, artifacts, packages } = usage
+  return {
+    id: repository.id,
+    full_name: `${owner.name}/${repository.name}`,
+    html_url: htmlUrls.of({ kind: 'repository', owner: owner.name, repo: repository.name }, baseUrl),
+    private: repository.private,
+    updated_at: timestamp(repository.updatedAt),
+    used,
+    size: { git, LFS: lfs, attachments: { issues, releases }, artifacts, packages },
+  }
+}
+
+export const largestRepositoryRoutes = [
+  route({
+    ...adminRead,
+    method: 'GET',
+    path: '/admin/quota/repositories',
+    operationId: 'adminListLargestRepositories',
+    summary: 'The repositories of all owners with all bytes that count toward quota, largest first',
+    paging: 'strict',
+    responses: { 200: v.array(QuotaUsedRepository), 403: Forbidden, 422: ValidationError },
+    handle: async (request, { hosting }) => {
+      const largest = await hosting.usage.largestRepositories(undefined, request.page)
+      return replyPage(largest, (item) => presentUsedRepository(item, request))
+    },
+  }),
+  route({
+    ...adminRead,
+    method: 'GET',
+    path: '/admin/users/{username}/quota/repositories',
+    operationId: 'adminListLargestUserRepositories',
+    summary:
+      "A user's or an organization's repositories with all bytes that count toward quota, largest first",
+    paging: 'strict',
+    responses: { 200: v.array(QuotaUsedRepository), 403: Forbidden, 404: NotFound, 422: ValidationError },
+    handle: async (request, { hosting }) => {
+      const account = await hosting.accounts.find(request.user, request.params.username)
+      if (account === undefined) return reply(404)
+      const largest = await hosting.usage.largestRepositories(account.id, request.page)
+      return replyPage(largest, (item) => presentUsedRepository(item, request))
+    },
+  }),
+]
