@@ -127,7 +127,7 @@ describe('The address that logins are counted by', () => {
   it('is the one that the host passes with a Request', async () => {
     const bare = await start({ repositories: false, login })
     try {
-      const request = () => new Request(`${bare.api}/user`, { headers: basic('root', 'x') })
+      const request = () => new Request(new URL('/api/v1/user', bare.base), { headers: basic('root', 'x') })
       const ask = async (remoteAddress?: string) =>
         (await bare.allot.fetch(request(), { remoteAddress })).status
       for (let time = 0; time < 3; time++) assert.equal(await ask('192.0.2.1'), 401)

@@ -278,10 +278,11 @@ describe('A faulty upload is refused and leaves nothing', () => {
 
   it('a truncated body', async () => {
     const before = filesOnDisk()
-    const socket = connect(Number(new URL(allot.base).port), '127.0.0.1')
+    const { port, pathname } = new URL(`${allot.base}/api/packages/alice/generic/cut/1/a`)
+    const socket = connect(Number(port), '127.0.0.1')
     socket.on('error', () => undefined)
     socket.write(
-      `PUT /api/packages/alice/generic/cut/1/a HTTP/1.1\r\nHost: a\r\nAuthorization: token ${alice.token}\r\nContent-Length: 90000\r\n\r\n${'x'.repeat(500)}`,
+      `PUT ${pathname} HTTP/1.1\r\nHost: a\r\nAuthorization: token ${alice.token}\r\nContent-Length: 90000\r\n\r\n${'x'.repeat(500)}`,
     )
     await eventually(() => filesOnDisk('arriving') === 1)
     socket.destroy()
