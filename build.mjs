@@ -61,6 +61,21 @@ const bundle = async () => {
   return Object.keys(metafile.inputs)
 }
 
+/** The client runs in browsers too, so it is built without modules of Node and shares none with the server. */
+const buildClient = async () => {
+  const { build } = await import('esbuild')
+  await build({
+    ...{
+      entryPoints: ['lib/client.ts'],
+      outdir: 'dist/lib',
+      bundle: true,
+      packages: 'external',
+      sourcemap: true,
+    },
+    ...{ format: 'esm', target: 'es2022', minifyWhitespace: true, logLevel: 'warning' },
+  })
+}
+
 /** The folders of the packages that files are from. */
 const packageFolders = (/** @type {string[]} */ files) => [
   ...new Set(files.flatMap((file) => file.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/) ?? [])),
@@ -143,5 +158,6 @@ if (isWhole || !isCurrent()) {
   mkdirSync('dist/lib', { recursive: true })
   copyViewer()
   writeLicenses()
+  await buildClient()
   writeFileSync(NOTICES, notices(packageFolders(await bundle())))
 }

@@ -44,6 +44,8 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/server.ts': { rank: 10 },
   'lib/listeners.ts': { rank: 10 },
   'lib/allot.ts': { rank: 10, imports: ['lib/listeners.ts'] },
+  'lib/client-types.ts': { rank: 0 },
+  'lib/client.ts': { rank: 1 },
   'lib/index.ts': { rank: 11 },
   'lib/fastify.ts': { rank: 11 },
   bin: { rank: 12 },

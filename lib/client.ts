@@ -1,0 +1,24 @@
+/** `allot/client`: a typed client for the HTTP API. It runs wherever `fetch` does, and imports nothing of the server. */
+import createFetchClient, { type Client, type ClientOptions } from 'openapi-fetch'
+import type { components, paths } from './client-types.ts'
+
+/** Schemas of the API by name, such as `Schemas['Repository']`. */
+export type Schemas = components['schemas']
+
+/** The methods `GET`, `POST`, `PUT`, `PATCH` and `DELETE`, each with the paths, parameters and bodies of the API. */
+export type AllotClient = Client<paths>
+
+export interface AllotClientOptions extends Omit<ClientOptions, 'baseUrl'> {
+  /** URL of the API, such as `https://code.example.org/api/v1`. */
+  readonly baseUrl: string
+  /** An access token; without one, requests are anonymous. */
+  readonly token?: string | undefined
+}
+
+/** Creates a client. Its methods resolve to `{ data, error, response }`, and reject only when there is no response. */
+export const createClient = ({ token, ...options }: AllotClientOptions): AllotClient => {
+  const client = createFetchClient<paths>(options)
+  if (token !== undefined)
+    client.use({ onRequest: ({ request }) => request.headers.set('Authorization', `Bearer ${token}`) })
+  return client
+}
