@@ -7,10 +7,12 @@ export type { HtmlPage, HtmlUrlFunction } from './html-urls.ts'
 export type { FetchOptions, MountOptions } from './http/index.ts'
 export type { DailyUsage, HostQuota, QuotaEvent } from './in-process-quota.ts'
 export type { Sum } from './integers.ts'
+export type * from './option-types.ts'
 export type { AllotOptions } from './options.ts'
 export type { QuotaExplanation, QuotaGroup, QuotaRule } from './quota/evaluate.ts'
 export type { NamedDifferences as QuotaPlanDifferences, NamedPlan as QuotaPlan } from './quota/named-plans.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
+export type { Account, Repository } from './records/schema/index.ts'
 export type {
   LedgerItem,
   LedgerName,

@@ -4,6 +4,7 @@ import { isLimit, parseSize } from './byte-sizes.ts'
 import { type HtmlUrlFunction, HtmlUrlOptions } from './html-urls.ts'
 import type { Log } from './http/index.ts'
 import { optionalFunction, optionalObject } from './option-checks.ts'
+import type { DataOptions } from './option-types.ts'
 import type { Push } from './repositories/push-journal.ts'
 import type { StorageDriver } from './storage/index.ts'
 
@@ -196,18 +197,30 @@ export const Options = v.strictObject({
     v.optional(v.boolean(), true),
     'Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them themselves.',
   ),
-  quota: v.optional(QuotaOptions, {}),
-  repositories: v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
-  git: v.optional(GitOptions, {}),
-  files: v.optional(FileOptions, {}),
-  attachments: v.optional(AttachmentOptions, {}),
-  lfs: v.optional(v.union([v.literal(false), LfsOptions]), {}),
-  packages: v.optional(v.union([v.literal(false), PackageOptions]), {}),
-  markdown: v.optional(MarkdownOptions, {}),
-  cors: v.optional(CorsOptions, {}),
-  login: v.optional(v.union([v.literal(false), LoginOptions]), {}),
-  pages: v.optional(PageOptions, {}),
-  htmlUrls: v.optional(HtmlUrlOptions, {}),
+  quota: described(v.optional(QuotaOptions, {}), 'Limits of owners without a group, and warnings.'),
+  repositories: described(
+    v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
+    'Git data on this disk; `false` when the host stores repositories itself.',
+  ),
+  git: described(v.optional(GitOptions, {}), 'Git over HTTP and its limits.'),
+  files: described(v.optional(FileOptions, {}), 'Files other than git data.'),
+  attachments: described(v.optional(AttachmentOptions, {}), 'Attachments of issues and releases.'),
+  lfs: described(v.optional(v.union([v.literal(false), LfsOptions]), {}), 'Git LFS; `false` turns it off.'),
+  packages: described(
+    v.optional(v.union([v.literal(false), PackageOptions]), {}),
+    'The package registry; `false` turns it off.',
+  ),
+  markdown: described(v.optional(MarkdownOptions, {}), 'Rendering of markdown.'),
+  cors: described(v.optional(CorsOptions, {}), 'Requests from pages of other origins.'),
+  login: described(
+    v.optional(v.union([v.literal(false), LoginOptions]), {}),
+    'Limits of failed logins; `false` when the host limits them itself.',
+  ),
+  pages: described(v.optional(PageOptions, {}), 'The web pages.'),
+  htmlUrls: described(
+    v.optional(HtmlUrlOptions, {}),
+    'Templates of `html_url`, for hosts with pages of their own.',
+  ),
 })
 export type Options = v.InferOutput<typeof Options>
 
@@ -241,4 +254,5 @@ export const HostOptions = v.strictObject({
   ...Options.entries,
 })
 
-export type AllotOptions = HostParts & v.InferInput<typeof Options>
+/** Options of `createAllot`: at least `data`, a folder for everything, or `driver`. */
+export type AllotOptions = HostParts & DataOptions

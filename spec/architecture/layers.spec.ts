@@ -34,6 +34,7 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/http': { rank: 7 },
   'lib/transfer': { rank: 8 },
   'lib/api': { rank: 8 },
+  'lib/option-types.ts': { rank: 8 },
   'lib/option-checks.ts': { rank: 8 },
   'lib/options.ts': { rank: 9 },
   'lib/data-folder.ts': { rank: 9, imports: ['lib/engine.ts', 'lib/options.ts'] },

@@ -1,0 +1,214 @@
+// Written by `npx tsx spec/readme/option-types.ts` from the schema in lib/options.ts.
+
+/** The options of `createAllot` that are data. Sizes are bytes, times are milliseconds. */
+export interface DataOptions {
+  /**
+   * Data folder, with the folders `store` (records, unless another driver stores them), `repositories` (git data)
+   * and `files`. Default: `"./data"`.
+   */
+  data?: string | undefined
+  /** Path below which all routes are. Default: `"/api/v1"`. */
+  basePath?: string | undefined
+  /** Public URL of the service, for links in responses; taken from the Host header when absent. */
+  baseUrl?: string | undefined
+  /**
+   * With `forgejo`, responses are those of a Forgejo where they differ from the API document. Default:
+   * `"document"`.
+   */
+  dialect?: 'document' | 'forgejo' | undefined
+  /**
+   * Maximum size of a request body, for routes without a limit of their own: bytes, or `"1 MiB"`. Larger bodies get
+   * 413. Default: `1048576`.
+   */
+  maxBodySize?: number | string | undefined
+  /** Number of items on a page when `limit` is absent. Default: `30`. */
+  pageSize?: number | undefined
+  /** Maximum value of `limit`. Default: `50`. */
+  maxPageSize?: number | undefined
+  /** Number of reverse proxies in front of the server, whose `X-Forwarded-For` is trusted. Default: `0`. */
+  trustedProxies?: number | undefined
+  /**
+   * Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them
+   * themselves. Default: `true`.
+   */
+  issues?: boolean | undefined
+  /** Limits of owners without a group, and warnings. */
+  quota?: QuotaOptions | undefined
+  /** Git data on this disk; `false` when the host stores repositories itself. */
+  repositories?: false | RepositoriesOptions | undefined
+  /** Git over HTTP and its limits. */
+  git?: GitOptions | undefined
+  /** Files other than git data. */
+  files?: FilesOptions | undefined
+  /** Attachments of issues and releases. */
+  attachments?: AttachmentsOptions | undefined
+  /** Git LFS; `false` turns it off. */
+  lfs?: false | LfsOptions | undefined
+  /** The package registry; `false` turns it off. */
+  packages?: false | PackagesOptions | undefined
+  /** Rendering of markdown. */
+  markdown?: MarkdownOptions | undefined
+  /** Requests from pages of other origins. */
+  cors?: CorsOptions | undefined
+  /** Limits of failed logins; `false` when the host limits them itself. */
+  login?: false | LoginOptions | undefined
+  /** The web pages. */
+  pages?: PagesOptions | undefined
+  /** Templates of `html_url`, for hosts with pages of their own. */
+  htmlUrls?: HtmlUrlsOptions | undefined
+}
+
+/** Limits of owners without a group, and warnings. */
+export interface QuotaOptions {
+  /** Names of the quota groups of users and organizations that have no assigned group. Default: `[]`. */
+  defaultGroups?: string[] | undefined
+  /** Limit on `size:all` for owners without any group: bytes, or `"2 GiB"`; -1 is unlimited. */
+  defaultTotal?: number | string | undefined
+  /**
+   * Share of a rule's limit at which the event `quota` warns that an owner is near it; 1 turns the warning off.
+   * Default: `0.8`.
+   */
+  warnAt?: number | undefined
+}
+
+/** Git data on this disk; `false` when the host stores repositories itself. */
+export interface RepositoriesOptions {
+  /** Folder of the bare repositories; `repositories` in the data folder when absent. */
+  directory?: string | undefined
+  /** Name or path of the `git` command. Default: `"git"`. */
+  git?: string | undefined
+}
+
+/** Git over HTTP and its limits. */
+export interface GitOptions {
+  /** Whether clients clone, fetch and push over HTTP, at `clone_url`. Default: `true`. */
+  http?: boolean | undefined
+  /**
+   * Maximum number of concurrent git requests. A request that waits longer than 1.5 seconds gets 503. Default:
+   * `32`.
+   */
+  maxConcurrent?: number | undefined
+  /** Maximum number of concurrent git requests of one account or address; a quarter of `maxConcurrent` when absent. */
+  maxConcurrentPerClient?: number | undefined
+  /** Milliseconds without traffic in either direction after which a git request is ended. Default: `60000`. */
+  idleTimeout?: number | undefined
+  /** Milliseconds after which a git request is ended in any case. Default: `3600000`. */
+  timeout?: number | undefined
+  /**
+   * Maximum size of a push, both as it is sent and unpacked (deltas count as deltas): bytes, or `"2 GiB"`;
+   * unlimited when absent.
+   */
+  maxPushSize?: number | string | undefined
+  /**
+   * Maximum memory of each git process, where the system can limit it: bytes, or `"1 GiB"`. Repositories with many
+   * million objects need more. Default: `1073741824`.
+   */
+  maxMemory?: number | string | undefined
+}
+
+/** Files other than git data. */
+export interface FilesOptions {
+  /** Folder of LFS objects, packages and attachments; `files` in the data folder when absent. */
+  directory?: string | undefined
+}
+
+/** Attachments of issues and releases. */
+export interface AttachmentsOptions {
+  /** Maximum size of an attachment: bytes, or `"100 MiB"`. Larger uploads get 413. Default: `104857600`. */
+  maxSize?: number | string | undefined
+}
+
+/** Git LFS; `false` turns it off. */
+export interface LfsOptions {
+  /** Maximum size of an LFS object: bytes, or `"2 GiB"`; unlimited when absent. */
+  maxSize?: number | string | undefined
+}
+
+/** The package registry; `false` turns it off. */
+export interface PackagesOptions {
+  /** Maximum size of a file of a package: bytes, or `"2 GiB"`; unlimited when absent. */
+  maxSize?: number | string | undefined
+}
+
+/** Rendering of markdown. */
+export interface MarkdownOptions {
+  /** Milliseconds after which rendering a text is ended with 422. Default: `2000`. */
+  timeout?: number | undefined
+}
+
+/** Requests from pages of other origins. */
+export interface CorsOptions {
+  /**
+   * Origins whose pages may read responses, such as `https://app.example.org`; `*` allows every origin. Default:
+   * `[]`.
+   */
+  origins?: string[] | undefined
+}
+
+/** Limits of failed logins; `false` when the host limits them itself. */
+export interface LoginOptions {
+  /** Failed logins for one name from one address within the window, after which logins get 429. Default: `20`. */
+  failures?: number | undefined
+  /** Failed logins from one address (for IPv6: one /64) for any names within the window. Default: `100`. */
+  failuresFromAddress?: number | undefined
+  /**
+   * Failed logins for one name from all addresses within the window. Beyond it, each address has one try at a time,
+   * so an attack cannot lock the user out. Default: `100`.
+   */
+  failuresForName?: number | undefined
+  /** Wrong tokens from one address within the window. Correct tokens are always accepted. Default: `1000`. */
+  wrongTokens?: number | undefined
+  /** Milliseconds in which all failures expire, one after another. Default: `900000`. */
+  window?: number | undefined
+}
+
+/** The web pages. */
+export interface PagesOptions {
+  /** Milliseconds after which a user of the pages must sign in again. Default: `43200000`. */
+  sessionLifetime?: number | undefined
+  /**
+   * Whether the pages link attachments, packages and artifacts to their `html_url`: for hosts that show them there.
+   * Default: `false`.
+   */
+  links?: boolean | undefined
+}
+
+/** Templates of `html_url`, for hosts with pages of their own. */
+export interface HtmlUrlsOptions {
+  /** URL of the page of a user; placeholders: `{username}`. Default: `"/{username}"`. */
+  user?: string | undefined
+  /** URL of the page of an organization; placeholders: `{org}`. Default: `"/{org}"`. */
+  organization?: string | undefined
+  /** URL of the page of a repository; placeholders: `{owner}`, `{repo}`. Default: `"/{owner}/{repo}"`. */
+  repository?: string | undefined
+  /**
+   * URL of the page of an issue; placeholders: `{owner}`, `{repo}`, `{index}`. Default:
+   * `"/{owner}/{repo}/issues/{index}"`.
+   */
+  issue?: string | undefined
+  /**
+   * URL of the page of a comment; placeholders: `{owner}`, `{repo}`, `{index}`, `{id}`. That of the issue with
+   * `#issuecomment-{id}` when absent.
+   */
+  comment?: string | undefined
+  /**
+   * URL of the page of a release; placeholders: `{owner}`, `{repo}`, `{tag}`. Default:
+   * `"/{owner}/{repo}/releases/tag/{tag}"`.
+   */
+  release?: string | undefined
+  /**
+   * URL of the page of a release that is known only from an attachment in the ledger; placeholders: `{owner}`,
+   * `{repo}`, `{index}`. Default: `"/{owner}/{repo}/releases/{index}"`.
+   */
+  ledgerRelease?: string | undefined
+  /**
+   * URL of the page of a version of a package; placeholders: `{owner}`, `{type}`, `{name}`, `{version}`. Default:
+   * `"/{owner}/-/packages/{type}/{name}/{version}"`.
+   */
+  package?: string | undefined
+  /**
+   * URL of the page of an artifact; placeholders: `{owner}`, `{repo}`, `{run}`, `{name}`, `{key}`. Default:
+   * `"/{owner}/{repo}/actions/runs/{run}"`.
+   */
+  artifact?: string | undefined
+}
