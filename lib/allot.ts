@@ -62,18 +62,29 @@ export interface Allot {
   readonly ledger: NamedLedger
   /** The quota API, in process. */
   readonly quota: HostQuota
+  /** Users and organizations, by id and by name. */
   readonly accounts: Hosting['accounts']
+  /** Organizations and their members. */
   readonly organizations: Hosting['organizations']
+  /** Access tokens of users. */
   readonly tokens: Hosting['tokens']
+  /** SSH keys of users. */
   readonly sshKeys: Hosting['sshKeys']
+  /** GPG keys of users. */
   readonly gpgKeys: Hosting['gpgKeys']
+  /** Repositories of users and organizations. */
   readonly repositories: Hosting['repositories']
   /** Stars, watches and follows. */
   readonly relations: Hosting['relations']
+  /** Issues of repositories. */
   readonly issues: Hosting['issues']
+  /** Comments on issues. */
   readonly comments: Hosting['comments']
+  /** Releases of repositories. */
   readonly releases: Hosting['releases']
+  /** Files of issues, comments and releases. */
   readonly attachments: Hosting['attachments']
+  /** Packages of users and organizations. */
   readonly packages: Hosting['packages']
   /**
    * `quota`: an owner crossed the limit of a rule, or the share of it that `quota.warnAt` sets, in either direction. Emitted
@@ -81,6 +92,7 @@ export interface Allot {
    * /admin/quota/over` lists the owners that are over quota.
    */
   on(event: 'quota', listener: (crossing: QuotaEvent) => void): void
+  /** Removes a listener that `on` has added. */
   off(event: 'quota', listener: (crossing: QuotaEvent) => void): void
   /**
    * Recounts every counter, index and derived number of the store against its records, within one snapshot, while requests
