@@ -1,6 +1,7 @@
 import { Command } from 'commander'
 import { VERSION } from '../lib/version.ts'
 import { addCompletionCommand } from './commands/completion.ts'
+import { addDoctorCommand } from './commands/doctor.ts'
 import { addOrganizationCommands, addTokenCommands, addUserCommands } from './commands/hosting.ts'
 import { examples } from './commands/options.ts'
 import { addApplyCommand, addGroupCommands, addRuleCommands } from './commands/quota-rules.ts'
@@ -33,6 +34,7 @@ export const createProgram = (): Command => {
   addImportCommand(program)
   addMigrateCommand(program)
   addVerifyCommand(program)
+  addDoctorCommand(program)
   addCompletionCommand(program)
   forEachCommand(program, (command) =>
     command.exitOverride().showHelpAfterError('(add --help for the options)'),

@@ -1,0 +1,44 @@
+import type { Command } from 'commander'
+import type { StoreFlags } from '../config/store.ts'
+import { escapeControl, print, printJson } from '../terminal.ts'
+import { examples, serverOption, storeOptions } from './options.ts'
+
+export const addDoctorCommand = (program: Command): void => {
+  serverOption(storeOptions(program.command('doctor')))
+    .description('check git, folders, store, clock, limits, proxies, certificate and the running server')
+    .option('--json', 'print the result as JSON')
+    .addHelpText('after', examples('allot doctor --config /etc/allot/allot.toml'))
+    .action(diagnose)
+}
+
+interface Flags extends StoreFlags {
+  url?: string
+  json?: boolean
+}
+
+/** Prints a line for each check, and exits with 1 when one has failed. */
+const diagnose = async ({ url, json = false, ...flags }: Flags): Promise<void> => {
+  const [{ storeLocation }, machine, service] = await Promise.all([
+    import('../config/store.ts'),
+    import('../doctor/machine.ts'),
+    import('../doctor/service.ts'),
+  ])
+  const location = storeLocation(flags)
+  const { config, data } = location
+  const findings = [
+    await machine.checkGit(config),
+    await machine.checkDataFolder(data),
+    ...(await service.checkStore(location)),
+    machine.checkClock(),
+    machine.checkOpenFiles(config),
+    ...(await service.checkPackages(config)),
+    ...service.checkCertificate(config),
+    service.checkAddresses(config),
+    await service.checkServer(config, url ?? (process.env.ALLOT_URL || undefined)),
+  ]
+  if (json) printJson(findings)
+  else
+    for (const { check, status, message } of findings)
+      print(`${status.padEnd(7)}  ${check.padEnd(11)}  ${escapeControl(message)}`)
+  if (findings.some(({ status }) => status === 'failed')) process.exitCode = 1
+}

@@ -1,0 +1,179 @@
+import { existsSync } from 'node:fs'
+import { request as requestHttp } from 'node:http'
+import { request as requestHttps } from 'node:https'
+import { parseSettings } from '../../drivers/postgres/connections.ts'
+import { importWith } from '../../lib/optional-package.ts'
+import { requireMigrated } from '../../lib/records/schema/index.ts'
+import { StorageError } from '../../lib/storage/index.ts'
+import type { Config } from '../config/config.ts'
+import { driverFor, isPostgres, levelFolder, type StoreLocation } from '../config/store.ts'
+import { dateFault, dayOf, readTls, tlsFilesOf } from '../server/tls.ts'
+import { type Finding, finding } from './machine.ts'
+
+export const checkStore = async (location: StoreLocation): Promise<Finding[]> => {
+  if (isPostgres(location.storage)) return checkDatabase(location)
+  const folder = levelFolder(location)
+  if (folder !== undefined && !existsSync(folder))
+    return [finding('store', 'ok', `${folder} does not exist yet: allot serve creates it`)]
+  try {
+    const driver = await driverFor(location)
+    await driver.open()
+    try {
+      await driver.read(requireMigrated)
+    } finally {
+      await driver.close()
+    }
+    return [finding('store', 'ok', `${folder ?? 'in memory'} can be opened`)]
+  } catch (error) {
+    const isHeld = error instanceof StorageError && error.reason === 'locked'
+    return [finding('store', isHeld ? 'ok' : 'failed', (error as Error).message)]
+  }
+}
+
+const MIN_POSTGRES = 12
+const MAX_SKEW_MS = 5000
+const DATABASE_QUERY = `SELECT current_setting('server_version'), pg_is_in_recovery(),
+  (extract(epoch FROM clock_timestamp()) * 1000)::float8, current_setting('fsync')`
+
+/** Asks the database without creating its tables. */
+const checkDatabase = async ({ storage = '', config }: StoreLocation): Promise<Finding[]> => {
+  const findings: Finding[] = []
+  try {
+    const { urls, where, connectTimeout, tls } = parseSettings(storage, config.storage)
+    const { default: pg } = await importWith('pg', 'PostgreSQL stores', () => import('pg'))
+    let hasPrimary = false
+    for (const connectionString of urls) {
+      const ssl = tls === undefined ? {} : { ssl: tls }
+      const client = new pg.Client({ connectionString, connectionTimeoutMillis: connectTimeout, ...ssl })
+      client.on('error', () => undefined)
+      try {
+        await client.connect()
+        const before = Date.now()
+        const { rows } = await client.query({ text: DATABASE_QUERY, rowMode: 'array' })
+        const [version, isStandby, clock, fsync] = rows[0] as [string, boolean, number, string]
+        if (isStandby) continue
+        hasPrimary = true
+        const isOld = Number.parseInt(version, 10) < MIN_POSTGRES
+        const advice = isOld ? `: PostgreSQL ${MIN_POSTGRES} or later is needed` : ', a primary'
+        findings.push(
+          finding('database', isOld ? 'failed' : 'ok', `${where} has version ${version}${advice}`),
+        )
+        if (fsync === 'off')
+          findings.push(finding('database', 'warning', 'fsync is off, so a crash loses writes: turn it on'))
+        const skew = Math.round(clock - (before + Date.now()) / 2)
+        if (Math.abs(skew) > MAX_SKEW_MS)
+          findings.push(
+            finding('clock', 'warning', `the clock of the database differs by ${skew} ms: synchronise both`),
+          )
+      } finally {
+        await client.end().catch(() => undefined)
+      }
+    }
+    if (!hasPrimary) findings.push(finding('database', 'failed', `${where} is a standby: name the primary`))
+  } catch (error) {
+    findings.push(finding('database', 'failed', `cannot be used: ${(error as Error).message}`))
+  }
+  return findings
+}
+
+/** Packages that only some servers need. */
+export const checkPackages = async ({ server }: Config): Promise<Finding[]> => {
+  const packages = [
+    { name: 'openpgp', feature: 'GPG keys', isNeeded: false, load: () => import('openpgp') },
+    {
+      name: 'prom-client',
+      feature: 'metrics',
+      isNeeded: server.metrics !== 'off',
+      load: () => import('prom-client'),
+    },
+  ]
+  return Promise.all(
+    packages.map(async ({ name, feature, isNeeded, load }) => {
+      try {
+        await importWith<unknown>(name, feature, load)
+        return finding('package', 'ok', `${name} is installed`)
+      } catch (error) {
+        return finding('package', isNeeded ? 'failed' : 'warning', (error as Error).message)
+      }
+    }),
+  )
+}
+
+export const checkCertificate = ({ server, api }: Config): Finding[] => {
+  try {
+    const files = tlsFilesOf(server)
+    if (files === undefined) return []
+    const { certificate } = readTls(files)
+    const fault = dateFault(certificate)
+    if (fault !== undefined) return [finding('certificate', 'failed', fault)]
+    const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
+    const expiry = `expires on ${dayOf(certificate.validTo)}`
+    const host = api.baseUrl && new URL(api.baseUrl).hostname
+    if (host && certificate.checkHost(host) === undefined && certificate.checkIP(host) === undefined)
+      return [finding('certificate', 'failed', `it is not for ${host}, the host of base_url`)]
+    const isNearExpiry = to - Date.now() < (to - from) / 10
+    return [
+      finding('certificate', isNearExpiry ? 'warning' : 'ok', isNearExpiry ? `${expiry}: renew it` : expiry),
+    ]
+  } catch (error) {
+    return [finding('certificate', 'failed', (error as Error).message)]
+  }
+}
+
+export const checkAddresses = ({ server, api }: Config): Finding => {
+  const { baseUrl, trustedProxies } = api
+  const speaksHttps = server.tlsCertificate !== undefined
+  const isPublic = !/^(127\.|localhost$|::1$)/.test(server.host)
+  const warning = (message: string) => finding('proxies', 'warning', message)
+  if (speaksHttps && baseUrl?.startsWith('http:'))
+    return warning(`base_url is ${baseUrl}, and the server speaks https: write https in it`)
+  if (!speaksHttps && baseUrl?.startsWith('https:') && trustedProxies === 0)
+    return warning(
+      'base_url is https, so a proxy is in front, and all clients share its address: set trusted_proxies to the number of proxies',
+    )
+  if (trustedProxies > 0 && baseUrl === undefined)
+    return warning('links are made from the Host header that the proxy sends: set base_url to the public URL')
+  if (!speaksHttps && isPublic && trustedProxies === 0)
+    return warning(
+      `${server.host} is reached by http, with passwords in the clear: set tls_certificate, or put a proxy in front`,
+    )
+  return finding(
+    'proxies',
+    'ok',
+    `trusted_proxies = ${trustedProxies}, base_url = ${baseUrl ?? 'from the Host header'}`,
+  )
+}
+
+const HEALTH_TIMEOUT_MS = 5000
+
+/** Asks the health check of the server that runs with this configuration. */
+export const checkServer = async ({ server }: Config, url?: string): Promise<Finding> => {
+  const scheme = server.tlsCertificate === undefined ? 'http' : 'https'
+  const host = server.host.includes(':') ? `[${server.host}]` : server.host
+  const origin = url === undefined ? `${scheme}://${host}:${server.port}` : new URL(url).origin
+  try {
+    const status = await statusOf(`${origin}/-/readyz`, url === undefined)
+    if (status === 200) return finding('server', 'ok', `${origin} answers`)
+    return finding('server', 'failed', `${origin}/-/readyz answered ${status}: see the log of the server`)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const isStopped = code === 'ECONNREFUSED' && url === undefined
+    return isStopped
+      ? finding('server', 'ok', `no server runs at ${origin}`)
+      : finding('server', 'failed', `${origin} cannot be reached: ${message || code}`)
+  }
+}
+
+/** @param isOwn this machine's own server, whose certificate is for another name than the address */
+const statusOf = (url: string, isOwn: boolean): Promise<number | undefined> =>
+  new Promise((resolve, reject) => {
+    const options = { agent: false, timeout: HEALTH_TIMEOUT_MS }
+    const sent = url.startsWith('https:')
+      ? requestHttps(url, { ...options, rejectUnauthorized: !isOwn })
+      : requestHttp(url, options)
+    sent
+      .on('response', (res) => resolve(res.resume().statusCode))
+      .on('timeout', () => sent.destroy(new Error(`no answer within ${HEALTH_TIMEOUT_MS} ms`)))
+      .on('error', reject)
+      .end()
+  })

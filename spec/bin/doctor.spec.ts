@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { missing } from '../postgres/cluster.ts'
+import { emptyStore } from '../postgres/empty-store.ts'
+import { Authority } from '../support/certificates.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { allot, served } from './program.ts'
+
+interface Finding {
+  check: string
+  status: string
+  message: string
+}
+
+/** Runs the command with a configuration. */
+const diagnose = async (toml = '', ...more: string[]) => {
+  const folder = temporaryDirectory()
+  const file = join(folder, 'allot.toml')
+  writeFileSync(file, toml)
+  const words = ['doctor', '--json', '--config', file, '--data', join(folder, 'data'), ...more]
+  const { code, out, err } = await allot(words)
+  assert.equal(err, '')
+  const findings = JSON.parse(out) as Finding[]
+  return { code, of: (check: string) => findings.filter((one) => one.check === check) }
+}
+
+/** A configuration whose port is of no server. */
+const UNUSED = '[server]\nport = 1\n'
+
+describe('allot doctor', () => {
+  it('prints a line for each check, and exits with 0 when none has failed', async () => {
+    const data = join(temporaryDirectory(), 'data')
+    const { code, out } = await allot(['doctor', '--data', data])
+    assert.equal(code, 0, out)
+    assert.match(out, /^ok {7}git {10}\d+\.\d+/m)
+    assert.match(out, /^ok {7}data folder {2}.* does not exist yet: allot serve creates it \(.* free\)$/m)
+    for (const check of ['store', 'clock', 'open files', 'package', 'proxies', 'server'])
+      assert.match(out, new RegExp(`^(ok|warning) +${check} `, 'm'))
+  })
+
+  it('finds that a running server has the store, and asks its health check', async () => {
+    const data = temporaryDirectory()
+    const server = await served(['--data', data])
+    try {
+      const { code, of } = await diagnose('', '--data', data, '--url', server.api)
+      assert.match(of('store')[0]!.message, /is in use by another process \(pid \d+\)/)
+      assert.deepEqual(
+        of('server').map(({ status }) => status),
+        ['ok'],
+      )
+      assert.equal(code, 0)
+    } finally {
+      await server.stop()
+    }
+    const { code, of } = await diagnose('', '--url', server.api)
+    assert.deepEqual([code, of('server')[0]!.status], [1, 'failed'])
+  })
+
+  const fake = (text: string) => {
+    const file = join(temporaryDirectory(), 'git')
+    writeFileSync(file, `#!/bin/sh\necho '${text}'\n`)
+    chmodSync(file, 0o755)
+    return `${UNUSED}[repositories]\ngit = "${file}"\n`
+  }
+  const authority = new Authority()
+  const tls = (days: number[], names = 'DNS:git.example.org') => {
+    const { certificate, key } = authority.issue({ days, names })
+    return `${UNUSED}tls_certificate = "${certificate}"\ntls_key = "${key}"\n[api]\nbase_url = "https://git.example.org"\n`
+  }
+  for (const [what, toml, check, status, message] of [
+    [
+      'a git that is missing',
+      `${UNUSED}[repositories]\ngit = "/no/git"\n`,
+      'git',
+      'failed',
+      /is not found: install git/,
+    ],
+    [
+      'an old git',
+      fake('git version 2.25.1'),
+      'git',
+      'failed',
+      /2\.25\.1 is too old: install git 2\.32 or later/,
+    ],
+    [
+      'a git that syncs no references',
+      fake('git version 2.34.1'),
+      'git',
+      'warning',
+      /install 2\.36 or later/,
+    ],
+    [
+      'a low limit of open files',
+      `${UNUSED}max_connections = 1000000\n[git]\nmax_concurrent = 10000\n`,
+      'open files',
+      'warning',
+      /need 1040300: raise it/,
+    ],
+    [
+      'an uncounted proxy',
+      `${UNUSED}[api]\nbase_url = "https://git.example.org"\n`,
+      'proxies',
+      'warning',
+      /set trusted_proxies/,
+    ],
+    [
+      'a proxy without a public URL',
+      `${UNUSED}[api]\ntrusted_proxies = 1\n`,
+      'proxies',
+      'warning',
+      /set base_url/,
+    ],
+    [
+      'passwords in the clear',
+      '[server]\nhost = "0.0.0.0"\nport = 1\n',
+      'proxies',
+      'warning',
+      /in the clear/,
+    ],
+    ['a certificate that is right', tls([-1, 89]), 'certificate', 'ok', /^expires on \d{4}-/],
+    ['a certificate that expires soon', tls([-85, 5]), 'certificate', 'warning', /^expires on .*: renew it$/],
+    ['an expired certificate', tls([-9, -2]), 'certificate', 'failed', /has expired on/],
+    [
+      'a certificate of another name',
+      tls([-1, 89], 'DNS:x.test'),
+      'certificate',
+      'failed',
+      /not for git\.example\.org/,
+    ],
+    [
+      'a certificate without a key',
+      `${UNUSED}tls_certificate = "/x"\n`,
+      'certificate',
+      'failed',
+      /also needs the private key/,
+    ],
+  ] as const)
+    it(`reports ${what}`, async () => {
+      const { code, of } = await diagnose(toml)
+      const [found] = of(check)
+      assert.deepEqual([found?.status, code], [status, status === 'failed' ? 1 : 0], found?.message)
+      assert.match(found!.message, message)
+    })
+
+  it('reports a data folder that is a file, or that others can open', async () => {
+    const folder = temporaryDirectory()
+    writeFileSync(join(folder, 'file'), '')
+    chmodSync(folder, 0o755)
+    const { of } = await diagnose(UNUSED, '--data', folder, '--storage', 'memory:')
+    assert.match(of('data folder')[0]!.message, /^other users can open .*: run chmod 700/)
+  })
+
+  it('reports a database: its version, or that it cannot be reached', { skip: missing }, async (t) => {
+    const { url, drop } = await emptyStore()
+    t.after(drop)
+    const good = await diagnose(UNUSED, '--storage', url)
+    assert.match(good.of('database')[0]!.message, /has version \d+.*, a primary$/)
+    const bad = await diagnose(UNUSED, '--storage', 'postgres://me:secret@127.0.0.1:1/gone')
+    assert.deepEqual([bad.code, bad.of('database')[0]!.status], [1, 'failed'])
+    assert.doesNotMatch(bad.of('database')[0]!.message, /secret/)
+  })
+})
