@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import type { StoreFlags } from '../config/store.ts'
+import type { StoreFlags, StoreLocation } from '../config/store.ts'
+import type { Finding } from '../doctor/machine.ts'
 import { escapeControl, print, printJson } from '../terminal.ts'
 import { examples, serverOption, storeOptions } from './options.ts'
 
@@ -17,15 +18,29 @@ interface Flags extends StoreFlags {
 }
 
 /** Prints a line for each check, and exits with 1 when one has failed. */
-const diagnose = async ({ url, json = false, ...flags }: Flags): Promise<void> => {
+const diagnose = async ({ json = false, ...flags }: Flags): Promise<void> => {
+  const findings = await findingsFor(flags)
+  if (json) printJson(findings)
+  else
+    for (const { check, status, message } of findings)
+      print(`${status.padEnd(7)}  ${check.padEnd(13)}  ${escapeControl(message)}`)
+  if (findings.some(({ status }) => status === 'failed')) process.exitCode = 1
+}
+
+const findingsFor = async ({ url, ...flags }: Flags): Promise<Finding[]> => {
   const [{ storeLocation }, machine, service] = await Promise.all([
     import('../config/store.ts'),
     import('../doctor/machine.ts'),
     import('../doctor/service.ts'),
   ])
-  const location = storeLocation(flags)
+  let location: StoreLocation
+  try {
+    location = storeLocation(flags)
+  } catch (error) {
+    return [machine.finding('configuration', 'failed', (error as Error).message)]
+  }
   const { config, data } = location
-  const findings = [
+  return [
     await machine.checkGit(config),
     await machine.checkDataFolder(data),
     ...(await service.checkStore(location)),
@@ -36,9 +51,4 @@ const diagnose = async ({ url, json = false, ...flags }: Flags): Promise<void> =
     service.checkAddresses(config),
     await service.checkServer(config, url ?? (process.env.ALLOT_URL || undefined)),
   ]
-  if (json) printJson(findings)
-  else
-    for (const { check, status, message } of findings)
-      print(`${status.padEnd(7)}  ${check.padEnd(11)}  ${escapeControl(message)}`)
-  if (findings.some(({ status }) => status === 'failed')) process.exitCode = 1
 }

@@ -1,6 +1,9 @@
+import type { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
+import { isIP } from 'node:net'
+import type { Client } from 'pg'
 import { parseSettings } from '../../drivers/postgres/connections.ts'
 import { importWith } from '../../lib/optional-package.ts'
 import { requireMigrated } from '../../lib/records/schema/index.ts'
@@ -37,43 +40,56 @@ const DATABASE_QUERY = `SELECT current_setting('server_version'), pg_is_in_recov
 
 /** Asks the database without creating its tables. */
 const checkDatabase = async ({ storage = '', config }: StoreLocation): Promise<Finding[]> => {
-  const findings: Finding[] = []
   try {
     const { urls, where, connectTimeout, tls } = parseSettings(storage, config.storage)
     const { default: pg } = await importWith('pg', 'PostgreSQL stores', () => import('pg'))
-    let hasPrimary = false
+    const faults: string[] = []
     for (const connectionString of urls) {
       const ssl = tls === undefined ? {} : { ssl: tls }
       const client = new pg.Client({ connectionString, connectionTimeoutMillis: connectTimeout, ...ssl })
-      client.on('error', () => undefined)
-      try {
-        await client.connect()
-        const before = Date.now()
-        const { rows } = await client.query({ text: DATABASE_QUERY, rowMode: 'array' })
-        const [version, isStandby, clock, fsync] = rows[0] as [string, boolean, number, string]
-        if (isStandby) continue
-        hasPrimary = true
-        const isOld = Number.parseInt(version, 10) < MIN_POSTGRES
-        const advice = isOld ? `: PostgreSQL ${MIN_POSTGRES} or later is needed` : ', a primary'
-        findings.push(
-          finding('database', isOld ? 'failed' : 'ok', `${where} has version ${version}${advice}`),
-        )
-        if (fsync === 'off')
-          findings.push(finding('database', 'warning', 'fsync is off, so a crash loses writes: turn it on'))
-        const skew = Math.round(clock - (before + Date.now()) / 2)
-        if (Math.abs(skew) > MAX_SKEW_MS)
-          findings.push(
-            finding('clock', 'warning', `the clock of the database differs by ${skew} ms: synchronise both`),
-          )
-      } finally {
-        await client.end().catch(() => undefined)
-      }
+      const answer = await askDatabase(client).catch((error: Error) => error.message)
+      if (typeof answer !== 'string') return databaseFindings(where, answer)
+      faults.push(answer)
     }
-    if (!hasPrimary) findings.push(finding('database', 'failed', `${where} is a standby: name the primary`))
+    return [finding('database', 'failed', `${where} cannot be used: ${faults.join('; ')}`)]
   } catch (error) {
-    findings.push(finding('database', 'failed', `cannot be used: ${(error as Error).message}`))
+    return [finding('database', 'failed', (error as Error).message)]
   }
-  return findings
+}
+
+interface DatabaseAnswer {
+  version: string
+  fsync: string
+  /** Milliseconds by which its clock is ahead of the clock of this machine. */
+  skewMs: number
+}
+
+/** @throws Error also when the host is a standby */
+const askDatabase = async (client: Client): Promise<DatabaseAnswer> => {
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const before = Date.now()
+    const { rows } = await client.query({ text: DATABASE_QUERY, rowMode: 'array' })
+    const [version, isStandby, clock, fsync] = rows[0] as [string, boolean, number, string]
+    if (isStandby) throw new Error('this host is a standby: name the primary')
+    return { version, fsync, skewMs: Math.round(clock - (before + Date.now()) / 2) }
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+const databaseFindings = (where: string, { version, fsync, skewMs }: DatabaseAnswer): Finding[] => {
+  const isOld = Number.parseInt(version, 10) < MIN_POSTGRES
+  const advice = isOld ? `: PostgreSQL ${MIN_POSTGRES} or later is needed` : ', a primary'
+  const found = [finding('database', isOld ? 'failed' : 'ok', `${where} has version ${version}${advice}`)]
+  if (fsync === 'off')
+    found.push(finding('database', 'warning', 'fsync is off, so a crash loses writes: turn it on'))
+  if (Math.abs(skewMs) > MAX_SKEW_MS)
+    found.push(
+      finding('clock', 'warning', `the clock of the database differs by ${skewMs} ms: synchronise both`),
+    )
+  return found
 }
 
 /** Packages that only some servers need. */
@@ -108,8 +124,8 @@ export const checkCertificate = ({ server, api }: Config): Finding[] => {
     if (fault !== undefined) return [finding('certificate', 'failed', fault)]
     const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
     const expiry = `expires on ${dayOf(certificate.validTo)}`
-    const host = api.baseUrl && new URL(api.baseUrl).hostname
-    if (host && certificate.checkHost(host) === undefined && certificate.checkIP(host) === undefined)
+    const host = api.baseUrl === undefined ? undefined : new URL(api.baseUrl).hostname
+    if (host !== undefined && !covers(certificate, host))
       return [finding('certificate', 'failed', `it is not for ${host}, the host of base_url`)]
     const isNearExpiry = to - Date.now() < (to - from) / 10
     return [
@@ -119,6 +135,9 @@ export const checkCertificate = ({ server, api }: Config): Finding[] => {
     return [finding('certificate', 'failed', (error as Error).message)]
   }
 }
+
+const covers = (certificate: X509Certificate, host: string): boolean =>
+  (isIP(host) === 0 ? certificate.checkHost(host) : certificate.checkIP(host)) !== undefined
 
 export const checkAddresses = ({ server, api }: Config): Finding => {
   const { baseUrl, trustedProxies } = api

@@ -34,8 +34,8 @@ describe('allot doctor', () => {
     const data = join(temporaryDirectory(), 'data')
     const { code, out } = await allot(['doctor', '--data', data])
     assert.equal(code, 0, out)
-    assert.match(out, /^ok {7}git {10}\d+\.\d+/m)
-    assert.match(out, /^ok {7}data folder {2}.* does not exist yet: allot serve creates it \(.* free\)$/m)
+    assert.match(out, /^ok {7}git {12}\d+\.\d+/m)
+    assert.match(out, /^ok {7}data folder {4}.* does not exist yet: allot serve creates it \(.* free\)$/m)
     for (const check of ['store', 'clock', 'open files', 'package', 'proxies', 'server'])
       assert.match(out, new RegExp(`^(ok|warning) +${check} `, 'm'))
   })
@@ -144,12 +144,15 @@ describe('allot doctor', () => {
       assert.match(found!.message, message)
     })
 
-  it('reports a data folder that is a file, or that others can open', async () => {
+  it('reports a data folder that others can open, and one that holds something else', async () => {
     const folder = temporaryDirectory()
-    writeFileSync(join(folder, 'file'), '')
     chmodSync(folder, 0o755)
     const { of } = await diagnose(UNUSED, '--data', folder, '--storage', 'memory:')
     assert.match(of('data folder')[0]!.message, /^other users can open .*: run chmod 700/)
+    writeFileSync(join(folder, 'file'), '')
+    const foreign = await diagnose(UNUSED, '--data', folder)
+    assert.equal(foreign.code, 1)
+    assert.match(foreign.of('configuration')[0]!.message, /holds other files/)
   })
 
   it('reports a database: its version, or that it cannot be reached', { skip: missing }, async (t) => {
