@@ -1,4 +1,7 @@
+export type { AccountEdit, Accounts, NewAccount } from './accounts/accounts.ts'
+export type { Tokens } from './accounts/credentials.ts'
 export type { HostAuthenticate, HostIdentity } from './accounts/identity.ts'
+export type { Organizations } from './accounts/organizations.ts'
 export type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
 export { type Allot, createAllot, importAllot } from './allot.ts'
 export type { QuotaInfo } from './api/quota/schema.ts'
@@ -21,6 +24,7 @@ export type {
   NamedLedger as Ledger,
 } from './repositories/named-ledger.ts'
 export type { Push } from './repositories/push-journal.ts'
+export type { Repositories } from './repositories/repositories.ts'
 export { createLimitedServer, type ServerLimits } from './server.ts'
 export type { StorageDriver } from './storage/index.ts'
 export type { LastLine as ExportSummary, OnProgress, Write } from './transfer/format.ts'
