@@ -129,6 +129,7 @@ export const createPages = ({ options, host, transport, store, hosting, quota }:
         clones: transport !== undefined,
       },
     },
+    brand: options.pages,
     baseUrl: options.baseUrl,
     hasOwnLogin: host.authenticate !== undefined,
     bodyLimit: options.maxBodySize,

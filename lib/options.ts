@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import type { HostAuthenticate } from './accounts/identity.ts'
+import { BrandOptions } from './brand.ts'
 import { isLimit, parseSize } from './byte-sizes.ts'
 import { type HtmlUrlFunction, HtmlUrlOptions } from './html-urls.ts'
 import type { Log } from './http/index.ts'
@@ -156,8 +157,9 @@ const PageOptions = v.strictObject({
   ),
   links: described(
     v.optional(v.boolean(), false),
-    'Whether the pages link attachments, packages and artifacts to their `html_url`: for hosts that show them there.',
+    'Whether the pages link owners, repositories, attachments, packages and artifacts to their `html_url`: for hosts that show them there.',
   ),
+  ...BrandOptions.entries,
 })
 
 /** Every option that is data, with its default. In a configuration file those without a section are under `[api]`. */

@@ -1,20 +1,14 @@
 import type { ServerResponse } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
+import type { Brand } from '../brand.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
 import type { Failure, Log } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
 import { adminRoutes } from './admin.tsx'
-import {
-  type Asset,
-  assets,
-  failureView,
-  renderDocument,
-  sendAsset,
-  sendPage,
-  sendRedirect,
-} from './document.tsx'
+import { failureView, renderDocument } from './document.tsx'
 import { groupRoutes } from './groups.tsx'
+import { PageResponses } from './page-responses.ts'
 import {
   type Form,
   formOf,
@@ -36,9 +30,11 @@ import {
 } from './session.tsx'
 import { storageRoutes } from './storage.tsx'
 import { repositoryRoutes, usageListRoutes } from './storage-details.tsx'
+import { type Asset, assetsOf } from './style-sheet.ts'
 
 export interface PagesOptions {
   services: PageServices
+  brand: Brand
   /** URL of the service, when it is configured. */
   baseUrl: string | undefined
   /** Whether users are authenticated by the host, and not by sessions. */
@@ -60,15 +56,16 @@ export const pageRoutes = [
 
 /** The web pages: storage of owners and administration of quotas, on the dispatcher of the API. */
 export const createPages = (options: PagesOptions): Dispatcher<Identity> => {
-  const { services, hasOwnLogin, baseUrl, log } = options
+  const { services, brand, hasOwnLogin, baseUrl, log } = options
   const { store, hosting } = services
+  const responses = new PageResponses(brand)
   return new Dispatcher({
-    endpoints: [new PageEndpoints(options)],
+    endpoints: [new PageEndpoints(options, responses)],
     authenticate: (req) => hosting.identities.authenticate(req),
     baseUrl,
     readTogether: store.driver.shared ? (read, key) => store.readTogether(read, key) : undefined,
     authenticateFirst: hasOwnLogin,
-    unmatched: (_req, res, next) => (next === undefined ? sendPage(res, 404, '') : next()),
+    unmatched: (_req, res, next) => (next === undefined ? responses.page(res, 404, '') : next()),
     log,
   })
 }
@@ -115,12 +112,17 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   }
   readonly readsAreShared = true
   readonly #options: PagesOptions
+  readonly #responses: PageResponses
   readonly router: Router<AnyRoute>
 
-  constructor(options: PagesOptions) {
+  constructor(options: PagesOptions, responses: PageResponses) {
     this.#options = options
+    this.#responses = responses
     const signIn = options.hasOwnLogin ? [] : signInRoutes
-    this.router = new Router<AnyRoute>([...pageRoutes, ...signIn, ...assetRoutes], ROUTER_OPTIONS)
+    this.router = new Router<AnyRoute>(
+      [...pageRoutes, ...signIn, ...assetRoutesOf(options.brand)],
+      ROUTER_OPTIONS,
+    )
   }
 
   async authenticate(context: Context): Promise<Identity | null> {
@@ -148,38 +150,41 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   async send(context: Context, reply: AnyReply): Promise<void> {
     const { req, res, user = null } = context
-    if ('allow' in reply) sendPage(res, 405, '', ['Allow', reply.allow])
-    else if ('tag' in reply) sendAsset(req, res, reply)
+    if ('allow' in reply) this.#responses.page(res, 405, '', ['Allow', reply.allow])
+    else if ('tag' in reply) this.#responses.asset(req, res, reply)
     else if ('to' in reply) {
       const visit = this.#visitOf(context)
       const { to, secret } = reply
       if (secret !== undefined) addCookie(res, sessionCookie(visit, secret.value, secret.seconds))
-      sendRedirect(res, `${visit.mount}${to}`)
+      this.#responses.redirect(res, `${visit.mount}${to}`)
     } else this.#sendView(context, reply, user)
   }
 
   sendFailure(context: Context, { status, message, retryAfter }: Failure): void {
     const { res, url } = context
     const { hasOwnLogin } = this.#options
-    if (!this.#hasVisit(context)) return sendPage(res, status, '')
+    if (!this.#hasVisit(context)) return this.#responses.page(res, status, '')
     // A host with its own login has no page to sign in at.
-    if (status === 401 && !hasOwnLogin) return sendRedirect(res, url.mount + signInPath(context))
+    if (status === 401 && !hasOwnLogin) return this.#responses.redirect(res, url.mount + signInPath(context))
     const view = failureView(status === 401 ? 403 : status, message)
     this.#sendView(context, { ...view, retryAfter }, null)
   }
 
   #sendView(context: Context, view: View, user: Identity | null): void {
     const visit = this.#visitOf(context)
+    const { brand, hasOwnLogin } = this.#options
     const { isNew, secret } = visit.browser
     const { status = 200, retryAfter } = view
     const html = renderDocument(view, {
       urlOf: (path) => `${visit.mount}${path}`,
       formToken: csrfToken(secret),
       user,
-      hasSessions: !this.#options.hasOwnLogin,
+      hasSessions: !hasOwnLogin,
+      brand,
     })
     if (isNew) addCookie(context.res, sessionCookie(visit, secret))
-    sendPage(context.res, status, html, retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)])
+    const more = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]
+    this.#responses.page(context.res, status, html, more)
   }
 
   /** @throws AllotError bad_request for a malformed Host header */
@@ -208,9 +213,10 @@ const allowHeader = (methods: string): string =>
 
 const NO_FORM = formOf(new URLSearchParams())
 
-const assetRoutes = Object.entries(assets).map(
-  ([path, asset]): AssetRoute => ({ method: 'GET', path, auth: 'none', asset }),
-)
+const assetRoutesOf = (brand: Brand) =>
+  Object.entries(assetsOf(brand)).map(
+    ([path, asset]): AssetRoute => ({ method: 'GET', path, auth: 'none', asset }),
+  )
 
 /** @throws AllotError bad_request for a malformed Host header */
 const newVisit = ({ req, url: { mount } }: Context, baseUrl: string | undefined): Visit => {

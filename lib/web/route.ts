@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { VNode } from 'preact'
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
+import type { Brand } from '../brand.ts'
 import type { Hosting } from '../hosting.ts'
 import type { HtmlUrls } from '../html-urls.ts'
 import { readBody } from '../http/body.ts'
@@ -37,6 +38,7 @@ export interface PageContext {
   readonly user: Identity | null
   /** False when the host authenticates users itself. */
   readonly hasSessions: boolean
+  readonly brand: Brand
 }
 
 export interface PageRequest<Name extends string = string, User = Identity | null> {

@@ -17,6 +17,7 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/storage': { rank: 1 },
   'lib/workers.ts': { rank: 1 },
   'lib/html-urls.ts': { rank: 1 },
+  'lib/brand.ts': { rank: 1 },
   drivers: { rank: 2 },
   'lib/records/schema': { rank: 2, imports: ['lib/records', 'lib/search'] },
   'lib/records': { rank: 2 },

@@ -1,26 +1,15 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import express from 'express'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { routes } from '../../lib/api/index.ts'
+import { launchChromium, withoutChromium } from '../support/chromium.ts'
 import { start, type TestServer } from '../support/test-server.ts'
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  existsSync,
-)
-const skip = executablePath === undefined && 'needs Chromium: apt-get install chromium'
-
-/** Keeps Chromium from connecting to services of its vendor. */
-const args =
-  '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync'.split(
-    ' ',
-  )
 
 /** The entry of an operation in the sidebar. */
 const entry = (page: Page, operation: string) => page.locator(`[id="link-${operation}"]`)
 
-describe('/api/swagger in a real browser', { skip }, () => {
+describe('/api/swagger in a real browser', { skip: withoutChromium }, () => {
   let allot: TestServer
   let browser: Browser
   let page: Page
@@ -31,7 +20,7 @@ describe('/api/swagger in a real browser', { skip }, () => {
       { repositories: false },
       { mount: (handler) => express().use('/code', handler), prefix: '/code' },
     )
-    browser = await chromium.launch({ executablePath: executablePath!, args })
+    browser = await launchChromium()
     page = await browser.newPage()
     page.on('console', (message) => void (message.type() === 'error' && errors.push(message.text())))
     page.on('pageerror', (error) => void errors.push(String(error)))

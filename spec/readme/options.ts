@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 import { ServerOptions, StorageOptions } from '../../bin/config/config.ts'
+import { variableDefaults } from '../../lib/brand.ts'
 import { Options } from '../../lib/options.ts'
 import { replaceSection } from './documents.ts'
 
@@ -77,6 +78,17 @@ export const tables: Readonly<Record<string, () => string>> = {
         `\`${row.option.replace('storage.', '')}\``,
         `\`${row.key}\``,
         row.description,
+      ]),
+    ),
+  'page variables': () =>
+    tableOf(
+      ['in code', 'in the file', 'default', 'in dark mode', 'what it is for'],
+      variableDefaults.map(({ name, light, dark, description }) => [
+        `\`${name}\``,
+        `\`${snake(name)}\``,
+        `\`${light}\``,
+        dark === undefined ? '' : `\`${dark}\``,
+        description,
       ]),
     ),
 }

@@ -23,6 +23,8 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'files.directory': '"/srv/files"',
   'quota.defaultTotal': '"20 GiB"',
   'git.maxConcurrentPerClient': '8',
+  'pages.logo': '"https://cdn.example.org/logo.svg"',
+  'pages.backUrl': '"https://example.org/"',
   'htmlUrls.comment': '"/{owner}/{repo}/issues/{index}#issuecomment-{id}"',
   'git.maxPushSize': '"2 GiB"',
   maxSize: '"2 GiB"',

@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { launchChromium, withoutChromium } from '../support/chromium.ts'
 import type { PageServer } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(
-  existsSync,
-)
-const skip = executablePath === undefined && 'needs Chromium: apt-get install chromium'
-
-const args =
-  '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync'.split(
-    ' ',
-  )
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** Folder for screenshots of all pages: ALLOT_SPEC_PICTURES=folder. */
@@ -42,12 +33,12 @@ const PAGES: Readonly<Record<string, { who: string; path: string }>> = {
   'not found': { who: 'ann', path: '/-/storage/nobody' },
 }
 
-describe('The pages in a real browser', { skip }, () => {
+describe('The pages in a real browser', { skip: withoutChromium }, () => {
   let allot: PageServer
   let browser: Browser
   before(async () => {
     allot = await startFixture()
-    browser = await chromium.launch({ executablePath: executablePath!, args })
+    browser = await launchChromium()
   })
   after(async () => {
     await browser.close()

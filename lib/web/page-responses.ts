@@ -1,0 +1,52 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type Brand, logoOrigin } from '../brand.ts'
+import { endAfterDrain } from '../http/connection.ts'
+import type { Asset } from './style-sheet.ts'
+
+/** No scripts; styles and form targets of this origin only, images of this origin and that of the logo; no framing. */
+const policyOf = (brand: Brand): string => {
+  const images = ["'self'", logoOrigin(brand)].filter(Boolean).join(' ')
+  return `default-src 'none'; style-src 'self'; img-src ${images}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
+}
+
+/** Sends the responses of the pages, with the headers that protect them. */
+export class PageResponses {
+  readonly #headers: readonly string[]
+
+  constructor(brand: Brand) {
+    this.#headers = [
+      ['Content-Security-Policy', policyOf(brand)],
+      ['X-Content-Type-Options', 'nosniff'],
+      ['X-Frame-Options', 'DENY'],
+      // With `no-referrer`, browsers would send forms without an Origin.
+      ['Referrer-Policy', 'same-origin'],
+      ['Cross-Origin-Opener-Policy', 'same-origin'],
+      ['Cross-Origin-Resource-Policy', 'same-origin'],
+    ].flat()
+  }
+
+  /** Sends a page that must not be cached, since it shows data of its viewer. */
+  page(res: ServerResponse, status: number, html: string, more: readonly string[] = []): void {
+    const headers = ['Content-Type', 'text/html;charset=utf-8', 'Cache-Control', 'no-store', ...more]
+    this.#send(res, status, html, headers)
+  }
+
+  redirect(res: ServerResponse, to: string): void {
+    this.#send(res, 303, '', ['Location', to, 'Cache-Control', 'no-store'])
+  }
+
+  asset(req: IncomingMessage, res: ServerResponse, { type, text, tag }: Asset): void {
+    const headers = ['ETag', tag, 'Cache-Control', 'no-cache']
+    if (req.headers['if-none-match']?.includes(tag)) this.#send(res, 304, '', headers)
+    else this.#send(res, 200, text, [...headers, 'Content-Type', type])
+  }
+
+  #send(res: ServerResponse, status: number, text: string, headers: readonly string[]): void {
+    if (res.headersSent || res.destroyed) return void res.end()
+    const bytes = Buffer.from(text)
+    if (status === 413) res.shouldKeepAlive = false
+    const length = status === 304 ? [] : ['Content-Length', String(bytes.length)]
+    res.writeHead(status, [...this.#headers, ...headers, ...length])
+    endAfterDrain(res, bytes)
+  }
+}

@@ -1,0 +1,372 @@
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { readConfig } from '../../bin/config/config.ts'
+import { memory } from '../../drivers/memory/index.ts'
+import { type AllotOptions, createAllot } from '../../lib/index.ts'
+import { launchChromium, withoutChromium } from '../support/chromium.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { type PageServer, startPages } from './browser.ts'
+import { MARKUP } from './fixture.ts'
+
+type PageOptions = NonNullable<AllotOptions['pages']>
+
+/** Starts the pages with these options, runs the body, and stops them. */
+const withPages = async (pages: PageOptions, body: (allot: PageServer) => Promise<void>): Promise<void> => {
+  const allot = await startPages({ pages })
+  try {
+    await body(allot)
+  } finally {
+    await allot.stop()
+  }
+}
+
+const signedIn = async (allot: PageServer) => {
+  const browser = allot.browser()
+  await browser.signIn('', allot.root.token)
+  return browser
+}
+
+/** The header of a page; no other part of it shows the brand. */
+const headerOf = (html: string): string => /<header>.*<\/header>/s.exec(html)![0]
+
+const PAGES = ['/-/sign-in', '/', '/-/admin', '/-/storage/nobody']
+
+describe('The brand of the host', () => {
+  it('is on every page: the name, and a link back with its text', () =>
+    withPages(
+      { name: 'Example Code', backUrl: 'https://example.org/home?a=1&b=2', backText: 'To Example' },
+      async (allot) => {
+        const root = await signedIn(allot)
+        for (const [path, browser] of PAGES.map(
+          (path) => [path, path === '/-/sign-in' ? allot.browser() : root] as const,
+        )) {
+          const { text } = await browser.get(path)
+          assert.match(text, /<title>[^<]+ · Example Code<\/title>/, path)
+          assert.match(headerOf(text), /<a class="brand" href="\/"><bdi>Example Code<\/bdi><\/a>/, path)
+          assert.match(
+            headerOf(text),
+            /<a href="https:\/\/example\.org\/home\?a=1&amp;b=2"><bdi>To Example<\/bdi><\/a>/,
+            path,
+          )
+          assert.doesNotMatch(text, /Allot/)
+        }
+      },
+    ))
+
+  it('is Allot without a logo and without a link back when the host names none', () =>
+    withPages({}, async (allot) => {
+      const { text, headers } = await allot.browser().get('/-/sign-in')
+      assert.match(text, /<title>Sign in · Allot<\/title>.*<link rel="icon" href="\/-\/icon\.svg"/s)
+      assert.match(headerOf(text), /^<header><a class="brand" href="\/"><bdi>Allot<\/bdi><\/a><\/header>$/)
+      assert.match(headers.get('content-security-policy')!, /; img-src 'self';/)
+    }))
+
+  it('has a logo in place of the name and as the icon, with the name as its alternative text', () =>
+    withPages({ name: 'Example', logo: '/brand/logo.svg' }, async (allot) => {
+      const { text, headers } = await allot.browser().get('/-/sign-in')
+      assert.match(
+        headerOf(text),
+        /<a class="brand" href="\/"><img src="\/brand\/logo\.svg" alt="Example"\/?><\/a>/,
+      )
+      assert.match(text, /<link rel="icon" href="\/brand\/logo\.svg"/)
+      assert.match(headers.get('content-security-policy')!, /; img-src 'self';/)
+    }))
+
+  it('allows images of the origin of the logo, and of no other origin, on pages and files', () =>
+    withPages({ logo: 'https://CDN.example.org:8443/a/logo.svg?v=1' }, async (allot) => {
+      for (const path of ['/-/sign-in', '/-/style.css', '/-/storage/x'])
+        assert.equal(
+          (await allot.browser().get(path)).headers.get('content-security-policy'),
+          "default-src 'none'; style-src 'self'; img-src 'self' https://cdn.example.org:8443; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+          path,
+        )
+    }))
+
+  it('is escaped', () =>
+    withPages(
+      { name: MARKUP, backUrl: `/"><script>`, backText: MARKUP, logo: `/"onerror="alert(1)` },
+      async (allot) => {
+        const { text } = await allot.browser().get('/-/sign-in')
+        assert.doesNotMatch(text, /<script|<img src=x|"onerror=|<\/td/)
+        assert.match(headerOf(text), /<img src="\/&quot;onerror=&quot;alert\(1\)" alt="&lt;img src=x /)
+        assert.match(headerOf(text), /<bdi>&lt;img src=x .*<\/bdi>/)
+      },
+    ))
+
+  it('has its CSS variables in the style sheet, each in its mode, with another ETag', () =>
+    withPages({}, async (plain) => {
+      const before = await plain.browser().get('/-/style.css')
+      const variables = {
+        link: '#7a1fa2',
+        headerText: 'rgb(255 255 255 / 90%)',
+        font: `"Source Sans 3", 'Noto Sans', sans-serif`,
+        radius: '0',
+        width: '72.5rem',
+      }
+      await withPages({ variables, darkVariables: { link: 'oklch(80% 0.1 300)' } }, async (allot) => {
+        const { text, headers } = await allot.browser().get('/-/style.css')
+        const [light, dark] = text.split('@media (prefers-color-scheme: dark)')
+        for (const line of [
+          '--link: #7a1fa2;',
+          '--header-text: rgb(255 255 255 / 90%);',
+          `--font: "Source Sans 3", 'Noto Sans', sans-serif;`,
+          '--radius: 0;',
+          '--width: 72.5rem;',
+          '--text: #1b2330;',
+        ])
+          assert.ok(light!.includes(line), line)
+        assert.match(dark!, /--link: oklch\(80% 0\.1 300\);/)
+        assert.match(dark!, /--text: #e6eaf0;/)
+        assert.match(before.text, /--link: #0b57b8;.*--link: #86b8ff;/s)
+        assert.notEqual(headers.get('etag'), before.headers.get('etag'))
+      })
+    }))
+})
+
+const IMAGE = 'expected a path such as /logo.svg, or a URL that begins with https:// and a host'
+const BACK = 'expected a path such as /home, or a URL that begins with https:// or http:// and a host'
+const COLOR = 'expected a color such as #0b57b8, rgb(11 87 184) or oklch(47% 0.17 257)'
+const LENGTH = 'expected a length such as 4px or 56rem'
+const FONTS = 'expected names of fonts such as "Source Sans 3", sans-serif'
+const LINE = 'expected text of one line'
+
+/** Options that are refused, each with the sentence that says why. */
+const BAD: readonly [option: string, values: readonly unknown[], message: string][] = [
+  ['name', ['', '  ', 'two\nlines', 'a\u0000', 'a\u2028b'], LINE],
+  ['name', ['x'.repeat(101)], 'expected at most 100 characters'],
+  ['name', [7], 'expected a string'],
+  ['backText', ['', '\t'], LINE],
+  [
+    'logo',
+    [
+      '',
+      'logo.svg',
+      '//cdn.example.org/logo.svg',
+      'http://cdn.example.org/logo.svg',
+      'data:image/svg+xml,<svg/>',
+      'javascript:alert(1)',
+      '/a b',
+      '/\\cdn.example.org',
+      "https://cdn.example.org;script-src 'unsafe-inline'",
+      'https://cdn.example.org;script-src/logo.svg',
+      'https://*/logo.svg',
+      'https://user:secret@cdn.example.org/logo.svg',
+      'https://',
+      '/logo\n.svg',
+    ],
+    IMAGE,
+  ],
+  ['logo', [`/${'x'.repeat(2000)}`], 'expected at most 2000 characters'],
+  [
+    'backUrl',
+    ['', 'home', '//example.org', 'javascript:alert(1)', 'data:text/html,x', 'mailto:a@b', 'http://a b'],
+    BACK,
+  ],
+  [
+    'variables.link',
+    [
+      '',
+      'red',
+      '#12',
+      '#12345',
+      '#gggggg',
+      'url(https://example.org/x)',
+      'var(--text)',
+      'rgb(1,2)',
+      'rgb(1 2 3);color:red',
+      '#fff} body{display:none',
+      '#fff;--text:#fff',
+      'red/**/',
+      'expression(alert(1))',
+      '</style><script>',
+      'rgb(1 2 3',
+      '#fff\n',
+    ],
+    COLOR,
+  ],
+  ['variables.radius', ['', '4', 'px', '-1px', 'calc(1px + 2px)', '4px;', '4 px', '1e3px'], LENGTH],
+  [
+    'variables.font',
+    ['', 'a;b', 'a}', '"a', '"a\\"', 'url(x)', '@import "x"', '"</style>"', 'a,', ',a', '3 Sans'],
+    FONTS,
+  ],
+  ['variables.font', ['x'.repeat(301)], 'expected at most 300 characters'],
+  ['darkVariables.overBackground', ['blue'], COLOR],
+  ['variables.link', [7], 'expected a string'],
+  ['variables.--link', ['#fff'], 'there is no such option'],
+  ['variables.colour', ['#fff'], 'there is no such option'],
+  ['darkVariables.link}body{', ['#fff'], 'there is no such option'],
+]
+
+/** @returns the options `pages` with one option, which may be in a section of them */
+const pagesWith = (option: string, value: unknown): PageOptions => {
+  const [section, name] = option.split(/\.(.*)/s)
+  return (name === undefined ? { [section!]: value } : { [section!]: { [name]: value } }) as PageOptions
+}
+
+describe('An option of the brand', () => {
+  for (const [option, values, message] of BAD)
+    it(`is refused: ${option} = ${values.map((value) => JSON.stringify(value).slice(0, 60)).join(', ')}`, async () => {
+      for (const value of values)
+        await assert.rejects(
+          createAllot({ driver: memory(), repositories: false, pages: pagesWith(option, value) }),
+          { code: 'invalid', message: `pages.${option}: ${message}` },
+          JSON.stringify(value),
+        )
+    })
+
+  it('in the configuration file has the same checks, and its key in messages', () => {
+    const file = join(temporaryDirectory(), 'allot.toml')
+    const read = (text: string) => {
+      writeFileSync(file, text)
+      return readConfig(file).pages
+    }
+    const { name, backUrl, variables, darkVariables } = read(`[pages]
+name = "Example"
+back_url = "/home"
+variables = { header_text = "#fff" }
+[pages.dark_variables]
+over_background = "#300"
+`)
+    assert.deepEqual([name, backUrl, variables], ['Example', '/home', { headerText: '#fff' }])
+    assert.deepEqual(darkVariables, { overBackground: '#300' })
+    assert.throws(
+      () => read('[pages]\nback_url = "home"\n[pages.dark_variables]\nover_background = "blue"\n'),
+      {
+        message: `${file}:\n  pages.back_url: ${BACK}\n  pages.dark_variables.over_background: ${COLOR}`,
+      },
+    )
+  })
+})
+
+const LOGO =
+  '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="100"><rect width="300" height="100"/></svg>'
+
+describe('The brand in a real browser', { skip: withoutChromium }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await launchChromium()
+  })
+  after(() => browser.close())
+
+  /** Opens the sign-in page, or with an administrator the administration, on a phone; answers every other host with the logo. */
+  const withPage = async (
+    pages: PageOptions,
+    { colorScheme, isSignedIn = false }: { colorScheme: 'light' | 'dark'; isSignedIn?: boolean },
+    body: (page: Page) => Promise<void>,
+  ): Promise<void> =>
+    withPages(pages, async (allot) => {
+      const context = await browser.newContext({ colorScheme, viewport: { width: 360, height: 740 } })
+      await context.route(
+        (url) => !url.href.startsWith(allot.base),
+        (route) => route.fulfill({ contentType: 'image/svg+xml', body: LOGO }),
+      )
+      try {
+        const page = await context.newPage()
+        await page.goto(`${allot.base}/-/sign-in`)
+        if (isSignedIn) {
+          await page.getByLabel('Password or access token').fill(allot.root.token)
+          await page.getByRole('button', { name: 'Sign in' }).click()
+          await page.getByRole('link', { name: 'Administration' }).waitFor()
+        }
+        await body(page)
+      } finally {
+        await context.close()
+      }
+    })
+
+  const styleOf = (page: Page, selector: string, property: string) =>
+    page.evaluate(`getComputedStyle(document.querySelector('${selector}')).${property}`)
+
+  const pages: PageOptions = {
+    variables: {
+      background: '#fffef0',
+      header: '#004400',
+      headerText: '#ffffff',
+      link: '#7a1fa2',
+      radius: '11px',
+    },
+    darkVariables: { background: '#001100', header: '#002200', link: '#d9a6ff' },
+  }
+
+  for (const [colorScheme, colors] of Object.entries({
+    light: ['rgb(255, 254, 240)', 'rgb(0, 68, 0)', 'rgb(122, 31, 162)'],
+    dark: ['rgb(0, 17, 0)', 'rgb(0, 34, 0)', 'rgb(217, 166, 255)'],
+  }))
+    it(`colors the page, the header and buttons by the variables of the ${colorScheme} mode`, () =>
+      withPage(pages, { colorScheme: colorScheme as 'light' | 'dark' }, async (page) => {
+        assert.deepEqual(
+          [
+            await styleOf(page, 'body', 'backgroundColor'),
+            await styleOf(page, 'header', 'backgroundColor'),
+            await styleOf(page, 'button', 'backgroundColor'),
+          ],
+          colors,
+        )
+        // A variable without a default for dark mode has its value in both modes.
+        assert.equal(await styleOf(page, '.brand', 'color'), 'rgb(255, 255, 255)')
+        assert.equal(await styleOf(page, 'button', 'borderRadius'), '11px')
+      }))
+
+  it('loads the logo from its origin, and no image from another', () =>
+    withPage(
+      { name: 'Example', logo: 'https://cdn.example.org/logo.svg' },
+      { colorScheme: 'light' },
+      async (page) => {
+        const logo = page.getByRole('img', { name: 'Example' })
+        await logo.waitFor()
+        assert.equal(await page.evaluate(`document.querySelector('header img').naturalWidth`), 300)
+        const { width, height } = (await logo.boundingBox())!
+        assert.deepEqual([Math.round(width), height], [84, 28])
+        const load = (url: string) =>
+          page.evaluate(
+            `new Promise((resolve) => { const image = new Image(); image.onload = () => resolve('loaded'); image.onerror = () => resolve('refused'); image.src = '${url}' })`,
+          )
+        assert.equal(await load('https://cdn.example.org/other.svg'), 'loaded')
+        assert.equal(await load('https://other.example.org/logo.svg'), 'refused')
+        assert.equal(await load('https://sub.cdn.example.org/logo.svg'), 'refused')
+      },
+    ))
+
+  for (const [what, name] of [
+    ['long name without spaces', 'W'.repeat(100)],
+    ['long name from right to left', 'مستودعات الشيفرة '.repeat(6).slice(0, 100).trim()],
+    ['name that overrides the direction', '\u202eelpmaxE\u2067 (c)'],
+  ] as const)
+    it(`fits a phone, with every link in view: a ${what}`, () =>
+      withPage(
+        { name, backUrl: '/home', backText: name },
+        { colorScheme: 'light', isSignedIn: true },
+        async (page) => {
+          assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= 360)
+          const parts = page.locator('header a, header button')
+          assert.equal(await parts.count(), 5)
+          const boxes = await Promise.all(
+            (await parts.all()).map(async (part) => (await part.boundingBox())!),
+          )
+          for (const { x, width, height } of boxes) assert.ok(x >= 0 && x + width <= 360 && height > 10)
+          for (const [index, one] of boxes.entries())
+            for (const other of boxes.slice(index + 1))
+              assert.ok(
+                one.x + one.width <= other.x + 1 ||
+                  other.x + other.width <= one.x + 1 ||
+                  one.y + one.height <= other.y + 1 ||
+                  other.y + other.height <= one.y + 1,
+                'two links do not overlap',
+              )
+          assert.equal(await styleOf(page, 'header .brand', 'direction'), 'ltr')
+          if (what.includes('right to left'))
+            assert.equal(await styleOf(page, '.brand bdi', 'direction'), 'rtl')
+        },
+      ))
+
+  it('shows the name where the logo cannot be loaded', () =>
+    withPage({ name: 'Example', logo: '/missing.svg' }, { colorScheme: 'light' }, async (page) => {
+      assert.equal(await page.evaluate(`document.querySelector('header img').naturalWidth`), 0)
+      const { width } = (await page.locator('header img').boundingBox())!
+      assert.ok(width > 40, `${width}`)
+    }))
+})
