@@ -39,7 +39,8 @@ export type HtmlPage =
   | {
       readonly kind: 'artifact'
       readonly owner: string
-      readonly repo: string
+      /** Undefined when the artifact belongs to an owner without a repository. */
+      readonly repo: string | undefined
       readonly run: number
       readonly name: string
       /** Key of the entry in the ledger. */
@@ -147,16 +148,17 @@ export class HtmlUrls extends CacheConstant {
    * @param baseUrl URL of the service, without a slash at the end
    * @throws Error when the host's function returns something that is not a URL
    */
-  of(page: HtmlPage, baseUrl: string): string
-  /** @returns undefined when the URL of the service is needed and unknown */
+  of(page: Exclude<HtmlPage, { kind: 'artifact' }>, baseUrl: string): string
+  /** @returns undefined when the template needs a parameter, or the URL of the service, that is undefined */
   of(page: HtmlPage, baseUrl: string | undefined): string | undefined
   of(page: HtmlPage, baseUrl: string | undefined): string | undefined {
     const custom = this.#custom?.(page)
     if (custom !== undefined) return checkedUrl(custom, page)
-    const url = this.#templates
+    const parts = this.#templates
       .get(page.kind)!
       .map((part, index) => (index % 2 === 0 ? part : encoded(page, part)))
-      .join('')
+    if (parts.includes(undefined)) return undefined
+    const url = parts.join('')
     if (!url.startsWith('/')) return url
     return baseUrl === undefined ? undefined : baseUrl + url
   }
@@ -171,7 +173,9 @@ const checkedUrl = (url: unknown, { kind }: HtmlPage): string => {
 }
 
 /** Tags keep their slashes, as in the URLs of Forgejo. `encodeURIComponent` throws for text that is not well formed. */
-const encoded = (page: HtmlPage, name: string): string => {
-  const value = String((page as unknown as Readonly<Record<string, string | number>>)[name]).toWellFormed()
-  return name === 'tag' ? value.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(value)
+const encoded = (page: HtmlPage, name: string): string | undefined => {
+  const value = (page as unknown as Readonly<Record<string, string | number | undefined>>)[name]
+  if (value === undefined) return undefined
+  const text = String(value).toWellFormed()
+  return name === 'tag' ? text.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(text)
 }

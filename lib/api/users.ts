@@ -67,7 +67,10 @@ export const presentUser = (account: Account, { user, baseUrl, htmlUrls }: UserR
 }
 
 /** The page of a user or an organization. */
-export const accountPage = ({ kind, name }: Pick<Account, 'kind' | 'name'>): HtmlPage =>
+export const accountPage = ({
+  kind,
+  name,
+}: Pick<Account, 'kind' | 'name'>): Extract<HtmlPage, { kind: Account['kind'] }> =>
   kind === 'organization' ? { kind, org: name } : { kind: 'user', username: name }
 
 /** Replies with a page of users. */

@@ -213,6 +213,30 @@ describe('The html_url of an entry', () => {
   })
 })
 
+describe('The html_url of an artifact without a repository', () => {
+  for (const [artifact, expected] of [
+    [`${HOST}/{owner}/{run}/{key}`, `${HOST}/root/3/b%2F1`],
+    [`${HOST}/{owner}/{repo}/{key}`, ''],
+    [undefined, ''],
+  ] as const)
+    it(`is ${JSON.stringify(expected)} with the template ${artifact}`, async () => {
+      const allot = await start({ repositories: false, htmlUrls: artifact === undefined ? {} : { artifact } })
+      try {
+        await allot.allot.ledger.put({
+          kind: 'artifacts',
+          key: 'b/1',
+          owner: 'root',
+          name: 'a',
+          size: 1,
+          run: 3,
+        })
+        assert.equal((await allot.as(allot.root, 'GET', '/user/quota/artifacts')).body[0].html_url, expected)
+      } finally {
+        await allot.stop()
+      }
+    })
+})
+
 describe("The host's function for html_url", () => {
   for (const [what, htmlUrl] of Object.entries<() => string>({
     'a path': () => '/ann',

@@ -269,10 +269,16 @@ describe('The ts snippets', () => {
 })
 
 describe('The toml snippets', () => {
-  it('of docs/configuration.md are a valid configuration', () => {
+  it('of docs/configuration.md and docs/embedding.md are a valid configuration', () => {
     const file = join(temporaryDirectory(), 'allot.toml')
-    const [code] = snippetsOf('docs/configuration.md', 'toml')
-    writeFileSync(file, code!)
-    assert.equal(readConfig(file).quota.defaultTotal, 5 * 1024 ** 3)
+    const read = (code: string) => {
+      writeFileSync(file, code)
+      return readConfig(file)
+    }
+    const [first, ...others] = ['docs/configuration.md', 'docs/embedding.md'].flatMap((document) =>
+      snippetsOf(document, 'toml').map(read),
+    )
+    assert.equal(first!.quota.defaultTotal, 5 * 1024 ** 3)
+    assert.ok(others.some(({ pages }) => pages.variables.link !== undefined))
   })
 })

@@ -77,11 +77,52 @@ describe('The pages, mounted in a host', () => {
       await browser.signIn('', ann.token)
       const { text } = await browser.get('/')
       for (const path of [
+        'ann',
         'ann/demo/actions/runs/7',
         'ann/demo/issues/3',
         'ann/-/packages/npm/%22%3E%3Cb%3E/1',
       ])
         assert.ok(text.includes(`href="http://git.example.test/${path}"`), path)
+    } finally {
+      await allot.stop()
+    }
+  })
+})
+
+describe('The pages of a host with templates for `html_url`', () => {
+  const HOST = 'https://code.example.org'
+
+  it('link to its pages, below any path, and have no link where the URL of the service is needed and unknown', async () => {
+    let page: OpenAllot['pages'] | undefined
+    const htmlUrls = {
+      user: `${HOST}/people/{username}`,
+      organization: `${HOST}/teams/{org}`,
+      repository: `${HOST}/{owner}/{repo}/tree`,
+      artifact: `${HOST}/{owner}/{repo}/builds/{run}?name={name}&key={key}`,
+    }
+    const allot = await start(
+      { repositories: false, pages: { links: true }, htmlUrls },
+      { mount: () => express().use('/storage', (req, res, next) => page!(req, res, next)) },
+    )
+    page = allot.allot.pages
+    try {
+      const { accounts, organizations, repositories, ledger } = allot.allot
+      const account = (await accounts.byName('root'))!
+      await repositories.create(account, account, { name: 'demo' })
+      await organizations.create(account.id, { name: 'acme' })
+      const file = { repository: 'root/demo', name: '"><b>', size: 5 }
+      await ledger.put({ ...file, kind: 'artifacts', key: 'a&b', run: 7 })
+      await ledger.put({ ...file, kind: 'attachments', key: 't', on: 'issue', index: 3 })
+      const root = createPageClient(`${allot.base}/storage`)
+      await root.signIn('', allot.root.token)
+      const linksOf = async (path: string) =>
+        [...(await root.get(path)).text.matchAll(/<a href="(http[^"]*)">/g)].map(([, url]) => url)
+      const artifact = `${HOST}/root/demo/builds/7?name=%22%3E%3Cb%3E&amp;key=a%26b`
+      assert.deepEqual(await linksOf('/'), [`${HOST}/people/root`, artifact])
+      assert.deepEqual(await linksOf('/-/storage/acme'), [`${HOST}/teams/acme`])
+      assert.deepEqual(await linksOf('/-/storage/root/repositories/demo'), [`${HOST}/root/demo/tree`])
+      assert.deepEqual(await linksOf('/-/storage/root/artifacts'), [artifact])
+      assert.deepEqual(await linksOf('/-/storage/root/attachments'), [])
     } finally {
       await allot.stop()
     }

@@ -60,7 +60,7 @@ interface UsedListUrls {
   readonly owner: string
 }
 
-/** The page of what an entry is, or is attached to; undefined when it belongs to no repository, and is not a package. */
+/** The page of what an entry is, or is attached to; undefined for an attachment without a repository. */
 export const pageOfEntry = (
   { entry, repository, attached }: UsedEntry,
   owner: string,
@@ -69,9 +69,10 @@ export const pageOfEntry = (
   const index = entry.index ?? 0
   if (kind === 'packages')
     return { kind: 'package', owner, type: entry.type ?? '', name, version: entry.version ?? '' }
+  if (kind === 'artifacts')
+    return { kind: 'artifact', owner, repo: repository, run: entry.run ?? 0, name, key }
   if (repository === undefined) return undefined
   const of = { owner, repo: repository }
-  if (kind === 'artifacts') return { kind: 'artifact', ...of, run: entry.run ?? 0, name, key }
   switch (attached?.on) {
     case 'issue':
       return { kind: 'issue', ...of, index: attached.targetId }
@@ -85,7 +86,7 @@ export const pageOfEntry = (
 
 const htmlUrlOf = (used: UsedEntry, { baseUrl, htmlUrls, owner }: UsedListUrls): string => {
   const page = used.isHidden ? undefined : pageOfEntry(used, owner)
-  return page === undefined ? '' : htmlUrls.of(page, baseUrl)
+  return (page && htmlUrls.of(page, baseUrl)) ?? ''
 }
 
 export const presentUsedAttachment = (
