@@ -137,7 +137,7 @@ const LINE = 'expected text of one line'
 const BAD: readonly [option: string, values: readonly unknown[], message: string][] = [
   ['name', ['', '  ', 'two\nlines', 'a\u0000', 'a\u2028b'], LINE],
   ['name', ['x'.repeat(101)], 'expected at most 100 characters'],
-  ['name', [7], 'expected a string'],
+  ['name', [7], 'expected a string, received the number 7'],
   ['backText', ['', '\t'], LINE],
   [
     'logo',
@@ -195,8 +195,8 @@ const BAD: readonly [option: string, values: readonly unknown[], message: string
   ],
   ['variables.font', ['x'.repeat(301)], 'expected at most 300 characters'],
   ['darkVariables.overBackground', ['blue'], COLOR],
-  ['variables.link', [7], 'expected a string'],
-  ['variables.--link', ['#fff'], 'there is no such option'],
+  ['variables.link', [7], 'expected a string, received the number 7'],
+  ['variables.--link', ['#fff'], 'there is no such option; did you mean pages.variables.link?'],
   ['variables.colour', ['#fff'], 'there is no such option'],
   ['darkVariables.link}body{', ['#fff'], 'there is no such option'],
 ]
