@@ -167,10 +167,84 @@ export interface PagesOptions {
   /** Milliseconds after which a user of the pages must sign in again. Default: `43200000`. */
   sessionLifetime?: number | undefined
   /**
-   * Whether the pages link attachments, packages and artifacts to their `html_url`: for hosts that show them there.
-   * Default: `false`.
+   * Whether the pages link owners, repositories, attachments, packages and artifacts to their `html_url`: for hosts
+   * that show them there. Default: `false`.
    */
   links?: boolean | undefined
+  /** Name of the service, in the header and in the title of each page. Default: `"Allot"`. */
+  name?: string | undefined
+  /**
+   * Image in place of the name in the header, and icon of the pages: a path of their origin, or a URL that begins
+   * with `https://`.
+   */
+  logo?: string | undefined
+  /** Path or URL of the link in the header that leads back to your site; no link when absent. */
+  backUrl?: string | undefined
+  /** Text of that link. Default: `"Back"`. */
+  backText?: string | undefined
+  /**
+   * Values of the CSS variables of the pages, which `docs/configuration.md` lists. A variable that has a default
+   * for dark mode keeps it there.
+   */
+  variables?: VariablesOptions | undefined
+  /** Values of the same variables for dark mode. */
+  darkVariables?: VariablesOptions | undefined
+}
+
+/** Values of the CSS variables of the pages, which `docs/configuration.md` lists. A variable that has a default for dark mode keeps it there. */
+export interface VariablesOptions {
+  /** Background of the page. */
+  background?: string | undefined
+  /** Background of charts and code. */
+  surface?: string | undefined
+  /** Lines of tables, forms and the header. */
+  border?: string | undefined
+  /** Text. */
+  text?: string | undefined
+  /** Text of less weight, and borders of fields. */
+  muted?: string | undefined
+  /** Links, buttons and the focus. */
+  link?: string | undefined
+  /** Background of the header. */
+  header?: string | undefined
+  /** The name in the header. */
+  headerText?: string | undefined
+  /** Links and buttons in the header. */
+  headerLink?: string | undefined
+  /** Text about what is over quota, and buttons that delete. */
+  over?: string | undefined
+  /** Background of notices that something is over. */
+  overBackground?: string | undefined
+  /** Text about what is near its limit. */
+  near?: string | undefined
+  /** Background of notices that something is near. */
+  nearBackground?: string | undefined
+  /** Background of notices of success. */
+  successBackground?: string | undefined
+  /** The empty part of a bar. */
+  track?: string | undefined
+  /** The mark of the limit in a bar or a chart. */
+  limit?: string | undefined
+  /** Public repositories in bars and charts. */
+  part0?: string | undefined
+  /** Private repositories. */
+  part1?: string | undefined
+  /** Git LFS. */
+  part2?: string | undefined
+  /** Attachments. */
+  part3?: string | undefined
+  /** Artifacts. */
+  part4?: string | undefined
+  /** Packages. */
+  part5?: string | undefined
+  /** Fonts that the system of the user has; the pages load none. */
+  font?: string | undefined
+  /** Rounding of corners. */
+  radius?: string | undefined
+  /** Maximum width of the content. */
+  width?: string | undefined
+  /** Height of the logo. */
+  logoHeight?: string | undefined
 }
 
 /** Templates of `html_url`, for hosts with pages of their own. */
