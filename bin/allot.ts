@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { errorLine, exitCodeOf } from './errors.ts'
+import { printNextSteps } from './next-steps.ts'
 import { createProgram } from './program.ts'
 
 /** A reader such as `head` may close the pipe early; that isn't a failure. */
@@ -8,7 +9,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  await createProgram().parseAsync()
+  const isBare = process.argv.length === 2 && process.stdout.isTTY === true
+  await (isBare ? printNextSteps() : createProgram().parseAsync())
 } catch (error) {
   process.exitCode = exitCodeOf(error)
   process.stderr.write(errorLine(error))

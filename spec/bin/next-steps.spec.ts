@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { temporaryDirectory } from '../support/folder.ts'
+import { allot, PROGRAM } from './program.ts'
+
+/** Runs `allot` in a terminal, which `script` of util-linux makes. */
+const inTerminal = async (cwd: string): Promise<string> => {
+  const command = PROGRAM.map((word) => `'${word}'`).join(' ')
+  const { stdout } = await promisify(execFile)('script', ['-qec', command, '/dev/null'], { cwd })
+  return stdout.replaceAll('\r', '')
+}
+
+describe('allot without arguments', { skip: !existsSync('/usr/bin/script') && 'needs script' }, () => {
+  it('says in a terminal how to start a server, and creates nothing', async () => {
+    const folder = temporaryDirectory()
+    const text = await inTerminal(folder)
+    assert.match(text, /^There is no data in \.\/data yet\.$/m)
+    assert.match(text, /^ {2}allot serve +starts a server, and creates the data with an administrator$/m)
+    assert.match(text, /^ {2}allot doctor /m)
+    assert.ok(!existsSync(join(folder, 'data')))
+  })
+
+  it('names the data folder and the configuration file that it finds', async () => {
+    const folder = temporaryDirectory()
+    mkdirSync(join(folder, 'kept', 'store'), { recursive: true })
+    writeFileSync(join(folder, 'allot.toml'), '[server]\ndata = "kept"\n')
+    const text = await inTerminal(folder)
+    assert.match(text, /^The configuration file is allot\.toml\.$/m)
+    assert.match(text, /^The data is in kept\.$/m)
+    assert.match(text, /^ {2}allot serve --config allot\.toml +starts a server$/m)
+  })
+
+  it('prints the help in a pipe, and exits with 2', async () => {
+    const { code, out, err } = await allot([])
+    assert.deepEqual([code, out], [2, ''])
+    assert.match(err, /^Usage: allot /)
+  })
+})
