@@ -5,8 +5,8 @@ import { routesWith, streamRoutesFor } from './api/index.ts'
 import { clientOf } from './clients.ts'
 import { logError } from './engine.ts'
 import type { Transport } from './git/transport.ts'
+import { HtmlUrls } from './host-pages/html-urls.ts'
 import type { Hosting } from './hosting.ts'
-import { HtmlUrls } from './html-urls.ts'
 import {
   Dispatcher,
   JsonEndpoints,

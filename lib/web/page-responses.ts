@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Brand, logoOrigin } from '../brand.ts'
+import { type Brand, logoOrigin } from '../host-pages/brand.ts'
 import { endAfterDrain } from '../http/connection.ts'
 import type { Asset } from './style-sheet.ts'
 

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
-import type { Brand } from '../brand.ts'
+import type { Brand } from '../host-pages/brand.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
 import type { Failure, Log } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'

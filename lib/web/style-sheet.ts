@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Brand, type PageVariables, variableDefaults } from '../brand.ts'
+import { type Brand, type PageVariables, variableDefaults } from '../host-pages/brand.ts'
 
 /** The style sheet of the pages with the variables of the host, and their icon. */
 

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 import { ServerOptions, StorageOptions } from '../../bin/config/config.ts'
-import { variableDefaults } from '../../lib/brand.ts'
+import { variableDefaults } from '../../lib/host-pages/brand.ts'
 import { Options } from '../../lib/options.ts'
 import { replaceSection } from './documents.ts'
 

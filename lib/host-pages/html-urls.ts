@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { CacheConstant } from './caches.ts'
+import { CacheConstant } from '../caches.ts'
 
 /**
  * URLs of web pages, which responses have as `html_url` and the pages link to. A template or a function of the host makes
