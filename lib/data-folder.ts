@@ -4,6 +4,7 @@ import { standardError } from './engine.ts'
 import { invalid } from './errors.ts'
 import { checked } from './option-checks.ts'
 import { type AllotOptions, HostOptions, type Options } from './options.ts'
+import type { StorageDriver } from './storage/index.ts'
 
 /*
  * The layout of a data folder, for `createAllot({ data })` and for every command with `--data`. Invariant: each folder below
@@ -36,18 +37,32 @@ export type Located = Options & ReturnType<typeof foldersIn>
  */
 export const locate = async (given: AllotOptions) => {
   const { driver: own, authenticate, onPush, htmlUrl, log, ...data } = checked(HostOptions, given, EXAMPLE)
-  if (own === undefined && given.data === undefined)
-    throw invalid(
-      `the data needs a place: give a folder, such as ${EXAMPLE}, or a driver, such as { driver: memory() }`,
-    )
+  const driver = await driverOf({ driver: own, data: given.data })
   const options: Located = { ...data, ...foldersIn(data) }
-  if (given.data !== undefined) checkDataFolder(options.data)
-  const driver = own ?? (await import('../drivers/level/index.ts')).level(storeFolder(options.data))
   checkOutside(driver.folder, options)
   return { options, host: { driver, authenticate, onPush, htmlUrl, log: log ?? standardError } }
 }
 
-const EXAMPLE = "{ data: './data' }"
+export const EXAMPLE = "{ data: './data' }"
+
+/**
+ * The given driver, or LevelDB in the data folder.
+ * @throws AllotError invalid without either, and for a data folder that holds something else
+ */
+export const driverOf = async ({
+  driver,
+  data,
+}: {
+  driver: StorageDriver | undefined
+  data: string | undefined
+}): Promise<StorageDriver> => {
+  if (data !== undefined) checkDataFolder(data)
+  if (driver !== undefined) return driver
+  if (data !== undefined) return (await import('../drivers/level/index.ts')).level(storeFolder(data))
+  throw invalid(
+    `the data needs a place: give a folder, such as ${EXAMPLE}, or a driver, such as { driver: memory() }`,
+  )
+}
 
 /** Files of a LevelDB, with or without records. */
 const LEVEL_FILE = /^(?:CURRENT|MANIFEST-\d+|OWNER\.json|.+\.(?:ldb|sst))$/

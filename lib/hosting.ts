@@ -93,7 +93,7 @@ export const createHosting = (options: HostingOptions) => {
     attachments: new Attachments(parts),
     lfs: new Lfs(parts),
     packages: new Packages(parts),
-    ledger: createNamedLedger({ store, quota, owners: accountOwners, ownerKinds: ['artifacts', 'packages'] }),
+    ledger: createNamedLedger({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new NamedPlans({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
     /** @param source address of the server that was copied from */

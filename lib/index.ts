@@ -15,6 +15,13 @@ export type { AllotOptions } from './options.ts'
 export type { QuotaExplanation, QuotaGroup, QuotaRule } from './quota/evaluate.ts'
 export type { NamedDifferences as QuotaPlanDifferences, NamedPlan as QuotaPlan } from './quota/named-plans.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
+export {
+  createQuota,
+  type OwnerEntry,
+  type OwnerLedger,
+  type Quota,
+  type QuotaOptions,
+} from './quota-only/index.ts'
 export type { Account, Repository } from './records/schema/index.ts'
 export type {
   LedgerItem,

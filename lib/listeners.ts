@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Identity } from './accounts/access.ts'
 import { documentOf } from './api/document.ts'
 import { routesWith, streamRoutesFor } from './api/index.ts'
+import { accountQuotaOwners } from './api/quota/services.ts'
 import { clientOf } from './clients.ts'
 import { logError } from './engine.ts'
 import type { Transport } from './git/transport.ts'
@@ -62,6 +63,7 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
     routes,
     services: {
       ...{ store, hosting, quota: parts.quota, markdown: parts.markdown, htmlUrls: htmlUrlsOf(parts) },
+      owners: accountQuotaOwners(hosting),
       exportTo: parts.write,
       version: VERSION,
       dialect: options.dialect,

@@ -32,7 +32,7 @@ export const milliseconds = (limit: number, fallback: number) => v.optional(coun
 export const HOUR = 60 * 60 * 1000
 export const DAY = 24 * HOUR
 
-const QuotaOptions = v.strictObject({
+export const QuotaOptions = v.strictObject({
   defaultGroups: described(
     v.optional(v.array(v.string()), []),
     'Names of the quota groups of users and organizations that have no assigned group.',

@@ -77,8 +77,10 @@ export class Identities {
   authenticate(req: IncomingMessage): Promise<Identity | null> {
     const { authenticate } = this.#options
     const sender = authenticate === undefined ? this.#sender(req) : this.#hostUser(authenticate, req)
-    const name = sudoIn(req)
-    return name === undefined ? sender : this.#actAs(req, sender, name)
+    return actingAs(req, sender, async (name) => {
+      const account = await this.#options.accounts.byName(name)
+      return account?.kind === 'user' ? identityOf({ account, token: null }) : undefined
+    })
   }
 
   /** Cache key of the credentials; undefined when the identity depends on more than records, as with passwords. */
@@ -176,28 +178,31 @@ export class Identities {
     const scopes = host.scopes === undefined ? ALL_SCOPES : new Set(host.scopes)
     return { id, username: name, admin: host.admin ?? admin, scopes }
   }
+}
 
-  /**
-   * Lets administrators act for the user that the header `Sudo` or the query parameter `sudo` names. The request has the
-   * rights of that user within the scopes of the administrator's credentials.
-   */
-  async #actAs(
-    { method = 'GET' }: IncomingMessage,
-    sender: Promise<Identity | null>,
-    name: string,
-  ): Promise<Identity> {
-    const administrator = await sender
-    if (administrator === null || !administrator.admin)
-      throw new AllotError('forbidden', 'only administrators can act for another user with Sudo')
-    const { scopes } = administrator
-    const scope = method === 'GET' || method === 'HEAD' ? 'read:admin' : 'write:admin'
-    if (!['all', 'write:admin', scope].some((allowed) => scopes.has(allowed)))
-      throw new AllotError('forbidden', `Sudo needs a token with the scope ${scope}`)
-    const account = await this.#options.accounts.byName(name)
-    if (account?.kind !== 'user')
-      throw new AllotError('not_found', `Sudo names the user ${name}, who does not exist`)
-    return { ...identityOf({ account, token: null }), scopes }
-  }
+/**
+ * Lets administrators act for the user that the header `Sudo` or the query parameter `sudo` names. The request has the
+ * rights of that user within the scopes of the administrator's credentials.
+ * @returns the sender of a request without Sudo
+ */
+export const actingAs = async (
+  req: IncomingMessage,
+  sender: Promise<Identity | null>,
+  find: (name: string) => Promise<Identity | undefined>,
+): Promise<Identity | null> => {
+  const name = sudoIn(req)
+  if (name === undefined) return sender
+  const administrator = await sender
+  if (administrator === null || !administrator.admin)
+    throw new AllotError('forbidden', 'only administrators can act for another user with Sudo')
+  const { scopes } = administrator
+  const scope = req.method === 'GET' || req.method === 'HEAD' ? 'read:admin' : 'write:admin'
+  if (!['all', 'write:admin', scope].some((allowed) => scopes.has(allowed)))
+    throw new AllotError('forbidden', `Sudo needs a token with the scope ${scope}`)
+  const identity = await find(name)
+  if (identity === undefined)
+    throw new AllotError('not_found', `Sudo names the user ${name}, who does not exist`)
+  return { ...identity, scopes }
 }
 
 const AUTHORIZATION = /^\s*(\S+)[ \t]+(\S+)\s*$/

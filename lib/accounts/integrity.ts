@@ -17,6 +17,7 @@ import {
   ledgerEntries,
   memberships,
   ownerUsages,
+  quotaOwners,
   sessions,
   sshKeys,
   tokens,
@@ -25,6 +26,7 @@ import { audienceOfAccount } from './access.ts'
 
 const accountAudience = lookup(accounts, audienceOfAccount)
 const isOrganization = lookup(accounts, ({ kind }) => (kind === 'organization' ? 1 : 0))
+const quotaOwner = lookup(quotaOwners)
 const pendingRemoval = pendingJob('removeAccountData')
 const pendingFollows = pendingJob('updateFollows')
 
@@ -37,6 +39,11 @@ export const findAudience = (find: Find, account: number) =>
 export const requireAccount = (find: Find, id: number, reference: string, report: Report): void => {
   if (!hasAccount(find, id) && find(pendingRemoval, id) === undefined)
     report(`${reference} account ${id}, which does not exist`)
+}
+
+/** The same for what counts toward quota, which can belong to an owner that is not an account. */
+const requireOwner = (find: Find, id: number, reference: string, report: Report): void => {
+  if (find(quotaOwner, id) === undefined) requireAccount(find, id, reference, report)
 }
 
 const ownedBy = (collection: typeof tokens | typeof sshKeys | typeof gpgKeys, name: string) =>
@@ -65,7 +72,7 @@ const followAudiences = check(follows, (follow, find, report) => {
 
 /** What accounts derive from each other, and who refers to accounts in lower layers. */
 export const accountsIntegrity: IntegrityChecks = {
-  lookups: [accountAudience, isOrganization, pendingRemoval, pendingFollows],
+  lookups: [accountAudience, isOrganization, quotaOwner, pendingRemoval, pendingFollows],
   recounts: [],
   checks: [
     followAudiences,
@@ -81,12 +88,13 @@ export const accountsIntegrity: IntegrityChecks = {
     ownedBy(sshKeys, 'SSH key'),
     ownedBy(gpgKeys, 'GPG key'),
     check(jobs, ({ kind, id }, find, report) => {
-      if (kind === 'removeAccountData' && hasAccount(find, id))
+      if (kind !== 'removeAccountData') return
+      if (hasAccount(find, id) || find(quotaOwner, id) !== undefined)
         report(`a job removes everything of account ${id}, which still exists`)
     }),
     check(ownerUsages, ({ owner, day: _, ...usage }, find, report) => {
       const isUnused = Object.values(usage).every((size) => size === 0)
-      requireAccount(find, owner, 'usage is stored of', (message) =>
+      requireOwner(find, owner, 'usage is stored of', (message) =>
         report(
           message,
           isUnused ? async (tx) => (await ownerUsages.remove(tx, [owner])) !== undefined : undefined,
@@ -95,10 +103,10 @@ export const accountsIntegrity: IntegrityChecks = {
     }),
     check(ledgerEntries, ({ kind, key, owner }, find, report) => {
       if (owner !== null)
-        requireAccount(find, owner, `the ledger entry ${kind} ${JSON.stringify(key)} counts for`, report)
+        requireOwner(find, owner, `the ledger entry ${kind} ${JSON.stringify(key)} counts for`, report)
     }),
     check(assignments, ({ owner, group }, find, report) =>
-      requireAccount(find, owner, `the quota group ${group} has`, report),
+      requireOwner(find, owner, `the quota group ${group} has`, report),
     ),
   ],
 }

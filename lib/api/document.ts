@@ -1,11 +1,11 @@
 /** The OpenAPI document: what does not follow from the routes, and the document of the routes that a service has. */
-import { openApiDocument } from '../http/index.ts'
+import type { Identity } from '../accounts/access.ts'
+import { openApiDocument, type Route } from '../http/index.ts'
 import { VERSION } from '../version.ts'
 import { Attachment } from './content/attachments.ts'
 import { Comment } from './content/comments.ts'
 import { Issue } from './content/issues.ts'
 import { Release } from './content/releases.ts'
-import type { routes } from './index.ts'
 import { GPGKey, GPGKeyEmail, PublicKey } from './keys.ts'
 import { Organization } from './organizations.ts'
 import { QuotaUsedRepository } from './quota/largest-repositories.ts'
@@ -121,14 +121,18 @@ const parameters = {
 }
 
 /** The API as an OpenAPI 3.1 document. @param apiUrl of the service @param served the routes that it has */
-export const apiDocument = (apiUrl: string, serverVersion: string, served: typeof routes) =>
+export const apiDocument = (
+  apiUrl: string,
+  serverVersion: string,
+  served: readonly Route<Identity, never>[],
+) =>
   openApiDocument(served, apiUrl, {
     ...{ title: 'Allot', description: INTRODUCTION, version: INTERFACE_VERSION, serverVersion },
     ...{ tags, parameters, definitions },
   })
 
 /** The document with the URL of a request. It is created by the first request for it: most servers never get one. */
-export const documentOf = (served: typeof routes) => {
+export const documentOf = (served: readonly Route<Identity, never>[]) => {
   let document: { openapi: string } | undefined
   return (apiUrl: string): { openapi: string } => {
     document ??= apiDocument(apiUrl, VERSION, served) as { openapi: string }

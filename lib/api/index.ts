@@ -1,3 +1,5 @@
+import type { Identity } from '../accounts/access.ts'
+import type { Route } from '../http/index.ts'
 import { attachmentRoutes, downloadRoutes } from './content/attachments.ts'
 import { commentRoutes } from './content/comments.ts'
 import { issueRoutes } from './content/issues.ts'
@@ -10,20 +12,24 @@ import { lfsRoutes } from './lfs.ts'
 import { organizationRoutes } from './organizations.ts'
 import { largestRepositoryRoutes } from './quota/largest-repositories.ts'
 import { ledgerRoutes } from './quota/ledger.ts'
-import { ownerQuotaRoutes } from './quota/owner-quota.ts'
+import { organizationQuotaRoutes, userQuotaRoutes } from './quota/owner-quota.ts'
 import { quotaPlanRoutes } from './quota/plans.ts'
 import { quotaGroupRoutes, quotaRuleRoutes } from './quota/rules-and-groups.ts'
+import type { QuotaServices } from './quota/services.ts'
 import { starredRoutes, subscriptionRoutes } from './relations.ts'
 import { newRepositoryRoutes, repositoryRoutes } from './repositories.ts'
 import { repositoryListRoutes, repositorySearchRoutes } from './repository-lists.ts'
-import { exportRoutes, markdownRoutes, serverRoutes } from './server.ts'
+import type { Services } from './route.ts'
+import { documentRoute, exportRoutes, markdownRoutes, serverRoutes } from './server.ts'
 import { tokenRoutes } from './tokens.ts'
 import { adminUserRoutes, userRoutes } from './users.ts'
 
-const contentRoutes = [...issueRoutes, ...commentRoutes, ...releaseRoutes, ...attachmentRoutes]
+type ApiRoute = Route<Identity, Services & QuotaServices>
+
+const contentRoutes: ApiRoute[] = [...issueRoutes, ...commentRoutes, ...releaseRoutes, ...attachmentRoutes]
 
 /** Every JSON route, in the order of the API document (docs/api.md). The router, the OpenAPI document and the specs are built from this list. */
-export const routes = [
+export const routes: ApiRoute[] = [
   ...markdownRoutes,
   ...newRepositoryRoutes,
   ...repositoryListRoutes,
@@ -39,7 +45,9 @@ export const routes = [
   ...tokenRoutes,
   ...organizationRoutes,
   ...serverRoutes,
-  ...ownerQuotaRoutes,
+  documentRoute,
+  ...userQuotaRoutes,
+  ...organizationQuotaRoutes,
   ...quotaRuleRoutes,
   ...quotaGroupRoutes,
   ...quotaPlanRoutes,
@@ -50,12 +58,22 @@ export const routes = [
   ...packageRoutes,
 ]
 
+/** The routes of a service that has the quota only. */
+export const quotaRoutes: Route<Identity, QuotaServices>[] = [
+  ...userQuotaRoutes,
+  ...quotaRuleRoutes,
+  ...quotaGroupRoutes,
+  ...quotaPlanRoutes,
+  ...ledgerRoutes,
+  documentRoute,
+]
+
 /** The routes that a service has: a host may turn issues and releases off, and packages. */
 export const routesWith = (options: { issues: boolean; packages: unknown }): typeof routes =>
   routes.filter(
     (route) =>
       (options.issues || !contentRoutes.includes(route)) &&
-      (options.packages !== false || !packageRoutes.includes(route)),
+      (options.packages !== false || !(packageRoutes as ApiRoute[]).includes(route)),
   )
 
 /** The routes outside of the API whose replies are streams: git, Git LFS, packages, attachments. */

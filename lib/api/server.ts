@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { Forbidden, Html, Ndjson, serializeOnce, ValidationError } from '../http/index.ts'
 import { example, number, shortText, text } from './fields.ts'
+import { quotaRoute } from './quota/services.ts'
 import { reply, route, type Services } from './route.ts'
 
 /** Routes about the server as a whole: its version, its settings, this API's document, the export. */
@@ -50,16 +51,17 @@ export const serverRoutes = [
         default_max_blob_size: 0,
       }),
   }),
-  route({
-    ...open,
-    method: 'GET',
-    path: '/openapi.json',
-    operationId: 'getOpenApiDocument',
-    summary: 'This API as an OpenAPI 3.1 document',
-    responses: { 200: v.looseObject({ openapi: text('3.1.0') }) },
-    handle: async ({ apiUrl }, { documentFor }) => reply(200, documentFor(apiUrl)),
-  }),
 ]
+
+export const documentRoute = quotaRoute({
+  ...open,
+  method: 'GET',
+  path: '/openapi.json',
+  operationId: 'getOpenApiDocument',
+  summary: 'This API as an OpenAPI 3.1 document',
+  responses: { 200: v.looseObject({ openapi: text('3.1.0') }) },
+  handle: async ({ apiUrl }, { documentFor }) => reply(200, documentFor(apiUrl)),
+})
 
 export const exportRoutes = [
   route({

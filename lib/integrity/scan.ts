@@ -62,29 +62,38 @@ export const parseCount = (value: Bytes): number | undefined => {
 
 /** Checks that each sequence is above every number that a record has, so that no number is given twice. */
 export class SequenceCheck {
-  readonly #sequences = numbered.map((records) => ({
-    ...records,
-    key: sequenceKey(records.sequence),
-    /** The next number that the sequence gives; undefined when what is stored is not a number. */
-    next: 1 as number | undefined,
-    highest: 0,
-  }))
+  readonly #sequences = new Map(
+    numbered.map(({ sequence }) => [
+      sequence,
+      {
+        key: sequenceKey(sequence),
+        /** The next number that the sequence gives; undefined when what is stored is not a number. */
+        next: 1 as number | undefined,
+        highest: 0,
+      },
+    ]),
+  )
 
   observeRecord(collection: string, record: unknown): void {
-    for (const sequence of this.#sequences)
-      if (sequence.collection === collection)
-        sequence.highest = Math.max(sequence.highest, ...sequence.numbersOf(record))
+    for (const records of numbered) {
+      if (records.collection !== collection) continue
+      const sequence = this.#sequences.get(records.sequence)!
+      sequence.highest = Math.max(sequence.highest, ...records.numbersOf(record))
+    }
   }
 
   /** @returns false when the key is not that of a sequence */
   observeSequence(key: Bytes, value: Bytes): boolean {
-    const sequence = this.#sequences.find((each) => Buffer.compare(each.key, key) === 0)
-    if (sequence !== undefined) sequence.next = parseCount(value)
-    return sequence !== undefined
+    for (const sequence of this.#sequences.values())
+      if (Buffer.compare(sequence.key, key) === 0) {
+        sequence.next = parseCount(value)
+        return true
+      }
+    return false
   }
 
   faults(): Fault[] {
-    return this.#sequences
+    return [...this.#sequences.values()]
       .filter(({ next, highest }) => next === undefined || next <= highest)
       .map(({ key, next, highest }) => ({
         message: `the sequence ${describeKey(key)} continues at ${next ?? 'no number'}, but ${highest} is already in use`,

@@ -10,7 +10,7 @@ export interface Owner {
 /** Id of an owner that does not exist yet, where the host may name any: it has no usage and no group. */
 export const NO_OWNER = 0
 
-/** Finds owners by name, and names them by id: users and organizations in an Allot. */
+/** Finds owners by name, and names them by id: users and organizations in an Allot, and names of the host in what `createQuota` opens. */
 export interface OwnerDirectory {
   /** What an owner is, for messages, such as `user or organization`. */
   readonly title: string

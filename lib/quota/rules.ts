@@ -1,4 +1,4 @@
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, describeValue, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -108,7 +108,8 @@ export const checkRule = ({ name, limit, subjects }: UncheckedRule): void => {
 }
 
 export const checkName = (name: string, member = 'name'): void => {
-  if (typeof name !== 'string' || name === '' || name.length > MAX_NAME_LENGTH || !name.isWellFormed())
+  if (typeof name !== 'string') throw invalid(`${member}: expected a string, received ${describeValue(name)}`)
+  if (name === '' || name.length > MAX_NAME_LENGTH || !name.isWellFormed())
     throw invalid(`${member}: must have 1 to ${MAX_NAME_LENGTH} characters`)
   refuseControls(name, member)
 }

@@ -131,15 +131,25 @@ export class Sequences {
   }
 
   async #claim(name: string): Promise<void> {
-    const key = sequenceKey(name)
     const next = await this.#driver.write(async (tx) => {
-      const bytes = await tx.get(key)
-      const first = bytes === undefined ? 1 : decodeValue<number>(bytes)
-      tx.put(key, encodeValue(first + BLOCK_SIZE))
+      const first = await firstUnclaimed(tx, name)
+      setSequence(tx, name, first + BLOCK_SIZE)
       return first
     })
     this.#blocks.set(name, { next, end: next + BLOCK_SIZE })
   }
+}
+
+/** Takes a number within a write transaction. Concurrent writers contend for it, unlike with {@link Sequences}. */
+export const takeNumber = async (tx: WriteTransaction, sequence: string): Promise<number> => {
+  const number = await firstUnclaimed(tx, sequence)
+  setSequence(tx, sequence, number + 1)
+  return number
+}
+
+const firstUnclaimed = async (tx: ReadTransaction, sequence: string): Promise<number> => {
+  const bytes = await tx.get(sequenceKey(sequence))
+  return bytes === undefined ? 1 : decodeValue<number>(bytes)
 }
 
 /** The first number of each sequence that is not claimed. */
@@ -148,6 +158,6 @@ export async function* sequencesIn(tx: ReadTransaction): AsyncGenerator<{ name: 
     yield { name: decodeKey(key)[1] as string, next: decodeValue<number>(value) }
 }
 
-/** Only for a store whose sequences are not in use yet. */
+/** Sets the first number that is not claimed. Processes keep using the numbers that they have claimed already. */
 export const setSequence = (tx: WriteTransaction, name: string, next: number): void =>
   tx.put(sequenceKey(name), encodeValue(next))

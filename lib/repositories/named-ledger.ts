@@ -56,8 +56,8 @@ interface NamedLedgerParts {
   readonly store: Store
   readonly quota: QuotaEngine
   readonly owners: OwnerDirectory
-  /** The kinds whose entries may belong to an owner without a repository. */
-  readonly ownerKinds: readonly LedgerKind[]
+  /** Whether there are repositories; otherwise every entry belongs to an owner alone. */
+  readonly hasRepositories: boolean
 }
 
 export const createNamedLedger = (parts: NamedLedgerParts): NamedLedger => {
@@ -157,24 +157,29 @@ const required = <M extends keyof LedgerItem>(entry: NamedEntry, member: M): Non
   return value as NonNullable<LedgerItem[M]>
 }
 
+/** The kinds whose entries can belong to an owner alone, although there are repositories. */
+const OWNER_KINDS: readonly LedgerKind[] = ['artifacts', 'packages']
+
 /** "Usage is counted against the owner of the repository that the resource belongs to." */
 const placeOf = async (
   tx: WriteContext,
-  { owners, ownerKinds }: NamedLedgerParts,
+  { owners, hasRepositories }: NamedLedgerParts,
   { kind, repository: path, owner: ownerName }: NamedEntry,
 ): Promise<{ owner: number; repository: number | null }> => {
   if (path !== undefined) {
+    if (!hasRepositories) throw invalid('repository: there are no repositories here; name the owner alone')
     const [owner, name, ...rest] = path.split('/')
     const repository =
       rest.length === 0 && owner && name ? await repositoryByName(tx, owner, name) : undefined
     if (repository === undefined) throw invalid(`repository: there is no repository ${path}`)
     return { owner: repository.owner, repository: repository.id }
   }
-  if (!ownerKinds.includes(kind))
+  if (hasRepositories && !OWNER_KINDS.includes(kind))
     throw invalid(
-      `Repository is required for ${kind}; only ${ownerKinds.join(' and ')} can belong to an owner alone`,
+      `Repository is required for ${kind}; only ${OWNER_KINDS.join(' and ')} can belong to an owner alone`,
     )
-  if (ownerName === undefined) throw invalid(`Repository or Owner is required for ${kind}`)
+  if (ownerName === undefined)
+    throw invalid(hasRepositories ? `Repository or Owner is required for ${kind}` : 'Owner is required')
   const owner = await owners.claim(tx, ownerName)
   if (owner === undefined) throw invalid(`owner: there is no ${owners.title} ${ownerName}`)
   return { owner: owner.id, repository: null }

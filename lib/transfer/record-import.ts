@@ -31,6 +31,7 @@ import {
   migrated,
   packageFiles,
   packageVersions,
+  quotaOwners,
   redirects,
   releases,
   repositories,
@@ -149,6 +150,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     for (const [index, rule] of rules.entries()) checkName(rule, `rules[${index}]`)
   }),
   checkOf(assignments, ({ group }) => checkName(group, 'group')),
+  checkOf(quotaOwners, ({ name }) => checkName(name)),
   checkOf(ledgerEntries, ({ key, name, type, version }) => {
     checkLedgerKey(key)
     for (const [member, text] of Object.entries({ name, type, version }))

@@ -42,6 +42,7 @@ const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
   'lib/in-process-quota.ts': { rank: 9 },
   'lib/engine.ts': { rank: 9, imports: ['lib/in-process-quota.ts', 'lib/options.ts'] },
   'lib/verify.ts': { rank: 9 },
+  'lib/quota-only': { rank: 10 },
   'lib/server.ts': { rank: 10 },
   'lib/listeners.ts': { rank: 10 },
   'lib/allot.ts': { rank: 10, imports: ['lib/listeners.ts'] },

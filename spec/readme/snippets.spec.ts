@@ -145,7 +145,7 @@ interface TypeScriptSnippet {
 const snippets: TypeScriptSnippet[] = documents.flatMap((document) =>
   snippetsOf(document, 'ts').map((code, index) => ({
     document,
-    code: code.includes('createAllot') ? code : CONTINUED.join(code),
+    code: /create(?:Allot|Quota)/.test(code) ? code : CONTINUED.join(code),
     file: `${document.replace(/\W/g, '-')}-${index}.ts`,
   })),
 )
@@ -216,8 +216,11 @@ describe('The ts snippets', () => {
             assert.ok(lines.includes(stated), `${stated} is not in:\n${out}`)
           return
         }
-        const response = await fetch(`http://127.0.0.1:${port}/api/v1/version`)
-        assert.match(await response.text(), /"Version"/)
+        const [path, body] = code.includes('createQuota')
+          ? ['files/api/v1/user/quota', /token is required/]
+          : ['api/v1/version', /"Version"/]
+        const response = await fetch(`http://127.0.0.1:${port}/${path}`)
+        assert.match(await response.text(), body)
         if (!code.includes("'/storage'")) return
         const page = await fetch(`http://127.0.0.1:${port}/storage`, { redirect: 'manual' })
         assert.deepEqual([page.status, page.headers.get('location')], [303, '/storage/-/sign-in'])

@@ -10,10 +10,10 @@ import type { Collection } from '../../lib/records/collection.ts'
 import { collections, FileArea } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { populate } from '../transfer/instance.ts'
+import { nameOwner, populate } from '../transfer/instance.ts'
 
 /** Collections whose records belong to no account. */
-const STAY = ['rule', 'group', 'migrated']
+const STAY = ['rule', 'group', 'migrated', 'quotaOwner']
 
 /** Collections whose records last as long as a request or a job. */
 const TRANSIENT = ['pendingFolder', 'pushJournal', 'job']
@@ -42,6 +42,7 @@ const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
   const kit = { owner: 'ann', type: 'generic', name: 'kit', version: '1' }
   await packages.add(ann, kit, 'kit.tar', contentOf('package'), undefined)
   await migrated('https://x.test').save([{ kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] }])
+  await nameOwner(driver)
   return allot
 }
 

@@ -44,6 +44,7 @@ export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'group.name': plain,
   'group.rules': fc.array(plain, { maxLength: 3 }),
   'assignment.group': plain,
+  'quotaOwner.name': plain,
   'ledger.key': plain,
   'ledger.name': filled,
   'ledger.type': fc.option(filled),

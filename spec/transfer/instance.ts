@@ -7,6 +7,9 @@ import { Readable } from 'node:stream'
 import { mock } from 'node:test'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
+import { namedOwners } from '../../lib/quota/named-owners.ts'
+import { Store } from '../../lib/records/store.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
 import { createSender, type TestServer } from '../support/test-server.ts'
@@ -221,3 +224,7 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
     narrow: await secret(ann.id, 'n', ['read:user']),
   }
 }
+
+/** Adds an owner of `createQuota` to an open store. */
+export const nameOwner = (driver: StorageDriver): Promise<unknown> =>
+  new Store(driver).write((tx) => namedOwners.claim(tx, 'tenant/42'))

@@ -22,6 +22,7 @@ const [MD5, SHA1, SHA256, SHA512] = [32, 40, 64, 128].map((length) => 'a'.repeat
 /** Records of collections that the instance lacks. */
 const MORE: Record<string, Record_> = {
   migrated: { source: 'https://x.test', kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] },
+  quotaOwner: { id: 1, name: 'tenant/42', createdAt: 1 },
   redirect: { owner: 1, name: 'old', repository: 1, createdAt: 1 },
   packageVersion: {
     ...{ id: 1, owner: 1, type: 'generic', name: 'kit', version: '1.0', creator: 1, size: 1, files: 1 },

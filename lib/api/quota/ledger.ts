@@ -14,7 +14,8 @@ import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
 import { LedgerItem, type LedgerOperation } from '../../repositories/named-ledger.ts'
 import { example, number, text } from '../fields.ts'
-import { adminRead, adminWrite, reply, replyEmpty, replyFound, route } from '../route.ts'
+import { adminRead, adminWrite, reply, replyEmpty, replyFound } from '../route.ts'
+import { quotaRoute as route } from './services.ts'
 
 const params = v.object({ kind: LedgerKind, key: v.string() })
 

@@ -2,15 +2,15 @@
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import type { Attached, UsedEntry } from '../../content/details.ts'
-import { AllotError } from '../../errors.ts'
 import type { HtmlPage, HtmlUrls } from '../../host-pages/html-urls.ts'
 import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } from '../../http/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'
+import type { Owner } from '../../quota/owners.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
 import type { Page } from '../../records/collection.ts'
 import type { LedgerEntry } from '../../records/schema/index.ts'
 import { number, text } from '../fields.ts'
-import { pageOf, reply, route, type Services } from '../route.ts'
+import { pageOf, reply } from '../route.ts'
 import {
   AnySubjectQuery,
   anySubjectIn,
@@ -24,6 +24,7 @@ import {
   SubjectQuery,
   subjectIn,
 } from './schema.ts'
+import { type QuotaServices, quotaRoute as route } from './services.ts'
 
 // What counts toward quota, entry by entry. Links are empty in a repository that is hidden from the viewer.
 
@@ -132,12 +133,6 @@ export const presentUsedArtifact = (
   html_url: htmlUrlOf(used, urls),
 })
 
-/** A user or an organization. */
-interface Owner {
-  readonly id: number
-  readonly name: string
-}
-
 // The memoized status is one object until it changes, so that its JSON is memoized with it.
 const presentWithNames = serializeOnce((status: QuotaStatus) => presentStatus(status, true))
 const presentWithoutNames = serializeOnce((status: QuotaStatus) => presentStatus(status, false))
@@ -149,14 +144,14 @@ export const statusJson = (status: QuotaStatus, withNames: boolean) =>
 const [TRUE, FALSE] = [new SerializedJson<boolean>(true), new SerializedJson<boolean>(false)]
 
 /** "`true` when the user is over quota"; the dialect of Forgejo answers `true` when the user is within. */
-const replyCheck = async ({ quota, dialect }: Services, owner: Owner, subject: RequestSubject) => {
+const replyCheck = async ({ quota, dialect }: QuotaServices, owner: Owner, subject: RequestSubject) => {
   const isOver = await quota.isOver(owner.id, subjectIn(dialect, subject))
   const answer = dialect === 'forgejo' ? !isOver : isOver
   return reply(200, answer ? TRUE : FALSE)
 }
 
 export const replyExplanation = async (
-  { quota, dialect }: Services,
+  { quota, dialect }: QuotaServices,
   owner: Owner,
   subject: RequestSubject | undefined,
   withNames: boolean,
@@ -175,7 +170,7 @@ interface OwnerKind {
   scope: 'read:user' | 'read:organization'
   responses: { 404?: typeof NotFound }
   /** @throws AllotError not_found, forbidden when the client may not see the owner's quota */
-  find(user: Identity, params: { org: string }, services: Services): Promise<Owner>
+  find(user: Identity, params: { org: string }, services: QuotaServices): Promise<Owner>
 }
 
 const statusRoutes = ({ path, prefix, title, scope, responses, find }: OwnerKind) => {
@@ -261,34 +256,27 @@ const usedListRoute = <T>(
 
 const capitalized = (text: string): string => text.replace(/^./, (first) => first.toUpperCase())
 
-const ownerKinds: readonly OwnerKind[] = [
-  {
-    path: '/user/quota',
-    prefix: 'user',
-    title: 'the signed-in user',
-    scope: 'read:user',
-    responses: {},
-    find: async ({ id, username }) => ({ id, name: username }),
-  },
-  {
-    path: '/orgs/{org}/quota',
-    prefix: 'org',
-    title: 'an organization',
-    scope: 'read:organization',
-    responses: { 404: NotFound },
-    async find(user, { org }, { hosting }) {
-      const organization = await hosting.organizations.find(user, org)
-      if (organization === undefined) throw new AllotError('not_found', "The target couldn't be found.")
-      if (!user.admin && !(await hosting.organizations.isOwner(organization.id, user.id)))
-        throw new AllotError('forbidden', 'Must be an organization owner')
-      return organization
-    },
-  },
-]
-
-export const ownerQuotaRoutes = ownerKinds.flatMap((kind) => [
+const routesOf = (kind: OwnerKind) => [
   ...statusRoutes(kind),
   usedListRoute(kind, 'attachments', QuotaUsedAttachment, presentUsedAttachment),
   usedListRoute(kind, 'packages', QuotaUsedPackage, presentUsedPackage),
   usedListRoute(kind, 'artifacts', QuotaUsedArtifact, presentUsedArtifact),
-])
+]
+
+export const userQuotaRoutes = routesOf({
+  path: '/user/quota',
+  prefix: 'user',
+  title: 'the signed-in user',
+  scope: 'read:user',
+  responses: {},
+  find: async ({ id, username }) => ({ id, name: username }),
+})
+
+export const organizationQuotaRoutes = routesOf({
+  path: '/orgs/{org}/quota',
+  prefix: 'org',
+  title: 'an organization',
+  scope: 'read:organization',
+  responses: { 404: NotFound },
+  find: (user, { org }, { owners }) => owners.findOrganization(user, org),
+})

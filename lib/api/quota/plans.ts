@@ -6,8 +6,8 @@ import type { ChangedOwner } from '../../quota/reports.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/collection.ts'
 import { example, givenLimit, groupName, parameter, ruleName, text } from '../fields.ts'
-import { adminRead, adminWrite, pageOf, type Recipient, reply, route, type Services } from '../route.ts'
-import { presentUser, User } from '../users.ts'
+import { adminRead, adminWrite, pageOf, type Recipient, reply } from '../route.ts'
+import { User } from '../users.ts'
 import {
   AnySubjectQuery,
   anySubjectIn,
@@ -17,6 +17,7 @@ import {
   RequestSubjects,
   subjectsIn,
 } from './schema.ts'
+import { type QuotaServices, quotaRoute as route } from './services.ts'
 
 const exceeded = example(bytes, 1_073_745_920)
 
@@ -108,13 +109,13 @@ const presentChange = <T>(
 
 /** Presents each item with its owner. Omits items whose owner was deleted meanwhile. */
 const replyOwners = async <T extends { owner: number }, B>(
-  { hosting }: Services,
+  { owners }: QuotaServices,
   request: Recipient,
   { items, total }: Page<T>,
   present: (item: T, owner: User) => B,
 ) => {
-  const accounts = await hosting.accounts.byIds(items.map(({ owner }) => owner))
-  const users = new Map(accounts.map((account) => [account.id, presentUser(account, request)]))
+  const ids = items.map(({ owner }) => owner)
+  const users = await owners.present(ids, request)
   const presented = items.flatMap((item) => {
     const owner = users.get(item.owner)
     return owner === undefined ? [] : [present(item, owner)]
@@ -136,7 +137,7 @@ const QuotaPlan = v.object(planMembers)
 /** Bytes: assignments name every owner of the instance, so a plan can be larger than other bodies. */
 const PLAN_LIMIT = 8 * 1024 * 1024
 
-const planIn = (dialect: Services['dialect'], body: v.InferOutput<typeof QuotaPlan>): NamedPlan => ({
+const planIn = (dialect: QuotaServices['dialect'], body: v.InferOutput<typeof QuotaPlan>): NamedPlan => ({
   ...body,
   rules: body.rules?.map((rule) => ({ ...rule, subjects: subjectsIn(dialect, rule.subjects ?? []) })),
   groups: body.groups?.map((group) => ({ ...group, rules: group.rules ?? [] })),

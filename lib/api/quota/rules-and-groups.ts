@@ -1,18 +1,17 @@
 import * as v from 'valibot'
-import { anyAccount } from '../../accounts/access.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { givenLimit, groupName, ruleName } from '../fields.ts'
 import {
   adminRead,
   adminWrite,
+  pageOf,
   reply,
   replyDone,
   replyEmpty,
   replyFound,
   replyPage,
-  route,
 } from '../route.ts'
-import { presentUser, User } from '../users.ts'
+import { User } from '../users.ts'
 import { replyExplanation, statusJson } from './owner-quota.ts'
 import {
   AnySubjectQuery,
@@ -27,6 +26,7 @@ import {
   RequestSubjects,
   subjectsIn,
 } from './schema.ts'
+import { quotaRoute as route } from './services.ts'
 
 /** An existing rule is added to the group unchanged; a new one is created, and needs its limit. */
 const NewOrExistingRule = v.object({
@@ -117,11 +117,11 @@ export const quotaGroupRoutes = [
     summary: 'The users and organizations that a group is assigned to',
     paging: 'lenient',
     responses: { 200: v.array(User), 403: Forbidden, 404: NotFound },
-    handle: async (request, { quota, hosting }) => {
+    handle: async (request, { quota, owners }) => {
       const members = await quota.groups.members(request.params.quotagroup, request.page)
       if (members === undefined) return reply(404)
-      const accounts = await hosting.accounts.byIds(members.items)
-      return replyPage({ items: accounts, total: members.total }, (account) => presentUser(account, request))
+      const users = await owners.present(members.items, request)
+      return pageOf([...users.values()], members.total)
     },
   }),
   route({
@@ -131,8 +131,8 @@ export const quotaGroupRoutes = [
     operationId: 'adminAddUserToQuotaGroup',
     summary: 'Assign a group to a user or an organization',
     responses: added,
-    handle: ({ params }, { quota }) =>
-      replyDone(quota.groups.assign(anyAccount(params.username), params.quotagroup)),
+    handle: ({ params }, { quota, owners }) =>
+      replyDone(quota.groups.assign((tx) => owners.directory.claim(tx, params.username), params.quotagroup)),
   }),
   route({
     ...adminWrite,
@@ -141,8 +141,8 @@ export const quotaGroupRoutes = [
     operationId: 'adminRemoveUserFromQuotaGroup',
     summary: 'Take a group from a user or an organization',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: ({ params }, { quota }) =>
-      replyDone(quota.groups.unassign(anyAccount(params.username), params.quotagroup)),
+    handle: ({ params }, { quota, owners }) =>
+      replyDone(quota.groups.unassign((tx) => owners.directory.find(tx, params.username), params.quotagroup)),
   }),
   route({
     ...adminRead,
@@ -152,7 +152,7 @@ export const quotaGroupRoutes = [
     summary: "A user's or an organization's usage, and the groups it is judged by",
     responses: { 200: QuotaInfo, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, services) => {
-      const account = await services.hosting.accounts.find(user, params.username)
+      const account = await services.owners.find(user, params.username)
       if (account === undefined) return reply(404)
       return reply(200, statusJson(await services.quota.statuses.of(account.id), true))
     },
@@ -167,7 +167,7 @@ export const quotaGroupRoutes = [
     query: AnySubjectQuery,
     responses: { 200: QuotaExplanationInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, query }, services) => {
-      const account = await services.hosting.accounts.find(user, params.username)
+      const account = await services.owners.find(user, params.username)
       return account === undefined ? reply(404) : replyExplanation(services, account, query.subject, true)
     },
   }),
@@ -179,8 +179,8 @@ export const quotaGroupRoutes = [
     summary:
       "A user's or an organization's usage at the end of each day on which it changed, for up to 400 days",
     responses: { 200: QuotaHistory, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { hosting, quota }) => {
-      const account = await hosting.accounts.find(user, params.username)
+    handle: async ({ user, params }, { owners, quota }) => {
+      const account = await owners.find(user, params.username)
       return account === undefined ? reply(404) : reply(200, presentHistory(await quota.history(account.id)))
     },
   }),
@@ -192,8 +192,8 @@ export const quotaGroupRoutes = [
     summary: "Set the whole list of a user's or an organization's groups",
     body: v.object({ groups: v.pipe(v.array(groupName), v.maxLength(100)) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: ({ params, body }, { quota }) =>
-      replyDone(quota.groups.setFor(anyAccount(params.username), body.groups)),
+    handle: ({ params, body }, { quota, owners }) =>
+      replyDone(quota.groups.setFor((tx) => owners.directory.claim(tx, params.username), body.groups)),
   }),
 ]
 

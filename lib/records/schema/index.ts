@@ -22,6 +22,7 @@ import {
   groups,
   ledgerEntries,
   ownerUsages,
+  quotaOwners,
   repositoryUsages,
   rules,
 } from './quota.ts'
@@ -70,6 +71,7 @@ export const collections = [
   rules,
   groups,
   assignments,
+  quotaOwners,
   ownerUsages,
   dailyUsages,
   repositoryUsages,
@@ -105,6 +107,7 @@ const numberedRecords = <R>(
 /** Every sequence, for the integrity check: a sequence must be above each number that a record has. */
 export const numbered: readonly NumberedRecords[] = [
   numberedRecords('account', accounts, (account) => [account.id]),
+  numberedRecords('account', quotaOwners, (owner) => [owner.id]),
   numberedRecords('repository', repositories, (repository) => [repository.id]),
   numberedRecords('push', pushJournal, (push) => [push.id]),
   numberedRecords('token', tokens, (token) => [token.id]),

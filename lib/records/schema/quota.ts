@@ -38,6 +38,19 @@ export const assignments = new Collection({
   counted: { group: (assignment) => [assignment.group] },
 })
 
+const QuotaOwner = v.object({ id, name: v.string(), createdAt: seconds })
+export type QuotaOwner = v.InferOutput<typeof QuotaOwner>
+
+/** Owners that a host names itself (lib/quota/named-owners.ts). Their ids are from the same sequence as those of accounts. */
+export const quotaOwners = new Collection({
+  name: 'quotaOwner',
+  schema: QuotaOwner,
+  id: (owner) => [owner.id],
+  unique: { name: (owner) => [owner.name] },
+  ordered: { name: (owner) => [owner.name] },
+  counted: { all: () => [] },
+})
+
 const sizes = { lfs: sum, issues: sum, releases: sum, artifacts: sum, packages: sum }
 
 /** Bytes that an owner uses, by category. Every change of size updates them in its transaction; no request sums them. */

@@ -6,7 +6,7 @@ import { LAYOUT_VERSION } from '../../../lib/records/schema/index.ts'
 import { Store } from '../../../lib/records/store.ts'
 import { compactAll } from '../../search/posting-fixture.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
-import { populate } from '../../transfer/instance.ts'
+import { nameOwner, populate } from '../../transfer/instance.ts'
 import { exactly } from '../raw.ts'
 
 /** Writes a sample store of the current layout: `npx tsx spec/records/stores/write.ts`, once for each released layout. */
@@ -20,6 +20,7 @@ const allot = await openAllot({
 await populate(allot)
 await allot.close()
 await driver.open()
+await nameOwner(driver)
 await compactAll(new Store(driver))
 const lines = (await exactly(driver)).map(([key, value]) => `${JSON.stringify({ key, value })}\n`)
 writeFileSync(new URL(`./layout-${LAYOUT_VERSION}.ndjson`, import.meta.url), lines.join(''))

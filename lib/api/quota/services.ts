@@ -1,0 +1,80 @@
+import type { Identity, Viewer } from '../../accounts/access.ts'
+import { accountOwners } from '../../accounts/accounts.ts'
+import type { UsageLists } from '../../content/details.ts'
+import { AllotError } from '../../errors.ts'
+import type { Hosting } from '../../hosting.ts'
+import { routesFor } from '../../http/index.ts'
+import { isOwnerName, namedOwners } from '../../quota/named-owners.ts'
+import type { Owner, OwnerDirectory } from '../../quota/owners.ts'
+import { type QuotaOwner, quotaOwners } from '../../records/schema/index.ts'
+import type { Store } from '../../records/store.ts'
+import { timestamp } from '../fields.ts'
+import type { Recipient, Services } from '../route.ts'
+import { presentUser, type User } from '../users.ts'
+
+/** What the handlers of quota routes work with, in a whole Allot and in what `createQuota` opens. */
+export interface QuotaServices extends Pick<Services, 'quota' | 'dialect' | 'htmlUrls' | 'documentFor'> {
+  readonly hosting: Pick<Hosting, 'ledger' | 'plans'> & { readonly usage: Pick<UsageLists, 'used'> }
+  readonly owners: QuotaOwners
+}
+
+type Declarations = ReturnType<typeof routesFor<Identity, QuotaServices>>
+
+const declarations: Declarations = routesFor()
+/** Declares a route that needs nothing but {@link QuotaServices}. */
+export const quotaRoute: Declarations['route'] = declarations.route
+
+/** The owners of quota, as requests name them and responses show them. */
+export interface QuotaOwners {
+  readonly directory: OwnerDirectory
+  /** @returns undefined when the viewer can see no such owner */
+  find(viewer: Viewer, name: string): Promise<Owner | undefined>
+  /** @throws AllotError not_found for an unknown organization; forbidden when the user does not own it */
+  findOrganization(user: Identity, name: string): Promise<Owner>
+  /** The representations of the owners that exist, by id. */
+  present(ids: readonly number[], recipient: Recipient): Promise<ReadonlyMap<number, User>>
+}
+
+const missing = () => new AllotError('not_found', "The target couldn't be found.")
+
+/** Users and organizations. */
+export const accountQuotaOwners = ({ accounts, organizations }: Hosting): QuotaOwners => ({
+  directory: accountOwners,
+  find: (viewer, name) => accounts.find(viewer, name),
+  async findOrganization(user, name) {
+    const organization = await organizations.find(user, name)
+    if (organization === undefined) throw missing()
+    if (!user.admin && !(await organizations.isOwner(organization.id, user.id)))
+      throw new AllotError('forbidden', 'Must be an organization owner')
+    return organization
+  },
+  async present(ids, recipient) {
+    const found = await accounts.byIds(ids)
+    return new Map(found.map((account) => [account.id, presentUser(account, recipient)]))
+  },
+})
+
+/** The owners of the host, where a name that no owner can have is an unknown one. */
+const pathOwners: OwnerDirectory = {
+  ...namedOwners,
+  find: async (tx, name) => (isOwnerName(name) ? namedOwners.find(tx, name) : undefined),
+  claim: async (tx, name) => (isOwnerName(name) ? namedOwners.claim(tx, name) : undefined),
+}
+
+/** Owners that the host names itself. */
+export const namedQuotaOwners = (store: Store): QuotaOwners => ({
+  directory: pathOwners,
+  find: (_viewer, name) => store.read((tx) => pathOwners.find(tx, name)),
+  findOrganization: () => Promise.reject(missing()),
+  async present(ids) {
+    const found = await store.read((tx) => quotaOwners.byIds(tx, ids))
+    return new Map([...found].map(([id, owner]) => [id, presentOwner(owner)]))
+  },
+})
+
+/** Has the members of a user, so that clients of the API can read it. The pages of owners are the host's. */
+const presentOwner = ({ id, name, createdAt }: QuotaOwner): User => ({
+  ...{ id, login: name, username: name, full_name: '', email: '', avatar_url: '', html_url: '' },
+  ...{ is_admin: false, active: true, created: timestamp(createdAt), visibility: 'private' },
+  ...{ location: '', website: '', description: '' },
+})

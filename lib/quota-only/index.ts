@@ -1,0 +1,174 @@
+import * as v from 'valibot'
+import type { HostAuthenticate } from '../accounts/identity.ts'
+import { createUsageLists, type UsageLists } from '../content/details.ts'
+import { driverOf, EXAMPLE } from '../data-folder.ts'
+import { createEngine, openStore, standardError } from '../engine.ts'
+import { AllotError } from '../errors.ts'
+import { type FetchOptions, fetchOf, type Listener, type Log, mountListener } from '../http/index.ts'
+import { createHostQuota, type HostQuota, type QuotaEvent } from '../in-process-quota.ts'
+import { checked } from '../option-checks.ts'
+import type { DataOptions, QuotaOptions as Settings } from '../option-types.ts'
+import { HostOptions, QuotaOptions as SettingsSchema } from '../options.ts'
+import { NamedOwners, namedOwners } from '../quota/named-owners.ts'
+import { NamedPlans } from '../quota/named-plans.ts'
+import { accounts, quotaOwners } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import { createNamedLedger, type LedgerName } from '../repositories/named-ledger.ts'
+import type { StorageDriver } from '../storage/index.ts'
+import { exportStore } from '../transfer/export.ts'
+import type { LastLine, OnProgress, Write } from '../transfer/format.ts'
+import { type Verification, verify } from '../verify.ts'
+import { createQuotaApi } from './listener.ts'
+
+const { driver, data, authenticate, log, basePath, baseUrl } = HostOptions.entries
+const { maxBodySize, pageSize, maxPageSize, cors } = HostOptions.entries
+
+/** Everything that `createQuota` takes. */
+const QuotaOnlyOptions = v.strictObject({
+  ...{ driver, data, authenticate, log, basePath, baseUrl, maxBodySize, pageSize, maxPageSize, cors },
+  ...SettingsSchema.entries,
+})
+
+type ListenerOptions = 'basePath' | 'baseUrl' | 'maxBodySize' | 'pageSize' | 'maxPageSize' | 'cors'
+
+/** Options of {@link createQuota}: at least `data` or `driver`. */
+export type QuotaOptions = Settings &
+  Pick<DataOptions, ListenerOptions> & {
+    /** Data folder, with the folder `store` for the records. */
+    data?: string | undefined
+    /** Where the records are stored; in LevelDB, in the data folder, when absent. */
+    driver?: StorageDriver
+    /**
+     * Who sends a request to `handler` or `fetch`: `username` is the name of an owner, and `admin` whether the request may
+     * administrate. Without it, every request gets 401.
+     */
+    authenticate?: HostAuthenticate
+    /** Receives log lines; standard error when absent. */
+    log?: Log
+  }
+
+/** What a ledger entry has, whatever its kind. */
+interface OwnerEntryBase {
+  /** The host's own stable name of the entry, 255 bytes at most: putting it again replaces the entry. */
+  readonly key: string
+  readonly owner: string
+  /** What lists show. */
+  readonly name: string
+  /** Bytes. */
+  readonly size: number
+}
+
+/** A ledger entry of an owner. Plain files are `artifacts`; the kind decides toward which subject an entry counts. */
+export type OwnerEntry = OwnerEntryBase &
+  (
+    | { readonly kind: 'artifacts'; readonly run?: number }
+    | { readonly kind: 'packages'; readonly type: string; readonly version: string }
+    | { readonly kind: 'attachments'; readonly on: 'issue' | 'release'; readonly index?: number }
+    | { readonly kind: 'lfs' }
+  )
+
+export interface OwnerLedger {
+  get(name: LedgerName): Promise<OwnerEntry | undefined>
+  /** Saves the entry, replacing one with the same kind and key. @throws AllotError invalid, with the name of the member */
+  put(entry: OwnerEntry): Promise<{ replaced: boolean; entry: OwnerEntry }>
+  /** @returns whether the entry existed */
+  delete(name: LedgerName): Promise<boolean>
+  /** Applies all operations or none. @returns their number. @throws AllotError invalid with the line number, from 1 */
+  batch(
+    operations: readonly ((OwnerEntry & { op: 'put' }) | (LedgerName & { op: 'delete' }))[],
+  ): Promise<number>
+}
+
+/**
+ * The quota engine alone, for owners that are names of the host: no accounts, no repositories, no git. An owner is any text
+ * of 1 to 255 characters without control characters, compared as it is. It comes into being with the first change that
+ * names it; before that it has no usage, no group, and the default limits.
+ */
+export interface Quota extends HostQuota {
+  readonly ledger: OwnerLedger
+  readonly owners: Pick<NamedOwners, 'list' | 'remove'>
+  /**
+   * The quota routes of the API (`/user/quota…`, `/admin/quota…`, `/admin/users/{owner}/quota…`, `/admin/ledger…`), for hosts
+   * that mount them: a node:http listener that also fits Express and Connect.
+   */
+  readonly handler: Listener
+  /** The same for hosts that answer a Request with a Response. */
+  fetch(request: Request, options?: Omit<FetchOptions, 'pages'>): Promise<Response>
+  /** `quota`: an owner crossed the limit of a rule, or the share of it that `warnAt` sets: as `allot.on`. */
+  on(event: 'quota', listener: (crossing: QuotaEvent) => void): void
+  off(event: 'quota', listener: (crossing: QuotaEvent) => void): void
+  /** Recounts everything within one snapshot, as `allot verify` does. */
+  verify(): Promise<Verification>
+  /** Exports everything as of one moment, for `allot import` or `importAllot`. */
+  export(write: Write, onProgress?: OnProgress): Promise<LastLine>
+  /** Finishes the requests in flight, then closes the store. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens a store for the quota alone.
+ * @param options at least `data`, a folder, or `driver`
+ * @throws AllotError invalid for wrong options, conflict for a store with users, unavailable when it cannot be opened
+ * @example
+ * const quota = await createQuota({ data: './data', defaultTotal: '2 GiB' })
+ * await quota.ledger.put({ kind: 'artifacts', key: 'file-1', owner: 'tenant-42', name: 'a.pdf', size: 1200 })
+ * await quota.isOver('tenant-42', 'size:all')
+ */
+export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
+  const { authenticate, log = standardError, ...settings } = checked(QuotaOnlyOptions, options, EXAMPLE)
+  const driver = await driverOf({ driver: settings.driver, data: options.data })
+  const store = await openStore(driver, log)
+  await refuseAccounts(store).catch(async (error) => {
+    await driver.close()
+    throw error
+  })
+  const engine = createEngine({ store, log, owners: namedOwners, settings })
+  const { quota, jobs, jobRunner, on, off } = engine
+  const named = { store, quota, owners: namedOwners }
+  const owners = new NamedOwners(store, jobs, quota)
+  const plans = new NamedPlans(named)
+  const ledger = createNamedLedger({ ...named, hasRepositories: false })
+  const hosting = { ledger, plans, usage: withoutLinks(createUsageLists(store, quota)) }
+  const api = createQuotaApi({ options: settings, authenticate, store, quota, hosting, log })
+  const { handler } = api
+  jobRunner.wake()
+  return {
+    ...createHostQuota({ ...named, plans }),
+    ...{ handler, on, off },
+    fetch: fetchOf(({ prefix }) => mountListener({ handler, pages: handler }, { prefix })),
+    ledger: ledger as OwnerLedger,
+    owners: { list: (slice) => owners.list(slice), remove: (name) => owners.remove(name) },
+    verify: () => verify(driver),
+    export: (write, onProgress) =>
+      exportStore({ driver, gitStorage: undefined, fileStorage: undefined }, write, onProgress),
+    async close() {
+      await api.idle()
+      await jobRunner.stop()
+      await quota.idle()
+      await driver.close()
+    },
+  }
+}
+
+/** Refuses a store of users and organizations: their names are not names of owners here. @throws AllotError conflict */
+const refuseAccounts = (store: Store): Promise<void> =>
+  store.read(async (tx) => {
+    if ((await quotaOwners.count(tx, 'all', [])) > 0) return
+    const [users, organizations] = await Promise.all([
+      accounts.count(tx, 'kind', ['user']),
+      accounts.count(tx, 'kind', ['organization']),
+    ])
+    if (users + organizations > 0)
+      throw new AllotError(
+        'conflict',
+        'the store has users or organizations: open it with createAllot, whose quota and ledger know them by name',
+      )
+  })
+
+/** The pages of what owners store are the host's, so `html_url` is empty. */
+const withoutLinks = ({ used }: Pick<UsageLists, 'used'>): Pick<UsageLists, 'used'> => ({
+  async used(...parameters) {
+    const { items, total } = await used(...parameters)
+    return { items: items.map((item) => ({ ...item, isHidden: true })), total }
+  },
+})

@@ -1,0 +1,89 @@
+import type { IncomingMessage } from 'node:http'
+import type { Identity } from '../accounts/access.ts'
+import { ALL_SCOPES } from '../accounts/credentials.ts'
+import { actingAs, type HostAuthenticate } from '../accounts/identity.ts'
+import { documentOf } from '../api/document.ts'
+import { quotaRoutes } from '../api/index.ts'
+import { namedQuotaOwners, type QuotaServices } from '../api/quota/services.ts'
+import { clientOf } from '../clients.ts'
+import { AllotError } from '../errors.ts'
+import { HtmlUrlOptions, HtmlUrls } from '../host-pages/html-urls.ts'
+import { Dispatcher, JsonEndpoints, type Log, sendEmpty, serveReference } from '../http/index.ts'
+import { checked } from '../option-checks.ts'
+import type { Options } from '../options.ts'
+import type { QuotaEngine } from '../quota/index.ts'
+import { isOwnerName, namedOwners } from '../quota/named-owners.ts'
+import type { Store } from '../records/store.ts'
+
+interface QuotaApiParts {
+  readonly options: Pick<
+    Options,
+    'basePath' | 'baseUrl' | 'maxBodySize' | 'pageSize' | 'maxPageSize' | 'cors'
+  >
+  readonly authenticate: HostAuthenticate | undefined
+  readonly store: Store
+  readonly quota: QuotaEngine
+  readonly hosting: QuotaServices['hosting']
+  readonly log: Log
+}
+
+/** The listener of what `createQuota` opens: the quota routes of the API, for owners that the host names. */
+export const createQuotaApi = (parts: QuotaApiParts): Dispatcher<Identity> => {
+  const { options, store, quota, hosting, log } = parts
+  const { basePath, baseUrl, cors, pageSize, maxPageSize } = options
+  const services: QuotaServices = {
+    ...{ quota, hosting, owners: namedQuotaOwners(store), dialect: 'document' },
+    htmlUrls: new HtmlUrls(checked(HtmlUrlOptions, {})),
+    documentFor: documentOf(quotaRoutes),
+  }
+  const json = new JsonEndpoints({
+    ...{ routes: quotaRoutes, services, basePath, notFoundBody: false, bodyLimit: options.maxBodySize },
+    clientOf: (req, user) => clientOf(req, user, 0),
+    pageLimits: { default: Math.min(pageSize, maxPageSize), max: maxPageSize },
+  })
+  return new Dispatcher({
+    endpoints: [json],
+    authenticate: authenticator(store, parts.authenticate ?? refuse),
+    baseUrl,
+    corsOrigins: cors.origins,
+    readTogether: store.driver.shared ? (read, key) => store.readTogether(read, key) : undefined,
+    authenticateFirst: true,
+    unmatched(req, res, next) {
+      if (serveReference(req, res, basePath)) return
+      if (next === undefined) sendEmpty(res, 404)
+      else next()
+    },
+    log,
+  })
+}
+
+const refuse: HostAuthenticate = () => {
+  throw new AllotError(
+    'unauthenticated',
+    'nobody can sign in: createQuota was given no authenticate function',
+  )
+}
+
+/** Who sent a request, as the host's function says it. */
+const authenticator = (store: Store, authenticate: HostAuthenticate) => {
+  const identityOf = async (name: string): Promise<Identity> => {
+    const { id } = (await store.read((tx) => namedOwners.find(tx, name)))!
+    return { id, username: name, admin: false, scopes: ALL_SCOPES }
+  }
+  const senderOf = async (req: IncomingMessage): Promise<Identity | null> => {
+    const host = await authenticate(req)
+    if (host === null || host === undefined) return null
+    const { username, admin = false, scopes } = host
+    if (!isOwnerName(username))
+      throw new AllotError(
+        'unauthenticated',
+        `the host's authenticate function returned ${JSON.stringify(username)}, which cannot be the name of an owner`,
+      )
+    return {
+      ...(await identityOf(username)),
+      ...{ admin, scopes: scopes === undefined ? ALL_SCOPES : new Set(scopes) },
+    }
+  }
+  return (req: IncomingMessage) =>
+    actingAs(req, senderOf(req), async (name) => (isOwnerName(name) ? identityOf(name) : undefined))
+}
