@@ -37,6 +37,7 @@ const HOLE = '@hole@'
 /** JSON bodies of the schema, each with a placeholder for one of its numbers. */
 const withHoles = (schema: Schema): { path: string; body: unknown }[] => {
   if (schema.wrapped !== undefined) return withHoles(schema.wrapped)
+  if (schema.type === 'union') return (schema.options as Schema[]).flatMap(withHoles)
   if (schema.type === 'number') return [{ path: '', body: HOLE }]
   if (schema.item !== undefined)
     return withHoles(schema.item).map(({ path, body }) => ({

@@ -157,7 +157,7 @@ describe('allot verify --repair of a LevelDB', () => {
       await damage(store, await readdir(store))
       await assert.rejects(
         inStore(data, async () => undefined),
-        /damaged: `allot verify --repair`/,
+        /damaged: restore a backup, or run `allot verify --repair`/,
       )
       const { code, out, err } = await allot(['verify', '--repair', '--data', data])
       assert.equal(code, 0, err + out)

@@ -58,6 +58,8 @@ export const arbitraryOf = (schema: v.GenericSchema, member = ''): fc.Arbitrary<
       return fc.array(arbitraryOf(item!, member), { maxLength: 3 })
     case 'record':
       return fc.dictionary(knownValueOr(member, anyText), arbitraryOf(value!, member), { maxKeys: 3 })
+    case 'union':
+      return fc.oneof(...(options as Schema[]).map((option) => arbitraryOf(option, member)))
     case 'object':
       return members(entries!)
     default:

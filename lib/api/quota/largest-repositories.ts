@@ -44,6 +44,7 @@ const presentUsedRepository = (
 export const largestRepositoryRoutes = [
   route({
     ...adminRead,
+    scope: ['read:admin', 'read:repository'],
     method: 'GET',
     path: '/admin/quota/repositories',
     operationId: 'adminListLargestRepositories',
@@ -57,6 +58,7 @@ export const largestRepositoryRoutes = [
   }),
   route({
     ...adminRead,
+    scope: ['read:admin', 'read:repository'],
     method: 'GET',
     path: '/admin/users/{username}/quota/repositories',
     operationId: 'adminListLargestUserRepositories',
