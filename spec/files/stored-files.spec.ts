@@ -14,7 +14,7 @@ import { Store } from '../../lib/records/store.ts'
 import { removeFilesJob, StoredFiles } from '../../lib/repositories/stored-files.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
-import { signal } from '../driver-spec/fixture.ts'
+import { driverKilledAt } from '../support/killed-driver.ts'
 
 const place: FilePlace = { area: 'attachments', ownerId: 1, name: 'abcdef' }
 const content = (words = 'hello') => Readable.from([Buffer.from(words)])
@@ -61,22 +61,6 @@ const recorded = ({ driver }: Ground): Promise<{ name: string; state: string }[]
 const assertEmpty = async (ground: Ground, why?: string) => {
   assert.deepEqual(await onDisk(ground), [], why)
   assert.deepEqual(await recorded(ground), [], why)
-}
-
-/** The driver of a process that is killed at its n-th write, just before or just after the commit. */
-const dyingAt = (driver: StorageDriver, write: number, kept: boolean) => {
-  let writes = 0
-  const dead = signal()
-  const dying: StorageDriver = {
-    ...driver,
-    async write(work) {
-      if (++writes < write) return driver.write(work)
-      if (kept && writes === write) await driver.write(work)
-      dead.happen()
-      return new Promise(() => {})
-    },
-  }
-  return { dying, dead: dead.happened.then(() => 'dead') }
 }
 
 describe('A stored file', () => {
@@ -144,7 +128,7 @@ describe('Files and their records agree after a restart', () => {
         for (let write = 1; outcome === 'dead'; write++)
           await within(async (ground) => {
             await open(ground.driver, ground).add({ ...place, name: 'fedc' }, content(), {}, nothing)
-            const { dying, dead } = dyingAt(ground.driver, write, kept)
+            const { dying, dead } = driverKilledAt(ground.driver, write, kept)
             const done = does(open(dying, ground), dying).then(() => 'done')
             outcome = await Promise.race([done, dead])
             if (outcome === 'dead') deaths++
