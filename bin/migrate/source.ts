@@ -82,7 +82,7 @@ export class Source {
     this.#limits = limits
   }
 
-  /** @throws Error when there is no such API, or the token doesn't permit reading everything */
+  /** @throws Error when the address does not have such an API, or the token doesn't permit reading everything */
   async connect(): Promise<void> {
     this.isAllot = (await readVersion(this)).includes('+allot-')
     this.login = await readAdministrator(this)
