@@ -2,10 +2,11 @@ import { accountOwners } from './accounts/accounts.ts'
 import type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
 import { hostOf } from './api/users.ts'
 import { type Located, locate } from './data-folder.ts'
-import { createEngine, type Engine, logError, openStore } from './engine.ts'
+import { createEngine, type Engine, logError, openStore, orClose } from './engine.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { Transport } from './git/transport.ts'
+import { HtmlUrls } from './host-pages/html-urls.ts'
 import { createHosting, type Hosting } from './hosting.ts'
 import {
   type FetchOptions,
@@ -133,13 +134,12 @@ export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
   const storage = openDiskStorage(options, log)
   const store = await openStore(driver, log)
   const domain = createDomain(options, host, storage, store)
-  await domain.hosting.sweep().catch(async (error) => {
-    await driver.close()
-    throw error
-  })
+  await orClose(driver, domain.hosting.sweep())
   const markdown = new Markdown({ deadline: options.markdown.timeout })
   const write = (to: Write, onProgress?: OnProgress) => exportStore({ driver, ...storage }, to, onProgress)
-  const parts = { ...{ options, host, store, markdown, write }, transport: storage.transport, ...domain }
+  const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl)
+  const { transport } = storage
+  const parts = { ...{ options, host, store, markdown, write, htmlUrls, transport }, ...domain }
   const api = createApi(parts)
   const pages = createPages(parts)
   const listener = (mount: MountOptions) =>

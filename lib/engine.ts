@@ -15,11 +15,21 @@ import type { StorageDriver } from './storage/index.ts'
 /** Opens the store, and brings it to the current layout. @throws AllotError unavailable when that is not possible */
 export const openStore = async (driver: StorageDriver, log: Log): Promise<Store> => {
   await driver.open()
-  await migrateStore(driver, (words) => log.info({}, words)).catch(async (error) => {
+  await orClose(
+    driver,
+    migrateStore(driver, (words) => log.info({}, words)),
+  )
+  return new Store(driver)
+}
+
+/** Waits for a step of the start. When it fails, closes the driver, so that the host can open it again. */
+export const orClose = async (driver: StorageDriver, step: Promise<unknown>): Promise<void> => {
+  try {
+    await step
+  } catch (error) {
     await driver.close()
     throw error
-  })
-  return new Store(driver)
+  }
 }
 
 interface EngineOptions {

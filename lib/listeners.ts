@@ -6,7 +6,7 @@ import { accountQuotaOwners } from './api/quota/services.ts'
 import { clientOf } from './clients.ts'
 import { logError } from './engine.ts'
 import type { Transport } from './git/transport.ts'
-import { HtmlUrls } from './host-pages/html-urls.ts'
+import type { HtmlUrls } from './host-pages/html-urls.ts'
 import type { Hosting } from './hosting.ts'
 import {
   Dispatcher,
@@ -48,6 +48,7 @@ export interface ListenerParts {
   readonly hosting: Hosting
   readonly quota: QuotaEngine
   readonly markdown: Markdown
+  readonly htmlUrls: HtmlUrls
   /** Writes an export. */
   readonly write: Produce
 }
@@ -62,7 +63,7 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
   const json = new JsonEndpoints({
     routes,
     services: {
-      ...{ store, hosting, quota: parts.quota, markdown: parts.markdown, htmlUrls: htmlUrlsOf(parts) },
+      ...{ store, hosting, quota: parts.quota, markdown: parts.markdown, htmlUrls: parts.htmlUrls },
       owners: accountQuotaOwners(hosting),
       exportTo: parts.write,
       version: VERSION,
@@ -84,7 +85,7 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
     authenticate: (req) => hosting.identities.authenticate(req),
     baseUrl: options.baseUrl,
     corsOrigins: options.cors.origins,
-    readTogether: store.driver.shared ? (read, key) => store.readTogether(read, key) : undefined,
+    readTogether: store.readTogether,
     authenticateFirst: host.authenticate !== undefined,
     findMoved: (user, owner, name) => hosting.repositories.findMoved(user, owner, name),
     unmatched(req, res, next) {
@@ -95,9 +96,6 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
     log: host.log,
   })
 }
-
-const htmlUrlsOf = ({ options, host }: Pick<ListenerParts, 'options' | 'host'>) =>
-  new HtmlUrls(options.htmlUrls, host.htmlUrl)
 
 const streamParts = ({ options, host, transport, store, hosting }: ListenerParts) => ({
   routes: streamRoutesFor({
@@ -121,10 +119,10 @@ const streamParts = ({ options, host, transport, store, hosting }: ListenerParts
 })
 
 /** The listener of the pages. */
-export const createPages = ({ options, host, transport, store, hosting, quota }: ListenerParts) =>
+export const createPages = ({ options, host, transport, store, hosting, quota, htmlUrls }: ListenerParts) =>
   createLazyPages({
     services: {
-      ...{ store, hosting, quota, htmlUrls: htmlUrlsOf({ options, host }) },
+      ...{ store, hosting, quota, htmlUrls },
       settings: {
         warnAt: options.quota.warnAt,
         links: options.pages.links,

@@ -76,9 +76,7 @@ export class Accounts {
 
   /** The accounts that exist, in the order of the ids. */
   async byIds(ids: readonly number[]): Promise<Account[]> {
-    const keys = ids.map((id) => [id])
-    const found = await this.#store.read((tx) => accounts.getMany(tx, keys))
-    return found.filter((account) => account !== undefined)
+    return [...(await this.#store.read((tx) => accounts.byIds(tx, ids))).values()]
   }
 
   byName(name: string): Promise<Account | undefined> {

@@ -25,6 +25,17 @@ const replyRelated = async (
   return replyRepositories(services, request, related)
 }
 
+/** The same for a user, who must be visible. */
+const replyRelatedOf = async (
+  services: Services,
+  request: Recipient & { page: Slice },
+  relation: Exclude<keyof Relations, 'follows'>,
+  username: string,
+) => {
+  const account = await services.hosting.accounts.find(request.user, username)
+  return account === undefined ? reply(404) : replyRelated(services, request, relation, account.id)
+}
+
 const readOwn = { auth: 'required', scope: ['read:user', 'read:repository'], tag: 'user' } as const
 const writeOwn = { auth: 'required', scope: ['write:user', 'write:repository'], tag: 'user' } as const
 
@@ -79,11 +90,7 @@ export const starredRoutes = [
     scope: 'read:user',
     paging: 'lenient',
     responses: { 200: v.array(Repository), 404: NotFound },
-    handle: async (request, services) => {
-      const { user, params } = request
-      const account = await services.hosting.accounts.find(user, params.username)
-      return account === undefined ? reply(404) : replyRelated(services, request, 'stars', account.id)
-    },
+    handle: (request, services) => replyRelatedOf(services, request, 'stars', request.params.username),
   }),
 ]
 
@@ -176,10 +183,6 @@ export const subscriptionRoutes = [
     scope: 'read:user',
     paging: 'lenient',
     responses: { 200: v.array(Repository), 404: NotFound },
-    handle: async (request, services) => {
-      const { user, params } = request
-      const account = await services.hosting.accounts.find(user, params.username)
-      return account === undefined ? reply(404) : replyRelated(services, request, 'watches', account.id)
-    },
+    handle: (request, services) => replyRelatedOf(services, request, 'watches', request.params.username),
   }),
 ]

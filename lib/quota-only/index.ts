@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { HostAuthenticate } from '../accounts/identity.ts'
 import { createUsageLists, type UsageLists } from '../content/details.ts'
 import { driverOf, EXAMPLE } from '../data-folder.ts'
-import { createEngine, openStore, standardError } from '../engine.ts'
+import { createEngine, openStore, orClose, standardError } from '../engine.ts'
 import { AllotError } from '../errors.ts'
 import { type FetchOptions, fetchOf, type Listener, type Log, mountListener } from '../http/index.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from '../in-process-quota.ts'
@@ -118,10 +118,7 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   const { authenticate, log = standardError, ...settings } = checked(QuotaOnlyOptions, options, EXAMPLE)
   const driver = await driverOf({ driver: settings.driver, data: options.data })
   const store = await openStore(driver, log)
-  await refuseAccounts(store).catch(async (error) => {
-    await driver.close()
-    throw error
-  })
+  await orClose(driver, refuseAccounts(store))
   const engine = createEngine({ store, log, owners: namedOwners, settings })
   const { quota, jobs, jobRunner, on, off } = engine
   const named = { store, quota, owners: namedOwners }

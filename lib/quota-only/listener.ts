@@ -46,7 +46,7 @@ export const createQuotaApi = (parts: QuotaApiParts): Dispatcher<Identity> => {
     authenticate: authenticator(store, parts.authenticate ?? refuse),
     baseUrl,
     corsOrigins: cors.origins,
-    readTogether: store.driver.shared ? (read, key) => store.readTogether(read, key) : undefined,
+    readTogether: store.readTogether,
     authenticateFirst: true,
     unmatched(req, res, next) {
       if (serveReference(req, res, basePath)) return

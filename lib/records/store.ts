@@ -18,14 +18,22 @@ export class Store {
   readonly driver: StorageDriver
   /** Ids for new records; an id is never used twice. */
   readonly sequences: Sequences
-  /** The transaction of `readTogether`, where the driver is a remote database. */
+  /**
+   * Runs all reads of this store within `work` on one snapshot, with the round trips of one read. `work` must not write, and
+   * may run again. Undefined where the driver is not a remote database: separate reads cost nothing there.
+   */
+  readonly readTogether: (<T>(work: () => Promise<T>, cacheKey?: CacheKey) => Promise<T>) | undefined
+  /** The transaction of `readTogether`. */
   readonly #outer: AsyncLocalStorage<ReadTransaction> | undefined
   #writes = 0
 
   constructor(driver: StorageDriver) {
     this.driver = driver
     this.sequences = new Sequences(driver)
-    this.#outer = driver.shared ? new AsyncLocalStorage() : undefined
+    const outer = driver.shared ? new AsyncLocalStorage<ReadTransaction>() : undefined
+    this.#outer = outer
+    this.readTogether =
+      outer && ((work, cacheKey) => driver.read((tx) => outer.run(tx, work), { canRunAgain: true, cacheKey }))
   }
 
   /** Number of writes that have ended: as long as it is the same, nothing that this process changes has changed. */
@@ -37,16 +45,6 @@ export class Store {
   read<T>(work: (tx: ReadTransaction) => Promise<T>, cacheKey?: CacheKey): Promise<T> {
     const tx = this.#outer?.getStore()
     return tx === undefined ? this.driver.read(work, { canRunAgain: true, cacheKey }) : work(tx)
-  }
-
-  /**
-   * Runs all reads of this store within `work` on one snapshot, with the round trips of one read. `work` must not write, and
-   * may run again.
-   */
-  readTogether<T>(work: () => Promise<T>, cacheKey?: CacheKey): Promise<T> {
-    const outer = this.#outer
-    if (outer === undefined) return work()
-    return this.driver.read((tx) => outer.run(tx, work), { canRunAgain: true, cacheKey })
   }
 
   /** May run `work` again; only the callbacks of the last run are called. */

@@ -69,9 +69,8 @@ export class RepositoryRelation {
   list(viewer: Viewer, account: number, slice: Slice): Promise<Page<Repository>> {
     return this.#store.read(async (tx) => {
       const { items, total } = await relationsOf(tx, this.#relation, viewer, account, slice)
-      const ids = items.map(({ repository }) => [repository])
-      const found = await repositories.getMany(tx, ids)
-      return { items: found.filter((repository) => repository !== undefined), total }
+      const ids = items.map(({ repository }) => repository)
+      return { items: [...(await repositories.byIds(tx, ids)).values()], total }
     })
   }
 
@@ -228,9 +227,8 @@ const accountsOf = async (
   slice: Slice,
 ): Promise<Page<Account>> => {
   const { items, total } = await followsOf(tx, index, viewer, account, slice)
-  const ids = items.map((follow) => [otherIn(follow, index)])
-  const found = await accounts.getMany(tx, ids)
-  return { items: found.filter((other) => other !== undefined), total }
+  const ids = items.map((follow) => otherIn(follow, index))
+  return { items: [...(await accounts.byIds(tx, ids)).values()], total }
 }
 
 const otherIn = (follow: Follow, index: 'followers' | 'following'): number =>

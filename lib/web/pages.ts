@@ -63,7 +63,7 @@ export const createPages = (options: PagesOptions): Dispatcher<Identity> => {
     endpoints: [new PageEndpoints(options, responses)],
     authenticate: (req) => hosting.identities.authenticate(req),
     baseUrl,
-    readTogether: store.driver.shared ? (read, key) => store.readTogether(read, key) : undefined,
+    readTogether: store.readTogether,
     authenticateFirst: hasOwnLogin,
     unmatched: (_req, res, next) => (next === undefined ? responses.page(res, 404, '') : next()),
     log,
