@@ -12,12 +12,14 @@ import {
   formatCount,
   Link,
   Notice,
+  PageHead,
   Post,
   PREVIEW,
   Size,
   SizeCell,
   SubjectCode,
   Table,
+  Tabs,
 } from './components.tsx'
 import { type PageRequest, type PageRoute, type PageServices, page, type View } from './route.ts'
 
@@ -86,7 +88,7 @@ const preview = async (
     title: 'Preview of changes',
     body: (
       <>
-        <h1>Preview of changes</h1>
+        <PageHead title="Preview of changes" />
         <Notice kind="success">Nothing has been saved yet.</Notice>
         <p>
           {total === 0 ? 'No owner' : owners} would go over quota or come back within it.
@@ -148,17 +150,19 @@ export const withNames = async <T extends { owner: number }>(
   return { items: named.filter(({ name }) => name !== ''), total }
 }
 
+const ADMIN_TABS = [
+  { name: 'Overview', to: '/-/admin' },
+  { name: 'Rules', to: '/-/admin/rules' },
+  { name: 'Groups', to: '/-/admin/groups' },
+]
+
 /** A page of administrators, with the result of the last form. */
 export const adminView = (title: string, message: FlashMessage, content: ComponentChildren): View => ({
   title,
   body: (
     <>
-      <h1>{title}</h1>
-      <nav class="tabs" aria-label="Administration">
-        <Link to="/-/admin">Overview</Link>
-        <Link to="/-/admin/rules">Rules</Link>
-        <Link to="/-/admin/groups">Groups</Link>
-      </nav>
+      <PageHead title={title} />
+      <Tabs label="Administration" tabs={ADMIN_TABS} />
       <FlashMessage {...message} />
       {content}
     </>

@@ -1,11 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { createContext, type RenderableProps } from 'preact'
+import { type ComponentChildren, createContext, type RenderableProps } from 'preact'
 import { useContext } from 'preact/hooks'
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import type { Sum } from '../integers.ts'
 import type { Subject } from '../quota/subjects.ts'
 import type { Slice } from '../records/collection.ts'
-import type { PageContext } from './route.ts'
+import type { Crumb, PageContext } from './route.ts'
 
 const Context = createContext<PageContext | undefined>(undefined)
 export const PageContextProvider = Context.Provider
@@ -20,12 +20,15 @@ interface LinkProps {
   label?: string
 }
 
-/** A link to a page. */
-export const Link = ({ to, class: className, label, children }: RenderableProps<LinkProps>) => (
-  <a class={className} href={usePageContext().urlOf(to)} aria-label={label}>
-    {children}
-  </a>
-)
+/** A link to a page. The link to the page itself is marked as current. */
+export const Link = ({ to, class: className, label, children }: RenderableProps<LinkProps>) => {
+  const { urlOf, path } = usePageContext()
+  return (
+    <a class={className} href={urlOf(to)} aria-label={label} aria-current={to === path ? 'page' : undefined}>
+      {children}
+    </a>
+  )
+}
 
 interface PostProps {
   to: string
@@ -54,12 +57,74 @@ export const Search = ({ to, children }: RenderableProps<{ to: string }>) => (
   </form>
 )
 
-/** A part of a page. */
-export const Section = ({ id, title, children }: RenderableProps<{ id: string; title: string }>) => (
+interface PageHeadProps {
+  title: ComponentChildren
+  /** A line below the title. */
+  subtitle?: ComponentChildren
+}
+
+/** The heading of a page, with links or buttons as its children. */
+export const PageHead = ({ title, subtitle, children }: RenderableProps<PageHeadProps>) => (
+  <div class="head">
+    <div>
+      <h1>{title}</h1>
+      {subtitle !== undefined && <p class="subtitle">{subtitle}</p>}
+    </div>
+    {children}
+  </div>
+)
+
+/** Links to the pages of one thing. */
+export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Crumb[] }) => (
+  <nav class="tabs" aria-label={label}>
+    {tabs.map(({ name, to }) => (
+      <Link key={to} to={to}>
+        {name}
+      </Link>
+    ))}
+  </nav>
+)
+
+interface SectionProps {
+  id: string
+  title: string
+  /** A link or a few words opposite the title. */
+  aside?: ComponentChildren
+}
+
+/** A part of a page, as a card. */
+export const Section = ({ id, title, aside, children }: RenderableProps<SectionProps>) => (
   <section aria-labelledby={id}>
-    <h2 id={id}>{title}</h2>
+    <div class="section-head">
+      <h2 id={id}>{title}</h2>
+      {aside}
+    </div>
     {children}
   </section>
+)
+
+/** What a list shows while it has nothing. */
+export const Empty = ({ title, children }: RenderableProps<{ title: string }>) => (
+  <div class="empty">
+    <h3>{title}</h3>
+    {children}
+  </div>
+)
+
+/** A list of key figures: pairs of a name and a value. */
+export const Figures = ({
+  figures,
+}: {
+  figures: readonly (readonly [name: string, value: ComponentChildren])[]
+}) => (
+  <dl class="figures">
+    {figures.map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
 )
 
 /** The value of the button that shows the effect of a form without saving it. */

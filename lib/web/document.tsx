@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The HTML document around every page with the brand of the host, and the page of an error. */
 import { renderToString } from 'preact-render-to-string'
-import { Link, PageContextProvider, Post, sentence } from './components.tsx'
-import type { PageContext, View } from './route.ts'
-import { ICON_PATH } from './style-sheet.ts'
+import { Link, PageContextProvider, Post, sentence, usePageContext } from './components.tsx'
+import type { Crumb, PageContext, View } from './route.ts'
+import { ICON_PATH } from './styles/index.ts'
 
 /** Renders a whole HTML document. Preact escapes every text and attribute. */
-export const renderDocument = ({ title, body }: View, context: PageContext): string =>
+export const renderDocument = ({ title, crumbs = [], body }: View, context: PageContext): string =>
   `<!doctype html>\n${renderToString(
     <PageContextProvider value={context}>
       <html lang="en">
@@ -24,6 +24,7 @@ export const renderDocument = ({ title, body }: View, context: PageContext): str
           </a>
           <Header {...context} />
           <main id="content" tabIndex={-1}>
+            <Breadcrumbs crumbs={crumbs} />
             {body}
           </main>
         </body>
@@ -32,11 +33,11 @@ export const renderDocument = ({ title, body }: View, context: PageContext): str
   )}`
 
 /** Names are isolated, since their direction can differ from that of the header. */
-const Header = ({ user, hasSessions, brand: { name, logo, backUrl, backText } }: PageContext) => (
+const Header = ({ user, urlOf, brand: { name, logo, backUrl, backText } }: PageContext) => (
   <header>
-    <Link class="brand" to="/">
+    <a class="brand" href={urlOf('/')}>
       {logo === undefined ? <bdi>{name}</bdi> : <img src={logo} alt={name} />}
-    </Link>
+    </a>
     {backUrl !== undefined && (
       <a href={backUrl}>
         <bdi>{backText}</bdi>
@@ -44,19 +45,47 @@ const Header = ({ user, hasSessions, brand: { name, logo, backUrl, backText } }:
     )}
     {user !== null && (
       <nav aria-label="Pages">
-        <Link to="/">{user.username}</Link>
+        <Link to="/">Storage</Link>
         {user.admin && <Link to="/-/admin">Administration</Link>}
       </nav>
     )}
-    {user !== null && hasSessions && (
+    {user !== null && <SignedIn username={user.username} />}
+  </header>
+)
+
+const SignedIn = ({ username }: { username: string }) => (
+  <div class="account">
+    <span>
+      <span class="muted">Signed in as </span>
+      <bdi>
+        <b>{username}</b>
+      </bdi>
+    </span>
+    {usePageContext().hasSessions && (
       <Post to="/-/sign-out">
         <button type="submit" class="secondary">
           Sign out
         </button>
       </Post>
     )}
-  </header>
+  </div>
 )
+
+/** The pages above a page, from the outermost. */
+const Breadcrumbs = ({ crumbs }: { crumbs: readonly Crumb[] }) =>
+  crumbs.length === 0 ? null : (
+    <nav class="crumbs" aria-label="Breadcrumb">
+      <ol>
+        {crumbs.map(({ name, to }) => (
+          <li key={to}>
+            <Link to={to}>
+              <bdi>{name}</bdi>
+            </Link>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  )
 
 /** The page of an error. Answers 404 with one text, so that it does not reveal whether something private exists. */
 export const failureView = (status: number, message: string): View => {

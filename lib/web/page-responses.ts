@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Brand, logoOrigin } from '../host-pages/brand.ts'
 import { endAfterDrain } from '../http/connection.ts'
-import type { Asset } from './style-sheet.ts'
+import type { Asset } from './styles/index.ts'
 
 /** No scripts; styles and form targets of this origin only, images of this origin and that of the logo; no framing. */
 const policyOf = (brand: Brand): string => {

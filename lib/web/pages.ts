@@ -30,7 +30,7 @@ import {
 } from './session.tsx'
 import { storageRoutes } from './storage.tsx'
 import { repositoryRoutes, usageListRoutes } from './storage-details.tsx'
-import { type Asset, assetsOf } from './style-sheet.ts'
+import { type Asset, assetsOf } from './styles/index.ts'
 
 export interface PagesOptions {
   services: PageServices
@@ -177,6 +177,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     const { status = 200, retryAfter } = view
     const html = renderDocument(view, {
       urlOf: (path) => `${visit.mount}${path}`,
+      path: context.url.path,
       formToken: csrfToken(secret),
       user,
       hasSessions: !hasOwnLogin,

@@ -33,6 +33,8 @@ interface PageSettings {
 export interface PageContext {
   /** @returns the path of a page with the mount point before it, for links and forms */
   urlOf(path: string): string
+  /** Path of the page itself, without the mount point and the query. */
+  readonly path: string
   /** CSRF token that every form must send. */
   readonly formToken: string
   readonly user: Identity | null
@@ -53,9 +55,18 @@ export interface PageRequest<Name extends string = string, User = Identity | nul
   readonly secret: string
 }
 
+/** A page above the one that is shown. */
+export interface Crumb {
+  readonly name: string
+  /** Path of the page. */
+  readonly to: string
+}
+
 export interface View {
   readonly status?: number
   readonly title: string
+  /** The pages above this one, from the outermost. */
+  readonly crumbs?: readonly Crumb[]
   readonly body: VNode
   /** Value of the Retry-After header, in seconds. */
   readonly retryAfter?: number | undefined

@@ -4,7 +4,7 @@ import { accountPage } from '../api/users.ts'
 import type { QuotaGroup } from '../quota/evaluate.ts'
 import type { Subject, Usage } from '../quota/subjects.ts'
 import type { Account } from '../records/schema/index.ts'
-import { Link, Post, Section, usePageContext } from './components.tsx'
+import { Link, PageHead, Post, Section, usePageContext } from './components.tsx'
 import { groupPath } from './groups.tsx'
 import {
   Legend,
@@ -49,6 +49,9 @@ export const storageRoutes = [
   }),
 ]
 
+/** Above every page of storage but the own. */
+const STORAGE_CRUMBS = [{ name: 'Storage', to: '/' }]
+
 const showStorage = async (
   services: PageServices,
   request: { user: Identity; site: string | undefined },
@@ -67,15 +70,19 @@ const showStorage = async (
   const title = `Storage of ${account.name}`
   return {
     title,
+    crumbs: account.id === user.id ? [] : STORAGE_CRUMBS,
     body: (
       <>
-        <h1>{title}</h1>
-        {account.fullName !== '' && <p class="subtitle">{account.fullName}</p>}
-        {link !== undefined && (
-          <p>
-            <a href={link}>Go to the {account.kind === 'user' ? 'profile' : 'organization'}</a>
-          </p>
-        )}
+        <PageHead
+          title={title}
+          subtitle={account.fullName === '' ? undefined : <bdi>{account.fullName}</bdi>}
+        >
+          {link !== undefined && (
+            <a class="button secondary" href={link}>
+              Go to the {account.kind === 'user' ? 'profile' : 'organization'}
+            </a>
+          )}
+        </PageHead>
         {user.admin && canRead(user, 'admin') && <Groups groups={groups} />}
         <Warnings total={total} parts={parts} />
         <Section id="usage" title="Usage">

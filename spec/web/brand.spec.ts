@@ -115,12 +115,12 @@ describe('The brand of the host', () => {
           `--font: "Source Sans 3", 'Noto Sans', sans-serif;`,
           '--radius: 0;',
           '--width: 72.5rem;',
-          '--text: #1b2330;',
+          '--text: #151a24;',
         ])
           assert.ok(light!.includes(line), line)
         assert.match(dark!, /--link: oklch\(80% 0\.1 300\);/)
-        assert.match(dark!, /--text: #e6eaf0;/)
-        assert.match(before.text, /--link: #0b57b8;.*--link: #86b8ff;/s)
+        assert.match(dark!, /--text: #e9edf3;/)
+        assert.match(before.text, /--link: #1a56cf;.*--link: #8ab4ff;/s)
         assert.notEqual(headers.get('etag'), before.headers.get('etag'))
       })
     }))

@@ -116,7 +116,9 @@ describe('The pages of a host with templates for `html_url`', () => {
       const root = createPageClient(`${allot.base}/storage`)
       await root.signIn('', allot.root.token)
       const linksOf = async (path: string) =>
-        [...(await root.get(path)).text.matchAll(/<a href="(http[^"]*)">/g)].map(([, url]) => url)
+        [...(await root.get(path)).text.matchAll(/<a (?:class="[^"]*" )?href="(http[^"]*)">/g)].map(
+          ([, url]) => url,
+        )
       const artifact = `${HOST}/root/demo/builds/7?name=%22%3E%3Cb%3E&amp;key=a%26b`
       assert.deepEqual(await linksOf('/'), [`${HOST}/people/root`, artifact])
       assert.deepEqual(await linksOf('/-/storage/acme'), [`${HOST}/teams/acme`])

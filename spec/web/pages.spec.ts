@@ -1,16 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchChromium, withoutChromium } from '../support/chromium.ts'
 import type { PageServer } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
+import { PAGES } from './page-list.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-/** Folder for screenshots of all pages: ALLOT_SPEC_PICTURES=folder. */
-const screenshots = process.env.ALLOT_SPEC_PICTURES
 
 const LOOKS = [
   { name: 'phone light', viewport: { width: 360, height: 740 }, colorScheme: 'light', isChecked: true },
@@ -18,20 +16,6 @@ const LOOKS = [
   // Has the same documents and colors as the phone, so only the layout is checked.
   { name: 'desk light', viewport: { width: 1100, height: 800 }, colorScheme: 'light', isChecked: false },
 ] as const
-
-const PAGES: Readonly<Record<string, { who: string; path: string }>> = {
-  'own storage': { who: 'ann', path: '/' },
-  'an organization': { who: 'ann', path: '/-/storage/acme' },
-  'a list': { who: 'ann', path: '/-/storage/ann/artifacts' },
-  'a repository': { who: 'ann', path: '/-/storage/ann/repositories/website' },
-  administration: { who: 'root', path: '/-/admin' },
-  rules: { who: 'root', path: '/-/admin/rules' },
-  'a rule': { who: 'root', path: '/-/admin/rule?name=total' },
-  groups: { who: 'root', path: '/-/admin/groups' },
-  'a group': { who: 'root', path: '/-/admin/group?name=paid' },
-  'storage of another user': { who: 'root', path: '/-/storage/ben' },
-  'not found': { who: 'ann', path: '/-/storage/nobody' },
-}
 
 describe('The pages in a real browser', { skip: withoutChromium }, () => {
   let allot: PageServer
@@ -98,18 +82,11 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
     return result.value as string[]
   }
 
-  const screenshot = async (page: Page, name: string) => {
-    if (screenshots === undefined) return
-    mkdirSync(screenshots, { recursive: true })
-    await page.screenshot({ path: join(screenshots, `${name.replace(/\W+/g, '-')}.png`), fullPage: true })
-  }
-
   for (const look of LOOKS)
     it(`fit the screen, log no error and pass axe-core: ${look.name}`, async () => {
       const open = await enter(look)
       await open.page.goto(`${allot.base}/`)
       assert.deepEqual(await violationsOn(open.page), [], 'sign-in')
-      await screenshot(open.page, `sign-in ${look.name}`)
       await open.context.close()
       for (const who of new Set(Object.values(PAGES).map(({ who }) => who))) {
         const { page, context, problems } = await enter(look, who)
@@ -118,7 +95,6 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
           if (look.isChecked) assert.deepEqual(await violationsOn(page), [], name)
           const width = await page.evaluate('document.documentElement.scrollWidth')
           assert.ok(Number(width) <= look.viewport.width, `${name} is ${width} wide`)
-          await screenshot(page, `${name} ${look.name}`)
         }
         assert.deepEqual(problems, [])
         await context.close()
@@ -134,7 +110,6 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
     await page.getByRole('button', { name: 'Preview changes' }).first().click()
     await page.getByText('1 owner would go over quota or come back within it.').waitFor()
     assert.deepEqual(await violationsOn(page), [])
-    await screenshot(page, 'preview of changes phone light')
     await page.getByRole('button', { name: 'Apply changes' }).click()
     await page.getByText('Saved.').waitFor()
     assert.equal(await page.getByLabel('Limit').inputValue(), '100 MiB')

@@ -1,0 +1,55 @@
+/** Styles of tables, forms and buttons. */
+export const forms = `
+table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
+caption { text-align: start; padding: 0 0 var(--s2); }
+th, td { text-align: start; padding: var(--s2) var(--s3); border-top: 1px solid var(--border); vertical-align: top; }
+:is(th, td):first-child { padding-inline-start: 0; }
+:is(th, td):last-child { padding-inline-end: 0; }
+thead th { border-top: 0; font-size: .8125rem; font-weight: 500; color: var(--muted); white-space: nowrap; vertical-align: bottom; }
+tbody th { font-weight: inherit; }
+thead th a { color: inherit; text-decoration: none; }
+thead th a:hover { color: var(--text); text-decoration: underline; }
+thead th[aria-sort] a { color: var(--text); font-weight: 600; }
+tbody tr:hover { background: color-mix(in srgb, var(--surface) 55%, transparent); }
+.number { text-align: end; white-space: nowrap; }
+td.check, th.check { width: 2rem; }
+.cell-bar { width: 6rem; min-width: 3rem; }
+td form { display: inline; }
+.pages { display: flex; gap: var(--s5); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: .875rem; }
+
+label, legend { font-weight: 550; font-size: .875rem; }
+input, select, textarea, button, .button { font: inherit; color: inherit; max-width: 100%; }
+input:not([type=checkbox], [type=radio]), select, textarea { background: var(--card); border: 1px solid var(--field); border-radius: var(--radius);
+  padding: var(--s2) var(--s3); width: 100%; min-height: 2.5rem; }
+:is(input, select, textarea):focus-visible { outline-offset: -1px; }
+button, .button { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); background: var(--link); color: var(--button-text);
+  border: 1px solid var(--link); border-radius: var(--radius); padding: var(--s2) var(--s4); min-height: 2.5rem; line-height: 1.25;
+  cursor: pointer; font-weight: 550; text-decoration: none; }
+button:hover, .button:hover { background: color-mix(in srgb, var(--link) 88%, var(--text)); }
+button.secondary, .button.secondary { background: var(--card); color: var(--text); border-color: var(--border); font-weight: 500; }
+:is(button, .button).secondary:hover { background: var(--surface); }
+button.danger, .button.danger { background: var(--card); color: var(--over); border-color: color-mix(in srgb, var(--over) 45%, transparent); }
+:is(button, .button).danger:hover { background: var(--over-background); }
+:is(button, .button).small { min-height: 2rem; padding: var(--s1) var(--s3); color: var(--text); }
+:is(button, .button).danger.small { color: var(--over); }
+header button.secondary { background: none; border-color: transparent; min-height: 2rem; padding: var(--s1) 0; }
+header button.secondary:hover { background: none; text-decoration: underline; }
+.stacked { display: grid; gap: var(--s1); justify-items: start; max-width: 36rem; }
+.stacked > label:not(:first-of-type), .stacked > fieldset { margin-top: var(--s3); }
+.stacked > button { margin-top: var(--s4); }
+.narrow .stacked > button { width: 100%; }
+.hint { margin: 0; }
+.buttons { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s3); align-items: center; margin: var(--s4) 0 0; }
+.inline { display: flex; flex-wrap: wrap; gap: var(--s3); align-items: end; margin: 0 0 var(--s4); }
+.inline > div { flex: 1 1 10rem; min-width: 0; }
+.inline label { display: block; margin-bottom: var(--s1); }
+fieldset { border: 1px solid var(--border); border-radius: var(--radius); margin: 0; padding: var(--s2) var(--s4) var(--s3); width: 100%; min-width: 0; }
+legend { padding: 0 var(--s1); }
+.box { display: flex; gap: var(--s3); align-items: start; padding: var(--s1) 0; margin: 0; font-weight: 400; }
+.box input { margin-top: .2em; }
+input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: none; accent-color: var(--link); }
+@media (max-width: 40rem) {
+  th, td { padding-inline: var(--s2); }
+  .wide { display: none; }
+}
+`

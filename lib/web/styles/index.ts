@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto'
+import { type Brand, type PageVariables, variableDefaults } from '../../host-pages/brand.ts'
+import { forms } from './forms.ts'
+import { layout } from './layout.ts'
+import { parts } from './parts.ts'
+
+/** The style sheet of the pages with the variables of the host, and their icon. */
+
+/** A file that is the same for all viewers. */
+export interface Asset {
+  readonly type: string
+  readonly text: string
+  readonly tag: string
+}
+
+/** @returns the files of the pages, by their paths */
+export const assetsOf = (brand: Brand): Readonly<Record<string, Asset>> => ({
+  '/-/style.css': asset('text/css;charset=utf-8', [variableRules(brand), layout, parts, forms].join('')),
+  [ICON_PATH]: asset('image/svg+xml', ICON),
+})
+
+export const ICON_PATH = '/-/icon.svg'
+
+const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="#1a56cf"/><rect x="7" y="8" width="18" height="4" rx="2" fill="#fff"/><rect x="7" y="14" width="13" height="4" rx="2" fill="#fff" fill-opacity=".8"/><rect x="7" y="20" width="8" height="4" rx="2" fill="#fff" fill-opacity=".55"/></svg>'
+
+const asset = (type: string, text: string): Asset => ({
+  type,
+  text,
+  tag: `"${createHash('sha1').update(text).digest('base64url')}"`,
+})
+
+/** The defaults have WCAG AA contrast for text in both modes. No state is shown by color alone. */
+const variableRules = ({ variables, darkVariables }: Brand): string => {
+  const light = Object.fromEntries(variableDefaults.map(({ name, light }) => [name, light]))
+  const dark = Object.fromEntries(variableDefaults.flatMap(({ name, dark }) => (dark ? [[name, dark]] : [])))
+  return `:root { color-scheme: light dark; ${declarations({ ...light, ...variables })} --mark: url("icon.svg"); }
+@media (prefers-color-scheme: dark) { :root { ${declarations({ ...dark, ...darkVariables })} } }
+`
+}
+
+const declarations = (variables: PageVariables): string =>
+  Object.entries(variables)
+    .map(([name, value]) => `--${kebabCase(name)}: ${value};`)
+    .join(' ')
+
+const kebabCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)

@@ -1,0 +1,54 @@
+/** Styles of what pages are made of: figures, bars, charts, badges, lists. */
+export const parts = `
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 10rem), 1fr)); gap: var(--s4) var(--s6); margin: 0; }
+.figures > div { min-width: 0; }
+.figures dt { color: var(--muted); font-size: .8125rem; }
+.figures dd { margin: var(--s1) 0 0; font-size: 1.375rem; font-weight: 600; letter-spacing: -.02em; line-height: 1.25;
+  font-variant-numeric: tabular-nums; }
+.figures dd .small { display: block; font-weight: 400; letter-spacing: 0; margin-top: var(--s1); }
+.fullness { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s2); margin: 0 0 var(--s3); max-width: none; }
+.fullness strong { font-size: 2.25rem; line-height: 1.15; font-weight: 650; letter-spacing: -.035em; font-variant-numeric: tabular-nums; }
+.fullness .state { margin-inline-start: auto; align-self: center; }
+
+.state { display: inline-flex; align-items: center; gap: .45em; padding: .1rem .6rem; border-radius: 99rem; font-size: .8125rem;
+  font-weight: 550; background: var(--surface); color: var(--muted); max-width: 100%; }
+.state::before { content: ""; flex: none; width: .5em; height: .5em; border-radius: 50%; background: currentColor; }
+.state.over { color: var(--over); background: var(--over-background); }
+.state.near { color: var(--near); background: var(--near-background); }
+.state.within { color: var(--success); background: var(--success-background); }
+.state.unlimited::before { background: none; border: 1.5px solid currentColor; }
+.tag { display: inline-block; padding: 0 .5rem; border: 1px solid var(--border); border-radius: 99rem; font-size: .75rem;
+  line-height: 1.4rem; color: var(--muted); white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; }
+
+.bar { display: block; width: 100%; height: .875rem; border-radius: 99rem; margin: var(--s2) 0; }
+.bar.thin { height: .375rem; }
+.track { fill: var(--track); }
+.halo { stroke: var(--card); stroke-width: 6; }
+.limit { stroke: var(--limit); stroke-width: 2; }
+.part0 { fill: var(--part0); } .part1 { fill: var(--part1); } .part2 { fill: var(--part2); }
+.part3 { fill: var(--part3); } .part4 { fill: var(--part4); } .part5 { fill: var(--part5); }
+.bar rect[class^=part] { stroke: var(--card); stroke-width: 1.5; }
+.swatch { width: .65em; height: .65em; margin-inline-end: .5em; border-radius: 99rem; vertical-align: .02em; flex: none; }
+.legend, .statuses, .plain { list-style: none; padding: 0; margin: 0; }
+.legend { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s5); font-size: .875rem; margin-top: var(--s3); }
+.legend data { color: var(--muted); font-variant-numeric: tabular-nums; }
+.statuses { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); gap: var(--s5) var(--s8); }
+.line { display: flex; align-items: baseline; justify-content: space-between; gap: var(--s1) var(--s4); flex-wrap: wrap; }
+.line > :last-child:not(:first-child) { text-align: end; }
+.rows > li { padding: var(--s2) 0; border-top: 1px solid var(--border); align-items: center; }
+.rows > li:first-child { border-top: 0; }
+
+figure { margin: 0; }
+.chart { display: block; width: 100%; height: auto; overflow: visible; }
+.chart text { fill: var(--muted); font: 12px var(--font); font-variant-numeric: tabular-nums; }
+.chart .grid { stroke: var(--border); }
+.chart .limit { stroke-dasharray: 5 4; }
+.chart .hit { fill: transparent; }
+.chart .cursor { stroke: var(--muted); }
+.chart-value { min-height: 1.5em; font-variant-numeric: tabular-nums; }
+figcaption { margin-top: var(--s2); }
+summary { cursor: pointer; color: var(--link); padding: var(--s1) 0; width: fit-content; border-radius: calc(var(--radius) / 2); }
+details[open] > summary { margin-bottom: var(--s2); }
+.steps { margin: 0; padding-inline-start: 1.4em; }
+.steps li { padding: var(--s1) 0; }
+`

@@ -1,0 +1,37 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { launchChromium } from '../support/chromium.ts'
+import { PASSWORD, startFixture } from './fixture.ts'
+import { PAGES } from './page-list.ts'
+
+/**
+ * Takes screenshots of all pages, wide and narrow, light and dark: `npx tsx spec/web/screenshots.ts FOLDER [WORD]`, where a
+ * word selects the pages whose name contains it.
+ */
+const [folder = 'screenshots', word = ''] = process.argv.slice(2)
+mkdirSync(folder, { recursive: true })
+const allot = await startFixture()
+const browser = await launchChromium()
+try {
+  for (const width of [1280, 390])
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const who of new Set(Object.values(PAGES).map((page) => page.who))) {
+        const chosen = Object.entries(PAGES).filter(([name, page]) => page.who === who && name.includes(word))
+        if (chosen.length === 0) continue
+        const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme })
+        await page.goto(`${allot.base}/`)
+        await page.getByLabel('User name or email').fill(who)
+        await page.getByLabel('Password or access token').fill(PASSWORD)
+        await page.getByRole('button', { name: 'Sign in' }).click()
+        await page.getByRole('link', { name: 'Storage', exact: true }).waitFor()
+        for (const [name, { path }] of chosen) {
+          await page.goto(allot.base + path)
+          const file = `${name.replace(/\W+/g, '-')} ${width} ${colorScheme}.png`.replace(/ /g, '-')
+          await page.screenshot({ path: join(folder, file), fullPage: true })
+        }
+        await page.close()
+      }
+} finally {
+  await browser.close()
+  await allot.stop()
+}
