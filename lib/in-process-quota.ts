@@ -52,9 +52,11 @@ export interface HostQuota {
   explain(owner: string, subject?: Subject): Promise<QuotaExplanation>
   /**
    * Usage of an owner at the end of each day (UTC) on which it changed, for up to 400 days. Oldest first; the last entry is the
-   * present usage: the body of `GET /user/quota/history`.
+   * present usage, of whatever day: the body of `GET /user/quota/history`.
+   * @param options.days how many days to look back, 1 to 400; 400 when absent
+   * @throws AllotError invalid for another number of days
    */
-  history(owner: string): Promise<DailyUsage[]>
+  history(owner: string, options?: { days?: number }): Promise<DailyUsage[]>
   /**
    * Applies a plan of rules, groups and assignments in one transaction. Applying it again changes nothing.
    * @param options.dryRun returns what the plan would change, and changes nothing
@@ -121,7 +123,7 @@ export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaParts)
     info: async (owner) => presentStatus(await quota.statuses.of(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
     explain: async (owner, subject) => quota.explain(await idOf(owner), subject && checkSubject(subject)),
-    history: async (owner) => presentHistory(await quota.history(await idOf(owner))),
+    history: async (owner, { days } = {}) => presentHistory(await quota.history(await idOf(owner), days)),
     apply: (plan, options) => plans.apply(plan, options),
   }
 }

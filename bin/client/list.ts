@@ -53,6 +53,13 @@ export const printList = <T>(
     if (note !== undefined) printNote(note)
   })
 
+/** Prints a table of items that came in one piece. @param empty printed instead of a table without rows */
+export const printTable = <T>(items: readonly T[], columns: Columns<T>, empty: string): void => {
+  const printer = tablePrinter(columns, empty)
+  printer.add(items)
+  printer.end()
+}
+
 interface Printer<T> {
   add(items: readonly T[]): void
   end(): void

@@ -27,8 +27,15 @@ const diagnose = async ({ json = false, ...flags }: Flags): Promise<void> => {
   if (findings.some(({ status }) => status === 'failed')) process.exitCode = 1
 }
 
+/** A folder that has a section of the configuration. */
+const folderOf = (check: string, folder: string) => ({
+  check,
+  folder,
+  option: `directory under [${check}]`,
+})
+
 const findingsFor = async ({ url, ...flags }: Flags): Promise<Finding[]> => {
-  const [{ storeLocation }, machine, service] = await Promise.all([
+  const [{ foldersOf, levelFolder, outside, storeLocation }, machine, service] = await Promise.all([
     import('../config/store.ts'),
     import('../doctor/machine.ts'),
     import('../doctor/service.ts'),
@@ -40,11 +47,19 @@ const findingsFor = async ({ url, ...flags }: Flags): Promise<Finding[]> => {
     return [machine.finding('configuration', 'failed', (error as Error).message)]
   }
   const { config, data } = location
+  const { repositories, files } = foldersOf(location)
+  const folders = [
+    { check: 'data folder', folder: data, option: '--data' },
+    ...outside(data, repositories).map((folder) => folderOf('repositories', folder)),
+    ...outside(data, files).map((folder) => folderOf('files', folder)),
+  ]
+  // Before the check of the store, which changes files when it opens it.
+  const clock = await machine.checkClock(levelFolder(location))
   return [
     await machine.checkGit(config),
-    await machine.checkDataFolder(data),
+    ...(await Promise.all(folders.map(machine.checkFolder))),
     ...(await service.checkStore(location)),
-    machine.checkClock(),
+    clock,
     machine.checkOpenFiles(config),
     ...(await service.checkPackages(config)),
     ...service.checkCertificate(config),

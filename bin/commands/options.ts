@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseLimit } from '../../lib/byte-sizes.ts'
 import { isSubject, type Subject, subjects } from '../../lib/quota/subjects.ts'
+import { HISTORY_DAYS } from '../../lib/quota/usage.ts'
 
 /** Options of commands that open the store. */
 export const storeOptions = (command: Command): Command =>
@@ -54,6 +55,12 @@ export const parseSubjects = (text: string): Subject[] =>
 
 /** Collects the values of an option that may be given several times. */
 export const appendValue = (value: string, previous: readonly string[]): string[] => [...previous, value]
+
+export const parseDays = (text: string): string => {
+  const days = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (days >= 1 && days <= HISTORY_DAYS) return text
+  throw new InvalidArgumentError(`Expected a whole number from 1 to ${HISTORY_DAYS}.`)
+}
 
 export const parsePercentage = (text: string): string => {
   if (/^(?:100|\d{1,2}(?:\.\d+)?)%?$/.test(text)) return text

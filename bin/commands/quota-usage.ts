@@ -1,14 +1,14 @@
 import type { Command } from 'commander'
 import type { QuotaOverInfo } from '../../lib/api/quota/plans.ts'
-import type { QuotaExplanationInfo, QuotaInfo } from '../../lib/api/quota/schema.ts'
+import type { QuotaExplanationInfo, QuotaHistoryDay, QuotaInfo } from '../../lib/api/quota/schema.ts'
 import { formatBytes, formatLimit, formatSizeFixed } from '../../lib/byte-sizes.ts'
-import type { Sum } from '../../lib/integers.ts'
+import { type Sum, subtract } from '../../lib/integers.ts'
 import { kindNames, type Usage, usedBy } from '../../lib/quota/subjects.ts'
 import { type ApiClient, type ApiFlags, pathSegment, remoteApi, withApi } from '../client/api.ts'
-import { type Columns, type ListFlags, printList } from '../client/list.ts'
+import { type Columns, type ListFlags, printList, printTable } from '../client/list.ts'
 import { UsageError } from '../errors.ts'
 import { type ChartRow, chart, escapeControl, print, printJson } from '../terminal.ts'
-import { apiOptions, examples, parsePercentage, subjectOption } from './options.ts'
+import { apiOptions, examples, parseDays, parsePercentage, subjectOption } from './options.ts'
 
 const OWNER = 'a user or an organization; on a server: the user of the token when absent'
 
@@ -30,6 +30,12 @@ export const addUsageCommands = (quota: Command): void => {
       examples('allot quota explain alice', 'allot quota explain alice --subject size:assets:artifacts'),
     )
     .action(explainUsage)
+  apiOptions(quota.command('history'))
+    .argument('[owner]', OWNER)
+    .description("list an owner's usage at the end of each day on which it changed, oldest first")
+    .option('--days <n>', 'how many days to look back, 1 to 400 (default: 400)', parseDays)
+    .addHelpText('after', examples('allot quota history alice', 'allot quota history alice --days 30'))
+    .action(listHistory)
   apiOptions(quota.command('over'))
     .description('list owners that are over quota, largest excess first')
     .addOption(subjectOption('any subject'))
@@ -191,6 +197,29 @@ const conclusion = ({ subject, over, groups }: QuotaExplanationInfo): string => 
     return `Over quota: no group allows more of ${subject}. A group allows more while none of its rules for ${subject} is exceeded.`
   const name = groups.find(({ stands }) => stands)?.name
   return `Within quota: ${name ? `the group ${escapeControl(name)}` : 'a group'} allows more of ${subject}, and one group is enough.`
+}
+
+const HISTORY: Columns<QuotaHistoryDay & { change: Sum | undefined }> = {
+  DAY: ({ date }) => date,
+  USED: ({ all }) => formatSizeFixed(all),
+  CHANGE: ({ change }) => (change === undefined ? '' : `${change < 0 ? '' : '+'}${formatSizeFixed(change)}`),
+  BYTES: ({ all }) => all.toLocaleString('en'),
+}
+
+const listHistory = (
+  owner: string | undefined,
+  { days, ...flags }: ListFlags & { days?: string },
+): Promise<void> => {
+  const path = `${quotaPath(owner, flags)}/history${days === undefined ? '' : `?days=${days}`}`
+  return withApi(flags, async (api) => {
+    const history = await api.get<QuotaHistoryDay[]>(path, notFound(owner))
+    if (flags.json) return printJson(history)
+    const rows = history.map((day, index) => {
+      const before = history[index - 1]
+      return { ...day, change: before && subtract(day.all, before.all) }
+    })
+    printTable(rows, HISTORY, 'nothing was stored yet')
+  })
 }
 
 const OVER: Columns<QuotaOverInfo> = {

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { isAbsolute, relative } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { checkDataFolder, foldersIn, storeFolder } from '../../lib/data-folder.ts'
@@ -66,6 +68,24 @@ export const driverFor = async (
 
 /** Folders of git data and files. */
 export const foldersOf = ({ config, data }: StoreLocation) => foldersIn({ ...config, data })
+
+/**
+ * Creates the data folder, and the folders that are configured outside of it, for the user of the process alone. Folders that
+ * exist keep their mode. What needs a folder that cannot be created says why.
+ */
+export const createFolders = async (location: StoreLocation): Promise<void> => {
+  const { repositories, files } = foldersOf(location)
+  for (const folder of [location.data, ...outside(location.data, repositories, files)])
+    await mkdir(folder, { recursive: true, mode: 0o700 }).catch(() => undefined)
+}
+
+/** The folders of git data and files that do not lie in the data folder. */
+export const outside = (data: string, ...parts: ({ directory: string } | false)[]): string[] =>
+  parts.flatMap((part) => {
+    if (part === false) return []
+    const path = relative(data, part.directory)
+    return path.startsWith('..') || isAbsolute(path) ? [part.directory] : []
+  })
 
 export interface Opened {
   allot: OpenAllot

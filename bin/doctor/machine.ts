@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
-import { access, constants, stat, statfs } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { formatSize } from '../../lib/byte-sizes.ts'
 import type { Config } from '../config/config.ts'
@@ -55,12 +55,19 @@ export const checkGit = async ({ repositories }: Config): Promise<Finding> => {
 const MIN_FREE_BYTES = 100 * 1024 ** 2
 const LOW_FREE_BYTES = 1024 ** 3
 
-export const checkDataFolder = async (folder: string): Promise<Finding> => {
-  const check = 'data folder'
+interface CheckedFolder {
+  check: string
+  folder: string
+  /** What names another folder. */
+  option: string
+}
+
+/** Checks that a folder can be used, or created, and has space left. */
+export const checkFolder = async ({ check, folder, option }: CheckedFolder): Promise<Finding> => {
   try {
     const exists = await isFolder(folder)
     if (exists === false)
-      return finding(check, 'failed', `${folder} is not a folder: name another with --data`)
+      return finding(check, 'failed', `${folder} is not a folder: name another with ${option}`)
     const place = exists ? folder : await existingParent(folder)
     await access(place, constants.R_OK | constants.W_OK | constants.X_OK)
     const { bavail, bsize } = await statfs(place)
@@ -107,12 +114,35 @@ const existingParent = async (path: string): Promise<string> => {
 }
 
 const CLOCK_YEARS = { first: 2025, last: 2100 }
+/** Clocks that are synchronised step back by less. */
+const MAX_STEP_MS = 60_000
 
-export const checkClock = (now = new Date()): Finding => {
+/** @param store folder of the records, whose newest file must not be from the future */
+export const checkClock = async (store?: string, now = new Date()): Promise<Finding> => {
   const year = now.getUTCFullYear()
-  const isSane = year >= CLOCK_YEARS.first && year < CLOCK_YEARS.last
-  const advice = ': set the clock, since tokens, sessions and certificates depend on it'
-  return finding('clock', isSane ? 'ok' : 'failed', `${now.toISOString()}${isSane ? '' : advice}`)
+  const time = now.toISOString()
+  const advice = 'set the clock, since tokens, sessions and certificates depend on it'
+  if (year < CLOCK_YEARS.first || year >= CLOCK_YEARS.last)
+    return finding('clock', 'failed', `${time}: ${advice}`)
+  const changed = store === undefined ? 0 : await newestChange(store)
+  if (changed > now.getTime() + MAX_STEP_MS)
+    return finding(
+      'clock',
+      'warning',
+      `${time} is before the last change of the store, ${new Date(changed).toISOString()}: ${advice}`,
+    )
+  return finding('clock', 'ok', time)
+}
+
+/** Milliseconds since 1970; 0 when the folder cannot be read. */
+const newestChange = async (folder: string): Promise<number> => {
+  const names = await readdir(folder).catch(() => [])
+  const times = names.map((name) =>
+    stat(join(folder, name))
+      .then(({ mtimeMs }) => mtimeMs)
+      .catch(() => 0),
+  )
+  return Math.max(0, ...(await Promise.all(times)))
 }
 
 /** Files of the store and of the process itself. */

@@ -9,7 +9,14 @@ import { importWith } from '../../lib/optional-package.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import { VERSION } from '../../lib/version.ts'
 import { type Config, limitsIn } from '../config/config.ts'
-import { isPostgres, openStore, type StoreFlags, type StoreLocation, storeLocation } from '../config/store.ts'
+import {
+  createFolders,
+  isPostgres,
+  openStore,
+  type StoreFlags,
+  type StoreLocation,
+  storeLocation,
+} from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 import { print, printNote } from '../terminal.ts'
 import { redirectToHttps, withHealthChecks, withRequestLog, withStrictTransport } from './listeners.ts'
@@ -86,6 +93,7 @@ const printStarted = ({ url, data }: WorkerStarted, redirect: Redirect | undefin
 const serveHere = async (location: StoreLocation, log: Logger): Promise<void> => {
   const { server: settings, api } = location.config
   const tls = tlsOf(location.config, log)
+  await createFolders(location)
   const { allot, config, data } = await openStore(location, {
     log,
     wrapDriver: async (driver, { server }) =>

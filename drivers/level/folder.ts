@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { threadId } from 'node:worker_threads'
 import { isFull, StorageError } from '../../lib/storage/index.ts'
 
+/** Mode of the folders that are created: they are for the user of the process alone. */
+const PRIVATE = 0o700
 const OWNER_FILE = 'OWNER.json'
 /** Openers that collide all retry after a random pause, so one of them is soon alone. */
 const ATTEMPTS = 12
@@ -32,7 +34,7 @@ export class FolderLock {
 
   /** @throws StorageError `locked` when another opener in this process has the folder. */
   static async acquire(location: string): Promise<FolderLock> {
-    await mkdir(location, { recursive: true })
+    await mkdir(location, { recursive: true, mode: PRIVATE })
     const folder = await realpath(location)
     for (let attempt = 1; ; attempt++) {
       const descriptor = openSync(join(folder, OWNER_FILE), 'a+')

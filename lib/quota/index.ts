@@ -1,3 +1,4 @@
+import { invalid } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { type DailyUsage, type RepositoryUsage, repositoryUsages } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -10,7 +11,14 @@ import { Rules } from './rules.ts'
 import { type QuotaDefaults, StatusCache } from './status.ts'
 import type { Subject } from './subjects.ts'
 import { ThresholdEvents, type ThresholdListener } from './threshold-events.ts'
-import { OwnerCounters, RepositoryCounters, readHistory, removeEntriesJob, removeHistory } from './usage.ts'
+import {
+  HISTORY_DAYS,
+  OwnerCounters,
+  RepositoryCounters,
+  readHistory,
+  removeEntriesJob,
+  removeHistory,
+} from './usage.ts'
 
 interface QuotaOptions {
   store: Store
@@ -70,9 +78,15 @@ export class QuotaEngine {
     return explain(groups, subject ?? bindingSubject(groups, usage), usage)
   }
 
-  /** Usage at the end of each day on which it changed, oldest first; the last entry is the present usage. */
-  history(owner: number): Promise<DailyUsage[]> {
-    return this.#store.read((tx) => readHistory(tx, owner))
+  /**
+   * Usage at the end of each day on which it changed, oldest first; the last entry is the present usage.
+   * @param days how many days to look back
+   * @throws AllotError invalid unless `days` is an integer from 1 to {@link HISTORY_DAYS}
+   */
+  async history(owner: number, days = HISTORY_DAYS): Promise<DailyUsage[]> {
+    if (!Number.isInteger(days) || days < 1 || days > HISTORY_DAYS)
+      throw invalid(`days must be an integer from 1 to ${HISTORY_DAYS}, got ${days}`)
+    return this.#store.read((tx) => readHistory(tx, owner, days))
   }
 
   /** Usage of a repository by category; undefined when there is no such repository. */

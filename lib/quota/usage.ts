@@ -107,11 +107,18 @@ const recordDay = async (tx: WriteContext, before: OwnerUsage | undefined, day: 
   return days + 1 - expired.length
 }
 
-/** Usage at the end of each day on which it changed, oldest first; the last entry is the present usage. */
-export const readHistory = async (tx: ReadTransaction, owner: number): Promise<DailyUsage[]> => {
+/**
+ * Usage at the end of each day on which it changed, oldest first; the last entry is the present usage.
+ * @param days how many days to look back, at most {@link HISTORY_DAYS}
+ */
+export const readHistory = async (
+  tx: ReadTransaction,
+  owner: number,
+  days: number,
+): Promise<DailyUsage[]> => {
   const past = await readOldest(tx, owner, Number.POSITIVE_INFINITY)
   const current = await ownerUsages.get(tx, [owner])
-  return past.filter(({ day }) => day >= today() - HISTORY_DAYS).concat(current ?? [])
+  return past.filter(({ day }) => day >= today() - days).concat(current ?? [])
 }
 
 /** Removes the history of a deleted owner, `limit` records at most. @returns how many were removed */

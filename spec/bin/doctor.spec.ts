@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { chmodSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { checkClock } from '../../bin/doctor/machine.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
 import { Authority } from '../support/certificates.ts'
@@ -153,6 +154,41 @@ describe('allot doctor', () => {
     const foreign = await diagnose(UNUSED, '--data', folder)
     assert.equal(foreign.code, 1)
     assert.match(foreign.of('configuration')[0]!.message, /holds other files/)
+  })
+
+  it('checks the folders that are configured apart from the data folder', async () => {
+    const folder = temporaryDirectory()
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    const open = join(folder, 'open')
+    mkdirSync(open)
+    chmodSync(open, 0o755)
+    const toml = `${UNUSED}[repositories]\ndirectory = "${file}"\n[files]\ndirectory = "${open}"\n`
+    const { code, of } = await diagnose(toml)
+    assert.deepEqual(of('repositories'), [
+      {
+        check: 'repositories',
+        status: 'failed',
+        message: `${file} is not a folder: name another with directory under [repositories]`,
+      },
+    ])
+    assert.match(of('files')[0]!.message, /^other users can open .*open: run chmod 700/)
+    assert.equal(code, 1)
+    const together = await diagnose(UNUSED)
+    assert.deepEqual([together.of('repositories'), together.of('files')], [[], []])
+  })
+
+  it('reports a clock that is wrong, or was set back', async () => {
+    const data = temporaryDirectory()
+    assert.equal((await allot(['user', 'add', 'ci', '--data', data])).code, 0)
+    const later = new Date(Date.now() + 3_600_000)
+    utimesSync(join(data, 'store', 'CURRENT'), later, later)
+    const { of } = await diagnose(UNUSED, '--data', data)
+    assert.equal(of('clock')[0]!.status, 'warning')
+    assert.match(of('clock')[0]!.message, /is before the last change of the store, .*: set the clock/)
+    const year1970 = await checkClock(undefined, new Date(1000))
+    assert.deepEqual([year1970.status, /set the clock/.test(year1970.message)], ['failed', true])
+    assert.equal((await checkClock()).status, 'ok')
   })
 
   it('reports a database: its version, or that it cannot be reached', { skip: missing }, async (t) => {

@@ -36,6 +36,8 @@ describe('The command line', () => {
     'over --json': ['quota', 'over', '--subject', 'size:assets:artifacts', '--json'],
     'over of any subject': ['quota', 'over'],
     'explain any subject': ['quota', 'explain', 'acme'],
+    history: ['quota', 'history', 'acme'],
+    'history --json': ['quota', 'history', 'acme', '--days', '1', '--json'],
     rules: ['quota', 'rules'],
     groups: ['quota', 'groups'],
     users: ['user', 'list'],
@@ -105,6 +107,40 @@ describe('The command line', () => {
     assert.equal(out('over of any subject'), out('over'))
     assert.match(out('explain any subject'), /^Over quota: no group allows more of size:assets:artifacts\./m)
     assert.deepEqual(JSON.parse(out('over --json'))[0].left, -MIB)
+  })
+
+  it('lists usage by day, and says when there is none', async () => {
+    assert.match(out('history'), /^DAY +USED +CHANGE +BYTES\n\d{4}-\d\d-\d\d +3\.0 MiB +3,145,\d{3}\n$/)
+    const [day, ...others] = JSON.parse(out('history --json'))
+    assert.deepEqual([others, day.size.assets.artifacts], [[], 3 * MIB])
+    const none = await there('quota', 'history')
+    assert.deepEqual([none.code, none.out, none.err], [0, '', 'nothing was stored yet\n'])
+  })
+
+  it('says that the limit is reached when exactly as much is used', async () => {
+    const ask = createSender(server.api)
+    const body = { owner: 'lone', name: 'x', type: 'generic', version: '1', size: MIB }
+    const entry = (method: string) => ask(method, '/admin/ledger/packages/full', { token, body })
+    await entry('PUT')
+    await there('quota', 'rules', 'set', 'full', '--limit', '1 MiB', '--subjects', 'size:assets:packages:all')
+    await there('quota', 'groups', 'set', 'exact', '--rules', 'full')
+    await there('quota', 'groups', 'assign', 'lone', 'exact')
+    const [show, explain, over] = await several(
+      ['show', 'explain', 'over'].map((look) => ['quota', look, ...(look === 'over' ? [] : ['lone'])]),
+      environment(),
+    )
+    await entry('DELETE')
+    await there('quota', 'groups', 'delete', 'exact')
+    await there('quota', 'rules', 'delete', 'full')
+    const limit = /^ {2}limit reached: the rule full limits size:assets:packages:all to 1\.0 MiB$/m
+    assert.match(show!.out, limit)
+    assert.match(show!.out, /^ {2}full +1\.0 MiB of 1\.0 MiB +█+ +100 %, limit reached$/m)
+    assert.match(
+      explain!.out,
+      /^lone uses 1\.0 MiB of 1\.0 MiB for size:assets:packages:all: limit reached$/m,
+    )
+    assert.match(over!.out, /^lone +size:assets:packages:all +full +1\.0 MiB +1\.0 MiB +limit reached$/m)
+    for (const { out } of [show!, explain!, over!]) assert.doesNotMatch(out, /by 0/)
   })
 
   it('lists rules, groups, accounts, repositories, and tokens without their secrets', () => {
@@ -210,6 +246,7 @@ describe('A wrong command line', () => {
     ["another program's word", ['users', 'list'], 2, /Did you mean user\?/],
     ['an unknown subject', ['quota', 'explain', 'a', '--subject', 'all'], 2, /Allowed choices are size:all,/],
     ['a wrong percentage', ['quota', 'over', '--within', 'twenty'], 2, /Expected a percentage/],
+    ['too many days', ['quota', 'history', 'acme', '--days', '401'], 2, /whole number from 1 to 400/],
     ['a wrong size', ['quota', 'rules', 'set', 'a', '--limit', '2GB'], 2, /Expected bytes.*"2 GiB"/],
     [
       'unknown subjects',

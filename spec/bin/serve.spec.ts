@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
@@ -21,6 +21,25 @@ describe('allot serve', () => {
     } finally {
       await server.stop()
     }
+  })
+
+  it('creates its folders for its own user alone, and leaves the mode of folders that exist', async () => {
+    const folder = temporaryDirectory()
+    const [data, apart, open] = ['a/data', 'apart/git', 'open'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ]
+    mkdirSync(open, { mode: 0o755 })
+    const config = join(folder, 'allot.toml')
+    writeFileSync(config, `[repositories]\ndirectory = "${apart}"\n[files]\ndirectory = "${open}"\n`)
+    const server = await served(['--data', data, '--config', config])
+    await server.stop()
+    const mode = (path: string) => statSync(path).mode & 0o777
+    assert.deepEqual([data, join(data, 'store'), apart, open].map(mode), [0o700, 0o700, 0o700, 0o755])
+    const added = join(folder, 'added')
+    assert.equal((await allot(['user', 'add', 'ci', '--data', added])).code, 0)
+    assert.equal(mode(added), 0o700)
   })
 
   it('creates the token at the next start when the first start was killed before', async () => {

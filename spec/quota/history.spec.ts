@@ -4,6 +4,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { HISTORY_DAYS, today } from '../../lib/quota/usage.ts'
 import { dailyUsages } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
+import { assertError } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 const DAY = 86_400_000
@@ -104,6 +105,43 @@ describe('What an owner used', () => {
     assert.deepEqual([ofOrganization.length, ofOrganization[0].all], [1, 7])
     const token = await allot.scoped(owner, 'read:repository')
     assert.equal((await allot.request('GET', '/user/quota/history', { token })).status, 403)
+  })
+
+  it('takes how many days to look back, in every route and in process', async () => {
+    const acme = `range${people}`
+    await allot.as(owner, 'POST', '/orgs', { username: acme })
+    const item = { owner: acme, name: 'x', type: 'npm', version: '1' }
+    for (const size of [1, 2, 3]) {
+      await use(size)
+      await allot.allot.ledger.put({ kind: 'packages', key: acme, ...item, size })
+      later(10)
+    }
+    // The changes are 30, 20 and 10 days old by now, and the last one is the present usage.
+    const { history } = allot.allot.quota
+    for (const [days, sizes] of [
+      [30, [1, 2, 3]],
+      [29, [2, 3]],
+      [20, [2, 3]],
+      [1, [3]],
+    ] as const) {
+      const all = (entries: { all: unknown }[]) => entries.map((entry) => entry.all)
+      assert.deepEqual(all(await history(owner.name, { days })), sizes, String(days))
+      for (const path of ['/user', `/orgs/${acme}`, `/admin/users/${acme}`]) {
+        const who = path.startsWith('/admin') ? allot.root : owner
+        const { body } = await allot.as(who, 'GET', `${path}/quota/history?days=${days}`)
+        assert.deepEqual(all(body), sizes, `${path} ${days}`)
+      }
+    }
+    for (const days of ['0', '-1', '401', '1.5', 'x', '99999999999999999999'])
+      for (const path of ['/user', `/orgs/${acme}`, `/admin/users/${acme}`]) {
+        const who = path.startsWith('/admin') ? allot.root : owner
+        assertError(await allot.as(who, 'GET', `${path}/quota/history?days=${days}`), 422, /days/)
+      }
+    for (const days of [0, 401, 1.5, Number.NaN])
+      await assert.rejects(history(owner.name, { days }), {
+        code: 'invalid',
+        message: `days must be an integer from 1 to 400, got ${days}`,
+      })
   })
 
   it('is kept to the byte for each day on which usage changed, as of the end of the day', async () => {

@@ -14,6 +14,7 @@ import { pageOf, reply } from '../route.ts'
 import {
   AnySubjectQuery,
   anySubjectIn,
+  HistoryQuery,
   presentExplanation,
   presentHistory,
   presentStatus,
@@ -217,10 +218,11 @@ const statusRoutes = ({ path, prefix, title, scope, responses, find }: OwnerKind
       path: `${path}/history`,
       operationId: `${prefix}GetQuotaHistory`,
       summary: `${capitalized(title)}'s usage at the end of each day on which it changed, for up to 400 days`,
-      responses: { ...responses, 403: Forbidden, 200: QuotaHistory },
-      handle: async ({ user, params }, services) => {
+      query: HistoryQuery,
+      responses: { ...checked, 200: QuotaHistory },
+      handle: async ({ user, params, query }, services) => {
         const { id } = await find(user, params, services)
-        return reply(200, presentHistory(await services.quota.history(id)))
+        return reply(200, presentHistory(await services.quota.history(id, query.days)))
       },
     }),
   ]

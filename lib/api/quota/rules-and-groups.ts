@@ -15,6 +15,7 @@ import { User } from '../users.ts'
 import { replyExplanation, statusJson } from './owner-quota.ts'
 import {
   AnySubjectQuery,
+  HistoryQuery,
   presentGroup,
   presentHistory,
   presentRule,
@@ -178,10 +179,12 @@ export const quotaGroupRoutes = [
     operationId: 'adminGetUserQuotaHistory',
     summary:
       "A user's or an organization's usage at the end of each day on which it changed, for up to 400 days",
-    responses: { 200: QuotaHistory, 403: Forbidden, 404: NotFound },
-    handle: async ({ user, params }, { owners, quota }) => {
+    query: HistoryQuery,
+    responses: { 200: QuotaHistory, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    handle: async ({ user, params, query }, { owners, quota }) => {
       const account = await owners.find(user, params.username)
-      return account === undefined ? reply(404) : reply(200, presentHistory(await quota.history(account.id)))
+      if (account === undefined) return reply(404)
+      return reply(200, presentHistory(await quota.history(account.id, query.days)))
     },
   }),
   route({

@@ -5,6 +5,7 @@ import type { QuotaExplanation, QuotaGroup, QuotaRule } from '../../quota/evalua
 import { MAX_SUBJECTS } from '../../quota/rules.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
 import { Subject, subjects, type Usage, usedBy } from '../../quota/subjects.ts'
+import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
 import { dateOf, example, givenLimit, parameter, text } from '../fields.ts'
 import type { Services } from '../route.ts'
@@ -52,9 +53,20 @@ export const QuotaHistoryDay = v.object({
   all: example(bytes, 15_841),
   size: QuotaInfo.entries.used.entries.size,
 })
+export type QuotaHistoryDay = v.InferOutput<typeof QuotaHistoryDay>
 
 /** At most one entry a day, oldest first; the last one is the present usage. */
 export const QuotaHistory = v.array(QuotaHistoryDay)
+
+/** A bounded range in place of pages: there is at most one entry a day. */
+export const HistoryQuery = v.object({
+  days: v.optional(
+    parameter(
+      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(HISTORY_DAYS)),
+      `How many days to look back; ${HISTORY_DAYS} when absent. There are no pages.`,
+    ),
+  ),
+})
 
 /** Of the example: what is used of the limit. */
 const used = example(bytes, 15_841)
