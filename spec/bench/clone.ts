@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Bench, inTurns } from './measure.ts'
-import { host } from './servers.ts'
+import { type Bench, inTurns } from './report/measure.ts'
+import { host } from './servers/index.ts'
 
 const exec = promisify(execFile)
 const MIB = 20

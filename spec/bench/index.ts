@@ -4,14 +4,18 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { replaceSection } from '../readme/documents.ts'
 import { clone } from './clone.ts'
-import { hot } from './hot.ts'
 import { instanceOf } from './instance.ts'
 import { lfs } from './lfs.ts'
-import { type Measurement, ratioOf } from './measure.ts'
 import { beside } from './peer.ts'
-import { pictureOf } from './picture.ts'
-import { postgres } from './postgres.ts'
+import { hot } from './postgres/hot.ts'
+import { postgres } from './postgres/postgres.ts'
 import { quota } from './quota.ts'
+import { reads } from './reads.ts'
+import { table } from './report/figures.ts'
+import { type Measurement, ratioOf } from './report/measure.ts'
+import { lastFile, movedSince } from './report/moved.ts'
+import { pictureOf } from './report/picture.ts'
+import { missingGenerator } from './servers/load.ts'
 import { sizesUpTo } from './sizes.ts'
 import { startUp } from './start.ts'
 import { verification } from './verify.ts'
@@ -20,9 +24,9 @@ import { writes } from './writes.ts'
 /**
  * Measures each operation and its reference in turns, and prints medians and ratios.
  * `--scale S` is the part of a hundred thousand users, a million repositories and ten million ledger entries that the
- * instance has (a tenth when absent); `--peer URL --peer-token T` asks another server of the same API the same, in turns;
+ * instance has (a tenth when absent); `--last FILE` has the figures to compare with, in the user's cache when absent; `--peer URL --peer-token T` asks another server of the same API the same, in turns;
  * `--storage postgres` measures on a PostgreSQL that it starts; `--only NAME,NAME`, `--rounds N`, `--json FILE`, `--svg FILE`; `--docs`
- * writes the table into docs/performance.md, and the picture beside it.
+ * writes the tables into docs/performance.md, and the picture beside it when all were measured.
  */
 const { values: flags } = parseArgs({
   options: {
@@ -31,6 +35,7 @@ const { values: flags } = parseArgs({
     rounds: { type: 'string', default: '5' },
     json: { type: 'string' },
     svg: { type: 'string' },
+    last: { type: 'string', default: lastFile() },
     peer: { type: 'string' },
     'peer-token': { type: 'string' },
     scale: { type: 'string', default: '0.1' },
@@ -45,7 +50,7 @@ const scale = Number(flags.scale)
 if (!(scale > 0 && scale <= 1)) fail(`--scale ${flags.scale}: expected a number from 0.001 to 1`)
 
 const all = {
-  level: [quota, writes, startUp, verification, clone, lfs, instanceOf(scale), sizesUpTo(scale)],
+  level: [reads, quota, writes, startUp, verification, clone, lfs, instanceOf(scale), sizesUpTo(scale)],
   postgres: [postgres, hot],
 }
 if (!(flags.storage in all)) fail(`--storage ${flags.storage}: expected level or postgres`)
@@ -57,8 +62,13 @@ const peer = flags.peer === undefined ? undefined : beside(scale, flags.peer, fl
 const benches =
   peer !== undefined
     ? [peer]
-    : all[storage].filter(({ name }) => flags.only === undefined || flags.only.split(',').includes(name))
+    : flags.only === undefined
+      ? all[storage]
+      : all[storage].filter(({ name }) => flags.only?.split(',').includes(name))
 if (benches.length === 0) fail(`--only ${flags.only}: expected ${names}`)
+
+const missing = benches.some(({ sendsLoad }) => sendsLoad) ? missingGenerator() : undefined
+if (missing !== undefined) fail(missing)
 
 function fail(words: string): never {
   process.stderr.write(`bench: ${words}\n`)
@@ -66,21 +76,6 @@ function fail(words: string): never {
 }
 
 const say = (words: string) => process.stderr.write(`… ${words}\n`)
-
-const figure = (number: number) => (number < 10 ? number.toFixed(2) : Math.round(number).toLocaleString('en'))
-
-const row = (measurement: Measurement): string => {
-  const { name, value, unit, reference, against = '', goal = '', isReached, latency, size } = measurement
-  const ratio = ratioOf(measurement)?.toFixed(2) ?? ''
-  const compared = reference === undefined ? '' : `${against}: ${figure(reference)}`
-  const reached = isReached === undefined ? '' : isReached ? ', reached' : ', not reached'
-  const times = latency === undefined ? '' : `, p50 ${figure(latency.p50)} ms, p99 ${figure(latency.p99)} ms`
-  const records = size === undefined ? '' : `, ${size.toLocaleString('en')} records`
-  return `| ${name}${records} | ${figure(value)} ${unit}${times} | ${compared} | ${ratio} | ${goal}${reached} |`
-}
-
-const table = (all: readonly Measurement[]): string =>
-  ['| what | median | held against | ratio | goal |', '|---|---|---|---|---|', ...all.map(row)].join('\n')
 
 const json = (all: readonly Measurement[]): string =>
   `${JSON.stringify(
@@ -92,17 +87,17 @@ const json = (all: readonly Measurement[]): string =>
 const withRatio = (measurement: Measurement) => ({ ...measurement, ratio: ratioOf(measurement) })
 
 const measured: Measurement[] = []
-for (const bench of benches) measured.push(...(await bench.run({ rounds, say })))
+for (const bench of benches) {
+  const rows = await bench.run({ rounds, say })
+  if (flags.docs) replaceSection('docs/performance.md', `bench of ${bench.name}`, table(rows))
+  measured.push(...rows)
+}
 
 process.stdout.write(
-  `${table(measured)}\n\nNode ${process.versions.node}, ${cpus().length} cores, ${rounds} rounds\n`,
+  `${table(measured)}\n\n${movedSince(flags.last, measured)}\n\nNode ${process.versions.node}, ${cpus().length} cores, ${rounds} rounds\n`,
 )
 if (flags.svg !== undefined) writeFileSync(flags.svg, pictureOf(measured))
 if (flags.json !== undefined) writeFileSync(flags.json, json(measured))
-if (flags.docs) {
-  const section = storage === 'level' ? 'bench' : `bench of ${storage}`
-  replaceSection('docs/performance.md', section, table(measured))
-  if (storage === 'level')
-    writeFileSync(fileURLToPath(new URL('../../docs/bench.svg', import.meta.url)), pictureOf(measured))
-}
+if (flags.docs && benches === all.level)
+  writeFileSync(fileURLToPath(new URL('../../docs/bench.svg', import.meta.url)), pictureOf(measured))
 process.exit(measured.every((one) => one.isReached !== false) ? 0 : 1)

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { HtmlRenderer, Parser } from 'commonmark'
 import { withProgressBar } from '../../bin/terminal.ts'
 import { fill, INSTANCE, partsOfNames, type Shape } from './filled.ts'
-import { type Bench, inTurns, type Measurement, median } from './measure.ts'
 import { memoryOf } from './memory.ts'
-import { ask, type Hosted, host, type Load, loadWith, local } from './servers.ts'
+import { type Bench, inTurns, type Measurement, median } from './report/measure.ts'
+import { ask, type Hosted, host } from './servers/index.ts'
+import { type Load, loadWith, local } from './servers/load.ts'
 import { syncedBatches } from './synced.ts'
 
 const API = '/api/v1'
@@ -19,47 +20,9 @@ export const scaled = (scale: number): Shape => ({
   stars: Math.round(INSTANCE.stars * scale),
 })
 
-/** What is asked for again and again, against a bare server that gives the same bytes. */
-export const READS: readonly [name: string, path: string, goal: number | undefined][] = [
-  ['`GET /version`', '/version', 0.85],
-  ['`GET /user/quota`', '/user/quota', 0.75],
-  ['`GET /user/quota/check`', '/user/quota/check?subject=size:all', 0.75],
-  ['`GET /user/quota/explain`', '/user/quota/explain?subject=size:all', undefined],
-  ['`GET /user`', '/user', 0.7],
-  ['`GET /user/quota/artifacts`, 20 of them', '/user/quota/artifacts?limit=20', undefined],
-  ['`GET /users/{username}/repos`, by size', '/users/user-1/repos?order_by=size&limit=20', undefined],
-]
-
 const LOADS_PER_ROUND = 2
 
-const reads = async (served: Hosted, rounds: number): Promise<Measurement[]> => {
-  const measured: Measurement[] = []
-  for (const [name, path, goal] of READS) {
-    const token = served.told.largest
-    const bare = await host('bare', JSON.stringify(await ask(served.port, API + path, token)))
-    const [value, reference] = (await inTurns(rounds * LOADS_PER_ROUND, [
-      () => rate({ base: local(served.port), path: API + path, tokens: [token] }),
-      () => rate({ base: local(bare.port), path: API + path, tokens: [token] }),
-    ]).finally(bare.stop)) as [number, number]
-    const reached =
-      goal === undefined ? {} : { goal: `at least ${goal}`, isReached: value / reference >= goal }
-    measured.push({
-      ...{ name, value, reference, unit: 'requests/s', against: 'bare node:http, the same bytes' },
-      ...{
-        ...reached,
-        latency: await latencyOf({ base: local(served.port), path: API + path, tokens: [token] }),
-      },
-    })
-  }
-  return measured
-}
-
 const rate = async (load: Load): Promise<number> => (await loadWith(load)).rate
-
-const latencyOf = async (load: Load) => {
-  const { p50, p99 } = await loadWith(load)
-  return { p50, p99 }
-}
 
 const besideFastify = async (served: Hosted, rounds: number): Promise<Measurement> => {
   const token = served.told.largest
@@ -204,6 +167,7 @@ export const filledStore = async (shape: Shape): Promise<string> => {
 /** @param scale 1 for a hundred thousand users, a million repositories and ten million ledger entries */
 export const instanceOf = (scale: number): Bench => ({
   name: 'instance',
+  sendsLoad: true,
   async run({ rounds, say }) {
     const shape = scaled(scale)
     say(
@@ -212,11 +176,7 @@ export const instanceOf = (scale: number): Bench => ({
     const store = await filledStore(shape)
     const served = await host('instance', store, String(shape.people))
     try {
-      const measured = [
-        ...(await reads(served, rounds)),
-        await besideFastify(served, rounds),
-        ...(await flat(served, rounds)),
-      ]
+      const measured = [await besideFastify(served, rounds), ...(await flat(served, rounds))]
       say('writing stars')
       measured.push(await stars(served, rounds))
       say('rendering')

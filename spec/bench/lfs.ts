@@ -8,8 +8,8 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout } from 'node:timers/promises'
 import type { Served } from '../bin/program.ts'
 import { buildProgram } from '../support/build.ts'
-import type { Bench } from './measure.ts'
 import { memoryOf } from './memory.ts'
+import type { Bench } from './report/measure.ts'
 
 const MIB = 1024 * 1024
 const SIZE = 1024

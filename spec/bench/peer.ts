@@ -1,6 +1,8 @@
-import { filledStore, READS, scaled } from './instance.ts'
-import { type Bench, inTurns, type Measurement } from './measure.ts'
-import { host, loadWith } from './servers.ts'
+import { filledStore, scaled } from './instance.ts'
+import { READS } from './reads.ts'
+import { type Bench, inTurns, type Measurement } from './report/measure.ts'
+import { host } from './servers/index.ts'
+import { loadWith } from './servers/load.ts'
 
 /**
  * The reads of the instance, in turns with another server of the same API. What it has in it is its own affair: only
@@ -8,13 +10,14 @@ import { host, loadWith } from './servers.ts'
  */
 export const beside = (scale: number, url: string, token: string): Bench => ({
   name: 'peer',
+  sendsLoad: true,
   async run({ rounds, say }) {
     const shape = scaled(scale)
     const served = await host('instance', await filledStore(shape), String(shape.people))
     const base = url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
     try {
       const measured: Measurement[] = []
-      for (const [name, path] of READS.filter(([, one]) => !one.startsWith('/users/'))) {
+      for (const [path] of READS.filter(([path]) => !path.startsWith('/repos/root/'))) {
         say(path)
         const own = `http://127.0.0.1:${served.port}`
         const [value, reference] = (await inTurns(rounds, [
@@ -24,7 +27,7 @@ export const beside = (scale: number, url: string, token: string): Bench => ({
             ).rate,
           async () => (await loadWith({ base, path: `/api/v1${path}`, tokens: [token] })).rate,
         ])) as [number, number]
-        measured.push({ name, value, reference, unit: 'requests/s', against: base })
+        measured.push({ name: `\`GET ${path}\``, value, reference, unit: 'requests/s', against: base })
       }
       return measured
     } finally {

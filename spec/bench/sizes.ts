@@ -1,6 +1,6 @@
 import { filledStore, scaled, WORDS } from './instance.ts'
-import { type Bench, inTurns, type Measurement } from './measure.ts'
-import { ask, type Hosted, host } from './servers.ts'
+import { type Bench, inTurns, type Measurement } from './report/measure.ts'
+import { ask, type Hosted, host } from './servers/index.ts'
 
 const SMALLEST = 0.0001
 const READS = 200

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildProgram } from '../support/build.ts'
-import { type Bench, inTurns } from './measure.ts'
+import { type Bench, inTurns } from './report/measure.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { buildProgram } from '../support/build.ts'
 import { fill, MILLION } from './filled.ts'
-import type { Bench } from './measure.ts'
 import { memoryOf } from './memory.ts'
+import type { Bench } from './report/measure.ts'
 
 interface Run {
   seconds: number

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
-import { type Bench, inTurns } from './measure.ts'
+import { type Bench, inTurns } from './report/measure.ts'
 
 const BATCH_SIZE = 32
 const TRANSACTIONS = 4096

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import Fastify from 'fastify'
-import { level } from '../../drivers/level/index.ts'
-import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import { level } from '../../../drivers/level/index.ts'
+import { type OpenAllot, openAllot } from '../../../lib/allot.ts'
 
 type Listen = (listener: RequestListener, told: object) => void
 

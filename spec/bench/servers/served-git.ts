@@ -4,8 +4,8 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { level } from '../../drivers/level/index.ts'
-import { openAllot } from '../../lib/allot.ts'
+import { level } from '../../../drivers/level/index.ts'
+import { openAllot } from '../../../lib/allot.ts'
 
 type Listen = (listener: RequestListener, told: object) => void
 

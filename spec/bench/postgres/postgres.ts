@@ -1,10 +1,11 @@
 import pg from 'pg'
-import { postgres as driver } from '../../drivers/postgres/index.ts'
-import { type OpenAllot, openAllot } from '../../lib/allot.ts'
-import type { Account, Repository } from '../../lib/records/schema/index.ts'
-import { startCluster } from '../postgres/cluster.ts'
-import { type Bench, inTurns } from './measure.ts'
-import { ask, hostBy, loadAs } from './servers.ts'
+import { postgres as driver } from '../../../drivers/postgres/index.ts'
+import { type OpenAllot, openAllot } from '../../../lib/allot.ts'
+import type { Account, Repository } from '../../../lib/records/schema/index.ts'
+import { startCluster } from '../../postgres/cluster.ts'
+import { type Bench, inTurns } from '../report/measure.ts'
+import { ask, hostBy } from '../servers/index.ts'
+import { load } from '../servers/load.ts'
 
 const BATCH_SIZE = 32
 const STARS = 3200
@@ -106,14 +107,14 @@ const stars = async (url: string, rounds: number) => {
 }
 
 const quotas = async (url: string, rounds: number) => {
-  const served = await hostBy('served-postgres', 'allot', url, String(BATCH_SIZE))
+  const served = await hostBy('postgres/served-postgres', 'allot', url, String(BATCH_SIZE))
   const { tokens } = served.told as { tokens: string[] }
   const sample = await ask(served.port, QUOTA, tokens[0])
-  const bare = await hostBy('served-postgres', 'select', url, JSON.stringify(sample))
+  const bare = await hostBy('postgres/served-postgres', 'select', url, JSON.stringify(sample))
   try {
     return await inTurns(rounds, [
-      () => loadAs(served.port, QUOTA, tokens),
-      () => loadAs(bare.port, QUOTA, tokens),
+      () => load(served.port, QUOTA, ...tokens),
+      () => load(bare.port, QUOTA, ...tokens),
     ])
   } finally {
     await served.stop()
@@ -123,6 +124,7 @@ const quotas = async (url: string, rounds: number) => {
 
 export const postgres: Bench = {
   name: 'postgres',
+  sendsLoad: true,
   async run({ rounds, say }) {
     say('starting a PostgreSQL')
     const cluster = await startCluster({ synced: true })

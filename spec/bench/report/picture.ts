@@ -4,9 +4,12 @@ const [WIDTH, ROW, LEFT, RIGHT] = [760, 24, 330, 60]
 const PLOT = WIDTH - LEFT - RIGHT
 const MAX = 1.25
 
+/** Units of rows that more is better of, or whose ratio is turned round. */
+const RATES: readonly Measurement['unit'][] = ['requests/s', 'transactions/s', 'µs']
+
 /** Two pictures in one: the ratio of each operation to its reference, with its goal; and what it costs at each size. */
 export const pictureOf = (measured: readonly Measurement[]): string => {
-  const ratios = measured.filter((one) => one.unit === 'requests/s' && one.reference !== undefined)
+  const ratios = measured.filter(({ unit, reference }) => RATES.includes(unit) && reference !== undefined)
   const sized = measured.filter((one) => one.size !== undefined)
   const first = barsOf(ratios)
   const second = sized.length === 0 ? { svg: '', height: 0 } : costsOf(sized, first.height)
@@ -17,7 +20,7 @@ ${first.svg}${second.svg}</svg>
 }
 
 const barsOf = (all: readonly Measurement[]) => {
-  const heading = title('Requests a second, over those of the reference (the mark is the goal)', 20)
+  const heading = title('Speed over that of the reference (the mark is the goal)', 20)
   const rows = all.map((one, at) => bar(one, 34 + at * ROW))
   return { svg: heading + rows.join(''), height: 50 + all.length * ROW }
 }

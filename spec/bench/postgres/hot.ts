@@ -2,11 +2,11 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import { postgres as driver } from '../../drivers/postgres/index.ts'
-import { openAllot } from '../../lib/allot.ts'
-import { startCluster } from '../postgres/cluster.ts'
+import { postgres as driver } from '../../../drivers/postgres/index.ts'
+import { openAllot } from '../../../lib/allot.ts'
+import { startCluster } from '../../postgres/cluster.ts'
+import { type Bench, inTurns, type Measurement } from '../report/measure.ts'
 import type { Pushed } from './hot-process.ts'
-import { type Bench, inTurns, type Measurement } from './measure.ts'
 
 const PROCESSES = [1, 2, 4]
 const MILLISECONDS = 1000

@@ -4,7 +4,8 @@ export interface Measurement {
   /** The median of the operation and of its reference, in the unit. */
   value: number
   reference?: number
-  unit: 'requests/s' | 'transactions/s' | 'MiB/s' | 'ms' | 's' | 'MiB'
+  /** µs are of processor time, for each request. */
+  unit: 'requests/s' | 'transactions/s' | 'MiB/s' | 'µs' | 'ms' | 's' | 'MiB'
   /** What the reference is. */
   against?: string
   /** What must be reached, in words. */
@@ -12,18 +13,32 @@ export interface Measurement {
   isReached?: boolean
   /** Of a row of the same thing measured at several sizes: how many records there are. */
   size?: number
-  /** Milliseconds that half of the requests, and 99 of 100, took at most. */
-  latency?: { p50: number; p99: number }
+  /** Requests a second at saturation, of a row of processor time. */
+  rate?: number
+  latency?: Latency
+  /** Of the reference at the same rate, with the same generator. */
+  latencyOfReference?: Latency
+}
+
+/** Milliseconds that half of the requests, 99 of 100 and 999 of 1000 took at most. */
+export interface Latency {
+  p50: number
+  p99: number
+  p999?: number
+  /** Requests a second that were sent. */
+  rate?: number
 }
 
 export interface Bench {
   name: string
+  /** Whether it needs wrk. */
+  sendsLoad?: true
   run(options: { rounds: number; say: (words: string) => void }): Promise<Measurement[]>
 }
 
-/** The operation over its reference. */
-export const ratioOf = ({ value, reference }: Measurement): number | undefined =>
-  reference === undefined ? undefined : value / reference
+/** The operation over its reference; of processor time the reverse, so that more is better. */
+export const ratioOf = ({ value, reference, unit }: Measurement): number | undefined =>
+  reference === undefined ? undefined : unit === 'µs' ? reference / value : value / reference
 
 export const median = (numbers: readonly number[]): number => {
   const sorted = [...numbers].sort((one, other) => one - other)

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Agent, get } from 'node:http'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import autocannon from 'autocannon'
 import { buildSync } from 'esbuild'
+import { pinned, SERVER_CORE } from './load.ts'
 
 /** An answer for the bare server to give. */
 export interface Sample {
@@ -20,13 +21,13 @@ export interface Hosted {
 }
 
 /** A server in a process of its own, so that the load does not share its event loop; it tells its port as JSON. */
-export const host = (kind: string, ...words: string[]): Promise<Hosted> => hostBy('served', kind, ...words)
+export const host = (kind: string, ...words: string[]): Promise<Hosted> =>
+  hostBy('servers/served', kind, ...words)
 
-/** By one of the programs beside this. */
+/** By a program of this folder. */
 export const hostBy = (program: string, kind: string, ...words: string[]): Promise<Hosted> => {
-  const child: ChildProcess = spawn(process.execPath, [put(program), kind, ...words], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const [command, args] = pinned(SERVER_CORE, process.execPath, [built(program), kind, ...words])
+  const child: ChildProcess = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const stop = () => {
     child.kill()
@@ -41,63 +42,24 @@ export const hostBy = (program: string, kind: string, ...words: string[]): Promi
   })
 }
 
-const root = fileURLToPath(new URL('../../', import.meta.url))
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 const together = new Map<string, string>()
 
 /** Puts a program together as what is published is: a loader of TypeScript takes memory of its own. @returns its file */
-const put = (program: string): string => {
+export const built = (program: string): string => {
   const known = together.get(program)
   if (known !== undefined) return known
   const outdir = `${root}dist/bench`
+  const name = basename(program)
   buildSync({
-    entryPoints: { [program]: `${root}spec/bench/${program}.ts`, worker: `${root}lib/markdown/worker.ts` },
+    entryPoints: { [name]: `${root}spec/bench/${program}.ts`, worker: `${root}lib/markdown/worker.ts` },
     ...{ outdir, bundle: true, splitting: true, packages: 'external', format: 'esm', platform: 'node' },
     logLevel: 'warning',
   })
-  const file = `${outdir}/${program}.js`
+  const file = `${outdir}/${name}.js`
   together.set(program, file)
   return file
 }
-
-/** Requests a second at 32 connections. */
-export const load = (port: number, path: string, token: string): Promise<number> =>
-  loadAs(port, path, [token])
-
-/** The same, each connection with the next of the tokens. */
-export const loadAs = async (port: number, path: string, tokens: readonly string[]): Promise<number> =>
-  (await loadWith({ base: local(port), path, tokens })).rate
-
-export const local = (port: number): string => `http://127.0.0.1:${port}`
-
-export interface Load {
-  /** Where the server is, without a path. */
-  base: string
-  path: string
-  tokens: readonly string[]
-  /** In turns on each connection, in the place of GET of the path. */
-  requests?: { method: 'PUT' | 'DELETE' | 'POST'; path: string; body?: string }[]
-}
-
-/** A second at 32 connections: requests a second, and milliseconds that half of them and 99 of 100 took at most. */
-export const loadWith = async ({ base, path, tokens, requests }: Load) => {
-  let connections = 0
-  const result = await autocannon({
-    url: base + path,
-    connections: 32,
-    duration: 1,
-    setupClient(client) {
-      const headers = { authorization: `token ${tokens[connections++ % tokens.length]}` }
-      if (requests === undefined) client.setHeaders(headers)
-      else client.setRequests(requests.map((one) => ({ ...one, headers: { ...headers, ...JSON_TYPE } })))
-    },
-  })
-  const bad = result.non2xx + result.errors + result.timeouts
-  if (bad > 0) throw new Error(`${path}: ${bad} requests had no answer, or not a 2xx`)
-  const { p50, p99 } = result.latency
-  return { rate: result.requests.total / result.duration, p50, p99 }
-}
-
-const JSON_TYPE = { 'content-type': 'application/json' }
 
 const agent = new Agent({ keepAlive: true })
 

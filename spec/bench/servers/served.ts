@@ -3,12 +3,12 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { level } from '../../drivers/level/index.ts'
-import { type OpenAllot, openAllot } from '../../lib/allot.ts'
-import type { LedgerOperation } from '../../lib/index.ts'
+import { level } from '../../../drivers/level/index.ts'
+import { type OpenAllot, openAllot } from '../../../lib/allot.ts'
+import { createAllot, type LedgerOperation } from '../../../lib/index.ts'
+import type { Sample } from './index.ts'
 import { git, httpBackend } from './served-git.ts'
 import { instance } from './served-instance.ts'
-import type { Sample } from './servers.ts'
 
 /** What runs in the processes that `host` starts: the server itself, or the bare one that it is held against. */
 const [kind, word, number] = process.argv.slice(2)
@@ -86,8 +86,17 @@ const allot = async (many: number) => {
   }, tokens)
 }
 
+/** What a host writes: the handler of a data folder on a server of its own. */
+const embedded = async () => {
+  const data = mkdtempSync(join(tmpdir(), 'allot-bench-'))
+  process.once('exit', () => rmSync(data, { recursive: true, force: true }))
+  const served = await createAllot({ data: join(data, 'data') })
+  listen(served.handler, await served.setUp({ admin: 'root' }))
+}
+
 if (kind === 'bare') bare(JSON.parse(word!))
 else if (kind === 'git') await git(listen)
 else if (kind === 'http-backend') httpBackend(listen, word!)
 else if (kind === 'instance') await instance(listen, word!, Number(number))
+else if (kind === 'embedded') await embedded()
 else await allot(Number(word))

@@ -1,9 +1,9 @@
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
-import { postgres } from '../../drivers/postgres/index.ts'
-import { openAllot } from '../../lib/allot.ts'
-import type { Sample } from './servers.ts'
+import { postgres } from '../../../drivers/postgres/index.ts'
+import { openAllot } from '../../../lib/allot.ts'
+import type { Sample } from '../servers/index.ts'
 
 /** What runs in the processes that the PostgreSQL bench starts: the server itself, or one with a SELECT by hand. */
 const [kind, url, word] = process.argv.slice(2) as [string, string, string]

@@ -1,0 +1,173 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { buildProgram } from '../support/build.ts'
+import { type Bench, type Measurement, median } from './report/measure.ts'
+import { ask, built, type Hosted, host } from './servers/index.ts'
+import { loadWith, local, pinned, pinnedGenerator, processorTime, SERVER_CORE } from './servers/load.ts'
+
+const API = '/api/v1'
+
+/** What clients ask for most, and the part of the processor time of the whole that a bare server may take at least. */
+export const READS: readonly [path: string, goal: number | undefined][] = [
+  ['/version', 0.85],
+  ['/user', 0.78],
+  ['/user/quota', 0.8],
+  ['/user/quota/check?subject=size:all', 0.8],
+  ['/user/quota/explain?subject=size:all', undefined],
+  ['/user/repos', 0.7],
+  ['/repos/root/demo', 0.72],
+  ['/repos/search?q=dem', 0.25],
+]
+
+interface Store extends Hosted {
+  token: string
+}
+
+/** The server that `npm start` runs, on an empty store. */
+const program = (data: string): Promise<Store> => {
+  const args = [buildProgram(), 'serve', '--port', '0', '--data', data]
+  const child = spawn(...pinned(SERVER_CORE, process.execPath, args), {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const stop = () => {
+    child.kill()
+    return closed
+  }
+  let printed = ''
+  return new Promise((resolve, reject) => {
+    child.once('close', (code) => reject(new Error(`allot serve ended with ${code}`)))
+    child.stdout.on('data', (chunk: Buffer) => {
+      printed += chunk.toString()
+      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1]
+      const token = /^ {2}([0-9a-f]{40})$/m.exec(printed)?.[1]
+      if (port && token) resolve({ port: Number(port), pid: child.pid!, told: { token }, token, stop })
+    })
+  })
+}
+
+/** `createServer(allot.handler)`. */
+const embedded = async (): Promise<Store> => {
+  const hosted = await host('embedded')
+  return { ...hosted, token: hosted.told.token }
+}
+
+/** A repository of the administrator, and two of another user, of which the search for `dem` finds one. */
+const fill = async ({ port, token }: Store): Promise<void> => {
+  const post = async (path: string, body: object, sudo = 'root') => {
+    const headers = { authorization: `token ${token}`, 'content-type': 'application/json', sudo }
+    const made = await fetch(local(port) + API + path, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    })
+    if (made.status !== 201) throw new Error(`POST ${path}: ${made.status} ${await made.text()}`)
+  }
+  const ann = { username: 'ann', email: 'ann@example.test', password: 'correct horse battery' }
+  await post('/user/repos', { name: 'demo' })
+  await post('/admin/users', ann)
+  for (const name of ['notes', 'website']) await post('/user/repos', { name }, 'ann')
+}
+
+interface Sample {
+  /** Requests a second. */
+  rate: number
+  /** Microseconds of the processor for each request. */
+  processor: number
+}
+
+const sampleOf = async ({ port, pid }: Hosted, path: string, token: string): Promise<Sample> => {
+  const before = processorTime(pid)
+  const { requests, rate } = await loadWith({ base: local(port), path: API + path, tokens: [token] })
+  return { rate, processor: ((processorTime(pid) - before) / requests) * 1e6 }
+}
+
+const medianOf = (samples: readonly Sample[]): Sample => ({
+  rate: median(samples.map(({ rate }) => rate)),
+  processor: median(samples.map(({ processor }) => processor)),
+})
+
+/** Medians of a second of load of each server in turns. The first turn warms up. */
+const samples = async (servers: readonly Hosted[], tokens: string[], path: string, rounds: number) => {
+  const all = servers.map(() => [] as Sample[])
+  for (let round = 0; round <= rounds; round++)
+    for (const at of servers.keys()) {
+      // Neighbours change sides, so that none is always the first after a pause.
+      const index = round % 2 === 0 ? at : servers.length - 1 - at
+      const sample = await sampleOf(servers[index]!, path, tokens[index]!)
+      if (round > 0) all[index]!.push(sample)
+    }
+  return all.map(medianOf)
+}
+
+const SECONDS = 3
+const exec = promisify(execFile)
+
+/** Latencies at a rate that the server can serve, where they are not those of a queue. */
+const latencyAt = async ({ port }: Hosted, path: string, token: string, rate: number) => {
+  const args = [
+    built('servers/steady'),
+    String(port),
+    API + path,
+    token,
+    String(Math.round(rate)),
+    String(SECONDS),
+  ]
+  const { stdout } = await exec(...pinnedGenerator(process.execPath, args))
+  return { rate, ...(JSON.parse(stdout) as { p50: number; p99: number; p999: number }) }
+}
+
+/** Both servers and a bare one that sends the same bytes and headers, for one path. */
+const measure = async (
+  [served, hosted]: readonly [Store, Store],
+  [path, goal]: (typeof READS)[number],
+  rounds: number,
+): Promise<Measurement[]> => {
+  const bare = await host('bare', JSON.stringify(await ask(served.port, API + path, served.token)))
+  try {
+    const tokens = [served.token, hosted.token, served.token]
+    const [ours, mounted, reference] = await samples([served, hosted, bare], tokens, path, rounds)
+    const half = ours!.rate / 2
+    const latency = await latencyAt(served, path, served.token, half)
+    const latencyOfReference = await latencyAt(bare, path, served.token, half)
+    const row = (name: string, { processor, rate }: Sample): Measurement => ({
+      ...{ name: `\`GET ${path.split('?subject')[0]}\`, ${name}`, value: processor, rate, unit: 'µs' },
+      ...{ reference: reference!.processor, against: 'bare node:http, the same bytes' },
+    })
+    const reached =
+      goal === undefined
+        ? {}
+        : { goal: `at least ${goal}`, isReached: reference!.processor / ours!.processor >= goal }
+    return [
+      { ...row('`npm start`', ours!), ...reached, latency, latencyOfReference },
+      row('embedded', mounted!),
+    ]
+  } finally {
+    await bare.stop()
+  }
+}
+
+/** Processor time of each request, against a bare server that sends the same. */
+export const reads: Bench = {
+  name: 'reads',
+  sendsLoad: true,
+  async run({ rounds, say }) {
+    const data = mkdtempSync(join(tmpdir(), 'allot-bench-'))
+    const servers = [await program(join(data, 'd')), await embedded()] as const
+    try {
+      await Promise.all(servers.map(fill))
+      const measured: Measurement[] = []
+      for (const read of READS) {
+        say(`GET ${read[0]}`)
+        measured.push(...(await measure(servers, read, rounds)))
+      }
+      return measured
+    } finally {
+      await Promise.all(servers.map(({ stop }) => stop()))
+      rmSync(data, { recursive: true, force: true })
+    }
+  },
+}
