@@ -19,10 +19,11 @@ import {
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
 import { createApi, createPages, type Host, type ListenerParts } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
-import { type AllotOptions, HOUR, type Options } from './options.ts'
+import { type AllotOptions, type DataPlace, HOUR, type Options } from './options.ts'
 import { searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
-import type { NamedLedger } from './repositories/named-ledger.ts'
+import type { Ledger } from './repositories/ledger-types.ts'
+import { createNamedLedger } from './repositories/named-ledger.ts'
 import { saveLfsSize } from './repositories/repositories.ts'
 import { Compactor } from './search/index.ts'
 import { exportStore } from './transfer/export.ts'
@@ -60,7 +61,7 @@ export interface Allot {
    */
   setUp(options: SetUpOptions): Promise<SetUpResult>
   /** Records usage from the host's own code. Each call is atomic, and durable when its promise resolves. */
-  readonly ledger: NamedLedger
+  readonly ledger: Ledger
   /** The quota API, in process. */
   readonly quota: HostQuota
   /** Users and organizations, by id and by name. */
@@ -146,13 +147,15 @@ export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
     mountListener({ handler: api.handler, pages: pages.handler }, mount)
   const timers = startBackground(parts)
   const { hosting, quota, on, off } = domain
+  const named = { store, quota, owners: accountOwners }
   return {
     handler: api.handler,
     pages: pages.handler,
     listener,
     fetch: fetchOf(listener),
     ...publicServices(hosting),
-    quota: createHostQuota({ store, quota, owners: accountOwners, plans: hosting.plans }),
+    quota: createHostQuota({ ...named, plans: hosting.plans }),
+    ledger: createNamedLedger({ ...named, hasRepositories: true, needsNumbers: true }) as Ledger,
     hosting,
     setUp: (setUp) => hosting.setUp.run(setUp),
     ...{ on, off },
@@ -180,7 +183,6 @@ const publicServices = (hosting: Hosting) => ({
   releases: hosting.releases,
   attachments: hosting.attachments,
   packages: hosting.packages,
-  ledger: hosting.ledger,
 })
 
 /**
@@ -188,7 +190,7 @@ const publicServices = (hosting: Hosting) => ({
  * @throws AllotError conflict when the store is not empty; invalid, naming the line, when the file is cut short or changed
  */
 export const importAllot = async (
-  folders: Pick<AllotOptions, 'driver' | 'data' | 'repositories' | 'files'>,
+  folders: DataPlace & Pick<AllotOptions, 'driver' | 'data' | 'repositories' | 'files'>,
   source: AsyncIterable<Uint8Array>,
   onProgress?: OnProgress,
 ): Promise<LastLine> => {

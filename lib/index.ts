@@ -15,21 +15,15 @@ export type { AllotOptions } from './options.ts'
 export type { QuotaExplanation, QuotaGroup, QuotaRule } from './quota/evaluate.ts'
 export type { NamedDifferences as QuotaPlanDifferences, NamedPlan as QuotaPlan } from './quota/named-plans.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
-export {
-  createQuota,
-  type OwnerEntry,
-  type OwnerLedger,
-  type Quota,
-  type QuotaOptions,
-} from './quota-only/index.ts'
+export { createQuota, type Quota, type QuotaOptions } from './quota-only/index.ts'
 export type { Account, Repository } from './records/schema/index.ts'
 export type {
-  LedgerItem,
+  Ledger,
+  LedgerEntry,
   LedgerName,
   LedgerOperation,
-  NamedEntry as LedgerEntry,
-  NamedLedger as Ledger,
-} from './repositories/named-ledger.ts'
+  OwnerEntry,
+} from './repositories/ledger-types.ts'
 export type { Push } from './repositories/push-journal.ts'
 export type { Repositories } from './repositories/repositories.ts'
 export { createLimitedServer, type ServerLimits } from './server.ts'

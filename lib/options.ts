@@ -256,5 +256,8 @@ export const HostOptions = v.strictObject({
   ...Options.entries,
 })
 
+/** Where the data is: a folder for everything, a driver for the records, or both. */
+export type DataPlace = { data: string } | { driver: StorageDriver }
+
 /** Options of `createAllot`: at least `data`, a folder for everything, or `driver`. */
-export type AllotOptions = HostParts & DataOptions
+export type AllotOptions = HostParts & DataOptions & DataPlace

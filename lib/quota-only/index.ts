@@ -8,12 +8,13 @@ import { type FetchOptions, fetchOf, type Listener, type Log, mountListener } fr
 import { createHostQuota, type HostQuota, type QuotaEvent } from '../in-process-quota.ts'
 import { checked } from '../option-checks.ts'
 import type { DataOptions, QuotaOptions as Settings } from '../option-types.ts'
-import { HostOptions, QuotaOptions as SettingsSchema } from '../options.ts'
+import { type DataPlace, HostOptions, QuotaOptions as SettingsSchema } from '../options.ts'
 import { NamedOwners, namedOwners } from '../quota/named-owners.ts'
 import { NamedPlans } from '../quota/named-plans.ts'
 import { accounts, quotaOwners } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import { createNamedLedger, type LedgerName } from '../repositories/named-ledger.ts'
+import type { Ledger, OwnerEntry } from '../repositories/ledger-types.ts'
+import { createNamedLedger } from '../repositories/named-ledger.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import { exportStore } from '../transfer/export.ts'
 import type { LastLine, OnProgress, Write } from '../transfer/format.ts'
@@ -32,7 +33,8 @@ const QuotaOnlyOptions = v.strictObject({
 type ListenerOptions = 'basePath' | 'baseUrl' | 'maxBodySize' | 'pageSize' | 'maxPageSize' | 'cors'
 
 /** Options of {@link createQuota}: at least `data` or `driver`. */
-export type QuotaOptions = Settings &
+export type QuotaOptions = DataPlace &
+  Settings &
   Pick<DataOptions, ListenerOptions> & {
     /** Data folder, with the folder `store` for the records. */
     data?: string | undefined
@@ -47,45 +49,15 @@ export type QuotaOptions = Settings &
     log?: Log
   }
 
-/** What a ledger entry has, whatever its kind. */
-interface OwnerEntryBase {
-  /** The host's own stable name of the entry, 255 bytes at most: putting it again replaces the entry. */
-  readonly key: string
-  readonly owner: string
-  /** What lists show. */
-  readonly name: string
-  /** Bytes. */
-  readonly size: number
-}
-
-/** A ledger entry of an owner. Plain files are `artifacts`; the kind decides toward which subject an entry counts. */
-export type OwnerEntry = OwnerEntryBase &
-  (
-    | { readonly kind: 'artifacts'; readonly run?: number }
-    | { readonly kind: 'packages'; readonly type: string; readonly version: string }
-    | { readonly kind: 'attachments'; readonly on: 'issue' | 'release'; readonly index?: number }
-    | { readonly kind: 'lfs' }
-  )
-
-export interface OwnerLedger {
-  get(name: LedgerName): Promise<OwnerEntry | undefined>
-  /** Saves the entry, replacing one with the same kind and key. @throws AllotError invalid, with the name of the member */
-  put(entry: OwnerEntry): Promise<{ replaced: boolean; entry: OwnerEntry }>
-  /** @returns whether the entry existed */
-  delete(name: LedgerName): Promise<boolean>
-  /** Applies all operations or none. @returns their number. @throws AllotError invalid with the line number, from 1 */
-  batch(
-    operations: readonly ((OwnerEntry & { op: 'put' }) | (LedgerName & { op: 'delete' }))[],
-  ): Promise<number>
-}
-
 /**
  * The quota engine alone, for owners that are names of the host: no accounts, no repositories, no git. An owner is any text
  * of 1 to 255 characters without control characters, compared as it is. It comes into being with the first change that
  * names it; before that it has no usage, no group, and the default limits.
  */
 export interface Quota extends HostQuota {
-  readonly ledger: OwnerLedger
+  /** Records usage by owner. Each call is atomic, and durable when its promise resolves. */
+  readonly ledger: Ledger<OwnerEntry>
+  /** The owners that a change has named. */
   readonly owners: Pick<NamedOwners, 'list' | 'remove'>
   /**
    * The quota routes of the API (`/user/quota…`, `/admin/quota…`, `/admin/users/{owner}/quota…`, `/admin/ledger…`), for hosts
@@ -96,6 +68,7 @@ export interface Quota extends HostQuota {
   fetch(request: Request, options?: Omit<FetchOptions, 'pages'>): Promise<Response>
   /** `quota`: an owner crossed the limit of a rule, or the share of it that `warnAt` sets: as `allot.on`. */
   on(event: 'quota', listener: (crossing: QuotaEvent) => void): void
+  /** Removes a listener that `on` has added. */
   off(event: 'quota', listener: (crossing: QuotaEvent) => void): void
   /** Recounts everything within one snapshot, as `allot verify` does. */
   verify(): Promise<Verification>
@@ -133,7 +106,7 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
     ...createHostQuota({ ...named, plans }),
     ...{ handler, on, off },
     fetch: fetchOf(({ prefix }) => mountListener({ handler, pages: handler }, { prefix })),
-    ledger: ledger as OwnerLedger,
+    ledger: ledger as Ledger<OwnerEntry>,
     owners: { list: (slice) => owners.list(slice), remove: (name) => owners.remove(name) },
     verify: () => verify(driver),
     export: (write, onProgress) =>

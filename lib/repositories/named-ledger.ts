@@ -11,6 +11,7 @@ import { paced } from '../records/pacing.ts'
 import { type LedgerEntry, LedgerKind, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import type { Ledger, LedgerName, LedgerOperation } from './ledger-types.ts'
 
 const shortText = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
@@ -31,26 +32,10 @@ export type LedgerItem = v.InferOutput<typeof LedgerItem>
 
 const LedgerNameSchema = v.object({ kind: LedgerKind, key: v.string() })
 
-/** `key` is the caller's own stable name for the resource, 255 bytes at most. */
-export interface LedgerName {
-  kind: LedgerKind
-  key: string
-}
-
-export type LedgerOperation = (LedgerName & LedgerItem & { op: 'put' }) | (LedgerName & { op: 'delete' })
-
-/** A ledger entry with the names of its owner and repository. */
+/** A ledger entry with the names of its owner and repository, before its members are checked against its kind. */
 export type NamedEntry = LedgerName & LedgerItem
 
-export interface NamedLedger {
-  get(name: LedgerName): Promise<NamedEntry | undefined>
-  /** Saves the entry, replacing one with the same kind and key, so that the same request twice counts once. */
-  put(entry: NamedEntry): Promise<{ replaced: boolean; entry: NamedEntry }>
-  /** @returns whether the entry existed */
-  delete(name: LedgerName): Promise<boolean>
-  /** Applies all operations or none. @returns their number. @throws AllotError invalid with the line number, from 1 */
-  batch(operations: readonly LedgerOperation[]): Promise<number>
-}
+export type NamedLedger = Ledger<NamedEntry>
 
 interface NamedLedgerParts {
   readonly store: Store
@@ -58,6 +43,8 @@ interface NamedLedgerParts {
   readonly owners: OwnerDirectory
   /** Whether there are repositories; otherwise every entry belongs to an owner alone. */
   readonly hasRepositories: boolean
+  /** Whether entries in a repository need the number in the URL of their page, as the types of entries say. */
+  readonly needsNumbers?: boolean
 }
 
 export const createNamedLedger = (parts: NamedLedgerParts): NamedLedger => {
@@ -73,7 +60,7 @@ export const createNamedLedger = (parts: NamedLedgerParts): NamedLedger => {
     refuseOwn(name)
     return ledger.remove(tx, name.kind, name.key)
   }
-  const apply = async (tx: WriteContext, operation: LedgerOperation): Promise<unknown> => {
+  const apply = async (tx: WriteContext, operation: LedgerOperation<NamedEntry>): Promise<unknown> => {
     requireObject(operation)
     if (operation.op === 'put') return put(tx, operation)
     if (operation.op === 'delete') return remove(tx, operation)
@@ -136,15 +123,12 @@ const refuseOwn = (name: LedgerName) => {
 
 const recordOf = async (tx: WriteContext, parts: NamedLedgerParts, entry: NamedEntry): Promise<NewEntry> => {
   const { kind, key, name, size } = entry
+  const place = await placeOf(tx, parts, entry)
   return {
-    kind,
-    key,
-    ...(await placeOf(tx, parts, entry)),
-    name,
-    size,
+    ...{ kind, key, ...place, name, size },
     on: kind === 'attachments' ? required(entry, 'on') : null,
-    index: kind === 'attachments' ? (entry.index ?? null) : null,
-    run: kind === 'artifacts' ? (entry.run ?? null) : null,
+    index: kind === 'attachments' ? numberOf(entry, 'index', parts) : null,
+    run: kind === 'artifacts' ? numberOf(entry, 'run', parts) : null,
     type: kind === 'packages' ? required(entry, 'type') : null,
     version: kind === 'packages' ? required(entry, 'version') : null,
     createdAt: now(),
@@ -155,6 +139,17 @@ const required = <M extends keyof LedgerItem>(entry: NamedEntry, member: M): Non
   const value = entry[member]
   if (value === undefined) throw invalid(`${member}: required for ${entry.kind}`)
   return value as NonNullable<LedgerItem[M]>
+}
+
+/** A number in the URL of the entry's page, which only entries in a repository have. */
+const numberOf = (
+  entry: NamedEntry,
+  member: 'index' | 'run',
+  { needsNumbers = false }: NamedLedgerParts,
+): number | null => {
+  if (needsNumbers && entry[member] === undefined && entry.repository !== undefined)
+    throw invalid(`${member}: required for ${entry.kind} in a repository`)
+  return entry[member] ?? null
 }
 
 /** The kinds whose entries can belong to an owner alone, although there are repositories. */

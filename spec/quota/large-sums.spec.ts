@@ -93,14 +93,11 @@ const take = async (allot: OpenAllot, model: Model, ids: number[], step: Step): 
   if (one === undefined) return
   if (step.does === 'put') {
     const kind = KINDS[step.kind]!
-    const more =
-      kind === 'packages'
-        ? { type: 'npm', version: '1' }
-        : kind === 'attachments'
-          ? { on: 'issue' as const, index: 1 }
-          : {}
     const repository = `${OWNERS[one.owner]}/r${step.repository}`
-    await allot.ledger.put({ kind, key: `k${step.key}`, repository, name: 'n', size: step.size, ...more })
+    const entry = { key: `k${step.key}`, repository, name: 'n', size: step.size }
+    // With what every kind needs; a kind ignores what others need.
+    const more = { type: 'npm', version: '1', on: 'issue', index: 1, run: 1 } as const
+    await allot.ledger.put({ ...entry, ...more, kind })
     model.entries.set(`${step.kind} ${step.key}`, {
       repository: step.repository,
       kind,

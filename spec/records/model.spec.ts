@@ -69,6 +69,7 @@ const play = async (allot: OpenAllot, ids: Map<string, number>, model: Model, on
         repository: `${repo?.owner}/${current?.name}`,
         name: 'x',
         size: one.size,
+        run: 1,
       }
       if (repo === undefined) return void (await assert.rejects(ledger.put(entry), AllotError))
       await ledger.put(entry)

@@ -30,7 +30,7 @@ const fill = (allot: OpenAllot): Promise<number> =>
 
 const entry = (key: string, size: number) => ({
   ...{ op: 'put' as const, kind: 'artifacts' as const, key, size },
-  ...{ repository: 'ann/demo', name: 'x'.repeat(250) },
+  ...{ repository: 'ann/demo', name: 'x'.repeat(250), run: 1 },
 })
 
 const anInstance = async (driver: StorageDriver, directory: string): Promise<OpenAllot> => {

@@ -12,7 +12,8 @@ import {
 } from '../../http/index.ts'
 import { paced } from '../../records/pacing.ts'
 import { LedgerKind } from '../../records/schema/index.ts'
-import { LedgerItem, type LedgerOperation } from '../../repositories/named-ledger.ts'
+import type { LedgerOperation } from '../../repositories/ledger-types.ts'
+import { LedgerItem, type NamedEntry } from '../../repositories/named-ledger.ts'
 import { example, number, text } from '../fields.ts'
 import { adminRead, adminWrite, reply, replyEmpty, replyFound } from '../route.ts'
 import { quotaRoute as route } from './services.ts'
@@ -35,18 +36,18 @@ const Operation = v.variant('op', [
 ])
 
 /** @throws AllotError too_large for too many lines, invalid with the number of the first bad line */
-const operationsIn = async (body: string): Promise<LedgerOperation[]> => {
+const operationsIn = async (body: string): Promise<LedgerOperation<NamedEntry>[]> => {
   const lines = body.split('\n')
   if (lines.at(-1)?.trim() === '') lines.pop()
   if (lines.length > LINE_LIMIT)
     throw new AllotError('too_large', `at most ${LINE_LIMIT} lines are taken at once`)
-  const operations: LedgerOperation[] = []
+  const operations: LedgerOperation<NamedEntry>[] = []
   for await (const [index, line] of paced(lines.entries()))
     operations.push(await withLineNumber(index + 1, () => operationIn(line)))
   return operations
 }
 
-const operationIn = (line: string): LedgerOperation => {
+const operationIn = (line: string): LedgerOperation<NamedEntry> => {
   const value = parseJson(line)
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
   return validate(Operation, isObject ? withoutNulls(value) : value)

@@ -1,0 +1,99 @@
+/** The types of the ledger by name: what an entry of each kind needs, and the operations on entries. */
+import type { LedgerKind } from '../records/schema/index.ts'
+
+/** Kind and key, which together name a ledger entry. */
+export interface LedgerName {
+  /** The kind decides toward which subject an entry counts. */
+  readonly kind: LedgerKind
+  /** The host's own stable name of the entry, of 1 to 255 bytes: putting it again replaces the entry. */
+  readonly key: string
+}
+
+/** What an entry has, whatever its kind. */
+interface Entry<K extends LedgerKind> extends LedgerName {
+  readonly kind: K
+  /** What lists show, of 1 to 255 characters. */
+  readonly name: string
+  /** Bytes, a whole number. */
+  readonly size: number
+}
+
+interface InRepository {
+  /** The repository that the entry belongs to, as `owner/name`. The entry counts toward the quota of its owner. */
+  readonly repository: string
+  /** Follows from the repository. */
+  readonly owner?: undefined
+}
+
+interface OfOwner {
+  /** Name of the owner, for an entry that belongs to no repository. */
+  readonly owner: string
+  /** Absent in an entry of an owner alone. */
+  readonly repository?: undefined
+}
+
+interface Run {
+  /** Number of the CI run that made the artifact, for its URL. */
+  readonly run: number
+}
+
+interface Index {
+  /** Number of the issue, or id of the release, for the URL of the attachment. */
+  readonly index: number
+}
+
+interface Attachment extends Entry<'attachments'> {
+  /** What the file is attached to, which decides toward which subject it counts. */
+  readonly on: 'issue' | 'release'
+}
+
+interface Package extends Entry<'packages'> {
+  /** Type of the package, such as `npm`. */
+  readonly type: string
+  /** Version of the package. */
+  readonly version: string
+}
+
+/**
+ * A ledger entry of an Allot. An attachment and an LFS object belong to a repository; an artifact and a package to a
+ * repository or to an owner alone.
+ */
+export type LedgerEntry =
+  | (Attachment & InRepository & Index)
+  | (Entry<'artifacts'> & ((InRepository & Run) | (OfOwner & Partial<Run>)))
+  | (Package & (InRepository | OfOwner))
+  | (Entry<'lfs'> & InRepository)
+
+/** A ledger entry where there are no repositories: each belongs to an owner. Plain files are `artifacts`. */
+export type OwnerEntry = OfOwner &
+  ((Attachment & Partial<Index>) | (Entry<'artifacts'> & Partial<Run>) | Package | Entry<'lfs'>)
+
+/** An operation of a batch. */
+export type LedgerOperation<E = LedgerEntry> =
+  | (E & { readonly op: 'put' })
+  | (LedgerName & { readonly op: 'delete' })
+
+/** Records what counts toward quota and is stored elsewhere, as entries with names that the host chooses. */
+export interface Ledger<E = LedgerEntry> {
+  /**
+   * Reads an entry. One that was put over HTTP can lack `run` or `index`, which the HTTP API does not require.
+   * @returns the entry with the present names of its owner and repository; undefined when there is none
+   */
+  get(name: LedgerName): Promise<E | undefined>
+  /**
+   * Saves the entry, replacing one with the same kind and key, so that the same call twice counts once.
+   * @throws AllotError invalid, with the name of the member that is wrong or missing
+   */
+  put(entry: E): Promise<{ replaced: boolean; entry: E }>
+  /**
+   * Deletes an entry.
+   * @returns whether the entry existed
+   */
+  delete(name: LedgerName): Promise<boolean>
+  /**
+   * Applies all operations, or none.
+   * @returns their number
+   * @throws AllotError invalid, with the number of the operation, from 1
+   */
+  batch(operations: readonly LedgerOperation<E>[]): Promise<number>
+}
