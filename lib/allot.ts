@@ -17,7 +17,7 @@ import {
   mountListener,
 } from './http/index.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
-import { createApi, createPages, type Host, type ListenerParts } from './listeners.ts'
+import { createApi, createGitServices, createPages, type Host, type ListenerParts } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
 import { type AllotOptions, type DataPlace, HOUR, type Options } from './options.ts'
 import { searchIndexes } from './records/schema/index.ts'
@@ -139,8 +139,8 @@ export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
   const markdown = new Markdown({ deadline: options.markdown.timeout })
   const write = (to: Write, onProgress?: OnProgress) => exportStore({ driver, ...storage }, to, onProgress)
   const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl)
-  const { transport } = storage
-  const parts = { ...{ options, host, store, markdown, write, htmlUrls, transport }, ...domain }
+  const git = createGitServices(storage.transport, { hosting: domain.hosting, host })
+  const parts = { ...{ options, host, store, markdown, write, htmlUrls, git }, ...domain }
   const api = createApi(parts)
   const pages = createPages(parts)
   const listener = (mount: MountOptions) =>
@@ -270,8 +270,8 @@ const startBackground = ({ host, store, hosting, jobRunner, compactor }: Parts):
 }
 
 /** Closes the parts in the order in which they depend on each other. */
-const closeParts = async ({ host, transport, hosting, quota, markdown, jobRunner, compactor }: Parts) => {
-  await transport?.close()
+const closeParts = async ({ host, git, hosting, quota, markdown, jobRunner, compactor }: Parts) => {
+  await git?.transport.close()
   await jobRunner.stop()
   await compactor.stop()
   await hosting.idle().catch(() => undefined)

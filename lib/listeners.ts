@@ -22,6 +22,7 @@ import type { HostParts, Options } from './options.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Store } from './records/store.ts'
 import type { Push } from './repositories/push-journal.ts'
+import { Pushes } from './repositories/pushes.ts'
 import type { StorageDriver } from './storage/index.ts'
 import { VERSION } from './version.ts'
 import { createLazyPages } from './web/index.ts'
@@ -39,11 +40,17 @@ export interface Host {
   readonly log: Log
 }
 
+/** What serves fetches and pushes, whichever way the client connects. */
+export interface GitServices {
+  readonly transport: Transport
+  readonly pushes: Pushes
+}
+
 export interface ListenerParts {
   readonly options: Options
   readonly host: Host
-  /** Undefined when git over HTTP is turned off. */
-  readonly transport: Transport | undefined
+  /** Undefined when no git data is served. */
+  readonly git: GitServices | undefined
   readonly store: Store
   readonly hosting: Hosting
   readonly quota: QuotaEngine
@@ -97,9 +104,9 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
   })
 }
 
-const streamParts = ({ options, host, transport, store, hosting }: ListenerParts) => ({
+const streamParts = ({ options, host, git, store, hosting }: ListenerParts) => ({
   routes: streamRoutesFor({
-    git: transport !== undefined,
+    git: git !== undefined && options.git.http,
     // A host that stores repositories itself serves URLs below their clone_url itself.
     lfs: options.lfs !== false && options.repositories !== false,
     packages: options.packages !== false,
@@ -108,25 +115,24 @@ const streamParts = ({ options, host, transport, store, hosting }: ListenerParts
   services: {
     store,
     hosting,
-    transport,
+    git,
     maxFileBytes: {
       lfs: options.lfs ? options.lfs.maxSize : undefined,
       packages: options.packages ? options.packages.maxSize : undefined,
     },
-    onPush: pushListener(host),
-    onError: logError(host.log, 'the size of a repository could not be updated'),
+    onError: logError(host.log, SIZE_FAILURE),
   },
 })
 
 /** The listener of the pages. */
-export const createPages = ({ options, host, transport, store, hosting, quota, htmlUrls }: ListenerParts) =>
+export const createPages = ({ options, host, git, store, hosting, quota, htmlUrls }: ListenerParts) =>
   createLazyPages({
     services: {
       ...{ store, hosting, quota, htmlUrls },
       settings: {
         warnAt: options.quota.warnAt,
         links: options.pages.links,
-        clones: transport !== undefined,
+        clones: git !== undefined && options.git.http,
       },
     },
     brand: options.pages,
@@ -135,6 +141,22 @@ export const createPages = ({ options, host, transport, store, hosting, quota, h
     bodyLimit: options.maxBodySize,
     log: host.log,
   })
+
+/** @param transport undefined when no git data is served */
+export const createGitServices = (
+  transport: Transport | undefined,
+  { hosting, host }: Pick<ListenerParts, 'hosting' | 'host'>,
+): GitServices | undefined =>
+  transport && {
+    transport,
+    pushes: new Pushes({
+      ...{ transport, accounts: hosting.accounts, pushJournal: hosting.pushJournal },
+      onPush: pushListener(host),
+      onError: logError(host.log, SIZE_FAILURE),
+    }),
+  }
+
+const SIZE_FAILURE = 'the size of a repository could not be updated'
 
 /** Calls `onPush`. An error that it throws is logged and does not affect the push. */
 const pushListener =

@@ -3,12 +3,10 @@
  * the same for Git LFS.
  */
 import type { Identity } from '../accounts/access.ts'
-import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
-import type { PushListener } from '../git/transport.ts'
+import { FLUSH, pktLine } from '../git/pkt-lines.ts'
 import { checkScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
-import type { Push } from '../repositories/push-journal.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import { type StreamServices, signInRequired, stream } from './route.ts'
 
@@ -79,7 +77,9 @@ const advertise = async (request: GitRequest, services: StreamServices): Promise
       : (await writableRepository(services, request)).repository
   const { client, signal } = request
   const context = { client: client(), signal, protocol: protocolIn(request) }
-  const body = await services.transport!.advertise(repository.id, service, context)
+  const body = await services.git!.transport.advertise(repository.id, service, context)
+  const isVersion2 = service === 'upload-pack' && /(?:^|:)version=2(?:$|:)/.test(context.protocol ?? '')
+  if (!isVersion2) body.unshift(Buffer.concat([pktLine(`# service=git-${service}\n`), FLUSH]))
   return gitReply(`${service}-advertisement`, body)
 }
 
@@ -87,7 +87,7 @@ const fetch = async (request: GitRequest, services: StreamServices): Promise<Str
   const { id } = await requireReadable(services, request)
   const { body, client, signal } = request
   const context = { body, client: client(), signal, protocol: protocolIn(request) }
-  const { output, completed } = await services.transport!.upload(id, context)
+  const { output, completed } = await services.git!.transport.upload(id, context)
   return { ...gitReply('upload-pack-result', output), completed }
 }
 
@@ -95,56 +95,7 @@ const push = async (request: GitRequest, services: StreamServices): Promise<Stre
   const { repository, user } = await writableRepository(services, request)
   const { body, size, client, signal } = request
   const context = { body, size, client: client(), signal, protocol: protocolIn(request) }
-  const listener = countingListener(services, repository.id, async (counted, updates) => {
-    if (updates.length > 0) await notifyPushed(services, counted, user, updates)
-    collectGarbageLater(services, repository.id)
-  })
-  const output = await services.transport!.receive(repository.id, context, listener)
-  return gitReply('receive-pack-result', output)
-}
-
-/** Counts the repository after git has changed it. @param onCounted called once the new size is durable */
-const countingListener = (
-  { hosting, onError }: StreamServices,
-  id: number,
-  onCounted: (repository: Repository, updates: Push['updates']) => Promise<void>,
-): PushListener => {
-  let entry: number
-  return {
-    async started(pid) {
-      entry = await hosting.pushJournal.begin(id, pid)
-    },
-    async finished(updates) {
-      const updatedAt = updates.length > 0 ? now() : undefined
-      const repository = await hosting.pushJournal.settle(entry, id, updatedAt).catch((error) => {
-        onError(error, { repository: id })
-        throw new AllotError(
-          'unavailable',
-          'git has stored the push, but its size is not counted yet: the next push or start counts it',
-        )
-      })
-      if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
-      await onCounted(repository, updates)
-    },
-  }
-}
-
-/** Runs in the background, after the reply. */
-const collectGarbageLater = (services: StreamServices, id: number): void => {
-  const listener = countingListener(services, id, async () => undefined)
-  services
-    .transport!.collectGarbage(id, listener)
-    .catch((error) => services.onError(error, { repository: id }))
-}
-
-const notifyPushed = async (
-  { hosting, onPush }: StreamServices,
-  { id, owner, name, size }: Repository,
-  { username: pusher }: Identity,
-  updates: Push['updates'],
-): Promise<void> => {
-  const account = await hosting.accounts.byId(owner)
-  onPush({ repository: `${account?.name}/${name}`, repositoryId: id, pusher, updates, size })
+  return gitReply('receive-pack-result', await services.git!.pushes.receive(repository, user, context))
 }
 
 /** Bytes: the wants and haves of a fetch of a million objects. */

@@ -8,7 +8,7 @@ import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Page } from '../records/collection.ts'
 import type { Store } from '../records/store.ts'
-import type { Push } from '../repositories/push-journal.ts'
+import type { Pushes } from '../repositories/pushes.ts'
 
 /** What the handlers of JSON routes work with. */
 export interface Services {
@@ -35,12 +35,10 @@ export interface StreamServices {
   readonly store: Store
   readonly hosting: Hosting
   /** Undefined when git over HTTP is turned off. */
-  readonly transport: Transport | undefined
+  readonly git: { readonly transport: Transport; readonly pushes: Pushes } | undefined
+  readonly onError: (error: unknown, fields: object) => void
   /** Maximum size of a file in bytes; undefined: no limit. */
   readonly maxFileBytes: { readonly lfs: number | undefined; readonly packages: number | undefined }
-  /** Notifies the host of a push that is counted. */
-  readonly onPush: (push: Push) => void
-  readonly onError: (error: unknown, fields: object) => void
 }
 
 /** Who receives a representation, and the URLs that its links begin with (no trailing slash). Every request is one. */

@@ -4,7 +4,6 @@ import { Readable } from 'node:stream'
 import { ifMissing } from '../disk.ts'
 import { bufferStart, createReachability, feedChecked } from './fetch.ts'
 import { folderOf } from './folders.ts'
-import { FLUSH, pktLine } from './pkt-lines.ts'
 import { announce, configuration, feed, type GitProcess, type WriteListener } from './process.ts'
 import { GitProcesses, type ProcessClient, type ProcessesOptions, type Program } from './processes.ts'
 import { holdReport, PushCheck, type RefUpdate, readPush } from './push.ts'
@@ -12,6 +11,12 @@ import { holdReport, PushCheck, type RefUpdate, readPush } from './push.ts'
 /** A request with a body for one of git's programs. */
 interface GitRequest extends ProcessClient {
   readonly body: Readable
+}
+
+/** A push, from its first command on. */
+export interface PushRequest extends GitRequest {
+  /** Bytes of the body, when they are known. */
+  readonly size: number | undefined
 }
 
 /** Notified about each write to a repository, so that its size is counted. */
@@ -67,8 +72,6 @@ export class Transport {
     const args = [...config, service, '--stateless-rpc', '--advertise-refs', this.#folderOf(id)]
     const child = await this.#processes.start(id, service, args, client)
     child.stdin.end()
-    const isVersion2 = service === 'upload-pack' && /(?:^|:)version=2(?:$|:)/.test(client.protocol ?? '')
-    if (!isVersion2) child.stdout.unshift(Buffer.concat([pktLine(`# service=git-${service}\n`), FLUSH]))
     return child.stdout
   }
 
@@ -86,12 +89,8 @@ export class Transport {
     return { output: Readable.from([refusal]), completed: child.ended.then(() => undefined) }
   }
 
-  /** Takes a push. @param request.size bytes of the body, when they are known */
-  async receive(
-    id: number,
-    request: GitRequest & { size: number | undefined },
-    listener: PushListener,
-  ): Promise<Readable> {
+  /** Takes a push. */
+  async receive(id: number, request: PushRequest, listener: PushListener): Promise<Readable> {
     const { idleTimeout, maxPushSize } = this.#options
     const push = await readPush(request.body, idleTimeout)
     // Before a large push git sends an empty one, to learn whether it is authorised.

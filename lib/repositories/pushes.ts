@@ -1,0 +1,88 @@
+import type { Readable } from 'node:stream'
+import type { Accounts } from '../accounts/accounts.ts'
+import { now } from '../clock.ts'
+import { AllotError } from '../errors.ts'
+import type { PushListener, PushRequest, Transport } from '../git/transport.ts'
+import type { Repository } from '../records/schema/index.ts'
+import type { Push, PushJournal } from './push-journal.ts'
+
+interface PushesOptions {
+  readonly accounts: Accounts
+  readonly pushJournal: PushJournal
+  readonly transport: Transport
+  /** Notifies the host of a push that is counted. */
+  readonly onPush: (push: Push) => void
+  readonly onError: (error: unknown, fields: object) => void
+}
+
+/** Pushes over HTTP and SSH. Invariant: git's report reaches the client after the new size is durable. */
+export class Pushes {
+  readonly #options: PushesOptions
+
+  constructor(options: PushesOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Takes a push that is authorised, and counts it.
+   * @returns git's report
+   * @throws AllotError bad_request, too_large, unavailable
+   */
+  receive(
+    { id }: Repository,
+    { username }: { readonly username: string },
+    request: PushRequest,
+  ): Promise<Readable> {
+    const listener = this.#countingListener(id, async (counted, updates) => {
+      if (updates.length > 0) await this.#notify(counted, username, updates)
+      this.#collectGarbageLater(id)
+    })
+    return this.#options.transport.receive(id, request, listener)
+  }
+
+  /** Counts the repository after git has changed it. @param onCounted called once the new size is durable */
+  #countingListener(
+    id: number,
+    onCounted: (repository: Repository, updates: Push['updates']) => Promise<void>,
+  ): PushListener {
+    const { pushJournal, onError } = this.#options
+    let entry: number
+    return {
+      async started(pid) {
+        entry = await pushJournal.begin(id, pid)
+      },
+      async finished(updates) {
+        const updatedAt = updates.length > 0 ? now() : undefined
+        const repository = await pushJournal.settle(entry, id, updatedAt).catch((error) => {
+          onError(error, { repository: id })
+          throw new AllotError(
+            'unavailable',
+            'git has stored the push, but its size is not counted yet: the next push or start counts it',
+          )
+        })
+        if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+        await onCounted(repository, updates)
+      },
+    }
+  }
+
+  /** Runs in the background, after the reply. */
+  #collectGarbageLater(id: number): void {
+    const { transport, onError } = this.#options
+    transport
+      .collectGarbage(
+        id,
+        this.#countingListener(id, async () => undefined),
+      )
+      .catch((error) => onError(error, { repository: id }))
+  }
+
+  async #notify(
+    { id, owner, name, size }: Repository,
+    pusher: string,
+    updates: Push['updates'],
+  ): Promise<void> {
+    const account = await this.#options.accounts.byId(owner)
+    this.#options.onPush({ repository: `${account?.name}/${name}`, repositoryId: id, pusher, updates, size })
+  }
+}
