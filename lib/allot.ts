@@ -145,7 +145,7 @@ export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
   const pages = createPages(parts)
   const listener = (mount: MountOptions) =>
     mountListener({ handler: api.handler, pages: pages.handler }, mount)
-  const timers = startBackground(parts)
+  const timer = startBackground(parts)
   const { hosting, quota, on, off } = domain
   const named = { store, quota, owners: accountOwners }
   return {
@@ -164,7 +164,7 @@ export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
     async close() {
       await api.idle()
       await pages.idle()
-      for (const timer of timers) clearInterval(timer)
+      clearInterval(timer)
       await closeParts(parts)
     },
   }
@@ -223,14 +223,17 @@ interface DiskStorage {
   readonly fileStorage: FileStorage
 }
 
-/** Called by `createAllot` with its options. */
+const onDeletionError = (log: Log) =>
+  logError(log, 'what was deleted could not be removed from the disk; a later start tries again')
+
 const openDiskStorage = ({ repositories, git, files }: Located, log: Log): DiskStorage => {
-  const fileStorage = new FileStorage(files)
+  const handlers = { onDeletionError: onDeletionError(log) }
+  const fileStorage = new FileStorage({ ...files, ...handlers })
   if (repositories === false) return { gitStorage: undefined, transport: undefined, fileStorage }
   const onError = (error: Error, fields: object) =>
     log.info({ err: error, ...fields }, 'a git process failed')
   const transport = git.http ? new Transport({ ...repositories, ...git, onError }) : undefined
-  return { gitStorage: new GitStorage(repositories), transport, fileStorage }
+  return { gitStorage: new GitStorage({ ...repositories, ...handlers }), transport, fileStorage }
 }
 
 const createDomain = (options: Options, host: Host, storage: DiskStorage, store: Store): Domain => {
@@ -247,7 +250,8 @@ const createDomain = (options: Options, host: Host, storage: DiskStorage, store:
     ...{ store, quota, jobs },
     ...storage,
     hostName: hostOf(options.baseUrl ?? 'http://localhost'),
-    onError: logError(log, 'recovery after a crash failed; it is retried at the next start'),
+    onDeletionError: onDeletionError(log),
+    onRecountError: logError(log, 'a push that was interrupted could not be counted; it is tried again'),
     authenticate: host.authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,
@@ -258,15 +262,14 @@ const createDomain = (options: Options, host: Host, storage: DiskStorage, store:
 
 /**
  * Starts what runs between requests.
- * @returns the timers of a shared store: they finish what other processes left when they were killed
+ * @returns the timer of a shared store, which counts pushes of processes that were killed
  */
-const startBackground = ({ host, store, hosting, jobRunner, compactor }: Parts): NodeJS.Timeout[] => {
-  jobRunner.wake()
+const startBackground = ({ host, store, hosting, start, compactor }: Parts): NodeJS.Timeout | undefined => {
+  start()
   compactor.start()
   const onError = logError(host.log, 'pushes could not be looked for')
   const resume = () => hosting.pushJournal.resume().catch(onError)
-  if (!store.driver.shared) return []
-  return [setInterval(resume, HOUR).unref(), setInterval(() => jobRunner.wake(), MINUTE).unref()]
+  return store.driver.shared ? setInterval(resume, HOUR).unref() : undefined
 }
 
 /** Closes the parts in the order in which they depend on each other. */
@@ -274,11 +277,9 @@ const closeParts = async ({ host, git, hosting, quota, markdown, jobRunner, comp
   await git?.transport.close()
   await jobRunner.stop()
   await compactor.stop()
-  await hosting.idle().catch(() => undefined)
+  await hosting.idle()
   await hosting.close()
   await quota.idle()
   await markdown.close()
   await host.driver.close()
 }
-
-const MINUTE = 60_000

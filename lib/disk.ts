@@ -23,21 +23,30 @@ export const isUnchangedFor = async (path: string, seconds: number): Promise<boo
   return Date.now() - mtimeMs >= seconds * 1000
 }
 
+/** Called when something could not be deleted from the disk; a later start tries again. */
+export type OnDeletionError = (error: unknown, fields?: object) => void
+
 /** Defers removals while a reader, such as an export, needs what existed when it started. */
 export class DeletionHold {
   #holds = 0
   #deferred: (() => Promise<void>)[] = []
+  readonly #onError: OnDeletionError
 
-  /** Defers removals from now on. @returns ends the hold; the last one to end runs the deferred removals */
+  /** @param onError called when a deferred removal fails; the others are run all the same */
+  constructor(onError: OnDeletionError = () => undefined) {
+    this.#onError = onError
+  }
+
+  /** Defers removals from now on. @returns ends the hold and never rejects; the last one to end runs the deferred removals */
   hold(): () => Promise<void> {
     this.#holds++
     return async () => {
       if (--this.#holds > 0) return
-      for (const removal of this.#deferred.splice(0)) await removal()
+      for (const removal of this.#deferred.splice(0)) await removal().catch(this.#onError)
     }
   }
 
-  /** Runs a removal, or defers it while there is a hold. @returns whether the removal was deferred */
+  /** Runs a removal, or defers it while there is a hold. @throws the error of a removal that is not deferred @returns whether the removal was deferred */
   async remove(removal: () => Promise<void>): Promise<boolean> {
     const isDeferred = this.#holds > 0
     if (isDeferred) this.#deferred.push(removal)

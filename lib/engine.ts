@@ -6,6 +6,7 @@ import type { Options } from './options.ts'
 import { QuotaEngine } from './quota/index.ts'
 import type { LfsChanged } from './quota/ledger.ts'
 import type { OwnerDirectory } from './quota/owners.ts'
+import { missingGroups } from './quota/status.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
 import { JobRunner, Jobs } from './records/jobs.ts'
 import { migrateStore } from './records/schema/index.ts'
@@ -47,6 +48,8 @@ export interface Engine {
   readonly quota: QuotaEngine
   readonly jobs: Jobs
   readonly jobRunner: JobRunner
+  /** Starts what runs in the background, and reports names in `quota.defaultGroups` that no group has. */
+  start(): void
   /** @throws AllotError invalid for an unknown event */
   on(event: 'quota', listener: Listener): void
   off(event: 'quota', listener: Listener): void
@@ -72,8 +75,19 @@ export const createEngine = ({ store, log, owners, settings, lfsChanged }: Engin
     owners: owners.ids,
     listener: { share, isListening: () => events.listenerCount('quota') > 0, notify, onError },
   })
+  const reportMissing = async () => {
+    for (const group of await store.read((tx) => missingGroups(tx, groups)))
+      log.error(
+        { group },
+        'quota.defaultGroups names a group that does not exist; it limits no owner until it is made',
+      )
+  }
+  const start = () => {
+    jobRunner.start()
+    void reportMissing().catch(logError(log, 'the default groups could not be read'))
+  }
   return {
-    ...{ quota, jobs, jobRunner },
+    ...{ quota, jobs, jobRunner, start },
     on: (event, listener) => void events.on(checkEvent(event), listener),
     off: (event, listener) => void events.off(checkEvent(event), listener),
   }

@@ -14,6 +14,7 @@ import { Lfs } from './content/lfs.ts'
 import { Packages } from './content/packages.ts'
 import { Releases } from './content/releases.ts'
 import { AccountRemoval, registerRemovalJobs } from './content/removal.ts'
+import type { OnDeletionError } from './disk.ts'
 import type { FileStorage } from './files/index.ts'
 import type { GitStorage } from './git/index.ts'
 import type { Transport } from './git/transport.ts'
@@ -43,8 +44,9 @@ interface HostingOptions {
   fileStorage: FileStorage
   /** Host name of the no-reply addresses in commits. */
   hostName: string
-  /** Called with errors of the recovery, which the next start tries again. */
-  onError: (error: unknown, fields: object) => void
+  onDeletionError: OnDeletionError
+  /** Called when a push that a crash interrupted could not be counted; it is tried again. */
+  onRecountError: (error: unknown, fields: object) => void
   /** The host's own login, instead of tokens and passwords. */
   authenticate: HostAuthenticate | undefined
   /** Limits of failed logins; false: the host limits them itself. */

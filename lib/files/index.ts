@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { DeletionHold, ifMissing, isUnchangedFor, syncToDisk } from '../disk.ts'
+import { DeletionHold, ifMissing, isUnchangedFor, type OnDeletionError, syncToDisk } from '../disk.ts'
 import { AllotError, invalid } from '../errors.ts'
 import { FileArea } from '../records/schema/index.ts'
 
@@ -59,10 +59,11 @@ const READ_BYTES = 256 * 1024
  */
 export class FileStorage {
   readonly #directory: string
-  readonly #deletions = new DeletionHold()
+  readonly #deletions: DeletionHold
 
-  constructor({ directory }: { directory: string }) {
+  constructor({ directory, onDeletionError }: { directory: string; onDeletionError?: OnDeletionError }) {
     this.#directory = resolve(directory)
+    this.#deletions = new DeletionHold(onDeletionError)
   }
 
   /**

@@ -1,6 +1,6 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { DeletionHold, ifMissing } from '../disk.ts'
+import { DeletionHold, ifMissing, type OnDeletionError } from '../disk.ts'
 import { type FirstCommit, firstCommitStream } from './first-commit.ts'
 import {
   folderOf,
@@ -25,15 +25,23 @@ import {
 
 const BRANCHES = 'refs/heads/'
 
+interface GitStorageOptions {
+  readonly directory: string
+  /** Path of the program. */
+  readonly git: string
+  readonly onDeletionError?: OnDeletionError
+}
+
 /** Bare repositories on disk, by id, created and read with the system's git. Knows no records. */
 export class GitStorage {
   readonly #git: string
   readonly #directory: string
-  readonly #deletions = new DeletionHold()
+  readonly #deletions: DeletionHold
 
-  constructor({ directory, git }: { directory: string; git: string }) {
+  constructor({ directory, git, onDeletionError }: GitStorageOptions) {
     this.#git = git
     this.#directory = resolve(directory)
+    this.#deletions = new DeletionHold(onDeletionError)
   }
 
   #folderOf(id: number): string {

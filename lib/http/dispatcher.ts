@@ -128,15 +128,23 @@ export class Dispatcher<I extends Identity> {
       checkAccess(context.user, route, endpoints.accessMessages)
     }
     const handle = () => endpoints.handle(context)
-    const admitAndHandle = () => admit().then(handle)
+    // A cached result must carry all that is used after it: then neither function has run for this request.
+    const admitAndHandle = async () => {
+      await admit()
+      return { reply: await handle(), user: context.user }
+    }
     try {
       const fault = smugglingFault(req)
       if (fault !== undefined) return await this.#refuse(endpoints, context, fault)
       if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount)
       let reply: object
-      if (readTogether === undefined) reply = await admitAndHandle()
-      else if (!authenticateFirst) reply = await readTogether(admitAndHandle, endpoints.cacheKey?.(context))
-      else reply = await admit().then(() => readTogether(handle))
+      if (readTogether === undefined) reply = await admit().then(handle)
+      else if (authenticateFirst) reply = await admit().then(() => readTogether(handle))
+      else {
+        const result = await readTogether(admitAndHandle, endpoints.cacheKey?.(context))
+        context.user = result.user
+        reply = result.reply
+      }
       if (isMissing(reply) && (await this.#redirect(endpoints, context))) return
       await endpoints.send(context, reply)
     } catch (error) {

@@ -93,7 +93,7 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   const store = await openStore(driver, log)
   await orClose(driver, refuseAccounts(store))
   const engine = createEngine({ store, log, owners: namedOwners, settings })
-  const { quota, jobs, jobRunner, on, off } = engine
+  const { quota, jobs, jobRunner, start, on, off } = engine
   const named = { store, quota, owners: namedOwners }
   const owners = new NamedOwners(store, jobs, quota)
   const plans = new NamedPlans(named)
@@ -101,7 +101,7 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   const hosting = { ledger, plans, usage: withoutLinks(createUsageLists(store, quota)) }
   const api = createQuotaApi({ options: settings, authenticate, store, quota, hosting, log })
   const { handler } = api
-  jobRunner.wake()
+  start()
   return {
     ...createHostQuota({ ...named, plans }),
     ...{ handler, on, off },

@@ -75,6 +75,12 @@ const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promis
   return found.filter((group) => group !== undefined)
 }
 
+/** @returns those names that no group has */
+export const missingGroups = async (tx: ReadTransaction, names: readonly string[]): Promise<string[]> => {
+  const found = new Set((await readGroups(tx, names)).map((group) => group.name))
+  return names.filter((name) => !found.has(name))
+}
+
 /** Name of the rule that the option `quota.defaultTotal` stands for, and of the group that holds it. */
 const DEFAULT_TOTAL = 'default total'
 

@@ -55,7 +55,7 @@ export interface JobHandler {
  * an account with a hundred thousand stars) is acknowledged at once and completed in steps, between other requests:
  *
  * 1. The change itself is one small write. It removes what everything else is found by (the repository, its usage record,
- *    the account), and corrects every number that is answered from a counter of another owner.
+ *    the account), and corrects the counters of other owners (such as a number of stars) at once.
  * 2. It enqueues a **job** for the rest: a record that is written in the same transaction. As much as one write may change
  *    is done at once, so a small change leaves no job.
  * 3. The job runner does the rest in writes of a bounded number of records, and removes the job with the
@@ -131,6 +131,8 @@ export const pendingIds = async (tx: ReadTransaction, kind: Job['kind']): Promis
   return (await jobs.list(tx, 'kind', { prefix: [kind] })).map((job) => job.id)
 }
 
+const SHARED_INTERVAL_MS = 60_000
+
 /** Milliseconds before a retry; the wait doubles with each failure. */
 const RETRY_MS = { first: 1000, last: 60_000 }
 
@@ -142,6 +144,7 @@ export class JobRunner {
   readonly #stopping = new AbortController()
   #running: Promise<void> | undefined
   #isWoken = false
+  #timer: NodeJS.Timeout | undefined
 
   /** @param onError called when a step fails; the step is tried again */
   constructor(store: Store, jobs: Jobs, onError: (error: unknown, job?: Job) => void) {
@@ -150,7 +153,13 @@ export class JobRunner {
     this.#onError = onError
   }
 
-  /** Starts running, if idle. Called when a job was enqueued, at the start, and every minute on a shared store. */
+  /** Runs what earlier processes left. On a shared store looks every minute for jobs of processes that were killed. */
+  start(): void {
+    this.wake()
+    if (this.#store.driver.shared) this.#timer = setInterval(() => this.wake(), SHARED_INTERVAL_MS).unref()
+  }
+
+  /** Starts running, if idle. Called when a job was enqueued. */
   wake(): void {
     this.#isWoken = true
     this.#running ??= this.#run()
@@ -163,6 +172,7 @@ export class JobRunner {
 
   /** Resolves after the current step; the next start runs the rest. */
   async stop(): Promise<void> {
+    clearInterval(this.#timer)
     this.#stopping.abort()
     await this.#running
   }

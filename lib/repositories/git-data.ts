@@ -1,6 +1,7 @@
 import { noreplyAddress } from '../accounts/names.ts'
 import { ClientBudget, clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
+import type { OnDeletionError } from '../disk.ts'
 import { checkTemplates, type FirstCommit, type TemplateNames } from '../git/first-commit.ts'
 import type { GitStorage } from '../git/index.ts'
 import type { Transport } from '../git/transport.ts'
@@ -26,6 +27,7 @@ interface GitDataOptions {
   readonly transport: Pick<Transport, 'stop'> | undefined
   /** Host name of no-reply addresses, where {@link NewRepository.host} is absent. */
   readonly hostName: string
+  readonly onDeletionError: OnDeletionError
 }
 
 /**
@@ -93,7 +95,7 @@ export class GitData {
     tx.afterCommit((isKnown) => isKnown && this.#deleteNext(id))
   }
 
-  /** Resolves when every folder of a deleted record is deleted. @throws the error of the last deletion that failed */
+  /** Resolves when every folder of a deleted record is deleted, its deletion is deferred by a hold, or has failed. */
   idle(): Promise<void> {
     return this.#deletions
   }
@@ -104,7 +106,8 @@ export class GitData {
     // In a shared store, young folders can belong to another process that is still at work.
     const age = store.driver.shared ? MIN_AGE_SHARED : 0
     await gitStorage?.removeStale(age)
-    for (const id of await pendingIds(store, age)) await this.#delete(id)
+    for (const id of await pendingIds(store, age)) this.#deleteNext(id)
+    await this.idle()
   }
 
   async #delete(id: number): Promise<void> {
@@ -120,14 +123,10 @@ export class GitData {
     if (pending !== undefined) await this.#delete(id)
   }
 
+  /** One deletion at a time. A folder whose deletion fails stays pending for the next start. */
   #deleteNext(id: number): void {
-    const deleted = this.#deletions.catch(() => undefined).then(() => this.#delete(id))
-    this.#deletions = deleted
-    // A failure reaches those who wait in idle(); the folder stays pending for the next start.
-    const reset = () => {
-      if (this.#deletions === deleted) this.#deletions = Promise.resolve()
-    }
-    deleted.then(reset, reset)
+    const onError = (error: unknown) => this.#options.onDeletionError(error, { repository: id })
+    this.#deletions = this.#deletions.then(() => this.#delete(id)).catch(onError)
   }
 }
 

@@ -12,7 +12,7 @@ interface PushJournalOptions {
   readonly quota: QuotaEngine
   /** Undefined when the host keeps repositories itself. */
   readonly gitStorage: GitStorage | undefined
-  readonly onError: (error: unknown, fields: object) => void
+  readonly onRecountError: (error: unknown, fields: object) => void
 }
 
 /**
@@ -79,13 +79,13 @@ export class PushJournal {
    * entries that are older than a day.
    */
   async resume(): Promise<void> {
-    const { store, gitStorage, onError } = this.#options
+    const { store, gitStorage, onRecountError } = this.#options
     for (const { id, repository, pid } of await unsettledIn(store))
       try {
         await gitStorage?.recover(repository, pid)
         await this.settle(id, repository)
       } catch (error) {
-        onError(error, { repository })
+        onRecountError(error, { repository })
       }
   }
 }

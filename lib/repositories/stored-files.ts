@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { now } from '../clock.ts'
+import type { OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import {
   type ByteRange,
@@ -25,8 +26,7 @@ import { type ReadTransaction, StorageError } from '../storage/index.ts'
 interface StoredFilesOptions {
   readonly store: Store
   readonly fileStorage: FileStorage
-  /** Called when a file cannot be deleted; the next start tries again. */
-  readonly onError: (error: unknown, fields: object) => void
+  readonly onDeletionError: OnDeletionError
 }
 
 /**
@@ -36,7 +36,7 @@ interface StoredFilesOptions {
  *   kept       set in the write that saves the record the file belongs to
  *   leaving    set in the write that removes that record; the file is deleted next, and its own record last
  *
- * The next start removes the files that a crash left arriving or leaving. Invariant: the content of a kept file is durable.
+ * The next start removes the files that a crash left arriving or leaving; on a shared store, a start once they are a day old. Invariant: the content of a kept file is durable.
  */
 export class StoredFiles {
   readonly #options: StoredFilesOptions
@@ -105,7 +105,7 @@ export class StoredFiles {
     return kept.length
   }
 
-  /** Resolves when every file of a deleted record is deleted, or its deletion has failed. */
+  /** Resolves when every file of a deleted record is deleted, its deletion is deferred by a hold, or has failed. */
   async idle(): Promise<void> {
     await this.#deleting
   }
@@ -156,14 +156,16 @@ export class StoredFiles {
   }
 
   async #deleteQueued(): Promise<void> {
-    const { store, fileStorage, onError } = this.#options
+    const { store, fileStorage, onDeletionError } = this.#options
     const forget = (place: FilePlace) => store.write(async (tx) => void (await files.remove(tx, idOf(place))))
     while (this.#queue.length > 0)
       await Promise.all(
         this.#queue
           .splice(0, BATCH_SIZE)
           .map((place) =>
-            fileStorage.remove(place, () => forget(place)).catch((error) => onError(error, placeIn(place))),
+            fileStorage
+              .remove(place, () => forget(place))
+              .catch((error) => onDeletionError(error, placeIn(place))),
           ),
       )
     // There is no await between the last test of the queue and this line, so no deletion is missed.

@@ -46,7 +46,10 @@ export const exportStore = async (
 }
 
 const firstLine = (): FirstLine => ({
-  ...{ format: FORMAT, version: VERSION, schema: LAYOUT_VERSION, time: currentTime() },
+  format: FORMAT,
+  version: VERSION,
+  schema: LAYOUT_VERSION,
+  time: currentTime(),
 })
 
 const writeRecords = async (tx: ReadTransaction, writer: LineWriter): Promise<void> => {

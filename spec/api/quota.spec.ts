@@ -268,6 +268,26 @@ describe('The lists of used resources', () => {
 })
 
 describe('The configured defaults', () => {
+  it('are logged at the start when no group has their name', async () => {
+    const logged: [object, string][] = []
+    const log = {
+      error: (fields: object, text: string) => void logged.push([fields, text]),
+      info: () => undefined,
+    }
+    const own = await start({ repositories: false, quota: { defaultGroups: ['fre'] }, log })
+    try {
+      await own.person()
+      assert.deepEqual(logged, [
+        [
+          { group: 'fre' },
+          'quota.defaultGroups names a group that does not exist; it limits no owner until it is made',
+        ],
+      ])
+    } finally {
+      await own.stop()
+    }
+  })
+
   it('apply to owners without an explicit group only', async () => {
     const own = await start({ repositories: false, quota: { defaultGroups: ['free', 'missing'] } })
     try {

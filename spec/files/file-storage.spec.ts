@@ -87,6 +87,26 @@ describe('A file', () => {
   })
 })
 
+describe('A deferred removal that fails', () => {
+  it('is reported, and keeps neither the others from being done nor the end of the hold from succeeding', async () => {
+    const { directory } = await aStorage()
+    const failed: unknown[] = []
+    const storage = new FileStorage({ directory, onDeletionError: (error) => failed.push(error) })
+    const names = ['ab01', 'ab02', 'ab03']
+    for (const name of names) await storage.put(await storage.stage(stream('a')), { ...place, name })
+    const release = storage.holdDeletions()
+    const removed: string[] = []
+    const remove = (name: string) =>
+      storage.remove({ ...place, name }, async () => {
+        if (name === 'ab01') throw new Error('cannot be forgotten')
+        removed.push(name)
+      })
+    for (const name of names) await remove(name)
+    await release()
+    assert.deepEqual([removed, failed.map(String)], [['ab02', 'ab03'], ['Error: cannot be forgotten']])
+  })
+})
+
 describe('FileStorage leaves nothing of', () => {
   const wrong = [
     { what: 'a content over the limit', expected: { maxSize: 3 }, error: { code: 'too_large' } },

@@ -41,7 +41,7 @@ const open = (driver: StorageDriver, { directory }: Ground): StoredFiles =>
   new StoredFiles({
     store: new Store(driver),
     fileStorage: new FileStorage({ directory }),
-    onError: (error) => {
+    onDeletionError: (error) => {
       throw error
     },
   })

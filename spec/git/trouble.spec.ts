@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, symlinkSync, unlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, symlinkSync, unlinkSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -39,6 +39,32 @@ const scene = async (options: Partial<AllotOptions> = {}, driver = memory()): Pr
   const alice = await allot.person('alice')
   return { allot, driver, alice, url: (path) => `${allot.base}/${path}.git` }
 }
+
+describe('A deleted repository whose folder cannot be removed from the disk', () => {
+  it('is gone all the same, is logged, and does not keep others from being removed', async () => {
+    const logged: string[] = []
+    const log = { error: (_: object, text: string) => void logged.push(text), info: () => undefined }
+    const { allot, alice } = await scene({ log })
+    try {
+      const paths = [await allot.repository(alice, 'stuck'), await allot.repository(alice, 'free')]
+      const folders = await Promise.all(paths.map((path) => allot.folderOf(path)))
+      // A folder in the place of a file: it cannot be removed as a file is.
+      mkdirSync(`${folders[0]}.due`)
+      const deletions = paths.map((path) => allot.as(alice, 'DELETE', `/repos/${path}`))
+      assert.deepEqual(
+        (await Promise.all(deletions)).map(({ status }) => status),
+        [204, 204],
+      )
+      for (const path of paths) assert.equal((await allot.as(alice, 'GET', `/repos/${path}`)).status, 404)
+      await eventually(() => !existsSync(folders[1]!))
+      assert.deepEqual(logged, [
+        'what was deleted could not be removed from the disk; a later start tries again',
+      ])
+    } finally {
+      await allot.stop()
+    }
+  })
+})
 
 describe('During a push', () => {
   let on: Scene

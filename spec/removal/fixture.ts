@@ -46,7 +46,10 @@ export const openFixture = async (
     transport: undefined,
     fileStorage: new FileStorage({ directory: join(tmpdir(), 'allot-house') }),
     hostName: 'localhost',
-    onError: (error) => {
+    onDeletionError: (error) => {
+      throw error
+    },
+    onRecountError: (error) => {
       throw error
     },
     authenticate: undefined,
