@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
 import * as v from 'valibot'
+import type { CacheKey } from '../../lib/caches.ts'
 import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 const Said = v.object({ said: v.array(v.string()) })
@@ -117,4 +118,44 @@ describe('The links of a response', () => {
       const bytes = `GET /api/v1/of/:one/literal HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`
       assert.match(await floor.raw(bytes), /^HTTP\/1.1 400 /)
     })
+})
+
+describe('A response that comes from the cache of a shared store', () => {
+  it('redirects to where a repository has moved, as the response did that was cached', async () => {
+    const cached = new Map<string, Promise<unknown>>()
+    const server = await serve(
+      [
+        route({
+          ...plain,
+          method: 'GET',
+          path: '/repos/{owner}/{repo}',
+          operationId: 'repository',
+          auth: 'optional',
+          cacheable: true,
+          responses: { 200: Said, 404: v.undefined() },
+          handle: async () => reply(404),
+        }),
+      ],
+      {
+        readTogether: <T>(read: () => Promise<T>, key?: CacheKey) => {
+          const name = JSON.stringify(key)
+          if (!cached.has(name)) cached.set(name, read())
+          return cached.get(name) as Promise<T>
+        },
+        findMoved: async (_user, owner, name) => (name === 'before' ? { owner, name: 'after' } : undefined),
+      },
+    )
+    try {
+      for (let times = 0; times < 3; times++) {
+        const { status, headers } = await fetch(`${server.api}/repos/alice/before`, {
+          headers: { authorization: 'alice' },
+          redirect: 'manual',
+        })
+        assert.deepEqual([status, headers.get('location')], [301, `${server.api}/repos/alice/after`])
+      }
+      assert.equal(cached.size, 1)
+    } finally {
+      await server.stop()
+    }
+  })
 })
