@@ -38,6 +38,22 @@ const tooManyBroken = () => new StorageError('away', 'the connections to the dat
 export const backoff = (attempt: number): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, Math.random() * Math.min(2 ** attempt, 100)))
 
+const KEEP_ALIVE_MS = 20_000
+
+/**
+ * Sends a statement every 20 s while a read runs: the database ends transactions that are idle for a minute, and an export
+ * may write repositories and files for longer than that before it reads on.
+ */
+const keptAlive = async <T>(session: Session, run: () => Promise<T>): Promise<T> => {
+  const keepAlive = () => session.run({ text: 'SELECT 1' }).catch(() => undefined)
+  const timer = setInterval(keepAlive, KEEP_ALIVE_MS).unref()
+  try {
+    return await run()
+  } finally {
+    clearInterval(timer)
+  }
+}
+
 /**
  * Runs each transaction as BEGIN, statements and COMMIT on one connection. Serves databases other than PostgreSQL, and the
  * transactions that read too much for the optimistic engine.
@@ -94,7 +110,7 @@ export class PlainEngine implements Engine {
       throw toStorageError(undefined, error)
     }
     const { tx, end } = guarded(this.#readerOver(session))
-    const outcome = await outcomeOf(body, tx)
+    const outcome = await keptAlive(session, () => outcomeOf(body, tx))
     end()
     if (session.failure !== undefined) throw toStorageError(undefined, session.failure)
     await session.run({ text: 'COMMIT' }).catch(() => session.discard())

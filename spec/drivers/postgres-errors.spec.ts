@@ -55,6 +55,33 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
     await assert.rejects(load(driver, 'key'), storageError('closed', /not open/))
   })
 
+  test('a read that does other work for minutes keeps its snapshot, since its connection sends a statement every 20 seconds', async (t) => {
+    const url = address()
+    const driver = await openAt(t, url, { plain: true })
+    await save(driver, { key: 'before' })
+    const observer = new pg.Client(new URL(url).href.replace(/\?.*/, ''))
+    await observer.connect()
+    t.after(() => observer.end())
+    const lastStatements = async (): Promise<string[]> => {
+      const { rows } = await observer.query<{ at: string }>(
+        "SELECT state_change::text AS at FROM pg_stat_activity WHERE application_name = 'allot' AND state = 'idle in transaction'",
+      )
+      return rows.map(({ at }) => at)
+    }
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    await driver.read(async (tx) => {
+      assert.equal(text(await tx.get(bytes('key'))), 'before')
+      for (let times = 0; times < 3; times++) {
+        const before = await lastStatements()
+        assert.equal(before.length, 1)
+        t.mock.timers.tick(20_000)
+        while ((await lastStatements()).join() === before.join());
+      }
+      await save(driver, { key: 'after' })
+      assert.equal(text(await tx.get(bytes('key'))), 'before')
+    })
+  })
+
   test('a missing database is named', async () => {
     const driver = postgres(address({ database: 'nowhere' }))
     await assert.rejects(driver.open(), storageError('failed', /nowhere .*has no such database/))
