@@ -22,8 +22,8 @@ import { Markdown } from './markdown/index.ts'
 import { type AllotOptions, type DataPlace, HOUR, type Options } from './options.ts'
 import { searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
+import { createLedgerByName } from './repositories/ledger-by-name.ts'
 import type { Ledger } from './repositories/ledger-types.ts'
-import { createNamedLedger } from './repositories/named-ledger.ts'
 import { saveLfsSize } from './repositories/repositories.ts'
 import { Compactor } from './search/index.ts'
 import { exportStore } from './transfer/export.ts'
@@ -155,7 +155,7 @@ export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
     fetch: fetchOf(listener),
     ...publicServices(hosting),
     quota: createHostQuota({ ...named, plans: hosting.plans }),
-    ledger: createNamedLedger({ ...named, hasRepositories: true, needsNumbers: true }) as Ledger,
+    ledger: createLedgerByName({ ...named, hasRepositories: true, needsNumbers: true }) as Ledger,
     hosting,
     setUp: (setUp) => hosting.setUp.run(setUp),
     ...{ on, off },

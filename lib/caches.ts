@@ -1,12 +1,13 @@
 /**
- * Keys and names of caches.
+ * Keys of cached reads. The caches of Allot are:
  *
- * Reads of records have one cache, in the storage driver. LevelDB drops an entry when a record that it was read from is
- * written; PostgreSQL, where other processes write too, validates it by one query before each use. Two caches stand beside
- * it, because the hot path must not pay for a transaction: quota statuses (`lib/quota/status.ts`), which are dropped after the
- * commit that changes them, and the last token of a connection (`lib/accounts/identity.ts`), which is valid until the next
- * write. Two more hold what is not a record: totals of searches (`lib/repositories/search.ts`), which are valid for one version
- * of the index, and passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash.
+ * - the read cache of the storage driver, for all reads of records. LevelDB drops an entry before a record that it was read
+ *   from is written; PostgreSQL, where other processes write too, validates it by one query before each use;
+ * - quota statuses (`lib/quota/status.ts`), dropped after the commit that changes them: the hot path must not pay for a
+ *   transaction;
+ * - the last token of a connection (`lib/accounts/identity.ts`), valid until the next write, for the same reason;
+ * - totals of searches (`lib/repositories/search.ts`), valid for one version of the index;
+ * - passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash.
  */
 
 declare const isKey: unique symbol

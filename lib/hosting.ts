@@ -20,13 +20,13 @@ import type { GitStorage } from './git/index.ts'
 import type { Transport } from './git/transport.ts'
 import { createKeyReader } from './keys/reader.ts'
 import type { QuotaEngine } from './quota/index.ts'
-import { NamedPlans } from './quota/named-plans.ts'
+import { PlansByName } from './quota/plans-by-name.ts'
 import type { Jobs } from './records/jobs.ts'
 import type { Store } from './records/store.ts'
 import { GitData } from './repositories/git-data.ts'
+import { createLedgerByName } from './repositories/ledger-by-name.ts'
 import { Profiles } from './repositories/lists.ts'
 import { MigratedRecords } from './repositories/migrated.ts'
-import { createNamedLedger } from './repositories/named-ledger.ts'
 import { PushJournal } from './repositories/push-journal.ts'
 import { Relations } from './repositories/relations.ts'
 import { Repositories } from './repositories/repositories.ts'
@@ -95,8 +95,8 @@ export const createHosting = (options: HostingOptions) => {
     attachments: new Attachments(parts),
     lfs: new Lfs(parts),
     packages: new Packages(parts),
-    ledger: createNamedLedger({ store, quota, owners: accountOwners, hasRepositories: true }),
-    plans: new NamedPlans({ store, quota, owners: accountOwners }),
+    ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
+    plans: new PlansByName({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
     /** @param source address of the server that was copied from */
     migrated: (source: string) => new MigratedRecords(store, source),

@@ -4,8 +4,8 @@ import type { Sum } from './integers.ts'
 import type { QuotaExplanation } from './quota/evaluate.ts'
 import type { Groups } from './quota/groups.ts'
 import type { QuotaEngine } from './quota/index.ts'
-import type { NamedDifferences, NamedPlan, NamedPlans } from './quota/named-plans.ts'
 import type { Owner, OwnerDirectory } from './quota/owners.ts'
+import type { NamedDifferences, NamedPlan, PlansByName } from './quota/plans-by-name.ts'
 import { checkSubject, type Rules } from './quota/rules.ts'
 import type { Subject } from './quota/subjects.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
@@ -15,7 +15,8 @@ import type { Store, WriteContext } from './records/store.ts'
  * The quota engine for hosts that run Allot in their own process, as `allot.quota`. An owner is the name of a user or of an
  * organization; sizes are bytes. Calls are not authorized: the host decides who may make them.
  *
- * Every method that takes an owner throws AllotError `not_found` when there is no account of that name.
+ * With `createAllot`, methods that take one owner throw AllotError `not_found` when there is no account of that name. With
+ * `createQuota` every name is an owner.
  *
  * @example
  * await allot.quota.rules.create({ name: 'small', limit: 2 ** 30, subjects: ['size:all'] })
@@ -86,7 +87,7 @@ interface HostQuotaParts {
   readonly store: Store
   readonly quota: QuotaEngine
   readonly owners: OwnerDirectory
-  readonly plans: NamedPlans
+  readonly plans: PlansByName
 }
 
 export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaParts): HostQuota => {

@@ -13,7 +13,10 @@ export type { Sum } from './integers.ts'
 export type * from './option-types.ts'
 export type { AllotOptions } from './options.ts'
 export type { QuotaExplanation, QuotaGroup, QuotaRule } from './quota/evaluate.ts'
-export type { NamedDifferences as QuotaPlanDifferences, NamedPlan as QuotaPlan } from './quota/named-plans.ts'
+export type {
+  NamedDifferences as QuotaPlanDifferences,
+  NamedPlan as QuotaPlan,
+} from './quota/plans-by-name.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
 export { createQuota, type Quota, type QuotaOptions } from './quota-only/index.ts'
 export type { Account, Repository } from './records/schema/index.ts'

@@ -14,18 +14,18 @@ export interface Verification {
   counters: number
   faults: number
   /** Messages of the first hundred faults. */
-  named: string[]
+  messages: string[]
 }
 
 /** The result of a repair, and of the check after it: broken records and dangling references remain. */
 export interface Repaired {
   repaired: number
   /** Messages of the first hundred faults that were repaired. */
-  named: string[]
+  messages: string[]
   after: Verification
 }
 
-const MAX_NAMED = 100
+const MAX_MESSAGES = 100
 const DOMAINS = [quotaIntegrity, accountsIntegrity, repositoriesIntegrity, contentIntegrity]
 
 /**
@@ -46,7 +46,8 @@ export const verify = async (
 
 /**
  * Repairs indexes and counters from the records, removes files without a record, and records of LFS objects without a file, and
- * corrects members of records that follow from other records. Other broken records stay unchanged. Nothing else may write during a repair.
+ * corrects members of records that follow from other records. Other broken records stay unchanged.
+ * The caller stops all other processes of the store first; nothing enforces that on PostgreSQL.
  */
 export const repair = async (
   driver: StorageDriver,
@@ -63,7 +64,7 @@ export const repair = async (
     return faults.add
   }
   const totals = await repairRecords(driver, DOMAINS, { onRepaired: repaired.add, onRound, onProgress })
-  return { repaired: repaired.total, named: repaired.named, after: verification(totals, faults) }
+  return { repaired: repaired.total, messages: repaired.messages, after: verification(totals, faults) }
 }
 
 /** @returns the faults that remain */
@@ -83,21 +84,24 @@ const repairFiles = async (
 
 /** Counts faults and keeps the messages of the first. */
 class FaultList {
-  readonly named: string[] = []
+  readonly messages: string[] = []
   total = 0
 
   readonly add = ({ message }: Pick<Fault, 'message'>): void => {
     this.total++
-    if (this.named.length < MAX_NAMED) this.named.push(message)
+    if (this.messages.length < MAX_MESSAGES) this.messages.push(message)
   }
 }
 
-const verification = ({ records, entries, counters }: Totals, { total, named }: FaultList): Verification => ({
+const verification = (
+  { records, entries, counters }: Totals,
+  { total, messages }: FaultList,
+): Verification => ({
   records,
   indexEntries: entries,
   counters,
   faults: total,
-  named,
+  messages,
 })
 
 /** Such as `3 records, 7 index entries, 2 counters: all agree`. */

@@ -58,9 +58,9 @@ const repairAndPrint = async (
   files: FileStorage,
   folder: string | undefined,
 ): Promise<void> => {
-  const { repaired, named, after } = await repairDamaged(driver, files, folder)
-  for (const message of named) print(`repaired: ${message}`)
-  if (repaired > named.length) print(`repaired: ${repaired - named.length} more`)
+  const { repaired, messages, after } = await repairDamaged(driver, files, folder)
+  for (const message of messages) print(`repaired: ${message}`)
+  if (repaired > messages.length) print(`repaired: ${repaired - messages.length} more`)
   await printVerification(
     after,
     'the remaining faults cannot be derived from other records: correct them by hand, or restore a backup',
@@ -106,8 +106,8 @@ const repairFolder = async (folder: string): Promise<void> => {
 /** @param advice message of the error that is thrown when there are faults */
 const printVerification = async (result: Verification, advice: string): Promise<void> => {
   const { sentence } = await import('../../lib/verify.ts')
-  for (const message of result.named) print(message)
-  if (result.faults > result.named.length) print(`and ${result.faults - result.named.length} more`)
+  for (const message of result.messages) print(message)
+  if (result.faults > result.messages.length) print(`and ${result.faults - result.messages.length} more`)
   print(sentence(result))
   if (result.faults > 0) throw new Error(advice)
 }

@@ -56,7 +56,7 @@ const INTRODUCTION = `A code-hosting API with an exact storage quota, in the wir
 ## Authentication
 
 Send \`Authorization: Bearer T\` or \`Authorization: token T\`, where \`T\` is an access token. Basic authentication takes a user name with
-a password, or with a token in the place of the password. Each operation names the scopes that a token needs: \`all\` grants every scope,
+a password, or with a token instead of the password. Each operation names the scopes that a token needs: \`all\` grants every scope,
 and \`write:x\` includes \`read:x\`. Missing or wrong credentials get 401, and credentials that do not suffice get 403. An administrator acts
 for another user with the header \`Sudo: NAME\`.
 

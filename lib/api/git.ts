@@ -5,7 +5,7 @@
 import type { Identity } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import { FLUSH, pktLine } from '../git/pkt-lines.ts'
-import { checkScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
+import { requireScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import { type StreamServices, signInRequired, stream } from './route.ts'
@@ -24,7 +24,7 @@ export const requireReadable = async (
   { hosting }: StreamServices,
   { user, params }: RepositoryRequest,
 ): Promise<Repository> => {
-  if (user !== null) checkScopes(user, { scope: 'read:repository' })
+  if (user !== null) requireScopes(user, { scope: 'read:repository' })
   const name = nameIn(params.repo)
   const repository = await hosting.repositories.find(user, params.owner, name)
   if (repository !== undefined) return repository
@@ -44,7 +44,7 @@ export const writableRepository = async (
 ): Promise<{ repository: Repository; user: Identity }> => {
   const { user } = request
   if (user === null) throw signInRequired()
-  checkScopes(user, { scope: 'write:repository' })
+  requireScopes(user, { scope: 'write:repository' })
   const repository = await requireReadable(services, request)
   await services.store.read((tx) => requirePush(tx, user, repository))
   return { repository, user }

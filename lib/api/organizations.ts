@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } from '../accounts/access.ts'
 import type { NewOrganization } from '../accounts/organizations.ts'
-import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { Empty, ErrorBody, Forbidden, NotFound, requireScopes, ValidationError } from '../http/index.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
 import {
   acceptedBooleans,
@@ -143,7 +143,7 @@ export const organizationRoutes = [
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params, query }, { hosting }) => {
       const purge = query.purge === true
-      if (purge) checkScopes(user, { scope: ['write:repository', 'write:package'] })
+      if (purge) requireScopes(user, { scope: ['write:repository', 'write:package'] })
       return replyEmpty(await hosting.organizations.remove(authorizeMembersOf(user, params.org), { purge }))
     },
   }),

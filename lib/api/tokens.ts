@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
 import { hasScope } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
-import { checkScopes, Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { Empty, ErrorBody, Forbidden, NotFound, requireScopes, ValidationError } from '../http/index.ts'
 import type { Account, Token } from '../records/schema/index.ts'
 import { example, number, shortText, Time, text, timestamp } from './fields.ts'
 import { reply, replyEmpty, replyPage, route, type Services } from './route.ts'
@@ -47,7 +47,7 @@ const tokenOwner = async (
   if (account.id === caller.id) return account
   if (!caller.admin)
     throw new AllotError('forbidden', 'the tokens of another user are for administrators only')
-  checkScopes(caller, { scope })
+  requireScopes(caller, { scope })
   return account
 }
 

@@ -125,7 +125,7 @@ const targetById = async (
   )
 }
 
-/** @param comment comment on the issue that is the target, in the place of the issue itself */
+/** @param comment comment on the issue that is the target, instead of the issue itself */
 const onIssue = (issue: Issue | undefined, comment?: Comment): FoundTarget | undefined => {
   if (issue === undefined) return undefined
   const { id, author } = comment ?? issue

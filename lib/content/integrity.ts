@@ -35,7 +35,7 @@ import {
   type StoredFile,
 } from '../records/schema/index.ts'
 import { hasRepository } from '../repositories/integrity.ts'
-import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
+import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import { attachmentIdIn } from './attachments.ts'
 import { lfsKey } from './lfs.ts'

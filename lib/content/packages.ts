@@ -13,7 +13,7 @@ import {
   packageVersions,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import { RESERVED_PREFIX } from '../repositories/named-ledger.ts'
+import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeWithFiles } from './attachments.ts'
 

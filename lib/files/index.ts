@@ -133,7 +133,7 @@ export class FileStorage {
     return this.#deletions.hold()
   }
 
-  /** Every file that has its place. */
+  /** Every file whose path is that of a stored file. */
   all(): AsyncIterable<FilePlace & { size: number }> {
     return listFiles(this.#directory, [])
   }

@@ -11,7 +11,7 @@ import { ifMissing, isUnchangedFor, syncToDisk } from '../disk.ts'
 export const folderOf = (directory: string, id: number): string =>
   join(directory, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
 
-/** Suffixes of a repository that is being created, of one that is being deleted, and of a file that orders its deletion. */
+/** Suffixes of a repository that is being created, of one that is being deleted, and of a file that marks it for deletion. */
 export const UNFINISHED = '.unfinished'
 const DISCARDED = '.discarded'
 const DUE = '.due'
@@ -58,7 +58,7 @@ export const removeRepository = async (folder: string): Promise<void> => {
   await rm(`${folder}${DUE}`, { force: true })
 }
 
-/** Orders the deletion of a repository; {@link sweepFolders} runs it if the server stops before. */
+/** Marks a repository for deletion; {@link sweepFolders} deletes it if the server stops before. */
 export const markDue = (folder: string): Promise<void> =>
   writeFile(`${folder}${DUE}`, '').catch(ifMissing(undefined))
 

@@ -47,7 +47,7 @@ export interface Endpoints<
   /** Messages of 401 and 403; those of the API when absent. */
   readonly accessMessages?: AccessMessages
   /** Whether handlers of GET only read records, so that all their reads may share one snapshot. */
-  readonly readsAreShared: boolean
+  readonly getsOnlyRead: boolean
   /** Authenticates other than by the dispatcher's `authenticate`. @throws AllotError unauthenticated for wrong credentials */
   authenticate?(context: RequestContext<I, R>): Promise<I | null>
   /** Cache key of the reply to a GET; undefined when the reply depends on more than the request and records. */
@@ -120,7 +120,7 @@ export class Dispatcher<I extends Identity> {
     const { req, res, url, route } = context
     this.#inFlight.begin(res)
     if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
-    const isRead = route.method === 'GET' && route.auth !== 'none' && endpoints.readsAreShared
+    const isRead = route.method === 'GET' && route.auth !== 'none' && endpoints.getsOnlyRead
     const readTogether = isRead ? this.#options.readTogether : undefined
     const admit = async () => {
       if (route.auth === 'none') return

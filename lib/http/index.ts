@@ -21,10 +21,10 @@ export {
   ValidationError,
 } from './responses.ts'
 export {
-  checkScopes,
   fileField,
   type Identity,
   type Route,
+  requireScopes,
   routesFor,
   type StreamRequest,
   streamsFor,

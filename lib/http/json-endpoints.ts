@@ -45,7 +45,7 @@ type Context<I extends Identity, S> = RequestContext<I, PreparedRoute<I, S>>
 export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, PreparedRoute<I, S>, JsonReply> {
   readonly basePath: string
   readonly router: Router<PreparedRoute<I, S>>
-  readonly readsAreShared = true
+  readonly getsOnlyRead = true
   readonly #options: JsonEndpointsOptions<I, S>
   readonly #unmatched = prepared(unmatchedRoute<I, S>())
 

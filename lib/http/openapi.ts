@@ -62,7 +62,7 @@ export const openApiDocument = <I extends Identity, S>(
         basic: {
           type: 'http',
           scheme: 'basic',
-          description: 'The name and the password of a user, or a token in the place of either.',
+          description: 'The name and the password of a user, or a token instead of either.',
         },
       },
     },

@@ -106,7 +106,7 @@ export const movedStatus = (method: string | undefined): 301 | 308 =>
   method === 'GET' || method === 'HEAD' ? 301 : 308
 
 /**
- * Puts the new owner and name of a repository in the place of the former ones.
+ * Replaces the former owner and name of a repository with the new ones.
  * @param template path of the route, such as `/repos/{owner}/{repo}/issues`
  * @param path path of the request, percent-encoded
  * @returns undefined when the repository has not moved, or when the path does not name a repository

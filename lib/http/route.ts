@@ -44,14 +44,14 @@ export const checkAccess = (
   rule: AccessRule,
   messages: AccessMessages = API_MESSAGES,
 ): void => {
-  if (identity !== null) checkScopes(identity, rule)
+  if (identity !== null) requireScopes(identity, rule)
   if (rule.auth === 'optional') return
   if (identity === null) throw new AllotError('unauthenticated', messages.unauthenticated)
   if (rule.auth === 'admin' && !identity.admin) throw new AllotError('forbidden', messages.notAdmin)
 }
 
 /** @throws AllotError forbidden that names the missing scopes */
-export const checkScopes = ({ scopes }: Identity, { scope }: Pick<AccessRule, 'scope'>): void => {
+export const requireScopes = ({ scopes }: Identity, { scope }: Pick<AccessRule, 'scope'>): void => {
   if (scope === undefined || scopes.has('all')) return
   const needed = typeof scope === 'string' ? [scope] : scope
   const missing = needed.filter((name) => !scopes.has(name) && !scopes.has(name.replace(/^read:/, 'write:')))
@@ -126,8 +126,8 @@ interface RouteDeclaration extends AccessRule {
   /** Bytes of the body; the server's `bodyLimit` when absent. */
   bodyLimit?: number
   /**
-   * Of a GET: the reply depends on the request and on records only, not on the clock or the disk. It may be sent again while
-   * the records that it was made of are unchanged.
+   * Of a GET: the reply depends on the request and on records only, not on the clock or the disk. On a shared store it may be
+   * sent again while the records that it was made of are unchanged.
    */
   cacheable?: boolean
   /** Members of every error body of this route, in addition to `message` and `url`. */
@@ -145,7 +145,7 @@ export interface Route<I extends Identity = Identity, S = unknown> extends Route
   handle: (request: RouteRequest<I, S>, services: S) => Promise<Reply>
 }
 
-/** The URLs of web pages that the services have, which every request repeats: so a request is all that presenters need. */
+/** Builds the URLs of web pages. Every request carries it, so that presenters need nothing else. */
 export type HtmlUrlsOf<S> = S extends { readonly htmlUrls: infer H } ? H : undefined
 
 export interface RouteRequest<I extends Identity = Identity, S = unknown> {

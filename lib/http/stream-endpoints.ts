@@ -28,7 +28,7 @@ export class StreamEndpoints<I extends Identity, S>
 {
   readonly basePath = ''
   readonly router: Router<DeclaredRoute<I, S>>
-  readonly readsAreShared = false
+  readonly getsOnlyRead = false
   readonly #options: StreamEndpointsOptions<I, S>
 
   constructor(options: StreamEndpointsOptions<I, S>) {

@@ -11,7 +11,7 @@ import { type OnFault, type Totals, verifyRecords } from './verify.ts'
 const BATCH_SIZE = 256
 /** Faults that one round remembers; the next round finds the rest again. */
 const MAX_REMEMBERED = 100_000
-/** Repairs may reveal further faults, each round on a higher level, so that few rounds are needed. */
+/** A repair may reveal faults in what is derived from it, so the check runs again until it finds none. */
 const MAX_ROUNDS = 20
 
 interface RepairOptions {
@@ -50,24 +50,24 @@ const repairOnce = async (
   { onRepaired, onRound, onProgress }: RepairOptions,
 ): Promise<{ totals: Totals; repairs: number }> => {
   const listener = onRound()
-  let own: Repairable[] = []
+  let structural: Repairable[] = []
   const derived: Repairable[] = []
   let repairs = 0
-  const repairOwn = async () => {
-    const faults = own
-    own = []
+  const repairStructural = async () => {
+    const faults = structural
+    structural = []
     repairs += await repairAll(driver, faults, onRepaired)
   }
   const onFault: OnFault = (fault, isOwn) => {
     listener(fault, isOwn)
-    const list = isOwn ? own : derived
+    const list = isOwn ? structural : derived
     if (isRepairable(fault) && list.length < MAX_REMEMBERED) list.push(fault)
   }
   const afterFault = async () => {
-    if (own.length >= BATCH_SIZE) await repairOwn()
+    if (structural.length >= BATCH_SIZE) await repairStructural()
   }
   const totals = await driver.read((tx) => verifyRecords(tx, domains, { onFault, onProgress, afterFault }))
-  await repairOwn()
+  await repairStructural()
   if (repairs === 0) repairs = await repairAll(driver, derived, onRepaired)
   return { totals, repairs }
 }

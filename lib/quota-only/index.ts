@@ -9,12 +9,12 @@ import { createHostQuota, type HostQuota, type QuotaEvent } from '../in-process-
 import { checked } from '../option-checks.ts'
 import type { DataOptions, QuotaOptions as Settings } from '../option-types.ts'
 import { type DataPlace, HostOptions, QuotaOptions as SettingsSchema } from '../options.ts'
-import { NamedOwners, namedOwners } from '../quota/named-owners.ts'
-import { NamedPlans } from '../quota/named-plans.ts'
+import { HostOwners, hostOwners } from '../quota/host-owners.ts'
+import { PlansByName } from '../quota/plans-by-name.ts'
 import { accounts, quotaOwners } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
+import { createLedgerByName } from '../repositories/ledger-by-name.ts'
 import type { Ledger, OwnerEntry } from '../repositories/ledger-types.ts'
-import { createNamedLedger } from '../repositories/named-ledger.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import { exportStore } from '../transfer/export.ts'
 import type { LastLine, OnProgress, Write } from '../transfer/format.ts'
@@ -58,7 +58,7 @@ export interface Quota extends HostQuota {
   /** Records usage by owner. Each call is atomic, and durable when its promise resolves. */
   readonly ledger: Ledger<OwnerEntry>
   /** The owners that a change has named. */
-  readonly owners: Pick<NamedOwners, 'list' | 'remove'>
+  readonly owners: Pick<HostOwners, 'list' | 'remove'>
   /**
    * The quota routes of the API (`/user/quota…`, `/admin/quota…`, `/admin/users/{owner}/quota…`, `/admin/ledger…`), for hosts
    * that mount them: a node:http listener that also fits Express and Connect.
@@ -92,12 +92,12 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   const driver = await driverOf({ driver: settings.driver, data: options.data })
   const store = await openStore(driver, log)
   await orClose(driver, refuseAccounts(store))
-  const engine = createEngine({ store, log, owners: namedOwners, settings })
+  const engine = createEngine({ store, log, owners: hostOwners, settings })
   const { quota, jobs, jobRunner, start, on, off } = engine
-  const named = { store, quota, owners: namedOwners }
-  const owners = new NamedOwners(store, jobs, quota)
-  const plans = new NamedPlans(named)
-  const ledger = createNamedLedger({ ...named, hasRepositories: false })
+  const named = { store, quota, owners: hostOwners }
+  const owners = new HostOwners(store, jobs, quota)
+  const plans = new PlansByName(named)
+  const ledger = createLedgerByName({ ...named, hasRepositories: false })
   const hosting = { ledger, plans, usage: withoutLinks(createUsageLists(store, quota)) }
   const api = createQuotaApi({ options: settings, authenticate, store, quota, hosting, log })
   const { handler } = api

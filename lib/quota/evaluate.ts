@@ -74,7 +74,7 @@ export interface SubjectLimit extends LimitStatus {
 
 /**
  * The binding limit of each of the given subjects that has one: fewest bytes left first and, where equally many are left,
- * the broadest subject first. So the first one says why an owner is over quota, whatever for.
+ * the broadest subject first. So the first one explains why the owner is over quota for any subject at all.
  */
 export const bindingLimits = (
   groups: readonly QuotaGroup[],

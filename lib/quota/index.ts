@@ -20,7 +20,7 @@ import {
   removeHistory,
 } from './usage.ts'
 
-interface QuotaOptions {
+interface QuotaEngineParts {
   store: Store
   jobs: Jobs
   defaults: QuotaDefaults
@@ -47,7 +47,14 @@ export class QuotaEngine {
   readonly #owners: OwnerCounters
   readonly #events: ThresholdEvents | undefined
 
-  constructor({ store, jobs, defaults, owners, listener, lfsChanged = async () => undefined }: QuotaOptions) {
+  constructor({
+    store,
+    jobs,
+    defaults,
+    owners,
+    listener,
+    lfsChanged = async () => undefined,
+  }: QuotaEngineParts) {
     const statuses = new StatusCache(store, defaults)
     const dropAll = () => statuses.dropAll()
     this.#store = store

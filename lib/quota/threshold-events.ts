@@ -63,8 +63,8 @@ const eventsOfRule = (rule: QuotaRule, before: Sum, used: Sum, nearShare: number
 
 /**
  * Calls the listener once for each crossing, in the order of the changes. The usage of each transaction begins where the
- * one before it ended, so no crossing is reported twice. One is lost only when the outcome of its commit is not known, or its
- * listener fails.
+ * one before it ended, so no crossing is reported twice. One is lost only when the outcome of its commit is not known, its
+ * listener fails, or the process ends first.
  */
 export class ThresholdEvents {
   readonly #statusOf: (owner: number) => Promise<QuotaStatus>

@@ -32,8 +32,7 @@ const target = Buffer.alloc(4 * MAX_KEY_BYTES + 64)
 /** @throws AllotError invalid when the key would be longer than {@link MAX_KEY_BYTES}. */
 export const encodeKey = (tuple: KeyTuple): Bytes => {
   const end = write(tuple)
-  if (end > MAX_KEY_BYTES)
-    throw invalid(`the names in this request are too long: together more than ${MAX_KEY_BYTES} bytes`)
+  if (end > MAX_KEY_BYTES) throw invalid(`the names are too long: together more than ${MAX_KEY_BYTES} bytes`)
   return written(end)
 }
 

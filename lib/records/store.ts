@@ -20,7 +20,8 @@ export class Store {
   readonly sequences: Sequences
   /**
    * Runs all reads of this store within `work` on one snapshot, with the round trips of one read. `work` must not write, and
-   * may run again. Undefined where the driver is not a remote database: separate reads cost nothing there.
+   * may run again. With a cache key, returns the cached result while nothing that it was read from has changed. Undefined
+   * unless the driver is shared: separate reads cost nothing there.
    */
   readonly readTogether: (<T>(work: () => Promise<T>, cacheKey?: CacheKey) => Promise<T>) | undefined
   /** The transaction of `readTogether`. */
@@ -36,7 +37,7 @@ export class Store {
       outer && ((work, cacheKey) => driver.read((tx) => outer.run(tx, work), { canRunAgain: true, cacheKey }))
   }
 
-  /** Number of writes that have ended: as long as it is the same, nothing that this process changes has changed. */
+  /** Number of writes that have ended: while it is the same, no write of this process has been acknowledged. */
   get writes(): number {
     return this.#writes
   }

@@ -29,7 +29,7 @@ export class PushJournal {
     this.#options = options
   }
 
-  /** Draws the id of an entry, before the write that saves it. */
+  /** Takes the id of an entry, before the write that saves it. */
   nextId(): Promise<number> {
     return this.#options.store.sequences.next('push')
   }
@@ -109,7 +109,7 @@ const trySettle = async (
     }))
   return store.write(async (tx) => {
     const current = await repositoryById(tx, id)
-    if (!isSameOnDisk(before, current)) return 'retry'
+    if (!hasSameMeasures(before, current)) return 'retry'
     await pushJournal.remove(tx, [entry])
     if (current === undefined || measured === undefined) return current
     const after = { ...current, ...measured, updatedAt: updatedAt ?? current.updatedAt }
@@ -121,7 +121,7 @@ const trySettle = async (
 
 type Measured = Pick<Repository, 'size' | 'empty' | 'defaultBranch'>
 
-/** A first push of another branch than the default makes it the default, as on Forgejo. */
+/** When the first push has no default branch, its first branch by name becomes the default. */
 const measure = async (
   gitStorage: GitStorage,
   { id, empty, defaultBranch: wanted }: Repository,
@@ -132,7 +132,7 @@ const measure = async (
   return { size: await gitStorage.size(id), empty: branch === undefined, defaultBranch }
 }
 
-const isSameOnDisk = (left: Measured | undefined, right: Measured | undefined): boolean =>
+const hasSameMeasures = (left: Measured | undefined, right: Measured | undefined): boolean =>
   left?.size === right?.size && left?.empty === right?.empty && left?.defaultBranch === right?.defaultBranch
 
 /** In a shared store, young entries can belong to another process that is still at work. */

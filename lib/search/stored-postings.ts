@@ -65,7 +65,7 @@ const readLoose =
     return 1
   }
 
-/** A block is named after its first posting, and its postings sort behind those of the block before. */
+/** A block is named after its first posting, and its postings sort after those of the previous block. */
 const readBlocks = (collection: string, index: string): PostingRange['read'] => {
   const blocks = rangeBelow(blocksPrefix(collection, index, [])).start
   const loose = rangeBelow([collection, 'o', index]).start

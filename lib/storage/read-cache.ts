@@ -7,7 +7,7 @@ interface CachedRead {
   readonly value: unknown
   readonly keys: readonly string[]
   readonly ranges: readonly Range[]
-  /** Bytes of the values that were read. */
+  /** Bytes of the values that `get` and `getMany` read. */
   readonly size: number
 }
 

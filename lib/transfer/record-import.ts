@@ -41,8 +41,8 @@ import {
   tokens,
 } from '../records/schema/index.ts'
 import { setSequence } from '../records/store.ts'
+import { checkLedgerKey } from '../repositories/ledger-by-name.ts'
 import { MAX_NAME } from '../repositories/migrated.ts'
-import { checkLedgerKey } from '../repositories/named-ledger.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import type { RecordLine, SequenceLine } from './format.ts'
 

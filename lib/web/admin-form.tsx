@@ -3,8 +3,8 @@
 import type { ComponentChildren } from 'preact'
 import type { Identity } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
-import { checkScopes } from '../http/route.ts'
-import type { NamedPlan } from '../quota/named-plans.ts'
+import { requireScopes } from '../http/route.ts'
+import type { NamedPlan } from '../quota/plans-by-name.ts'
 import type { ChangedOwner } from '../quota/reports.ts'
 import type { Page } from '../records/collection.ts'
 import {
@@ -54,7 +54,7 @@ export const adminForm = <const Path extends string>(
           const fields = form.entries.filter(([name]) => name !== 'form' && name !== 'do')
           return await preview(services, await action.plan(), path, fields)
         }
-        checkScopes(user, { scope: 'write:admin' })
+        requireScopes(user, { scope: 'write:admin' })
         return { to: await action.apply() }
       } catch (error) {
         if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { AllotError, invalid } from '../errors.ts'
 import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
-import type { NamedPlan } from '../quota/named-plans.ts'
+import type { NamedPlan } from '../quota/plans-by-name.ts'
 import type { Account } from '../records/schema/index.ts'
 import { adminForm, adminPage, adminView } from './admin-form.tsx'
 import {

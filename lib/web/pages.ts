@@ -110,7 +110,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     unauthenticated: 'sign in first',
     notAdmin: 'only administrators can open this page',
   }
-  readonly readsAreShared = true
+  readonly getsOnlyRead = true
   readonly #options: PagesOptions
   readonly #responses: PageResponses
   readonly router: Router<AnyRoute>

@@ -2,7 +2,7 @@
 import { formatExactLimit, parseLimit } from '../byte-sizes.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { QuotaRule } from '../quota/evaluate.ts'
-import type { NamedPlan } from '../quota/named-plans.ts'
+import type { NamedPlan } from '../quota/plans-by-name.ts'
 import { type Subject, subjects } from '../quota/subjects.ts'
 import { adminForm, adminPage, adminView } from './admin-form.tsx'
 import { ActionButtons, type FlashMessage, Link, Post, Section, SubjectCode, Table } from './components.tsx'

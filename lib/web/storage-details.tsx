@@ -7,7 +7,7 @@ import { formatBytes, formatSize } from '../byte-sizes.ts'
 import type { UsedEntry } from '../content/details.ts'
 import { AllotError } from '../errors.ts'
 import type { HtmlPage } from '../host-pages/html-urls.ts'
-import { checkScopes } from '../http/route.ts'
+import { requireScopes } from '../http/route.ts'
 import { add, type Sum } from '../integers.ts'
 import { kindNames } from '../quota/subjects.ts'
 import type { Slice } from '../records/collection.ts'
@@ -36,7 +36,7 @@ export const accessibleOwner = async (
 }
 
 const withScope = (user: Identity, account: Account, scope: string): Account => {
-  checkScopes(user, { scope })
+  requireScopes(user, { scope })
   return account
 }
 

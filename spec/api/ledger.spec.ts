@@ -211,7 +211,7 @@ describe('POST /admin/ledger', () => {
       /^line 2: .*half a character/,
     ],
     ['an array', `${ndjson(put('x'))}\n[]`, /^line 2: /],
-    ['a list in the place of lines', JSON.stringify([put('x')]), /^line 1: /],
+    ['a list instead of lines', JSON.stringify([put('x')]), /^line 1: /],
   ]
   for (const [what, text, message] of BAD)
     it(`answers 422 with the number of the line to ${what}, and applies nothing`, async () => {

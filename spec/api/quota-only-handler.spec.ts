@@ -59,7 +59,7 @@ before(async () => {
 })
 after(async () => {
   await stop()
-  assert.deepEqual((await quota.verify()).named, [])
+  assert.deepEqual((await quota.verify()).messages, [])
   await quota.close()
   await store.drop()
 })

@@ -28,7 +28,7 @@ const withQuota = async <T>(options: QuotaOptions, body: (quota: Quota) => Promi
   const quota = await createQuota({ log: quiet, ...options })
   try {
     const result = await body(quota)
-    assert.deepEqual((await quota.verify()).named, [])
+    assert.deepEqual((await quota.verify()).messages, [])
     return result
   } finally {
     await quota.close()
@@ -44,7 +44,7 @@ before(async () => {
   await quota.groups.create({ name: 'free', rules: ['small'] })
 })
 after(async () => {
-  assert.deepEqual((await quota.verify()).named, [])
+  assert.deepEqual((await quota.verify()).messages, [])
   await quota.close()
   await store.drop()
 })

@@ -36,7 +36,7 @@ const aStore = async (): Promise<string> => {
 const assertAnnIsThere = (data: string) =>
   inStore(data, async ({ hosting, verify }) => {
     assert.equal((await hosting.accounts.byName('ann'))?.email, 'ann@example.test')
-    assert.deepEqual((await verify()).named, [])
+    assert.deepEqual((await verify()).messages, [])
   })
 
 const harm = async (data: string, harmful: [key: (string | number)[], value: Uint8Array | undefined][]) => {

@@ -89,8 +89,8 @@ const directoriesIn = (folder: string) => ({
 
 const assertRestarts = async (driver: StorageDriver, folder: string): Promise<void> => {
   const allot = await createAllot({ driver, ...directoriesIn(folder) })
-  const { faults, named } = await allot.verify()
-  assert.equal(faults, 0, named.join('\n'))
+  const { faults, messages } = await allot.verify()
+  assert.equal(faults, 0, messages.join('\n'))
   const found = await driver.read(async (tx) => {
     const ids: { id: number }[] = []
     for await (const { id } of repositories.all(tx)) ids.push({ id })

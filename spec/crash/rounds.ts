@@ -169,9 +169,9 @@ class Run {
   async #verify(): Promise<void> {
     const driver = level(join(this.#data, 'store'))
     await driver.open()
-    const { faults, named } = await verify(driver).finally(() => driver.close())
+    const { faults, messages } = await verify(driver).finally(() => driver.close())
     this.#totals.inconsistent += faults
-    this.faults.push(...named)
+    this.faults.push(...messages)
   }
 
   async #compare(server: Server, recounts: boolean): Promise<void> {

@@ -165,7 +165,7 @@ describe('FileStorage leaves nothing of', () => {
 })
 
 describe('FileStorage', () => {
-  it('lists every file that has its place, and nothing else', async () => {
+  it('lists every file whose path is that of a stored file, and nothing else', async () => {
     const { directory, storage } = await aStorage()
     const places: FilePlace[] = [place, { ...place, ownerId: 7 }, { area: 'lfs', ownerId: 300, name: '0123' }]
     for (const one of places) await storage.put(await storage.stage(stream('abc')), one)

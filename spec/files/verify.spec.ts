@@ -40,15 +40,15 @@ const used = async (ground: Ground, work: (allot: OpenAllot) => Promise<void>) =
 
 describe('allot verify', () => {
   it('finds that files and records agree', () =>
-    within(async (ground) => assert.deepEqual((await verified(ground)).named, [])))
+    within(async (ground) => assert.deepEqual((await verified(ground)).messages, [])))
 
   it('finds a file without a record, which a repair removes', () =>
     within(async (ground) => {
       const stray = join(ground.files.directory, 'attachments/07/7/ab/abcdef')
       mkdirSync(join(stray, '..'), { recursive: true })
       writeFileSync(stray, 'x')
-      const { named } = await verified(ground)
-      assert.deepEqual(named, ['the file attachments/7/abcdef is on the disk and belongs to nothing'])
+      const { messages } = await verified(ground)
+      assert.deepEqual(messages, ['the file attachments/7/abcdef is on the disk and belongs to nothing'])
       const { repaired, after } = await repair(ground.driver, diskOf(ground))
       assert.deepEqual([repaired, after.faults], [1, 0])
       assert.equal(pathOf(ground, 'abcdef'), undefined)
@@ -61,15 +61,15 @@ describe('allot verify', () => {
     it(`finds an LFS object whose file ${what}; a repair removes it, so that it can be uploaded again`, () =>
       within(async (ground, repository) => {
         harm(pathOf(ground, SMALL.oid))
-        const { named } = await verified(ground)
-        assert.equal(named.length, 1)
+        const { messages } = await verified(ground)
+        assert.equal(messages.length, 1)
         assert.match(
-          named[0]!,
+          messages[0]!,
           new RegExp(`lfs/${repository}/${SMALL.oid}.* must have 5 bytes, and (is not|has 6)`),
         )
         const { after } = await repair(ground.driver, diskOf(ground))
-        assert.deepEqual(after.named, [])
-        assert.deepEqual((await verified(ground)).named, [])
+        assert.deepEqual(after.messages, [])
+        assert.deepEqual((await verified(ground)).messages, [])
         await used(ground, async ({ hosting, quota }) => {
           assert.deepEqual(await hosting.lfs.find(repository, [SMALL.oid]), [undefined])
           assert.equal((await quota.info('alice')).used.size.git.LFS, 200_000)
@@ -80,7 +80,7 @@ describe('allot verify', () => {
     within(async (ground) => {
       rmSync(pathOf(ground, '/packages/'))
       assert.match(
-        (await verified(ground)).named.join(),
+        (await verified(ground)).messages.join(),
         /packages\/.* must have 1 bytes, and is not on the disk/,
       )
       const { after } = await repair(ground.driver, diskOf(ground))
@@ -95,8 +95,8 @@ describe('allot verify', () => {
         for await (const one of packageVersions.all(tx))
           await packageVersions.save(tx, { ...one, size: 7, files: 9 })
       })
-      const { named } = await verified(ground)
-      const all = named.join('\n')
+      const { messages } = await verified(ground)
+      const all = messages.join('\n')
       assert.match(all, /ledger size of LFS object \d+ \w+ is missing, but the records give 5/)
       assert.match(all, /size of package version/)
       assert.match(all, /files of package version/)
@@ -112,7 +112,7 @@ describe('allot verify', () => {
         for await (const one of packageFiles.all(tx))
           if (one.name === 'a') await packageFiles.remove(tx, [one.id])
       })
-      const all = (await verified(ground)).named.join('\n')
+      const all = (await verified(ground)).messages.join('\n')
       assert.match(all, /of package version 1, which does not exist/)
       assert.match(all, /the file attachments abcdef is of repository 99, which does not exist/)
       assert.match(all, /file size of package file/)
@@ -133,10 +133,10 @@ describe('allot verify', () => {
           }
         }
         const playing = ['1', '2', '3'].map(play)
-        for (let times = 0; times < 20; times++) assert.deepEqual((await allot.verify()).named, [])
+        for (let times = 0; times < 20; times++) assert.deepEqual((await allot.verify()).messages, [])
         isOver = true
         await Promise.all(playing)
       })
-      assert.deepEqual((await verified(ground)).named, [])
+      assert.deepEqual((await verified(ground)).messages, [])
     }))
 })

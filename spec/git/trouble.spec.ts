@@ -48,7 +48,7 @@ describe('A deleted repository whose folder cannot be removed from the disk', ()
     try {
       const paths = [await allot.repository(alice, 'stuck'), await allot.repository(alice, 'free')]
       const folders = await Promise.all(paths.map((path) => allot.folderOf(path)))
-      // A folder in the place of a file: it cannot be removed as a file is.
+      // A folder instead of a file: it cannot be removed as a file is.
       mkdirSync(`${folders[0]}.due`)
       const deletions = paths.map((path) => allot.as(alice, 'DELETE', `/repos/${path}`))
       assert.deepEqual(

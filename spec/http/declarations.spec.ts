@@ -64,7 +64,7 @@ const refused = [
 ]
 
 describe('A route declaration', () => {
-  it('is checked by the compiler (see the lines above)', () => {
+  it('does not compile with an undeclared status, body or parameter', () => {
     assert.equal(taken.length, 9)
     assert.equal(refused.length, 11)
   })

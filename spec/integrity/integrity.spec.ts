@@ -59,7 +59,7 @@ describe('A sound store', () => {
   it('has no faults, and each of its records, index entries and counters is counted', async () => {
     const driver = await copyOf(whole)
     const found = await verify(driver)
-    assert.deepEqual([found.faults, found.named], [0, []])
+    assert.deepEqual([found.faults, found.messages], [0, []])
     const count = (...kinds: Kind[]) => whole.filter(([key]) => kinds.includes(kindOf(key))).length
     assert.equal(found.records, count('record', 'usage'))
     assert.equal(found.indexEntries, count('index'))
@@ -175,7 +175,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
       if (keys.some((key) => kindOf(key) === 'mark')) return
       const found = await verify(driver)
       assert.ok(found.faults > 0, `${keys.map((key) => bytes(key).toString('latin1'))} went unnoticed`)
-      assert.equal(found.named.length, Math.min(100, found.faults))
+      assert.equal(found.messages.length, Math.min(100, found.faults))
     }, 120)
   })
 
@@ -185,7 +185,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
       if (how === 'add' || !keys.every((key) => derived.includes(kindOf(key)))) return
       const driver = await copyOf(raw)
       const { repaired, after } = await repair(driver)
-      assert.deepEqual(after.named, [])
+      assert.deepEqual(after.messages, [])
       assert.ok(repaired > 0 || keys.every((key) => isHarmless(key, raw)))
       const idle = whole.filter(([key, value]) => isIdle(key, value)).map(([key]) => key)
       const harmless = keys.filter((key) => isHarmless(key, raw) || idle.includes(key))
@@ -358,15 +358,15 @@ describe('verify names', () => {
       await harm(driver)
       const found = await verify(driver)
       assert.ok(
-        found.named.some((one) => named.test(one)),
-        found.named.join('\n'),
+        found.messages.some((one) => named.test(one)),
+        found.messages.join('\n'),
       )
       const { after } = await repair(driver)
       assert.equal(
-        after.named.some((one) => named.test(one)),
+        after.messages.some((one) => named.test(one)),
         !isRepaired,
       )
-      if (isRepaired) assert.deepEqual(after.named, [])
+      if (isRepaired) assert.deepEqual(after.messages, [])
     })
 
   it('a store with another layout, and checks nothing else', async () => {
@@ -389,7 +389,7 @@ describe('verify names', () => {
         )
     })
     const found = await verify(driver)
-    assert.deepEqual([found.faults, found.named.length], [5000, 100])
+    assert.deepEqual([found.faults, found.messages.length], [5000, 100])
     const { repaired, after } = await repair(driver)
     assert.deepEqual([repaired, after.faults], [5000, 0])
     assert.deepEqual(comparable(await exactly(driver)), comparable(whole))

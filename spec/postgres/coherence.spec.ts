@@ -143,8 +143,8 @@ describe(`${PROCESSES} processes over one PostgreSQL`, { skip: missing }, () => 
     }
     const all = Object.entries(threads)
     await Promise.all([...all, ...all].map(client))
-    const { named } = await allot.verify()
-    assert.deepEqual(named, [], 'a recount agrees')
+    const { messages } = await allot.verify()
+    assert.deepEqual(messages, [], 'a recount agrees')
   })
 
   it('count every concurrent addition to one repository', async () => {
@@ -164,7 +164,7 @@ describe(`${PROCESSES} processes over one PostgreSQL`, { skip: missing }, () => 
     const { body } = await ok(ask('GET', '/user/quota', owner), 200)
     assert.equal(body.used.size.assets.artifacts, 16 * pushes * 10)
     assert.equal((await ask('GET', '/repos/star/hot', owner)).body.stars_count, 16)
-    assert.deepEqual((await allot.verify()).named, [])
+    assert.deepEqual((await allot.verify()).messages, [])
   })
 })
 

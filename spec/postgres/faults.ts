@@ -185,8 +185,8 @@ const compared = async (
     if (body.length < 50) break
   }
   const { body } = await as(owner, 'GET', '/user/quota')
-  const { named } = await allot.verify()
+  const { messages } = await allot.verify()
   const difference = Math.abs(body.used.size.assets.artifacts / SIZE - there.size)
   const lost = [...keys].filter((key) => !there.has(key)).length
-  return { acknowledged: keys.size, lost, miscounted: difference + named.length }
+  return { acknowledged: keys.size, lost, miscounted: difference + messages.length }
 }

@@ -219,7 +219,7 @@ describe('What an owner used', () => {
     await allot.allot.hosting.accounts.remove(owner.id)
     await allot.allot.hosting.idle()
     while ((await count()) !== before) await new Promise((resolve) => setImmediate(resolve))
-    assert.deepEqual((await allot.allot.verify()).named, [])
+    assert.deepEqual((await allot.allot.verify()).messages, [])
   })
 
   const count = async () => {

@@ -165,7 +165,7 @@ describe('Usage beyond 2^53-1', () => {
             step,
           )
         await assertUsed(allot, model)
-        assert.deepEqual((await allot.verify()).named, [])
+        assert.deepEqual((await allot.verify()).messages, [])
         const copy = memory()
         await importAllot({ driver: copy, repositories: false }, inChunks(await exported(allot)))
         const again = await openAllot({
@@ -175,7 +175,7 @@ describe('Usage beyond 2^53-1', () => {
           files: { directory: temporaryDirectory() },
         })
         await assertUsed(again, model)
-        assert.deepEqual((await again.verify()).named, [])
+        assert.deepEqual((await again.verify()).messages, [])
         await Promise.all([allot.close(), again.close()])
       }),
       { numRuns: 30 },

@@ -84,7 +84,7 @@ describe('A store written by the first layout', () => {
     const { allot, ask, stop } = await serve({ driver, repositories: false })
     try {
       assert.equal(await layoutOf(driver), LAYOUT_VERSION)
-      assert.deepEqual((await verify(driver)).named, [])
+      assert.deepEqual((await verify(driver)).messages, [])
       const { id } = (await allot.hosting.accounts.byName('root'))!
       const { secret: token } = await allot.hosting.tokens.create(id, 'again', ['all'])
       const get = async (path: string) => (await ask('GET', path, { token })).body
@@ -102,7 +102,7 @@ describe('A store written by the first layout', () => {
       const user = await ask('GET', '/user', { headers: basic('ann', 'correct horse battery') })
       assert.equal(user.body.full_name, 'Ann Ä. 🦉')
       assert.equal((await get('/admin/users/ann/quota')).used.size.assets.packages.all, 11)
-      assert.deepEqual((await verify(driver)).named, [])
+      assert.deepEqual((await verify(driver)).messages, [])
     } finally {
       await stop()
     }
@@ -166,7 +166,7 @@ describe('A migration', () => {
     assert.equal(ben?.fullName, ' moved')
     assert.equal(await driver.read((tx) => assignments.count(tx, 'group', ['free'])), 2)
     await driver.write(async (tx) => schemaVersion.set(tx, LAYOUT_VERSION))
-    assert.deepEqual((await verify(driver)).named, [])
+    assert.deepEqual((await verify(driver)).messages, [])
   })
 
   it('must be complete before the store is verified', async () => {

@@ -185,7 +185,7 @@ describe('Any sequence of operations', () => {
           ]
           for (const one of steps) await play(allot, ids, model, one)
           await compare(allot, ids, model)
-          assert.deepEqual((await allot.verify()).named, [])
+          assert.deepEqual((await allot.verify()).messages, [])
         } finally {
           await allot.close()
         }

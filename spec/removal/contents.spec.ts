@@ -79,7 +79,7 @@ const records = ({ driver }: Filled): Promise<Record<string, number>> =>
 const sweep = async ({ fixture, driver }: Filled): Promise<number> => {
   let rounds = 0
   while ((await fixture.jobRunner.round()).pending > 0) {
-    assert.deepEqual((await verify(driver)).named, [])
+    assert.deepEqual((await verify(driver)).messages, [])
     assert.ok(++rounds < 200, 'it never ends')
   }
   await fixture.hosting.idle()
@@ -107,7 +107,7 @@ describe('The content of a repository', () => {
   it('is counted, in agreement with the records', async () => {
     const all = await filled()
     assert.deepEqual(await used(all), [60, 10, 14])
-    assert.deepEqual((await verify(all.driver)).named, [])
+    assert.deepEqual((await verify(all.driver)).messages, [])
     await end(all)
   })
 
@@ -117,7 +117,7 @@ describe('The content of a repository', () => {
     const demo = (await repositories.find(all.ann, 'ann', 'demo'))!
     await repositories.remove(demo.id)
     assert.deepEqual(await used(all), [0, 0, 0])
-    assert.deepEqual((await verify(all.driver)).named, [])
+    assert.deepEqual((await verify(all.driver)).messages, [])
     assert.ok((await sweep(all)) > 10)
     assert.deepEqual(await records(all), {})
     await repositories.create(all.ann, all.ann, { name: 'demo' })
@@ -129,7 +129,7 @@ describe('The content of a repository', () => {
   it('is deleted with its owner', async () => {
     const all = await filled()
     await all.fixture.hosting.accounts.remove(all.ann.id, { purge: true })
-    assert.deepEqual((await verify(all.driver)).named, [])
+    assert.deepEqual((await verify(all.driver)).messages, [])
     await end(all)
   })
 
@@ -141,7 +141,7 @@ describe('The content of a repository', () => {
     await repositories.transfer(demo.id, ben.id)
     assert.deepEqual(await used(all), [0, 0, 0])
     assert.deepEqual(await used({ ...all, ann: ben }), [60, 10, 14])
-    assert.deepEqual((await verify(all.driver)).named, [])
+    assert.deepEqual((await verify(all.driver)).messages, [])
     await end(all, ben)
   })
 })
@@ -152,7 +152,7 @@ describe('An issue with more comments than one write may remove', () => {
     await all.fixture.hosting.issues.remove({ ...all.ann, admin: true }, AT, 1)
     assert.deepEqual(await used(all), [30, 10, 8])
     assert.deepEqual(await records(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
-    assert.deepEqual((await verify(all.driver)).named, [])
+    assert.deepEqual((await verify(all.driver)).messages, [])
     assert.equal(await sweep(all), 0)
     await end(all)
   })
@@ -168,7 +168,7 @@ describe('An issue with more comments than one write may remove', () => {
     void dying.hosting.issues.remove(all.ann, AT, 1)
     while (writes < 3) await new Promise((next) => setTimeout(next, 1))
     assert.equal(await all.fixture.hosting.issues.find(all.ann, AT, 1), undefined)
-    assert.deepEqual((await verify(all.driver)).named, [])
+    assert.deepEqual((await verify(all.driver)).messages, [])
     assert.ok((await sweep(all)) > 0)
     assert.deepEqual(await used(all), [30, 10, 8])
     await all.fixture.hosting.files.sweep()

@@ -108,6 +108,6 @@ describe(`A repository with ${MANY} ledger entries`, () => {
   })
 
   it('has counters that agree with the records all the time', async () => {
-    assert.deepEqual((await server.allot.verify()).named, [])
+    assert.deepEqual((await server.allot.verify()).messages, [])
   })
 })

@@ -28,7 +28,7 @@ const remains = ({ store }: RemovalFixture): Promise<string[]> =>
   })
 
 const assertAgreement = async (driver: StorageDriver): Promise<void> =>
-  assert.deepEqual((await verify(driver)).named, [])
+  assert.deepEqual((await verify(driver)).messages, [])
 
 const run = async (steps: readonly Step[]): Promise<void> => {
   const driver = memory()

@@ -77,14 +77,14 @@ describe('A process that is killed while it runs jobs', () => {
         const fixture = await openFixture(level(folder), BOUNDS)
         assert.ok((await pendingJobs(fixture)) > 0, 'it was killed before the end')
         for (const turn of [0, 1, 2, 3]) await compare(fixture, model, turn)
-        assert.deepEqual((await verify(fixture.store.driver)).named, [])
+        assert.deepEqual((await verify(fixture.store.driver)).messages, [])
         await fixture.close()
 
         const last = await openFixture(level(folder), { maxPerTransaction: 500, batchSize: 50 })
         while ((await last.jobRunner.round()).pending > 0);
         assert.equal(await pendingJobs(last), 0)
         for (const turn of [0, 1, 2, 3]) await compare(last, model, turn)
-        assert.deepEqual((await verify(last.store.driver)).named, [])
+        assert.deepEqual((await verify(last.store.driver)).messages, [])
         await last.close()
       } finally {
         await remove()

@@ -109,11 +109,11 @@ export const start = async (
     async stop() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
-      const { named } = await allot.verify()
+      const { messages } = await allot.verify()
       await allot.close()
       await drop?.()
       rmSync(folder, { recursive: true, force: true })
-      assert.deepEqual(named, [], 'verify finds no fault in the store')
+      assert.deepEqual(messages, [], 'verify finds no fault in the store')
     },
   }
 }

@@ -46,7 +46,7 @@ describe('Imported files', () => {
     const ground = aGround()
     await into(ground, bytes)
     const allot = await ground.open()
-    assert.deepEqual((await allot.verify()).named, [])
+    assert.deepEqual((await allot.verify()).messages, [])
     for (const { oid, bytes: content } of [LARGE, SMALL, EMPTY]) {
       const [found] = await allot.hosting.lfs.find(repository, [oid])
       assert.ok((await buffer(await allot.hosting.files.read(found!))).equals(content))
@@ -107,7 +107,7 @@ describe('Imported files', () => {
     await assert.rejects(importAllot({ driver, files, repositories }, broken()), /the network is gone/)
     await into(ground, bytes)
     const allot = await ground.open()
-    assert.deepEqual((await allot.verify()).named, [])
+    assert.deepEqual((await allot.verify()).messages, [])
     await allot.close()
     ground.clear()
   })

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { mock } from 'node:test'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
-import { namedOwners } from '../../lib/quota/named-owners.ts'
+import { hostOwners } from '../../lib/quota/host-owners.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -227,4 +227,4 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
 
 /** Adds an owner of `createQuota` to an open store. */
 export const nameOwner = (driver: StorageDriver): Promise<unknown> =>
-  new Store(driver).write((tx) => namedOwners.claim(tx, 'tenant/42'))
+  new Store(driver).write((tx) => hostOwners.claim(tx, 'tenant/42'))

@@ -57,7 +57,7 @@ for (const [name, make, asked] of DRIVERS)
     })
 
     it('passes verify', async () => {
-      assert.deepEqual((await copy.allot.verify()).named, [])
+      assert.deepEqual((await copy.allot.verify()).messages, [])
     })
 
     for (const who of asked)

@@ -3,12 +3,12 @@ import type { Identity } from '../../accounts/access.ts'
 import type { AttachmentTargetName } from '../../content/attachment-targets.ts'
 import { AllotError } from '../../errors.ts'
 import {
-  checkScopes,
   Empty,
   Forbidden,
   fileField,
   fileReply,
   NotFound,
+  requireScopes,
   type StreamReply,
   type StreamRequest,
   ValidationError,
@@ -236,7 +236,7 @@ const open = async ({ user, params, headers }: DownloadRequest, { hosting }: Str
   if (found === undefined) throw new AllotError('not_found', 'there is no such attachment')
   const { attachment } = found
   if (user !== null)
-    checkScopes(user, { scope: attachment.on === 'release' ? 'read:repository' : 'read:issue' })
+    requireScopes(user, { scope: attachment.on === 'release' ? 'read:repository' : 'read:issue' })
   const reply = await fileReply(headers, {
     size: attachment.size,
     name: attachment.name,

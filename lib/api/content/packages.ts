@@ -4,11 +4,11 @@ import { type PackageDetails, packageDetails } from '../../content/details.ts'
 import type { PackageName } from '../../content/packages.ts'
 import { AllotError } from '../../errors.ts'
 import {
-  checkScopes,
   Empty,
   Forbidden,
   fileReply,
   NotFound,
+  requireScopes,
   type StreamReply,
   type StreamRequest,
 } from '../../http/index.ts'
@@ -164,13 +164,13 @@ const genericPackage = ({ params }: PackageRequest): PackageName => ({ type: 'ge
 /** @throws AllotError unauthenticated, forbidden without the scope */
 const writerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity => {
   if (user === null) throw signInRequired()
-  checkScopes(user, { scope: 'write:package' })
+  requireScopes(user, { scope: 'write:package' })
   return user
 }
 
 /** @throws AllotError forbidden for a token without the scope */
 const readerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity | null => {
-  if (user !== null) checkScopes(user, { scope: 'read:package' })
+  if (user !== null) requireScopes(user, { scope: 'read:package' })
   return user
 }
 

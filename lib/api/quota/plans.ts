@@ -1,7 +1,7 @@
 /** Quota as code: who is over, what a plan of rules, groups and assignments would change, and making it so. */
 import * as v from 'valibot'
 import { Forbidden, recordOf, ValidationError } from '../../http/index.ts'
-import type { NamedDifferences, NamedPlan } from '../../quota/named-plans.ts'
+import type { NamedDifferences, NamedPlan } from '../../quota/plans-by-name.ts'
 import type { ChangedOwner } from '../../quota/reports.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/collection.ts'

@@ -4,7 +4,7 @@ import type { UsageLists } from '../../content/details.ts'
 import { AllotError } from '../../errors.ts'
 import type { Hosting } from '../../hosting.ts'
 import { routesFor } from '../../http/index.ts'
-import { isOwnerName, namedOwners } from '../../quota/named-owners.ts'
+import { hostOwners, isOwnerName } from '../../quota/host-owners.ts'
 import type { Owner, OwnerDirectory } from '../../quota/owners.ts'
 import { type QuotaOwner, quotaOwners } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
@@ -56,9 +56,9 @@ export const accountQuotaOwners = ({ accounts, organizations }: Hosting): QuotaO
 
 /** The owners of the host, where a name that no owner can have is an unknown one. */
 const pathOwners: OwnerDirectory = {
-  ...namedOwners,
-  find: async (tx, name) => (isOwnerName(name) ? namedOwners.find(tx, name) : undefined),
-  claim: async (tx, name) => (isOwnerName(name) ? namedOwners.claim(tx, name) : undefined),
+  ...hostOwners,
+  find: async (tx, name) => (isOwnerName(name) ? hostOwners.find(tx, name) : undefined),
+  claim: async (tx, name) => (isOwnerName(name) ? hostOwners.claim(tx, name) : undefined),
 }
 
 /** Owners that the host names itself. */

@@ -41,7 +41,7 @@ export const assignments = new Collection({
 const QuotaOwner = v.object({ id, name: v.string(), createdAt: seconds })
 export type QuotaOwner = v.InferOutput<typeof QuotaOwner>
 
-/** Owners that a host names itself (lib/quota/named-owners.ts). Their ids are from the same sequence as those of accounts. */
+/** Owners that a host names itself (lib/quota/host-owners.ts). Their ids are from the same sequence as those of accounts. */
 export const quotaOwners = new Collection({
   name: 'quotaOwner',
   schema: QuotaOwner,

@@ -4,11 +4,11 @@ import type { ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
 import { bytes, type Candidate, keysBelow, opened, type Part, save, text } from './fixture.ts'
 
 export const namedReads: Part = (candidate) =>
-  describe('reads with a name', () => {
+  describe('reads with a `cacheKey`', () => {
     for (const [what, body] of bodies)
       test(`see all writes that were acknowledged before they began: ${what}`, (t) =>
         seen(t, candidate, body))
-    test('with different names have different results', (t) => apart(t, candidate))
+    test('with different keys have different results', (t) => apart(t, candidate))
     test('run again after the callback has thrown', (t) => thrown(t, candidate))
     test('are not reused when a write changed what they were reading', (t) => overtaken(t, candidate))
     test('may return undefined', (t) => nothing(t, candidate))

@@ -10,7 +10,7 @@ const load = (driver: StorageDriver, key: string): Promise<string | undefined> =
   driver.read(async (tx) => text(await tx.get(bytes(key))), again)
 
 export const readAgain: Part = (candidate) =>
-  describe('reads with `again`, whose callback may run several times', () => {
+  describe('reads with `canRunAgain`, whose callback may run several times', () => {
     test('see all writes that were acknowledged before they began', async (t) => {
       const driver = await opened(t, candidate)
       for (let at = 0; at < 30; at++) {
@@ -26,7 +26,7 @@ export const readAgain: Part = (candidate) =>
     test('return or throw what the callback returns or throws', (t) => returned(t, candidate))
     test('may contain a long chain of dependent reads', (t) => chain(t, candidate))
     test('may read more than a driver caches', (t) => much(t, candidate))
-    test('with a name return what the callback would return now', (t) => named(t, candidate))
+    test('with a `cacheKey` return what the callback would return now', (t) => named(t, candidate))
   })
 
 const states = async (tx: ReadTransaction): Promise<(string | undefined)[]> => [

@@ -20,17 +20,17 @@ export interface NamedDifferences {
   assignments: Difference<string, readonly string[]>[]
 }
 
-interface NamedPlansParts {
+interface PlansByNameParts {
   readonly store: Store
   readonly quota: QuotaEngine
   readonly owners: OwnerDirectory
 }
 
-/** Plans with the names of owners in the place of ids. */
-export class NamedPlans {
-  readonly #parts: NamedPlansParts
+/** Plans with the names of owners instead of ids. */
+export class PlansByName {
+  readonly #parts: PlansByNameParts
 
-  constructor(parts: NamedPlansParts) {
+  constructor(parts: PlansByNameParts) {
     this.#parts = parts
   }
 

@@ -1,4 +1,4 @@
-/** The ledger of the quota engine, with the names of owners and repositories in the place of ids. */
+/** The ledger of the quota engine, with the names of owners and repositories instead of ids. */
 import * as v from 'valibot'
 import { repositoryByName } from '../accounts/access.ts'
 import { now } from '../clock.ts'
@@ -35,7 +35,7 @@ const LedgerNameSchema = v.object({ kind: LedgerKind, key: v.string() })
 /** A ledger entry with the names of its owner and repository, before its members are checked against its kind. */
 export type NamedEntry = LedgerName & LedgerItem
 
-export type NamedLedger = Ledger<NamedEntry>
+export type LedgerByName = Ledger<NamedEntry>
 
 interface NamedLedgerParts {
   readonly store: Store
@@ -47,7 +47,7 @@ interface NamedLedgerParts {
   readonly needsNumbers?: boolean
 }
 
-export const createNamedLedger = (parts: NamedLedgerParts): NamedLedger => {
+export const createLedgerByName = (parts: NamedLedgerParts): LedgerByName => {
   const { store, owners } = parts
   const { ledger } = parts.quota
   const put = async (tx: WriteContext, entry: NamedEntry) => {
