@@ -195,16 +195,22 @@ export interface PagesOptions {
 export interface VariablesOptions {
   /** Background of the page. */
   background?: string | undefined
-  /** Background of charts and code. */
+  /** Background of cards, tables and fields. */
+  card?: string | undefined
+  /** Background of code, of tabs and of rows under the pointer. */
   surface?: string | undefined
-  /** Lines of tables, forms and the header. */
+  /** Lines around cards and between rows. */
   border?: string | undefined
+  /** Borders of fields. */
+  field?: string | undefined
   /** Text. */
   text?: string | undefined
-  /** Text of less weight, and borders of fields. */
+  /** Text of less weight. */
   muted?: string | undefined
   /** Links, buttons and the focus. */
   link?: string | undefined
+  /** Text of buttons. */
+  buttonText?: string | undefined
   /** Background of the header. */
   header?: string | undefined
   /** The name in the header. */
@@ -219,6 +225,8 @@ export interface VariablesOptions {
   near?: string | undefined
   /** Background of notices that something is near. */
   nearBackground?: string | undefined
+  /** Text about what is within its limit. */
+  success?: string | undefined
   /** Background of notices of success. */
   successBackground?: string | undefined
   /** The empty part of a bar. */
@@ -239,8 +247,10 @@ export interface VariablesOptions {
   part5?: string | undefined
   /** Fonts that the system of the user has; the pages load none. */
   font?: string | undefined
-  /** Rounding of corners. */
+  /** Rounding of buttons and fields; cards have half as much again. */
   radius?: string | undefined
+  /** Unit of the space between and inside parts. */
+  space?: string | undefined
   /** Maximum width of the content. */
   width?: string | undefined
   /** Height of the logo. */
