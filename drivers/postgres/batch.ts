@@ -1,8 +1,8 @@
 import { type Bytes, keyText, WriteBuffer } from '../../lib/storage/index.ts'
-import type { Connections, Writer } from './connections.ts'
+import type { Connections } from './connections.ts'
 import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
-import { isUnchanged } from './optimistic.ts'
 import { backoff, recoverOutcome } from './plain.ts'
+import type { Writer } from './primary.ts'
 import { isKeyQuery, keyQuery, keyResult, nextKey, type Query, type QueryResult } from './queries.ts'
 import { isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
 import type { Row } from './statements.ts'
@@ -53,25 +53,19 @@ export class Batch {
   }
 
   /**
-   * Validates and commits in one round trip.
+   * Validates and commits in one round trip. A batch without changes is committed, too: only a commit proves that the server
+   * is still the primary, whose reads the transactions rely on.
    * @param onConflict called after each conflict with a concurrent transaction, before the batch is sent again
    */
   async commit(onConflict: () => Promise<void>): Promise<BatchResult> {
     try {
       if (this.#hasContradiction) return 'stale'
-      if (this.changes.size === 0) return await this.#validate()
       const result = await this.#sendUntilDecided(onConflict)
       if (result === 'committed') this.#cache.setChanges(this.changes.changes())
       return result
     } catch (cause) {
       return { error: toStorageError(undefined, cause) }
     }
-  }
-
-  async #validate(): Promise<'committed' | 'stale'> {
-    if (this.#readSet.size === 0) return 'committed'
-    const readSet = [...this.#readSet.values()]
-    return isUnchanged(readSet, await this.#cache.fetch([], readSet)) ? 'committed' : 'stale'
   }
 
   async #sendUntilDecided(onConflict: () => Promise<void>): Promise<'committed' | 'stale'> {

@@ -29,8 +29,12 @@ export const isLost = (cause: unknown): boolean => {
   return /^(08|57P0|25006)/.test(code) || /^E[A-Z]+$/.test(code)
 }
 
+/** Whether a statement had no reply in time, which pg reports in the message alone. */
+export const isTimeout = (cause: unknown): boolean => /read timeout/.test(messageOf(cause))
+
 /** Whether another host may serve: this one is unreachable, starting, stopping, or a standby. */
-export const isWrongHost = (cause: unknown): boolean => meaningOf(cause)[0] === 'away'
+export const isWrongHost = (cause: unknown): boolean =>
+  (cause instanceof StorageError ? cause.reason : meaningOf(cause)[0]) === 'away'
 
 /** Whether the pool had no free connection in time. pg-pool reports this in the message alone. */
 export const isPoolExhausted = (cause: unknown): boolean =>

@@ -1,11 +1,12 @@
 import { Lifecycle, type StorageDriver } from '../../lib/storage/index.ts'
-import { Connections, type PostgresOptions, parseSettings, type Settings } from './connections.ts'
+import { Connections } from './connections.ts'
 import { OutcomeCache, readOptimistic } from './optimistic.ts'
 import { OptimisticWriter } from './optimistic-writer.ts'
 import { type Engine, PlainEngine, unwrap } from './plain.ts'
 import { QueryCache } from './query-cache.ts'
+import { type PostgresOptions, parseSettings, type Settings } from './settings.ts'
 
-export type { PostgresOptions } from './connections.ts'
+export type { PostgresOptions } from './settings.ts'
 
 /**
  * The PostgreSQL driver keeps ordered bytes in one table, `allot_entry (key, value)`, and runs every transaction by one

@@ -7,8 +7,9 @@ import {
   StorageError,
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
-import type { Connections, Writer } from './connections.ts'
+import type { Connections } from './connections.ts'
 import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
+import type { Writer } from './primary.ts'
 import { isKeyQuery, type QueryResult, readTransaction, runPage, runQueries } from './queries.ts'
 import type { Session } from './statements.ts'
 import { byteaArray, splitChanges } from './statements.ts'
@@ -131,8 +132,8 @@ export class PlainEngine implements Engine {
       if (session.failure !== undefined) throw session.failure
       // A rejected body commits, too, without changes: the rejection must follow from a consistent state.
       const changes = outcome.status === 'fulfilled' ? [...buffer.changes()] : []
-      const isSent = changes.length === 0 || (await this.#sendChanges(session, writer, changes))
-      if (isSent && (await this.#commit(session, writer, changes.length > 0))) return { outcome, changes }
+      const isSent = await this.#sendChanges(session, writer, changes)
+      if (isSent && (await this.#commit(session, writer))) return { outcome, changes }
     } catch (error) {
       if (isLost(error)) return 'lost'
       if (!isConflict(error)) throw toStorageError(undefined, error)
@@ -141,7 +142,11 @@ export class PlainEngine implements Engine {
     return 'conflict'
   }
 
-  /** @returns false when the writer is fenced and must not write any more. */
+  /**
+   * Marks the write even without changes: only a commit proves that the server is still the primary, whose reads the body
+   * relies on.
+   * @returns false when the writer is fenced and must not write any more
+   */
   async #sendChanges(session: Session, writer: Writer, changes: PendingChange[]): Promise<boolean> {
     const { markWrite, put, remove } = this.#connections.statements
     const marked = await session.run(markWrite, [writer.id, ++writer.lastWrite])
@@ -156,12 +161,12 @@ export class PlainEngine implements Engine {
   }
 
   /** @returns whether the transaction is committed. */
-  async #commit(session: Session, writer: Writer, hasChanges: boolean): Promise<boolean> {
+  async #commit(session: Session, writer: Writer): Promise<boolean> {
     try {
       await session.run({ text: 'COMMIT' })
       return true
     } catch (error) {
-      if (!hasChanges || !isLost(error)) throw error
+      if (!isLost(error)) throw error
       return recoverOutcome(this.#connections, writer)
     }
   }

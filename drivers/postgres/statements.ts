@@ -134,6 +134,13 @@ export const statementsFor = (schema: string | undefined) => {
       name: 'allot_mark_write',
       text: `UPDATE ${writer} SET last = $2, seen = now() WHERE id = $1 AND NOT fenced RETURNING last`,
     },
+    /** $1: id of the process. Writes, and returns a row, only where the commit has to wait for a synchronous standby. */
+    prove: {
+      name: 'allot_prove',
+      text: `INSERT INTO ${writer} SELECT $1::bytea, 0, false, now()
+        WHERE current_setting('synchronous_standby_names') <> ''
+        ON CONFLICT (id) DO UPDATE SET seen = now() RETURNING last`,
+    },
     /** $1: id of the writer. Waits for a transaction of this writer that is still running. */
     fenceWriter: {
       name: 'allot_fence_writer',
@@ -182,21 +189,24 @@ export type Row = readonly (string | null)[]
 /** A connection while one caller holds it. Runs one statement at a time. */
 export class Session {
   readonly #client: Pg.ClientBase
+  readonly #onSilence: () => void
   readonly #mutex = new Mutex()
   /** The first error of the database. Every later statement fails with it, even when the caller has caught it. */
   failure: unknown
   /** Whether the pool must close the connection instead of using it again. */
   isBroken = false
 
-  constructor(client: Pg.ClientBase) {
+  /** @param onSilence called while a statement takes unusually long */
+  constructor(client: Pg.ClientBase, onSilence: () => void) {
     this.#client = client
+    this.#onSilence = onSilence
   }
 
   run(statement: Statement, values: readonly unknown[] = []): Promise<Row[]> {
     return this.#mutex.run(async () => {
       if (this.failure !== undefined) throw this.failure
       try {
-        return await query(this.#client, statement, values)
+        return await watched(query(this.#client, statement, values), this.#onSilence)
       } catch (error) {
         this.failure = error
         // A statement that timed out may still be running on the connection.
@@ -212,6 +222,19 @@ export class Session {
 
   discard(): void {
     this.isBroken = true
+  }
+}
+
+/** Time without a reply after which a server is suspected to be silent. */
+const SILENCE_MS = 1500
+
+/** @param onSilence called again and again while the promise is pending for long */
+export const watched = async <T>(reply: Promise<T>, onSilence: () => void): Promise<T> => {
+  const timer = setInterval(onSilence, SILENCE_MS)
+  try {
+    return await reply
+  } finally {
+    clearInterval(timer)
   }
 }
 

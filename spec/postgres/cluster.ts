@@ -50,7 +50,7 @@ export const unprivileged = (): { uid?: number; gid?: number } => {
   return { uid: number('-u'), gid: number('-g') }
 }
 
-const freePort = (): Promise<number> =>
+export const freePort = (): Promise<number> =>
   new Promise((resolve) => {
     const server = createServer().listen(0, '127.0.0.1', () => {
       const { port } = server.address() as { port: number }

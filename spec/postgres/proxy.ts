@@ -11,6 +11,10 @@ export interface Proxy {
   port: number
   /** Breaks the connection at the next message that contains the text. Resolves once that has happened. */
   cutNext(text: string, cut: Cut): Promise<void>
+  /** Sends new connections to another port, and cuts those before. */
+  redirect(port: number): void
+  /** Drops everything that arrives from either side, as a network does whose packets are lost. */
+  silence(): void
   close(): Promise<void>
 }
 
@@ -19,19 +23,22 @@ const LATE_MS = 300
 /** A TCP proxy between the driver and the database. */
 export const startProxy = async (port: number): Promise<Proxy> => {
   const sockets = new Set<Socket>()
+  let target = port
+  let isSilent = false
   let next: { text: string; cut: Cut; happened: () => void } | undefined
 
   const pass = (client: Socket) => {
-    const server = dial(port, '127.0.0.1')
+    const server = dial(target, '127.0.0.1')
     for (const socket of [client, server]) {
       sockets.add(socket)
       socket.on('error', () => undefined)
       socket.once('close', () => sockets.delete(socket))
     }
-    server.on('data', (chunk) => client.write(chunk))
-    server.once('close', () => client.destroy())
-    client.once('end', () => server.end())
+    server.on('data', (chunk) => isSilent || client.write(chunk))
+    server.once('close', () => isSilent || client.destroy())
+    client.once('end', () => isSilent || server.end())
     client.on('data', (chunk) => {
+      if (isSilent) return
       if (next === undefined || !chunk.includes(next.text)) return void server.write(chunk)
       const { cut, happened } = next
       next = undefined
@@ -52,6 +59,13 @@ export const startProxy = async (port: number): Promise<Proxy> => {
       new Promise((resolve) => {
         next = { text, cut, happened: resolve }
       }),
+    redirect(to) {
+      target = to
+      for (const socket of sockets) socket.destroy()
+    },
+    silence() {
+      isSilent = true
+    },
     async close() {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => listening.close(resolve))

@@ -1,0 +1,93 @@
+import type { Client, ClientConfig } from 'pg'
+import { StorageError } from '../../lib/storage/index.ts'
+import { toStorageError } from './errors.ts'
+import { type Identity, identify, isFormer, isSamePrimary, otherPrimary } from './identity.ts'
+import type { Settings } from './settings.ts'
+import { pg } from './statements.ts'
+
+/** A connection to a primary. */
+export interface Found {
+  readonly client: Client
+  /** Position in the hosts of the URL. */
+  readonly host: number
+  readonly identity: Identity
+}
+
+/** Limit for a reply on the connection that {@link connectTo} returns. */
+export const REPLY_TIMEOUT_MS = 5000
+/** Limit for each host, from the beginning of the connection to the reply. */
+const ASK_TIMEOUT_MS = 3000
+/** How long to wait for other hosts when one has replied: during a promotion there can be two primaries. */
+const OTHER_HOSTS_MS = 500
+
+/** PgBouncer refuses a connection with limits among the startup parameters, so `setLimits` sends them afterwards. */
+export const clientConfig = ({ tls, connectTimeout }: Settings): ClientConfig => ({
+  ...(tls === undefined ? {} : { ssl: tls }),
+  connectionTimeoutMillis: connectTimeout,
+  keepAlive: true,
+  application_name: 'allot',
+})
+
+/** Opens a connection to one host. @throws Error when the host is a standby, or does not reply in time */
+export const connectTo = async (settings: Settings, host: number): Promise<Found> => {
+  const config = { ...clientConfig(settings), connectionString: settings.urls[host]! }
+  const client = new pg.Client({ ...config, query_timeout: REPLY_TIMEOUT_MS })
+  // A connection that breaks between two statements would end the process.
+  client.on('error', () => undefined)
+  const timer = setTimeout(() => disconnect(client), ASK_TIMEOUT_MS)
+  try {
+    await client.connect()
+    return { client, host, identity: await identify(client) }
+  } catch (error) {
+    disconnect(client)
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Closes without waiting for a server that may be silent. Statements in flight fail. */
+export const disconnect = (client: object): void =>
+  (client as { connection?: { stream: { destroy(): void } } }).connection?.stream.destroy()
+
+/**
+ * Asks all hosts at the same time, and returns the newest primary.
+ * @param newest the newest primary that is known: an older one is refused
+ * @returns the primary, or why each host is none
+ */
+export const findPrimary = async (
+  settings: Settings,
+  newest: Identity | undefined,
+): Promise<{ found: Found | undefined; failures: unknown[] }> => {
+  const found: Found[] = []
+  const failures: unknown[] = []
+  const asked = settings.urls.map((_, host) => connectTo(settings, host))
+  await new Promise<void>((resolve) => {
+    const collect = async (answer: Promise<Found>, host: number) => {
+      try {
+        const { client, identity } = await answer
+        if (newest !== undefined && isFormer(identity, newest)) {
+          disconnect(client)
+          throw otherPrimary(identity, newest)
+        }
+        found.push(await answer)
+        const isPromoted = newest !== undefined && !isSamePrimary(identity, newest)
+        setTimeout(resolve, isPromoted ? 0 : OTHER_HOSTS_MS).unref()
+      } catch (error) {
+        failures[host] = error
+      }
+    }
+    void Promise.all(asked.map(collect)).then(() => resolve())
+  })
+  const [best] = found.sort((left, right) => (isFormer(left.identity, right.identity) ? 1 : -1))
+  for (const answer of asked)
+    answer.then((other) => other !== best && disconnect(other.client)).catch(() => undefined)
+  return { found: best, failures }
+}
+
+/** Of several failures: one that needs the operator says more than a former primary, which says more than a host that is away. */
+export const toSearchError = (where: string | undefined, failures: readonly unknown[]): StorageError => {
+  const errors = failures.map((failure) => toStorageError(where, failure))
+  const isFound = (failure: unknown) => failure instanceof StorageError
+  return errors.find(({ reason }) => reason !== 'away') ?? failures.find(isFound) ?? errors.at(-1)!
+}

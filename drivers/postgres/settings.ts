@@ -1,0 +1,77 @@
+import type { ConnectionOptions } from 'node:tls'
+import { StorageError } from '../../lib/storage/index.ts'
+
+/** All times are in milliseconds. */
+export interface PostgresOptions {
+  /** Schema of the tables; created when missing. Default: `?schema=` of the URL, else the first of the search path. */
+  schema?: string | undefined
+  /** Size of the connection pool for reads. Default: 6. */
+  readers?: number | undefined
+  /** Size of the connection pool for writes. Default: 4. */
+  writers?: number | undefined
+  /** Limit for opening a connection, and for waiting until a pool has a free one. Default: 5,000. */
+  connectTimeout?: number | undefined
+  /** Limit for one statement. Default: 30,000. */
+  statementTimeout?: number | undefined
+  /** How many times a write is retried after conflicts with concurrent writes. Default: 30. */
+  retries?: number | undefined
+  /** Bytes of database content to cache, so that reads and writes need fewer round trips. Default: 32 MiB. */
+  readCache?: number | undefined
+  /**
+   * Runs every transaction as BEGIN, statements and COMMIT, which any database with PostgreSQL's protocol and
+   * serializable transactions supports, at the cost of more round trips. Default: false on PostgreSQL, true elsewhere.
+   */
+  plain?: boolean | undefined
+  /** TLS settings for node:tls. The URL can set them too: `?sslmode=verify-full&sslrootcert=…`. */
+  tls?: ConnectionOptions | boolean | undefined
+}
+
+export type Settings = ReturnType<typeof parseSettings>
+
+const SESSION_ATTRIBUTES = 'target_session_attrs'
+
+/**
+ * Options with their defaults, and the hosts of the URL.
+ * @throws StorageError `failed` when the URL is not a PostgreSQL URL.
+ */
+export const parseSettings = (url: string, options: PostgresOptions) => {
+  const urls = parseHosts(url)
+  const [{ pathname, searchParams }] = urls as [URL]
+  const schema = options.schema ?? searchParams.get('schema') ?? undefined
+  if (!['read-write', 'primary'].includes(searchParams.get(SESSION_ATTRIBUTES) ?? 'primary'))
+    throw new StorageError(
+      'failed',
+      `${SESSION_ATTRIBUTES} in the database URL must be read-write or primary`,
+    )
+  for (const { searchParams } of urls)
+    for (const name of ['schema', SESSION_ATTRIBUTES]) searchParams.delete(name)
+  const hosts = urls.map(({ searchParams, host }) => searchParams.get('host') ?? (host || 'localhost'))
+  const database = decodeURIComponent(pathname.slice(1)) || 'of the user'
+  return {
+    schema,
+    readers: options.readers ?? 6,
+    writers: options.writers ?? 4,
+    connectTimeout: options.connectTimeout ?? 5000,
+    statementTimeout: options.statementTimeout ?? 30_000,
+    retries: options.retries ?? 30,
+    readCache: options.readCache ?? 32 * 1024 ** 2,
+    plain: options.plain ?? false,
+    tls: options.tls,
+    /** One URL for each host; any of them may be the primary. */
+    urls: urls.map(({ href }) => href),
+    /** Names the hosts in the order of `urls`, without the password. */
+    hosts,
+    /** Names the database and its hosts in error messages, without the password. */
+    where: `the database ${database} at ${hosts.join(',')}`,
+  }
+}
+
+/** Splits libpq's form for several hosts, `postgres://user@first:5432,second:5432/database`, into one URL each. */
+const parseHosts = (text: string): URL[] => {
+  const [, head, hosts, tail] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s.exec(text) ?? []
+  const urls = hosts?.split(',').map((host) => `${head}${host}${tail}`) ?? []
+  // The message does not repeat the text, which may hold a password.
+  if (urls.length === 0 || !urls.every((url) => URL.canParse(url)))
+    throw new StorageError('failed', 'expected a URL such as postgres://user:password@host:5432/database')
+  return urls.map((url) => new URL(url))
+}
