@@ -17,8 +17,8 @@ it('A server that gets SIGTERM under load does every write wholly or not at all,
 })
 
 it('A server that is killed repeatedly while 16 clients write loses no acknowledged write', async (t) => {
-  const { faults, data, ...totals } = await crash({ rounds: 20, seed, maxLifetimeMs: 800, recountEvery: 4 })
+  const { faults, data, ...totals } = await crash({ rounds: 12, seed, maxLifetimeMs: 800, recountEvery: 4 })
   t.diagnostic(`seed ${seed}: ${JSON.stringify(totals)}`)
   assert.deepEqual(faults, [], `seed ${seed}, in ${data}`)
-  assert.ok(totals.kills >= 20 && totals.acknowledged > 300 && totals.inFlight > 100, JSON.stringify(totals))
+  assert.ok(totals.kills >= 12 && totals.acknowledged > 100 && totals.inFlight > 60, JSON.stringify(totals))
 })

@@ -8,7 +8,7 @@ import { Markdown } from '../../lib/markdown/index.ts'
 
 import { retryMeasurement } from '../support/retry.ts'
 
-const DEADLINE = 300
+const DEADLINE = 150
 /** Milliseconds for starting a worker and for a machine that is busy with other specs. */
 const MARGIN = 3000
 const MEBIBYTE = 1_048_576
