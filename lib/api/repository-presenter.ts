@@ -49,11 +49,15 @@ const members = {
   permissions: Permission,
 }
 
-/** The parent of a fork, without its own parent. */
-const ParentRepository = v.object({ ...members, parent: v.null() })
-
-export const Repository = v.object({ ...members, parent: v.nullable(ParentRepository) })
-export type Repository = v.InferOutput<typeof Repository>
+const withoutParent = v.object(members)
+export interface Repository extends v.InferOutput<typeof withoutParent> {
+  /** What the repository was forked from, without its own parent. */
+  parent: Repository | null
+}
+export const Repository: v.GenericSchema<Repository> = v.object({
+  ...members,
+  parent: v.nullable(v.lazy(() => Repository)),
+})
 
 export const presentRepository = (details: RepositoryDetails, recipient: Recipient): Repository => ({
   ...presentWithoutParent(details, recipient),

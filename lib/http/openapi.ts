@@ -50,7 +50,7 @@ export const openApiDocument = <I extends Identity, S>(
     paths,
     components: {
       schemas: Object.fromEntries(
-        Object.entries(named).map(([name, schema]) => [name, schemaOf(schema, name)]),
+        Object.entries(named).map(([name, schema]) => [name, schemaOf(schema, { isDefinition: true })]),
       ),
       responses: errorResponses(schemaOf),
       securitySchemes: {
@@ -69,7 +69,7 @@ export const openApiDocument = <I extends Identity, S>(
   }
 }
 
-type Convert = (schema: v.GenericSchema, definition?: string) => Json
+type Convert = (schema: v.GenericSchema, options?: { isDefinition?: boolean }) => Json
 
 const converter = (named: Record<string, v.GenericSchema>): Convert => {
   const config: ConversionConfig = {
@@ -80,11 +80,10 @@ const converter = (named: Record<string, v.GenericSchema>): Convert => {
     ignoreActions: ['examples'],
     overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   }
-  return (schema, definition) => {
-    // A definition must not refer to itself.
-    const others = { ...named }
-    if (definition !== undefined) delete others[definition]
-    const { $schema, $defs, ...json } = toJsonSchema(schema, { ...config, definitions: others }) as Json
+  return (schema, { isDefinition = false } = {}) => {
+    // A copy of a definition is not taken for a reference to it.
+    const root = isDefinition ? { ...schema } : schema
+    const { $schema, $defs, ...json } = toJsonSchema(root, config) as Json
     return json
   }
 }

@@ -24,6 +24,9 @@ describe('allot/client', () => {
     const body = { name: 'small', limit: 1000, subjects: ['size:assets:artifacts' as const] }
     const created = await client.POST('/admin/quota/rules', { body })
     assert.deepEqual(created.data, body)
+    const made = await client.POST('/user/repos', { body: { name: 'first' } })
+    const repository: Schemas['Repository'] | undefined = made.data
+    assert.deepEqual([repository?.full_name, repository?.parent], ['root/first', null])
     const params = { path: { quotarule: 'small' } }
     assert.equal((await client.GET('/admin/quota/rules/{quotarule}', { params })).data?.limit, 1000)
   })
