@@ -1,6 +1,14 @@
-import { accountOwners } from './accounts/accounts.ts'
+import { type Accounts, accountOwners } from './accounts/accounts.ts'
+import type { Tokens } from './accounts/credentials.ts'
+import type { GpgKeys, SshKeys } from './accounts/keys.ts'
+import type { Organizations } from './accounts/organizations.ts'
 import type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
 import { hostOf } from './api/users.ts'
+import type { Attachments } from './content/attachments.ts'
+import type { Comments } from './content/comments.ts'
+import type { Issues } from './content/issues.ts'
+import type { Packages } from './content/packages.ts'
+import type { Releases } from './content/releases.ts'
 import { type Located, locate } from './data-folder.ts'
 import { createEngine, type Engine, logError, openStore, orClose } from './engine.ts'
 import { FileStorage } from './files/index.ts'
@@ -24,7 +32,8 @@ import { searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
 import { createLedgerByName } from './repositories/ledger-by-name.ts'
 import type { Ledger } from './repositories/ledger-types.ts'
-import { saveLfsSize } from './repositories/repositories.ts'
+import type { Relations } from './repositories/relations.ts'
+import { type Repositories, saveLfsSize } from './repositories/repositories.ts'
 import { Compactor } from './search/index.ts'
 import { exportStore } from './transfer/export.ts'
 import type { LastLine, OnProgress, Write } from './transfer/format.ts'
@@ -65,29 +74,29 @@ export interface Allot {
   /** The quota API, in process. */
   readonly quota: HostQuota
   /** Users and organizations, by id and by name. */
-  readonly accounts: Hosting['accounts']
+  readonly accounts: Accounts
   /** Organizations and their members. */
-  readonly organizations: Hosting['organizations']
+  readonly organizations: Organizations
   /** Access tokens of users. */
-  readonly tokens: Hosting['tokens']
+  readonly tokens: Tokens
   /** SSH keys of users. */
-  readonly sshKeys: Hosting['sshKeys']
+  readonly sshKeys: SshKeys
   /** GPG keys of users. */
-  readonly gpgKeys: Hosting['gpgKeys']
+  readonly gpgKeys: GpgKeys
   /** Repositories of users and organizations. */
-  readonly repositories: Hosting['repositories']
+  readonly repositories: Repositories
   /** Stars, watches and follows. */
-  readonly relations: Hosting['relations']
+  readonly relations: Relations
   /** Issues of repositories. */
-  readonly issues: Hosting['issues']
+  readonly issues: Issues
   /** Comments on issues. */
-  readonly comments: Hosting['comments']
+  readonly comments: Comments
   /** Releases of repositories. */
-  readonly releases: Hosting['releases']
+  readonly releases: Releases
   /** Files of issues, comments and releases. */
-  readonly attachments: Hosting['attachments']
+  readonly attachments: Attachments
   /** Packages of users and organizations. */
-  readonly packages: Hosting['packages']
+  readonly packages: Packages
   /**
    * `quota`: an owner crossed the limit of a rule, or the share of it that `quota.warnAt` sets, in either direction. Emitted
    * once, after the change is durable and in the order of the changes, and not again after a restart: `GET

@@ -8,6 +8,7 @@ export type Schemas = components['schemas']
 /** The methods `GET`, `POST`, `PUT`, `PATCH` and `DELETE`, each with the paths, parameters and bodies of the API. */
 export type AllotClient = Client<paths>
 
+/** Options of `createClient`, with those of `fetch`. */
 export interface AllotClientOptions extends Omit<ClientOptions, 'baseUrl'> {
   /** URL of the API, such as `https://code.example.org/api/v1`. */
   readonly baseUrl: string

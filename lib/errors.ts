@@ -18,8 +18,13 @@ export type ErrorCode =
   | 'storage_full'
   | 'misconfigured'
 
+/**
+ * What every call rejects with when it cannot do its work for a reason that the caller can know. The message is a sentence.
+ */
 export class AllotError extends Error {
+  /** Always `AllotError`, also in another copy of the package. */
   override readonly name: string = 'AllotError'
+  /** Kind of the error. */
   readonly code: ErrorCode
   /** Seconds after which a retry may succeed; undefined when unknown. */
   readonly retryAfter: number | undefined

@@ -9,6 +9,7 @@ import type { AllotOptions } from './options.ts'
  * them itself, git pushes and uploads as streams. Hooks of the application run before, and its headers are kept.
  */
 
+/** Options of the plugin. */
 export interface AllotFastifyOptions {
   /**
    * An Allot, which the application closes. Or the options to open one, as for `createAllot`: it is in `app.allot` then, and the

@@ -29,9 +29,15 @@ export interface HostQuota {
   readonly rules: Pick<Rules, 'list' | 'get' | 'create' | 'edit' | 'remove'>
   /** Groups of rules, and which owners they are assigned to. */
   readonly groups: Pick<Groups, 'list' | 'get' | 'create' | 'remove' | 'addRule' | 'removeRule'> & {
-    /** @throws AllotError not_found for an unknown owner or group; conflict when the group is assigned already */
+    /**
+     * Assigns a group to an owner.
+     * @throws AllotError not_found for an unknown owner or group; conflict when the group is assigned already
+     */
     assign(owner: string, group: string): Promise<void>
-    /** @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned */
+    /**
+     * Takes a group from an owner.
+     * @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned
+     */
     unassign(owner: string, group: string): Promise<void>
     /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated group */
     setFor(owner: string, groups: readonly string[]): Promise<void>
@@ -54,17 +60,25 @@ export interface HostQuota {
   /**
    * Usage of an owner at the end of each day (UTC) on which it changed, for up to 400 days. Oldest first; the last entry is the
    * present usage, of whatever day: the body of `GET /user/quota/history`.
-   * @param options.days how many days to look back, 1 to 400; 400 when absent
    * @throws AllotError invalid for another number of days
    */
-  history(owner: string, options?: { days?: number }): Promise<DailyUsage[]>
+  history(owner: string, options?: HistoryOptions): Promise<DailyUsage[]>
   /**
    * Applies a plan of rules, groups and assignments in one transaction. Applying it again changes nothing.
-   * @param options.dryRun returns what the plan would change, and changes nothing
    * @returns the differences between the stored state and the plan
    * @throws AllotError invalid for an unknown or repeated owner, rule or group
    */
-  apply(plan: NamedPlan, options?: { dryRun?: boolean }): Promise<NamedDifferences>
+  apply(plan: NamedPlan, options?: ApplyOptions): Promise<NamedDifferences>
+}
+
+interface HistoryOptions {
+  /** How many days to look back, 1 to 400; 400 when absent. */
+  days?: number
+}
+
+interface ApplyOptions {
+  /** Only returns what the plan would change, and changes nothing. */
+  dryRun?: boolean
 }
 
 /** Usage at the end of one day, in bytes. A sum beyond 2^53-1 is a bigint. */

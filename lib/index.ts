@@ -1,10 +1,17 @@
+export type { SignedIn, Viewer } from './accounts/access.ts'
 export type { AccountEdit, Accounts, NewAccount } from './accounts/accounts.ts'
 export type { Tokens } from './accounts/credentials.ts'
 export type { HostAuthenticate, HostIdentity } from './accounts/identity.ts'
+export type { GpgKeys, SshKeys } from './accounts/keys.ts'
 export type { Organizations } from './accounts/organizations.ts'
 export type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
 export { type Allot, createAllot, importAllot } from './allot.ts'
 export type { QuotaInfo } from './api/quota/schema.ts'
+export type { Attachments } from './content/attachments.ts'
+export type { Comments } from './content/comments.ts'
+export type { Issues } from './content/issues.ts'
+export type { Packages } from './content/packages.ts'
+export type { Releases } from './content/releases.ts'
 export { AllotError, type ErrorCode } from './errors.ts'
 export type { HtmlPage, HtmlUrlFunction } from './host-pages/html-urls.ts'
 export type { FetchOptions, MountOptions } from './http/index.ts'
@@ -19,7 +26,21 @@ export type {
 } from './quota/plans-by-name.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
 export { createQuota, type Quota, type QuotaOptions } from './quota-only/index.ts'
-export type { Account, Repository } from './records/schema/index.ts'
+export type { Page, Slice } from './records/collection.ts'
+export type {
+  Account,
+  Attachment,
+  Comment,
+  GpgKey,
+  Issue,
+  PackageFile,
+  PackageVersion,
+  Release,
+  Repository,
+  SshKey,
+  Token,
+} from './records/schema/index.ts'
+export type { NewRepository } from './repositories/git-data.ts'
 export type {
   Ledger,
   LedgerEntry,
@@ -28,6 +49,7 @@ export type {
   OwnerEntry,
 } from './repositories/ledger-types.ts'
 export type { Push } from './repositories/push-journal.ts'
+export type { Relations, RepositoryName } from './repositories/relations.ts'
 export type { Repositories } from './repositories/repositories.ts'
 export { createLimitedServer, type ServerLimits } from './server.ts'
 export type { StorageDriver } from './storage/index.ts'

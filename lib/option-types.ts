@@ -296,3 +296,42 @@ export interface HtmlUrlsOptions {
    */
   artifact?: string | undefined
 }
+
+/** Limits on the resources that clients of a server can use. Sizes are bytes, times are milliseconds. */
+export interface LimitOptions {
+  /**
+   * Maximum size of the request line and headers together: bytes, or `"16 KiB"`. Larger requests get 431. Default:
+   * `16384`.
+   */
+  maxHeaderSize?: number | string | undefined
+  /** Maximum number of header lines of a request. Requests with more get 431. Default: `100`. */
+  maxHeaders?: number | undefined
+  /** Milliseconds in which the headers of a request must arrive. Slower requests get 408. Default: `10000`. */
+  headersTimeout?: number | undefined
+  /**
+   * Milliseconds in which a request with its body must arrive, plus the time that the body takes at its minimum
+   * speed. Slower requests get 408. Default: `60000`.
+   */
+  requestTimeout?: number | undefined
+  /**
+   * Minimum speed of a body in bytes per second, once the time for a request has passed: a push may be large, but
+   * not slow. Default: `1024`.
+   */
+  bodyRate?: number | string | undefined
+  /**
+   * Milliseconds without a byte after which the server stops waiting for a body and responds with 408. Default:
+   * `15000`.
+   */
+  bodyIdleTimeout?: number | undefined
+  /** Milliseconds without traffic in either direction after which a connection is closed. Default: `60000`. */
+  idleTimeout?: number | undefined
+  /** Milliseconds for which an idle connection stays open for the next request. Default: `5000`. */
+  keepAliveTimeout?: number | undefined
+  /** Maximum number of open connections. Further connections get 503 and are closed. Default: `1000`. */
+  maxConnections?: number | undefined
+  /**
+   * Maximum number of open connections of one address (for IPv6: of one /64); a quarter of all connections when
+   * absent. Behind proxies, the maximum number of unanswered requests of one address.
+   */
+  maxConnectionsPerAddress?: number | undefined
+}

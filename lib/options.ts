@@ -257,7 +257,15 @@ export const HostOptions = v.strictObject({
 })
 
 /** Where the data is: a folder for everything, a driver for the records, or both. */
-export type DataPlace = { data: string } | { driver: StorageDriver }
+export type DataPlace =
+  | {
+      /** Data folder. */
+      data: string
+    }
+  | {
+      /** Where the records are stored. */
+      driver: StorageDriver
+    }
 
 /** Options of `createAllot`: at least `data`, a folder for everything, or `driver`. */
 export type AllotOptions = HostParts & DataOptions & DataPlace

@@ -12,6 +12,7 @@ import * as v from 'valibot'
 import { addressOf, addressOfSocket } from './clients.ts'
 import { isStillSending } from './http/connection.ts'
 import { checked } from './option-checks.ts'
+import type { LimitOptions } from './option-types.ts'
 import { count, described, HOUR, milliseconds, Size } from './options.ts'
 
 /** Limits on the resources that clients can use. Times are milliseconds, sizes are bytes. */
@@ -57,9 +58,14 @@ export const ServerLimits = v.strictObject({
     'Maximum number of open connections of one address (for IPv6: of one /64); a quarter of all connections when absent. Behind proxies, the maximum number of unanswered requests of one address.',
   ),
 })
-export type ServerLimits = v.InferInput<typeof ServerLimits> & {
+export type ServerLimits = LimitOptions & {
   /** Number of trusted reverse proxies, as in the options of `createAllot`. */
   trustedProxies?: number
+}
+
+interface HttpsOptions {
+  /** Certificate and key of an https server, as node:tls takes them; `setSecureContext` of the server replaces them. */
+  tls: SecureContextOptions
 }
 
 const CheckedLimits = v.strictObject({ ...ServerLimits.entries, trustedProxies: v.optional(v.number(), 0) })
@@ -67,17 +73,15 @@ type CheckedLimits = v.InferOutput<typeof CheckedLimits>
 
 /**
  * Creates a node:http server with limits on its clients, for hosts that have no server of their own.
- * @param options.tls certificate and key, as node:tls takes them: the server is then one of node:https, and its
- *   `setSecureContext` replaces them
  * @throws AllotError invalid that names every unknown or wrong limit
  */
 export function createLimitedServer(
   listener: RequestListener,
-  options: ServerLimits & { tls: SecureContextOptions },
+  options: ServerLimits & HttpsOptions,
 ): HttpsServer
 export function createLimitedServer(
   listener: RequestListener,
-  options?: ServerLimits & { tls?: SecureContextOptions | undefined },
+  options?: ServerLimits & { [K in keyof HttpsOptions]?: HttpsOptions[K] | undefined },
 ): Server
 export function createLimitedServer(
   listener: RequestListener,

@@ -9,9 +9,13 @@ import type { StorageDriver } from './storage/index.ts'
 
 /** The result of a check of the whole store. */
 export interface Verification {
+  /** Number of records that were read. */
   records: number
+  /** Number of index entries that were compared. */
   indexEntries: number
+  /** Number of counters that were compared. */
   counters: number
+  /** Number of faults; 0 when everything agrees. */
   faults: number
   /** Messages of the first hundred faults. */
   messages: string[]

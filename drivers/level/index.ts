@@ -5,16 +5,16 @@ import { type Database, overAbstractLevel } from './abstract.ts'
 import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './damage.ts'
 import { damaged, FolderLock, toStorageError } from './folder.ts'
 
+interface LevelOptions {
+  /** How many of LevelDB's files, mostly of 2 MiB, are mapped into memory at once: at least 64; default 1000. */
+  openFiles?: number
+}
+
 /**
  * Keeps records in a LevelDB folder. Only one driver of one process can have the folder open.
  * @param location the folder; created with its parents when it does not exist
- * @param options.openFiles how many of LevelDB's files, mostly of 2 MiB, are mapped into memory at once: at least 64;
- *   default 1000
  */
-export const level = (
-  location: string,
-  { openFiles = 1000 }: { openFiles?: number } = {},
-): StorageDriver => ({
+export const level = (location: string, { openFiles = 1000 }: LevelOptions = {}): StorageDriver => ({
   ...overAbstractLevel(
     'level',
     async () => {

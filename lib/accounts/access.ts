@@ -13,7 +13,9 @@ import type { ReadTransaction } from '../storage/index.ts'
 
 /** The account that a read is done for; null for a client that has not signed in. */
 export type Viewer = {
+  /** Id of the account. */
   readonly id: number
+  /** Whether the account administrates the server. */
   readonly admin: boolean
   /** Scopes of the token; absent for a password and for calls from the host, which have every scope. */
   readonly scopes?: ReadonlySet<string> | undefined
@@ -206,6 +208,7 @@ export type Target<T> = number | Authorizer<T>
  */
 export type Authorizer<T> = (tx: ReadTransaction) => Promise<T | undefined>
 
+/** A user who makes a change. */
 export type SignedIn = NonNullable<Viewer>
 
 const isOwnerOf = async (tx: ReadTransaction, viewer: SignedIn, account: number): Promise<boolean> =>

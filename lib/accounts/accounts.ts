@@ -11,19 +11,31 @@ import { HOST, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail, checkTexts } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
 
+/** What can be changed of an account; members that are absent stay as they are. */
 export interface AccountEdit {
+  /** Address of a user. */
   email?: string | undefined
+  /** Name to show. */
   fullName?: string | undefined
+  /** The new password, of which a hash is stored. */
   password?: string | undefined
+  /** URL. */
   website?: string | undefined
+  /** What the account says of itself. */
   description?: string | undefined
+  /** Place to show. */
   location?: string | undefined
+  /** Whether the user administrates the server. */
   admin?: boolean | undefined
+  /** Whether the user can sign in. */
   active?: boolean | undefined
+  /** Who can see the account: everyone (`public`), signed-in users (`limited`), or itself and administrators (`private`). */
   visibility?: Visibility | undefined
 }
 
+/** A user to create. */
 export interface NewAccount extends AccountEdit {
+  /** Login name, unique without regard to case among users and organizations. */
   name: string
 }
 
@@ -54,6 +66,7 @@ export class Accounts {
   }
 
   /**
+   * Creates a user.
    * @param client client whose budget hashing the password counts against
    * @throws AllotError invalid for a malformed, reserved or taken name or email; unavailable when too many passwords are
    * being hashed
@@ -70,6 +83,7 @@ export class Accounts {
     return this.#store.write((tx) => insertAccount(tx, record))
   }
 
+  /** The account with the id; undefined when there is none. */
   byId(id: number): Promise<Account | undefined> {
     return this.#store.read((tx) => accounts.get(tx, [id]))
   }
@@ -79,6 +93,7 @@ export class Accounts {
     return [...(await this.#store.read((tx) => accounts.byIds(tx, ids))).values()]
   }
 
+  /** The account with the name, without regard to case; undefined when there is none. */
   byName(name: string): Promise<Account | undefined> {
     return this.#store.read((tx) => accountByName(tx, name))
   }
@@ -88,6 +103,12 @@ export class Accounts {
     return readVisibleAccount(this.#store, { viewer, name: name.toLowerCase() })
   }
 
+  /**
+   * Changes an account.
+   * @param client client whose budget hashing a password counts against
+   * @returns undefined when there is no such account
+   * @throws AllotError invalid for a malformed or taken email
+   */
   async edit(id: number, { password, ...edit }: AccountEdit, client = HOST): Promise<Account | undefined> {
     const hashed =
       password === undefined ? {} : { password: await hashPassword(checkPassword(password), client) }
@@ -103,6 +124,7 @@ export class Accounts {
     })
   }
 
+  /** Number of users or of organizations. */
   count(kind: Account['kind']): Promise<number> {
     return this.#store.read((tx) => accounts.count(tx, 'kind', [kind]))
   }

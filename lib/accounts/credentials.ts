@@ -36,6 +36,13 @@ export const SCOPES = [
   'write:misc',
 ] as const
 
+interface NewToken {
+  /** What is stored of the token. */
+  token: Token
+  /** The token itself, which is not stored: "A token is shown once, when it is made" */
+  secret: string
+}
+
 /** Access tokens of accounts. */
 export class Tokens {
   readonly #store: Store
@@ -44,12 +51,11 @@ export class Tokens {
     this.#store = store
   }
 
-  /** @returns the secret, which is not stored: "A token is shown once, when it is made" */
-  async create(
-    account: number,
-    name: string,
-    scopes: readonly string[],
-  ): Promise<{ token: Token; secret: string }> {
+  /**
+   * Creates a token.
+   * @throws AllotError invalid for an unknown scope, and for a name that the user has given to another token
+   */
+  async create(account: number, name: string, scopes: readonly string[]): Promise<NewToken> {
     checkName(name)
     const checkedScopes = checkScopes(scopes)
     const id = await this.#store.sequences.next('token')
@@ -58,6 +64,7 @@ export class Tokens {
     return created
   }
 
+  /** Tokens of a user, in the order of creation. */
   list(account: number, slice: Slice): Promise<Page<Token>> {
     return this.#store.read((tx) => tokens.page(tx, 'account', { prefix: [account], ...slice }))
   }
@@ -72,9 +79,7 @@ export class Tokens {
 }
 
 /** A token of which nothing is stored yet. */
-export const newToken = (
-  token: Pick<Token, 'id' | 'account' | 'name' | 'scopes'>,
-): { token: Token; secret: string } => {
+export const newToken = (token: Pick<Token, 'id' | 'account' | 'name' | 'scopes'>): NewToken => {
   const secret = randomBytes(20).toString('hex')
   const stored = { ...token, hash: hashSecret(secret), lastEight: secret.slice(-8), createdAt: now() }
   return { token: stored, secret }

@@ -21,11 +21,15 @@ import { isName } from './names.ts'
 
 /** Result of a host's `authenticate` function. Absent `scopes` mean every scope. */
 export interface HostIdentity {
+  /** Name of the user; the first request of a name creates the account. */
   username: string
+  /** Whether the request has the rights of an administrator. */
   admin?: boolean | undefined
+  /** What the request may do, such as `read:repository`. */
   scopes?: readonly string[] | undefined
 }
 
+/** The host's own login: returns who sent a request, null for an anonymous one. */
 export type HostAuthenticate = (
   req: IncomingMessage,
 ) => HostIdentity | null | undefined | Promise<HostIdentity | null | undefined>

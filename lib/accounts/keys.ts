@@ -28,6 +28,7 @@ class Keys<K extends Owned> {
     this.#collection = collection
   }
 
+  /** Keys of a user, in the order of creation. */
   list(account: number, slice: Slice): Promise<Page<K>> {
     return this.store.read((tx) => this.#collection.page(tx, 'account', { prefix: [account], ...slice }))
   }
@@ -38,7 +39,7 @@ class Keys<K extends Owned> {
     return key?.account === account ? key : undefined
   }
 
-  /** @returns whether the key existed. @throws AllotError forbidden for another account's key */
+  /** Deletes a key. @returns whether the key existed. @throws AllotError forbidden for another account's key */
   remove(account: number, id: number): Promise<boolean> {
     return this.store.write(async (tx) => {
       const key = await this.#collection.get(tx, [id])
@@ -72,6 +73,14 @@ class Keys<K extends Owned> {
 /** Bounds the cost of a check, since an attacker could add one key to any number of accounts. */
 const OTHERS_LIMIT = 20
 
+interface NewSshKey {
+  /** Name of the key, unique among those of the user. */
+  title: string
+  /** The key as a line of `authorized_keys`. */
+  key: string
+}
+
+/** SSH keys of users. Allot stores them; it serves no SSH. */
 export class SshKeys extends Keys<SshKey> {
   constructor(store: Store, reader: KeyReader) {
     super(store, reader, sshKeys)
@@ -90,15 +99,12 @@ export class SshKeys extends Keys<SshKey> {
   }
 
   /**
+   * Adds a key.
    * @param client client whose budget parsing the key counts against; by default the account's own
    * @throws AllotError invalid for an unreadable key, a key that the account or an account that it can see has already,
    *   and a title that the account has used
    */
-  async add(
-    account: number,
-    { title, key }: { title: string; key: string },
-    client = clientOfAccount(account),
-  ): Promise<SshKey> {
+  async add(account: number, { title, key }: NewSshKey, client = clientOfAccount(account)): Promise<SshKey> {
     checkTexts('sshKey', { title, key })
     if (title === '') throw invalid('Title is required')
     const { text, fingerprint } = await this.reader.ssh(client, key)
@@ -117,17 +123,24 @@ export class SshKeys extends Keys<SshKey> {
 /** Other texts could be too long for a key of the store. */
 const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/
 
+interface NewGpgKey {
+  /** The public key in ASCII armor. */
+  armored: string
+}
+
+/** GPG keys of users. */
 export class GpgKeys extends Keys<GpgKey> {
   constructor(store: Store, reader: KeyReader) {
     super(store, reader, gpgKeys)
   }
 
-  /** As for SSH keys, which have a title besides. */
-  async add(
-    account: number,
-    { armored }: { armored: string },
-    client = clientOfAccount(account),
-  ): Promise<GpgKey> {
+  /**
+   * Adds a key.
+   * @param client client whose budget parsing the key counts against; by default the account's own
+   * @throws AllotError invalid for an unreadable key, and for one that the account or an account that it can see has
+   *   already; unavailable when the package openpgp is not installed
+   */
+  async add(account: number, { armored }: NewGpgKey, client = clientOfAccount(account)): Promise<GpgKey> {
     const { subkeys, ...key } = await this.reader.openPgp(client, armored)
     const nextId = () => this.store.sequences.next('gpgKey')
     const record: GpgKey = { ...key, id: await nextId(), account, subkeys: [] }

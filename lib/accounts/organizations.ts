@@ -22,16 +22,24 @@ import {
 import { blankAccount, definedMembers, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
 
 export interface NewOrganization {
+  /** Name, unique without regard to case among users and organizations. */
   name: string
+  /** Name to show. */
   fullName?: string | undefined
+  /** What it is. */
   description?: string | undefined
+  /** URL. */
   website?: string | undefined
+  /** Place to show. */
   location?: string | undefined
+  /** Who can see it: everyone (`public`), signed-in users (`limited`), or its members and administrators (`private`). */
   visibility?: Visibility | undefined
 }
 
 interface OwnedOrganization {
+  /** The organization. */
   readonly organization: Account
+  /** Number of its owners. */
   readonly owners: number
 }
 
@@ -40,6 +48,12 @@ interface MemberOptions {
   by?: Viewer
 }
 
+interface OwnershipOptions extends MemberOptions {
+  /** Whether the member becomes an owner; absent: an existing member stays what it is, a new one does not. */
+  owner?: boolean
+}
+
+/** Organizations and their members. */
 export class Organizations {
   readonly #store: Store
   readonly #removal: Removal
@@ -49,7 +63,7 @@ export class Organizations {
     this.#removal = removal
   }
 
-  /** @param owner the user who becomes its first owner; undefined: administrators manage it */
+  /** Creates an organization. @param owner the user who becomes its first owner; undefined: administrators manage it */
   async create(owner: number | undefined, organization: NewOrganization): Promise<Account> {
     const id = await this.#store.sequences.next('account')
     const blank = blankAccount('organization', organization.name)
@@ -64,6 +78,7 @@ export class Organizations {
     })
   }
 
+  /** The organization with the name, if the viewer can see it. */
   find(viewer: Viewer, name: string): Promise<Account | undefined> {
     return this.#store.read((tx) => visibleOrganization(tx, viewer, name))
   }
@@ -91,6 +106,7 @@ export class Organizations {
     })
   }
 
+  /** Whether the account is an owner of the organization. */
   isOwner(organization: number, account: number): Promise<boolean> {
     return this.#store.read(async (tx) => (await membershipOf(tx, organization, account))?.owner === true)
   }
@@ -115,7 +131,7 @@ export class Organizations {
   setMember(
     organization: Target<Account>,
     member: Target<Account>,
-    options: MemberOptions & { owner?: boolean } = {},
+    options: OwnershipOptions = {},
   ): Promise<void> {
     return this.#store.write(async (tx) => {
       const { id } = await resolve(tx, organization)
@@ -130,6 +146,7 @@ export class Organizations {
   }
 
   /**
+   * Removes a member.
    * @returns whether the user was a member
    * @throws AllotError conflict when the founder is the last owner, unless `by` is an administrator
    */

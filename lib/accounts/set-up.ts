@@ -6,11 +6,13 @@ import { accountByName } from './access.ts'
 import { blankAccount, insertAccount } from './accounts.ts'
 import { insertToken, newToken } from './credentials.ts'
 
+/** Options of `allot.setUp`. */
 export interface SetUpOptions {
   /** Name of the administrator that a store without one gets. */
   admin: string
 }
 
+/** Result of `allot.setUp`. */
 export interface SetUpResult {
   /**
    * The administrator's first token, with every scope. The store has only its hash, so this is the only time that it can be

@@ -27,7 +27,19 @@ import {
 import type { ReadTransaction } from '../storage/index.ts'
 
 /** What an attachment belongs to, as a URL names it: an issue by number, a comment or a release by id. */
-export type AttachmentTargetName = { issue: number } | { comment: number } | { release: number }
+export type AttachmentTargetName =
+  | {
+      /** Number of an issue. */
+      issue: number
+    }
+  | {
+      /** Id of a comment. */
+      comment: number
+    }
+  | {
+      /** Id of a release. */
+      release: number
+    }
 
 interface FoundTarget {
   readonly on: Attachment['on']

@@ -31,9 +31,15 @@ export interface ContentParts {
   readonly files: StoredFiles
 }
 
+interface WithAttachment {
+  /** The attachment. */
+  attachment: Attachment
+}
+
 interface NewAttachment {
   /** Name to show; it is not used on the disk. */
   name: string
+  /** The bytes, as a stream. */
   content: Readable
   /** Largest accepted size in bytes. */
   maxSize: number
@@ -56,7 +62,10 @@ export class Attachments {
     return this.#parts.store.read(async (tx) => (await writableTarget(tx, viewer, path, on)) !== undefined)
   }
 
-  /** @throws AllotError too_large; invalid for a bad name; not_found when the target was deleted meanwhile */
+  /**
+   * Adds an attachment.
+   * @throws AllotError too_large; invalid for a bad name; not_found when the target was deleted meanwhile
+   */
   async add(
     viewer: SignedIn,
     path: RepositoryName,
@@ -81,6 +90,7 @@ export class Attachments {
     })
   }
 
+  /** Attachments of an issue, a comment or a release, in the order of creation. */
   list(
     viewer: Viewer,
     path: RepositoryName,
@@ -93,6 +103,7 @@ export class Attachments {
     })
   }
 
+  /** One attachment. */
   find(
     viewer: Viewer,
     path: RepositoryName,
@@ -102,6 +113,10 @@ export class Attachments {
     return this.#parts.store.read(async (tx) => attachmentOn(tx, await findTarget(tx, viewer, path, on), id))
   }
 
+  /**
+   * Changes the name that is shown.
+   * @throws AllotError invalid for a bad name; forbidden
+   */
   rename(
     viewer: SignedIn,
     path: RepositoryName,
@@ -118,6 +133,11 @@ export class Attachments {
     })
   }
 
+  /**
+   * Deletes an attachment with its file.
+   * @returns whether it existed
+   * @throws AllotError forbidden
+   */
   remove(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName, id: number): Promise<boolean> {
     return removeWithFiles(this.#parts, async (tx) => {
       const attachment = await attachmentOn(tx, await writableTarget(tx, viewer, path, on), id)
@@ -127,7 +147,7 @@ export class Attachments {
   }
 
   /** The attachment of a download URL. */
-  byUuid(viewer: Viewer, uuid: string): Promise<InRepository<{ attachment: Attachment }> | undefined> {
+  byUuid(viewer: Viewer, uuid: string): Promise<InRepository<WithAttachment> | undefined> {
     return this.#parts.store.read(async (tx) => {
       const attachment = UUID.test(uuid) ? await attachments.findBy(tx, 'uuid', [uuid]) : undefined
       const target = attachment && (await targetOf(tx, viewer, attachment))
@@ -135,6 +155,7 @@ export class Attachments {
     })
   }
 
+  /** Reads the content, or a part of it. */
   read(attachment: Attachment, range?: ByteRange): Promise<Readable> {
     return this.#parts.files.read(filePlaceOf(attachment), range)
   }

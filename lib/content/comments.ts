@@ -1,7 +1,7 @@
 import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { checkTexts } from '../accounts/names.ts'
 import { now } from '../clock.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import type { Slice, WithPage } from '../records/collection.ts'
 import { type Comment, comments, type Issue, issues, type Repository } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import { requireAuthorOrWriter, writeAccess } from '../repositories/write-access.ts'
@@ -9,9 +9,14 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeAttachments, removeWithFiles } from './attachments.ts'
 import { type FoundIssue, readableIssue, writableIssue } from './issues.ts'
 
+interface WithComment {
+  /** The comment. */
+  readonly comment: Comment
+}
+
 /** A comment with its issue and repository. */
-export type FoundComment = FoundIssue & { readonly comment: Comment }
-type CommentPage = FoundIssue & { readonly page: Page<Comment> }
+export type FoundComment = FoundIssue & WithComment
+type CommentPage = FoundIssue & WithPage<Comment>
 
 /** Comments of issues. Methods return undefined for what does not exist or the viewer cannot see. */
 export class Comments {
@@ -43,6 +48,7 @@ export class Comments {
     })
   }
 
+  /** The comment with the id. */
   find(viewer: Viewer, path: RepositoryName, id: number): Promise<FoundComment | undefined> {
     return this.#parts.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
@@ -60,7 +66,7 @@ export class Comments {
     })
   }
 
-  /** @throws AllotError forbidden unless the viewer is the author or can write to the repository */
+  /** Changes the text. @throws AllotError forbidden unless the viewer is the author or can write to the repository */
   edit(viewer: SignedIn, path: RepositoryName, id: number, body: string): Promise<FoundComment | undefined> {
     return this.#parts.store.write(async (tx) => {
       const found = await writableComment(tx, viewer, path, id)
@@ -72,7 +78,7 @@ export class Comments {
     })
   }
 
-  /** @throws AllotError forbidden as for `edit` */
+  /** Deletes a comment. @throws AllotError forbidden as for `edit` */
   remove(viewer: SignedIn, path: RepositoryName, id: number): Promise<boolean> {
     return removeWithFiles(this.#parts, async (tx) => {
       if ((await writableComment(tx, viewer, path, id)) === undefined) return false

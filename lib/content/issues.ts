@@ -5,7 +5,7 @@ import { checkIssue } from '../accounts/names.ts'
 import { ClientBudget } from '../clients.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import type { IndexEntry, Page, Slice } from '../records/collection.ts'
+import type { IndexEntry, Page, Slice, WithPage } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { intersect, merge, pageOf } from '../records/merge.ts'
 import { type Issue, issueSequences, issues, issueTitles, type Repository } from '../records/schema/index.ts'
@@ -22,19 +22,30 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeAttachments } from './attachments.ts'
 
 interface NewIssue {
+  /** Title, one line. */
   title: string
+  /** Text, in markdown. */
   body?: string | undefined
+  /** Whether it is closed from the beginning. */
   closed?: boolean | undefined
 }
 
 interface IssueEdit {
+  /** Title, one line. */
   title?: string | undefined
+  /** Text, in markdown. */
   body?: string | undefined
+  /** Closes or reopens it. */
   state?: Issue['state'] | undefined
 }
 
-export type FoundIssue = InRepository<{ readonly issue: Issue }>
-type IssuePage = InRepository<{ readonly page: Page<Issue> }>
+interface WithIssue {
+  /** The issue. */
+  readonly issue: Issue
+}
+
+export type FoundIssue = InRepository<WithIssue>
+type IssuePage = InRepository<WithPage<Issue>>
 
 /** Issues of repositories. Methods return undefined for what does not exist or the viewer cannot see. */
 export class Issues {
@@ -73,6 +84,7 @@ export class Issues {
     })
   }
 
+  /** The issue with the number. */
   find(viewer: Viewer, path: RepositoryName, number: number): Promise<FoundIssue | undefined> {
     return this.#parts.store.read((tx) => readableIssue(tx, viewer, path, number))
   }
@@ -97,7 +109,7 @@ export class Issues {
     return isIntersection(query) ? this.#searches.run(client, list) : list()
   }
 
-  /** @throws AllotError forbidden unless the viewer is the author or can write to the repository */
+  /** Changes an issue. @throws AllotError forbidden unless the viewer is the author or can write to the repository */
   edit(
     viewer: SignedIn,
     path: RepositoryName,
@@ -183,6 +195,7 @@ export const countOpenIssues = (tx: ReadTransaction, repository: number): Promis
   issues.count(tx, 'state', [repository, 'open'])
 
 interface IssueQuery {
+  /** Which issues: open, closed, or `all`. */
   state: Issue['state'] | 'all'
   /** Words that the title contains, in any order, case-insensitive; 16 different words at most. */
   q?: string | undefined

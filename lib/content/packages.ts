@@ -4,7 +4,7 @@ import { membershipOf, type SignedIn, type Viewer, visibleAccount } from '../acc
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { ContentInfo } from '../files/index.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import type { Page, Slice, WithPage } from '../records/collection.ts'
 import {
   type Account,
   type PackageFile,
@@ -19,18 +19,24 @@ import { type ContentParts, removeWithFiles } from './attachments.ts'
 
 /** A version of a package by names. */
 export interface PackageName {
+  /** Name of the user or the organization. */
   readonly owner: string
+  /** Type of the package: `generic`. */
   readonly type: string
+  /** Name of the package. */
   readonly name: string
+  /** Name of the version. */
   readonly version: string
 }
 
 /** A version with its owner. */
 export interface FoundVersion {
+  /** The user or the organization. */
   readonly owner: Account
+  /** The version. */
   readonly version: PackageVersion
 }
-type VersionPage = { readonly owner: Account; readonly page: Page<PackageVersion> }
+type VersionPage = Pick<FoundVersion, 'owner'> & WithPage<PackageVersion>
 
 /**
  * Generic packages: files by name and version, of a user or an organization. Everyone who can see the owner can read them;
@@ -44,7 +50,10 @@ export class Packages {
     this.#parts = parts
   }
 
-  /** @throws AllotError conflict when the version has a file of that name; bad_request for a bad name; forbidden; too_large */
+  /**
+   * Adds a file, and its version with the first one.
+   * @throws AllotError conflict when the version has a file of that name; bad_request for a bad name; forbidden; too_large
+   */
   async add(
     viewer: SignedIn,
     path: PackageName,
@@ -78,6 +87,7 @@ export class Packages {
     })
   }
 
+  /** A file of a version. */
   file(viewer: Viewer, path: PackageName, name: string): Promise<PackageFile | undefined> {
     return this.#parts.store.read(async (tx) => {
       const found = await visibleVersion(tx, viewer, path)
@@ -85,10 +95,12 @@ export class Packages {
     })
   }
 
+  /** A version. */
   find(viewer: Viewer, path: PackageName): Promise<FoundVersion | undefined> {
     return this.#parts.store.read((tx) => visibleVersion(tx, viewer, path))
   }
 
+  /** The files of a version, by name. */
   files(viewer: Viewer, path: PackageName): Promise<PackageFile[] | undefined> {
     return this.#parts.store.read(async (tx) => {
       const found = await visibleVersion(tx, viewer, path)
@@ -123,6 +135,7 @@ export class Packages {
     })
   }
 
+  /** Removes a version with its files. @returns whether it existed. @throws AllotError forbidden */
   remove(viewer: SignedIn, path: PackageName): Promise<boolean> {
     return removeWithFiles(this.#parts, async (tx) => {
       const version = await writableVersion(tx, viewer, path)
@@ -232,7 +245,9 @@ export const removePackageFile = async (
 }
 
 interface PackageQuery {
+  /** Type of the packages. */
   type?: string | undefined
+  /** Part of the name, without regard to case. */
   q?: string | undefined
 }
 

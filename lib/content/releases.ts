@@ -9,7 +9,7 @@ import { definedMembers } from '../accounts/accounts.ts'
 import { checkTexts, isRefName } from '../accounts/names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import type { Page, Slice, WithPage } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import { type Release, type Repository, releases } from '../records/schema/index.ts'
@@ -18,25 +18,53 @@ import { type InRepository, requireWriter, writeAccess } from '../repositories/w
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeAttachments, removeWithFiles } from './attachments.ts'
 
+/** What can be changed of a release; members that are absent stay as they are. */
 export interface ReleaseEdit {
+  /** Name of its tag. */
   tag?: string | undefined
+  /** Branch or commit of the tag. */
   target?: string | undefined
+  /** Title. */
   name?: string | undefined
+  /** Text, in markdown. */
   body?: string | undefined
+  /** Whether only users with write permission can see it. */
   draft?: boolean | undefined
+  /** Whether it is not meant for production. */
   prerelease?: boolean | undefined
 }
 
+interface NewRelease extends ReleaseEdit {
+  /** Name of its tag, unique in the repository. */
+  tag: string
+}
+
 interface ReleaseQuery {
+  /** Only drafts, or only others. */
   draft?: boolean | undefined
+  /** Only prereleases, or only others. */
   prerelease?: boolean | undefined
 }
 
 /** A release by id or tag; `latest` is the newest that is neither a draft nor a prerelease. */
-export type WhichRelease = { id: number } | { tag: string } | 'latest'
+export type WhichRelease =
+  | {
+      /** Id of a release. */
+      id: number
+    }
+  | {
+      /** Tag of a release. */
+      tag: string
+    }
+  | 'latest'
 
-export type FoundRelease = InRepository<{ readonly release: Release }>
-type ReleasePage = InRepository<{ readonly page: Page<Release> }>
+interface WithRelease {
+  /** The release. */
+  readonly release: Release
+}
+
+export type FoundRelease = InRepository<WithRelease>
+type ReleasePage = InRepository<WithPage<Release>>
 
 /**
  * Releases of repositories. Only users with write permission can see drafts, in lists and totals too. Methods return
@@ -49,11 +77,14 @@ export class Releases {
     this.#parts = parts
   }
 
-  /** @throws AllotError conflict when the repository has a release of that tag; forbidden without write permission */
+  /**
+   * Creates a release.
+   * @throws AllotError conflict when the repository has a release of that tag; forbidden without write permission
+   */
   async create(
     viewer: SignedIn,
     path: RepositoryName,
-    release: ReleaseEdit & { tag: string },
+    release: NewRelease,
   ): Promise<FoundRelease | undefined> {
     const { store } = this.#parts
     const { tag, target, name, body = '', draft = false, prerelease = false } = release
@@ -76,6 +107,7 @@ export class Releases {
     })
   }
 
+  /** The release with the id or the tag, or the latest one. */
   find(viewer: Viewer, path: RepositoryName, which: WhichRelease): Promise<FoundRelease | undefined> {
     return this.#parts.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, path.owner, path.name)
@@ -101,7 +133,7 @@ export class Releases {
     })
   }
 
-  /** @throws AllotError conflict and forbidden as for `create` */
+  /** Changes a release. @throws AllotError conflict and forbidden as for `create` */
   edit(
     viewer: SignedIn,
     path: RepositoryName,
@@ -119,7 +151,7 @@ export class Releases {
     })
   }
 
-  /** @throws AllotError forbidden without write permission */
+  /** Deletes a release. @throws AllotError forbidden without write permission */
   remove(viewer: SignedIn, path: RepositoryName, which: Exclude<WhichRelease, 'latest'>): Promise<boolean> {
     return removeWithFiles(this.#parts, async (tx) => {
       const found = await writableRelease(tx, viewer, path, which)

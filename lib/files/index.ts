@@ -17,7 +17,9 @@ export interface FilePlace {
 
 /** Byte offsets, both inclusive. */
 export interface ByteRange {
+  /** Position of the first byte, from 0. */
   readonly start: number
+  /** Position of the last byte. */
   readonly end: number
 }
 

@@ -6,46 +6,86 @@ import { CacheConstant } from '../caches.ts'
  * them point to the host's own pages.
  */
 
+interface OfKind<K extends string> {
+  /** What the page shows. */
+  readonly kind: K
+}
+
+interface InRepository {
+  /** Name of the user or the organization. */
+  readonly owner: string
+  /** Name of the repository. */
+  readonly repo: string
+}
+
+interface UserPage extends OfKind<'user'> {
+  /** Name of the user. */
+  readonly username: string
+}
+
+interface OrganizationPage extends OfKind<'organization'> {
+  /** Name of the organization. */
+  readonly org: string
+}
+
+interface IssuePage extends InRepository, OfKind<'issue'> {
+  /** Number of the issue. */
+  readonly index: number
+}
+
+interface CommentPage extends InRepository, OfKind<'comment'> {
+  /** Number of the issue. */
+  readonly index: number
+  /** Id of the comment. */
+  readonly id: number
+}
+
+interface ReleasePage extends InRepository, OfKind<'release'> {
+  /** Tag of the release. */
+  readonly tag: string
+}
+
+/** A release that an attachment in the ledger belongs to. */
+interface LedgerReleasePage extends InRepository, OfKind<'ledgerRelease'> {
+  /** The number that the host has given to the release. */
+  readonly index: number
+}
+
+interface PackagePage extends OfKind<'package'> {
+  /** Name of the user or the organization. */
+  readonly owner: string
+  /** Type of the package. */
+  readonly type: string
+  /** Name of the package. */
+  readonly name: string
+  /** Version of the package. */
+  readonly version: string
+}
+
+interface ArtifactPage extends OfKind<'artifact'> {
+  /** Name of the user or the organization. */
+  readonly owner: string
+  /** Undefined when the artifact belongs to an owner without a repository. */
+  readonly repo: string | undefined
+  /** Number of the CI run; 0 when the entry has none. */
+  readonly run: number
+  /** Name of the artifact. */
+  readonly name: string
+  /** Key of the entry in the ledger. */
+  readonly key: string
+}
+
 /** A page that an `html_url` points to. The parameters have the names that templates use. */
 export type HtmlPage =
-  | { readonly kind: 'user'; readonly username: string }
-  | { readonly kind: 'organization'; readonly org: string }
-  | { readonly kind: 'repository'; readonly owner: string; readonly repo: string }
-  | { readonly kind: 'issue'; readonly owner: string; readonly repo: string; readonly index: number }
-  | {
-      readonly kind: 'comment'
-      readonly owner: string
-      readonly repo: string
-      /** Number of the issue. */
-      readonly index: number
-      readonly id: number
-    }
-  | { readonly kind: 'release'; readonly owner: string; readonly repo: string; readonly tag: string }
-  | {
-      /** A release that an attachment in the ledger belongs to. */
-      readonly kind: 'ledgerRelease'
-      readonly owner: string
-      readonly repo: string
-      /** The number that the host has given to the release. */
-      readonly index: number
-    }
-  | {
-      readonly kind: 'package'
-      readonly owner: string
-      readonly type: string
-      readonly name: string
-      readonly version: string
-    }
-  | {
-      readonly kind: 'artifact'
-      readonly owner: string
-      /** Undefined when the artifact belongs to an owner without a repository. */
-      readonly repo: string | undefined
-      readonly run: number
-      readonly name: string
-      /** Key of the entry in the ledger. */
-      readonly key: string
-    }
+  | UserPage
+  | OrganizationPage
+  | (InRepository & OfKind<'repository'>)
+  | IssuePage
+  | CommentPage
+  | ReleasePage
+  | LedgerReleasePage
+  | PackagePage
+  | ArtifactPage
 
 type Kind = HtmlPage['kind']
 type Parameter<K extends Kind> = Exclude<keyof Extract<HtmlPage, { kind: K }>, 'kind'>

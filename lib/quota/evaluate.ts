@@ -3,14 +3,19 @@ import { type Subject, subjects, type Usage, usedBy, withAncestors } from './sub
 
 /** "Rule: a name, a limit and a list of subjects." The limit is bytes; -1 is unlimited. */
 export interface QuotaRule {
+  /** Name, unique among the rules. */
   readonly name: string
+  /** Bytes; -1 is unlimited. */
   readonly limit: number
+  /** What the rule measures: the sum of these subjects. */
   readonly subjects: readonly Subject[]
 }
 
 /** "Group: a name and a list of rules." */
 export interface QuotaGroup {
+  /** Name, unique among the groups. */
   readonly name: string
+  /** Rules that must all stand for the group to stand. */
   readonly rules: readonly QuotaRule[]
 }
 
@@ -106,11 +111,15 @@ const tightestRule = (group: QuotaGroup, subject: Subject, usage: Usage): LimitS
 }
 
 interface RuleExplanation {
+  /** Name of the rule. */
   name: string
   /** Bytes; -1 is unlimited. */
   limit: number
+  /** What the rule measures. */
   subjects: readonly Subject[]
+  /** Whether the rule limits the subject in question. */
   covers: boolean
+  /** Whether the usage is below the limit. */
   stands: boolean
   /** Bytes that the rule measures. */
   used: Sum
@@ -119,14 +128,19 @@ interface RuleExplanation {
 }
 
 interface GroupExplanation {
+  /** Name of the group. */
   name: string
+  /** Whether all of its rules that cover the subject stand. */
   stands: boolean
+  /** Its rules. */
   rules: RuleExplanation[]
 }
 
 /** Why an owner is over quota for a subject, or is not. */
 export interface QuotaExplanation {
+  /** The subject in question. */
   subject: Subject
+  /** Whether the owner is over quota for it. */
   over: boolean
   /** Bytes that count toward the subject. */
   used: Sum
@@ -134,7 +148,11 @@ export interface QuotaExplanation {
   rule: string | null
   /** The binding limit in bytes. */
   limit: number | null
+  /**
+   * Bytes until the binding rule no longer stands; 0 or less when the owner is over, null when nothing limits the subject.
+   */
   left: Sum | null
+  /** Groups of the owner: one that stands is enough. */
   groups: GroupExplanation[]
 }
 

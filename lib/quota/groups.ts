@@ -4,21 +4,26 @@ import { assignments, type Group, groups, rules } from '../records/schema/index.
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
+import type { Owner } from './owners.ts'
 import { checkName, checkRule, refuseRepeated, toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
 
 /** An owner's id, or a function that finds the owner in the transaction that changes its groups. */
-type OwnerReference = number | ((tx: WriteContext) => Promise<{ id: number } | undefined>)
+type OwnerReference = number | ((tx: WriteContext) => Promise<Pick<Owner, 'id'> | undefined>)
 
 interface NewGroup {
+  /** Name, unique among the groups. */
   name: string
   /** Names of existing rules, or whole rules, which are created unless a rule of that name exists. */
   rules?: readonly (string | NewRule)[] | undefined
 }
 
 interface NewRule {
+  /** Name, unique among the rules. */
   name: string
+  /** Bytes; -1 is unlimited. 0 when absent. */
   limit?: number | undefined
+  /** What the rule measures; nothing when absent. */
   subjects?: readonly Subject[] | undefined
 }
 
@@ -35,6 +40,7 @@ export class Groups {
     this.#onChange = onChange
   }
 
+  /** Groups with their rules, in the order of creation. */
   list(slice: Slice): Promise<Page<QuotaGroup>> {
     return this.#store.read(async (tx) => {
       const { items, total } = await groups.page(tx, 'sequence', { prefix: [], ...slice }, 'all')
@@ -42,10 +48,12 @@ export class Groups {
     })
   }
 
+  /** The group with the name; undefined when there is none. */
   get(name: string): Promise<QuotaGroup | undefined> {
     return this.#store.read((tx) => readGroup(tx, name))
   }
 
+  /** Names of the groups that are assigned to an owner. */
   assignedTo(owner: number): Promise<string[]> {
     return this.#store.read((tx) => assignedTo(tx, owner))
   }
@@ -59,7 +67,7 @@ export class Groups {
     })
   }
 
-  /** @throws AllotError conflict when the name is taken; invalid when a rule is unknown, or named twice. */
+  /** Creates a group. @throws AllotError conflict when the name is taken; invalid when a rule is unknown, or named twice. */
   async create({ name, rules: given = [] }: NewGroup): Promise<QuotaGroup> {
     checkName(name)
     const { sequences } = this.#store
@@ -89,7 +97,10 @@ export class Groups {
     })
   }
 
-  /** @throws AllotError not_found for an unknown group or rule, conflict when the group has the rule already */
+  /**
+   * Adds a rule to a group.
+   * @throws AllotError not_found for an unknown group or rule, conflict when the group has the rule already
+   */
   addRule(group: string, rule: string): Promise<void> {
     return this.#write(async (tx) => {
       const before = await existing(tx, group)
@@ -100,7 +111,10 @@ export class Groups {
     })
   }
 
-  /** @throws AllotError not_found for an unknown group, or a rule that the group does not have */
+  /**
+   * Removes a rule from a group.
+   * @throws AllotError not_found for an unknown group, or a rule that the group does not have
+   */
   removeRule(group: string, rule: string): Promise<void> {
     return this.#write(async (tx) => {
       const before = await existing(tx, group)
@@ -109,7 +123,10 @@ export class Groups {
     })
   }
 
-  /** @throws AllotError not_found for an unknown owner or group, conflict when it is assigned already */
+  /**
+   * Assigns a group to an owner.
+   * @throws AllotError not_found for an unknown owner or group, conflict when it is assigned already
+   */
   assign(reference: OwnerReference, group: string): Promise<void> {
     return this.#write(async (tx) => {
       const owner = await ownerIn(tx, reference)
@@ -119,7 +136,10 @@ export class Groups {
     })
   }
 
-  /** @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned */
+  /**
+   * Takes a group from an owner.
+   * @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned
+   */
   unassign(reference: OwnerReference, group: string): Promise<void> {
     return this.#write(async (tx) => {
       const owner = await ownerIn(tx, reference)

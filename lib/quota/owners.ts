@@ -3,7 +3,9 @@ import type { ReadTransaction } from '../storage/index.ts'
 
 /** Whose usage is counted. */
 export interface Owner {
+  /** Identifies the owner. */
   readonly id: number
+  /** Name of the owner. */
   readonly name: string
 }
 

@@ -7,11 +7,19 @@ import { assignedTo } from './groups.ts'
 import { checkName, checkRule, refuseRepeated } from './rules.ts'
 import { type Policy, type QuotaDefaults, readPolicy } from './status.ts'
 
+interface PlannedGroup {
+  /** Name of the group. */
+  name: string
+  /** Names of its rules. */
+  rules: readonly string[]
+}
+
 /** The wanted rules, groups and assignments. Everything else stays, unless `prune` is set. */
 export interface QuotaPlan {
+  /** Rules to create or to change. */
   rules?: readonly QuotaRule[] | undefined
-  /** The names of each group's rules. */
-  groups?: readonly { name: string; rules: readonly string[] }[] | undefined
+  /** Groups to create or to change. */
+  groups?: readonly PlannedGroup[] | undefined
   /** Complete list of groups for each owner in it. */
   assignments?: ReadonlyMap<number, readonly string[]> | undefined
   /** Removes rules and groups that are not in the plan, and the assignments of owners that are not in it. */
@@ -20,8 +28,11 @@ export interface QuotaPlan {
 
 /** A value before and after; undefined where it does not exist. */
 export interface Difference<K, T> {
+  /** Name of what changes. */
   key: K
+  /** Value before. */
   before: T | undefined
+  /** Value after. */
   after: T | undefined
 }
 

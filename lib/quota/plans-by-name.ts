@@ -14,9 +14,13 @@ export interface NamedPlan extends Omit<QuotaPlan, 'assignments'> {
   assignments?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
+/** What a plan changes; what is as the plan wants it already is left out. */
 export interface NamedDifferences {
+  /** Rules by name. */
   rules: Difference<string, QuotaRule>[]
+  /** Names of the rules of groups, by name of the group. */
   groups: Difference<string, readonly string[]>[]
+  /** Names of the groups of owners, by name of the owner. */
   assignments: Difference<string, readonly string[]>[]
 }
 

@@ -6,7 +6,9 @@ import type { QuotaRule } from './evaluate.ts'
 import { isSubject, type Subject, subjects } from './subjects.ts'
 
 interface RuleEdit {
+  /** Bytes; -1 is unlimited. */
   limit?: number | undefined
+  /** What the rule measures. */
   subjects?: readonly Subject[] | undefined
 }
 
@@ -21,17 +23,22 @@ export class Rules {
     this.#onChange = onChange
   }
 
+  /** Rules, in the order of creation. */
   async list(slice: Slice): Promise<Page<QuotaRule>> {
     const page = await this.#store.read((tx) => rules.page(tx, 'sequence', { prefix: [], ...slice }, 'all'))
     return { ...page, items: page.items.map(toRule) }
   }
 
+  /** The rule with the name; undefined when there is none. */
   async get(name: string): Promise<QuotaRule | undefined> {
     const rule = await this.#store.read((tx) => rules.get(tx, [name]))
     return rule && toRule(rule)
   }
 
-  /** @throws AllotError invalid for an unknown subject; conflict: "POST with a rule name that already exists returns 409" */
+  /**
+   * Creates a rule.
+   * @throws AllotError invalid for an unknown subject; conflict: "POST with a rule name that already exists returns 409"
+   */
   async create(rule: QuotaRule): Promise<QuotaRule> {
     checkRule(rule)
     const { name, limit, subjects } = rule

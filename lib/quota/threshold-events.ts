@@ -6,7 +6,9 @@ import type { Subject, Usage } from './subjects.ts'
 /** An owner's usage crossed a rule's limit, or the configured share of it, upward or downward. */
 export interface ThresholdEvent {
   owner: number
+  /** Name of the rule. */
   rule: string
+  /** What the rule measures. */
   subjects: readonly Subject[]
   /** Bytes. */
   limit: number

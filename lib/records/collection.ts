@@ -32,15 +32,24 @@ interface CollectionOptions<R, U extends string, O extends string, C extends str
 
 /** Which part of a listing to return. */
 export interface Slice {
+  /** Number of items before the first one. */
   offset: number
+  /** Number of items at most. */
   limit: number
 }
 
 /** A part of a listing. */
 export interface Page<T> {
+  /** The items of this part. */
   items: T[]
   /** How many items the whole listing has, of those that the viewer may see. */
   total: number
+}
+
+/** A page with what its items belong to. */
+export interface WithPage<T> {
+  /** The part of the listing. */
+  readonly page: Page<T>
 }
 
 /** Records of one kind, with their indexes and counters. The keys are described in layout.ts. */

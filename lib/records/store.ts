@@ -7,6 +7,7 @@ import { decodeValue, encodeValue, sequenceKey } from './layout.ts'
 /** A write transaction with callbacks that run when its changes are durable, to invalidate a cache or notify the host. */
 export interface WriteContext extends WriteTransaction {
   /**
+   * Calls the action after the commit.
    * @param action called with false when the commit failed with an unknown outcome: it must invalidate caches, and must
    *   not notify anyone
    */

@@ -9,11 +9,17 @@ import { type Account, pendingFolders } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { StorageError } from '../storage/index.ts'
 
+/** A repository to create. */
 export interface NewRepository extends TemplateNames {
+  /** Name, unique among the repositories of the owner without regard to case. */
   name: string
+  /** What it is. */
   description?: string | undefined
+  /** Whether only its owner, members of the organization and administrators can see it; false when absent. */
   private?: boolean | undefined
+  /** Whether it begins with a commit; otherwise it is empty, unless a template adds files. */
   autoInit?: boolean | undefined
+  /** Branch that HEAD names; `main` when absent. */
   defaultBranch?: string | undefined
   /** Host name for the author's no-reply address in the first commit; absent: that of `baseUrl`, or `localhost`. */
   host?: string | undefined

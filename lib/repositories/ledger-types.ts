@@ -68,10 +68,20 @@ export type LedgerEntry =
 export type OwnerEntry = OfOwner &
   ((Attachment & Partial<Index>) | (Entry<'artifacts'> & Partial<Run>) | Package | Entry<'lfs'>)
 
+interface Operation<O extends 'put' | 'delete'> {
+  /** Whether the entry is put or deleted. */
+  readonly op: O
+}
+
 /** An operation of a batch. */
-export type LedgerOperation<E = LedgerEntry> =
-  | (E & { readonly op: 'put' })
-  | (LedgerName & { readonly op: 'delete' })
+export type LedgerOperation<E = LedgerEntry> = (E & Operation<'put'>) | (LedgerName & Operation<'delete'>)
+
+interface PutResult<E> {
+  /** Whether the entry replaced one with the same kind and key. */
+  replaced: boolean
+  /** The entry with the present names of its owner and repository. */
+  entry: E
+}
 
 /** Records what counts toward quota and is stored elsewhere, as entries with names that the host chooses. */
 export interface Ledger<E = LedgerEntry> {
@@ -84,7 +94,7 @@ export interface Ledger<E = LedgerEntry> {
    * Saves the entry, replacing one with the same kind and key, so that the same call twice counts once.
    * @throws AllotError invalid, with the name of the member that is wrong or missing
    */
-  put(entry: E): Promise<{ replaced: boolean; entry: E }>
+  put(entry: E): Promise<PutResult<E>>
   /**
    * Deletes an entry.
    * @returns whether the entry existed

@@ -150,13 +150,17 @@ const MIN_AGE_SHARED = 24 * 3600
 export interface Push {
   /** `owner/name` */
   readonly repository: string
+  /** Id of the repository. */
   readonly repositoryId: number
   /** Name of the user who pushed. */
   readonly pusher: string
-  /** Object ids of each ref: `before` is null for a created ref, `after` for a deleted one. */
+  /** The refs that the push has changed. */
   readonly updates: readonly {
+    /** Name of the ref, such as `refs/heads/main`. */
     readonly ref: string
+    /** Object id before the push; null for a created ref. */
     readonly before: string | null
+    /** Object id after the push; null for a deleted ref. */
     readonly after: string | null
   }[]
   /** Bytes of git data that the repository has now, without LFS objects. */

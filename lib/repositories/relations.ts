@@ -33,7 +33,9 @@ import type { ReadTransaction } from '../storage/index.ts'
 
 /** A repository by the names of its owner and itself. */
 export interface RepositoryName {
+  /** Name of the user or the organization. */
   owner: string
+  /** Name of the repository. */
   name: string
 }
 
@@ -52,11 +54,12 @@ export class RepositoryRelation {
     return this.#change(viewer, repository, relate)
   }
 
+  /** Clears the relation; clearing it twice changes nothing. @returns the repository */
   clear(viewer: SignedIn, repository: RepositoryName): Promise<Repository | undefined> {
     return this.#change(viewer, repository, unrelate)
   }
 
-  /** @returns the repository if the relation is set */
+  /** Whether the relation is set. @returns the repository if so */
   check(viewer: SignedIn, { owner, name }: RepositoryName): Promise<Repository | undefined> {
     return this.#store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
@@ -101,6 +104,7 @@ class Follows {
     })
   }
 
+  /** Ends following an account. @returns whether the viewer can see the account */
   unfollow(viewer: SignedIn, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const followed = await accountByName(tx, name)
@@ -119,18 +123,24 @@ class Follows {
     })
   }
 
+  /** Accounts that follow an account, of those that the viewer can see. */
   followers(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
     return this.#store.read((tx) => accountsOf(tx, 'followers', viewer, account, slice))
   }
 
+  /** Accounts that an account follows, of those that the viewer can see. */
   following(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
     return this.#store.read((tx) => accountsOf(tx, 'following', viewer, account, slice))
   }
 }
 
+/** Stars and watches of repositories, and follows of accounts. */
 export class Relations {
+  /** Which users star which repositories. */
   readonly stars: RepositoryRelation
+  /** Which users watch which repositories. */
   readonly watches: RepositoryRelation
+  /** Which users follow which accounts. */
   readonly follows: Follows
 
   constructor(store: Store) {

@@ -27,11 +27,17 @@ import { type RepositoryName, saveRelation } from './relations.ts'
 import type { StoredFiles } from './stored-files.ts'
 
 interface RepositoryEdit {
+  /** Name; the former name redirects to the new one. */
   name?: string | undefined
+  /** What it is. */
   description?: string | undefined
+  /** URL. */
   website?: string | undefined
+  /** Whether only its owner, members of the organization and administrators can see it. */
   private?: boolean | undefined
+  /** Whether it is read-only. */
   archived?: boolean | undefined
+  /** Branch that HEAD names. */
   defaultBranch?: string | undefined
 }
 
@@ -44,6 +50,7 @@ export interface RepositoryParts {
   readonly files: StoredFiles
 }
 
+/** Repositories of users and organizations. */
 export class Repositories {
   readonly #parts: RepositoryParts
   readonly #store: Store
@@ -86,6 +93,7 @@ export class Repositories {
     )
   }
 
+  /** The repository with the id; undefined when there is none. */
   byId(id: number): Promise<Repository | undefined> {
     return this.#store.read((tx) => repositoryById(tx, id))
   }
@@ -105,6 +113,11 @@ export class Repositories {
     return this.#store.read((tx) => repositoriesOf(tx, viewer, owner, order, slice))
   }
 
+  /**
+   * Changes a repository.
+   * @returns undefined when there is no such repository
+   * @throws AllotError invalid for a malformed or taken name
+   */
   async edit(which: Target<Repository>, edit: RepositoryEdit): Promise<Repository | undefined> {
     const { quota, jobs } = this.#parts
     const journal = edit.defaultBranch === undefined ? undefined : this.#pushJournal
@@ -147,6 +160,10 @@ export class Repositories {
     })
   }
 
+  /**
+   * Deletes a repository with everything in it.
+   * @returns whether it existed
+   */
   async remove(which: Target<Repository>): Promise<boolean> {
     const { jobs, gitData, files } = this.#parts
     const removed = await this.#store.write(async (tx) => {

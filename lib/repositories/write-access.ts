@@ -10,8 +10,13 @@ import type { Repository } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './relations.ts'
 
+interface WithRepository {
+  /** The repository that it belongs to. */
+  readonly repository: Repository
+}
+
 /** A record with its repository. */
-export type InRepository<T> = T & { readonly repository: Repository }
+export type InRepository<T> = T & WithRepository
 
 /** A repository to change something in, and the viewer's permission on it. */
 export type WriteAccess = InRepository<{ readonly permission: Permission }>

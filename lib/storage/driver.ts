@@ -9,12 +9,14 @@ import { AllotError, type ErrorCode } from '../errors.ts'
 /** A key or a value. Keys are ordered by their bytes, which are unsigned. */
 export type Bytes = Uint8Array
 
+/** A key with its value. */
 export type Entry = readonly [key: Bytes, value: Bytes]
 
 /** The keys with `start <= key < end`. */
 export interface KeyRange {
   /** May be empty, which is before every key. */
   start: Bytes
+  /** The first key that is not in the range. */
   end: Bytes
   /** From the last key to the first. */
   reverse?: boolean
@@ -27,6 +29,7 @@ export interface KeyRange {
  * the same for as long as they are referenced. Methods reject after the transaction's callback has settled.
  */
 export interface ReadTransaction {
+  /** The value of the key; undefined when it does not exist. */
   get(key: Bytes): Promise<Bytes | undefined>
   /** The values in the order of the keys, with undefined for each key that does not exist. */
   getMany(keys: readonly Bytes[]): Promise<(Bytes | undefined)[]>
@@ -36,7 +39,9 @@ export interface ReadTransaction {
 
 /** Reads include the transaction's own writes. The bytes given to `put` and `delete` are copied. */
 export interface WriteTransaction extends ReadTransaction {
+  /** Saves a value, replacing the one that the key has. */
   put(key: Bytes, value: Bytes): void
+  /** Removes a key; it need not exist. */
   delete(key: Bytes): void
 }
 
@@ -59,11 +64,13 @@ export interface ReadOptions {
  * reject with a {@link StorageError} of the reason `closed` before `open` has resolved, and from the call of `close` on.
  */
 export interface StorageDriver {
+  /** Kind of the database, such as `level`, for messages. */
   readonly name: string
   /** Whether other processes may write to the database, so that a value in memory may be outdated. */
   readonly shared: boolean
   /** Folder on this machine that belongs to the driver alone; undefined when there is none. */
   readonly folder?: string | undefined
+  /** Connects, or opens the files. Rejects with a {@link StorageError} when it cannot. */
   open(): Promise<void>
   /**
    * Runs `body` on a snapshot of durable data. The snapshot is taken before `body` begins; if `body` may run again, it may
@@ -86,8 +93,11 @@ export interface StorageDriver {
  */
 export type StorageReason = 'closed' | 'locked' | 'failed' | 'corrupt' | 'full' | 'away' | 'busy'
 
+/** What a driver rejects with. Clients get its message. */
 export class StorageError extends AllotError {
+  /** Always `StorageError`. */
   override readonly name = 'StorageError'
+  /** Why the store failed. */
   readonly reason: StorageReason
 
   constructor(reason: StorageReason, message: string, options?: { cause?: unknown }) {

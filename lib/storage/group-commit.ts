@@ -31,6 +31,7 @@ export class GroupCommit {
     this.#write = write
   }
 
+  /** Runs a transaction, and resolves when its changes are durable. */
   async run<T>(work: (tx: WriteTransaction) => Promise<T>): Promise<T> {
     const { outcome, written } = await this.#mutex.run(() => this.#apply(work))
     // A transaction that only read, or failed, may have seen changes that are not durable yet.

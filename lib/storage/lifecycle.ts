@@ -4,6 +4,7 @@ import { StorageError } from './driver.ts'
 export class Mutex {
   #last: Promise<unknown> = Promise.resolve()
 
+  /** Runs a task after those before it have ended. */
   run<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work)
     this.#last = done.catch(() => undefined)
@@ -25,19 +26,21 @@ export class Lifecycle<T> {
     this.#release = release
   }
 
+  /** Acquires the resource unless it is there. */
   open(): Promise<void> {
     return this.#changes.run(async () => {
       this.#current ??= await this.#acquire()
     })
   }
 
+  /** Releases the resource when the last use has ended. */
   close(): Promise<void> {
     const current = this.#take()
     // When the resource is still being opened, `current` is undefined now, and set when the mutex is free.
     return this.#changes.run(async () => this.#end(current ?? this.#take()))
   }
 
-  /** @throws StorageError closed when the resource is not open */
+  /** Runs a task with the resource. @throws StorageError closed when the resource is not open */
   async use<R>(work: (resource: T) => Promise<R>): Promise<R> {
     if (this.#current === undefined) throw new StorageError('closed', 'the store is not open')
     this.#users++

@@ -2,7 +2,9 @@ import type { Entry, KeyRange, ReadTransaction } from './driver.ts'
 
 /** A source that returns items in pages; an empty page is the end. */
 export interface PageSource<T> {
+  /** The next page; an empty one at the end. */
   next(): Promise<readonly T[]>
+  /** Releases what the source holds. */
   close(): Promise<void>
 }
 

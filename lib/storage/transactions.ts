@@ -17,14 +17,17 @@ export class WriteBuffer {
   /** Kept sorted from the first range on, so that alternating puts and ranges do not sort everything each time. */
   #sorted: PendingChange[] | undefined
 
+  /** Number of keys that the buffer changes. */
   get size(): number {
     return this.#changes.size
   }
 
+  /** Puts a value; undefined deletes the key. */
   set(key: Bytes, value: Bytes | undefined): void {
     this.#set(keyText(key), [key, value])
   }
 
+  /** The change of a key. */
   get(text: string): PendingChange | undefined {
     return this.#changes.get(text)
   }
@@ -34,6 +37,7 @@ export class WriteBuffer {
     for (const [text, change] of newer.#changes) this.#set(text, change)
   }
 
+  /** All changes, in the order in which their keys were first changed. */
   changes(): Iterable<PendingChange> {
     return this.#changes.values()
   }
@@ -103,8 +107,21 @@ async function* interleave(
   for (const [key, value] of changes.slice(index)) if (value !== undefined) yield [key, value]
 }
 
+/** A transaction that ends with its callback. */
+interface Guarded<T> {
+  /** The transaction to pass to the callback. */
+  tx: T
+  /** Ends the transaction: its methods reject from now on. */
+  end: () => void
+}
+
+interface Buffered extends Guarded<WriteTransaction> {
+  /** The changes of the transaction so far. */
+  buffer: WriteBuffer
+}
+
 /** A read transaction that rejects every use after `end`, so that a callback cannot use it after it has settled. */
-export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: () => void } => {
+export const guarded = (source: ReadTransaction): Guarded<ReadTransaction> => {
   const { check, end } = createGuard()
   return { tx: guardedReads(source, check), end }
 }
@@ -113,10 +130,7 @@ export const guarded = (source: ReadTransaction): { tx: ReadTransaction; end: ()
  * A write transaction that collects its changes in a buffer, and whose reads include them.
  * @param layers changes that the source does not have yet, the newest first
  */
-export const buffered = (
-  source: ReadTransaction,
-  layers: readonly WriteBuffer[] = [],
-): { tx: WriteTransaction; end: () => void; buffer: WriteBuffer } => {
+export const buffered = (source: ReadTransaction, layers: readonly WriteBuffer[] = []): Buffered => {
   const buffer = new WriteBuffer()
   const { check, end } = createGuard()
   const set = (key: Bytes, value: Bytes | undefined) => {

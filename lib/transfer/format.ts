@@ -26,7 +26,15 @@ export const FirstLine = v.object({
 })
 export type FirstLine = v.InferOutput<typeof FirstLine>
 
-export const LastLine = v.strictObject({ end: v.literal(true), records: count, sha256: v.string() })
+export const LastLine = v.strictObject({
+  /** Marks the line. */
+  end: v.literal(true),
+  /** Number of lines between the first and this one. */
+  records: count,
+  /** SHA-256 of all bytes before this line, in hex. */
+  sha256: v.string(),
+})
+/** Last line of an export. */
 export type LastLine = v.InferOutput<typeof LastLine>
 
 const SequenceLine = v.strictObject({
@@ -98,7 +106,13 @@ export const currentTime = (): string => `${new Date().toISOString().slice(0, 19
 /** Resolves when the next bytes may be written. */
 export type Write = (bytes: Uint8Array) => Promise<void>
 
-export type OnProgress = (progress: { records: number; bytes: number }) => void
+/** Called while an export, an import or a check goes on, with what is done so far. */
+export type OnProgress = (progress: {
+  /** Number of records so far. */
+  records: number
+  /** Bytes that were written or read so far. */
+  bytes: number
+}) => void
 
 /** A line between the first and the last, with its number in the file. */
 export interface Line {

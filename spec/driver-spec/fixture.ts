@@ -3,27 +3,35 @@ import type { Bytes, Entry, ReadTransaction, StorageDriver } from '../../lib/sto
 
 /** How another process creates a driver over the same records: `(await import(module))[name](...parameters)`. */
 export interface Recipe {
+  /** Path or URL of the module. */
   module: string
+  /** Name of the function that it exports. */
   name: string
+  /** Arguments of the function. */
   parameters: readonly string[]
 }
 
+/** A driver that is created for one test. */
 export interface Fixture {
   /** A driver over a new, empty store. It is not open yet. */
   driver: StorageDriver
   /** Creates another driver over the same records, not open yet. Unless drivers share, the first one is closed by then. */
   reopen?(): Promise<StorageDriver>
+  /** Tells other processes how to open the same records; for durable drivers. */
   recipe?: Recipe
   /** Closes all drivers and deletes the store. */
   dispose(): Promise<void>
 }
 
+/** A driver to test. */
 export interface Candidate {
+  /** Name in the titles of the tests. */
   name: string
   /** Whether records outlive the driver and its process. Fixtures then have `reopen` and `recipe`. */
   durable: boolean
   /** Whether several drivers can be open over the same records at once. `reopen` then works at any time. */
   shared?: boolean
+  /** Creates a driver over a new, empty store. */
   create(): Promise<Fixture>
 }
 

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 import { Options } from '../../lib/options.ts'
+import { ServerLimits } from '../../lib/server.ts'
 import { membersOf } from './options.ts'
 
 /** The file with the interface of the options, which editors show with its comments. */
@@ -97,7 +98,11 @@ export const optionTypes =
 /** The options of \`createAllot\` that are data. Sizes are bytes, times are milliseconds. */
 export interface DataOptions {
 ${linesOf(membersOf(Options) as Record<string, Member>)}}
-${sectionsOf(membersOf(Options) as Record<string, Member>)}`
+${sectionsOf(membersOf(Options) as Record<string, Member>)}
+/** Limits on the resources that clients of a server can use. Sizes are bytes, times are milliseconds. */
+export interface LimitOptions {
+${linesOf(ServerLimits.entries as unknown as Record<string, Member>)}}
+`
 
 // `npx tsx spec/readme/option-types.ts` updates the file.
 if (process.argv[1] === fileURLToPath(import.meta.url)) writeFileSync(OPTION_TYPES, optionTypes())

@@ -23,26 +23,64 @@ const limit = givenLimit
 const ruleName = v.optional(text('small'))
 const groupName = v.optional(text('free'))
 
-export const QuotaRuleInfo = v.object({ name: ruleName, limit, subjects: v.array(Subject) })
+export const QuotaRuleInfo = v.object({
+  /** Name of the rule; absent over HTTP for others than administrators. */
+  name: ruleName,
+  /** Bytes; -1 is unlimited. */
+  limit,
+  /** What the rule measures: the sum of these subjects. */
+  subjects: v.array(Subject),
+})
 export type QuotaRuleInfo = v.InferOutput<typeof QuotaRuleInfo>
 
-export const QuotaGroupInfo = v.object({ name: groupName, rules: v.array(QuotaRuleInfo) })
+export const QuotaGroupInfo = v.object({
+  /** Name of the group; absent over HTTP for others than administrators. */
+  name: groupName,
+  /** Rules that must all stand for the group to stand. */
+  rules: v.array(QuotaRuleInfo),
+})
 export type QuotaGroupInfo = v.InferOutput<typeof QuotaGroupInfo>
 
 export const QuotaInfo = v.object({
+  /** What the owner uses. */
   used: v.object({
+    /** Bytes by category. */
     size: v.object({
-      repos: v.object({ public: example(bytes, 0), private: example(bytes, 12_288) }),
-      git: v.object({ LFS: example(bytes, 0) }),
+      /** Git data. */
+      repos: v.object({
+        /** Git data of public repositories. */
+        public: example(bytes, 0),
+        /** Git data of private repositories. */
+        private: example(bytes, 12_288),
+      }),
+      /** What git clients store besides git data. */
+      git: v.object({
+        /** LFS objects. */
+        LFS: example(bytes, 0),
+      }),
+      /** Files that are not in git. */
       assets: v.object({
-        attachments: v.object({ issues: example(bytes, 2048), releases: example(bytes, 0) }),
+        /** Attachments. */
+        attachments: v.object({
+          /** Attachments of issues and comments. */
+          issues: example(bytes, 2048),
+          /** Attachments of releases. */
+          releases: example(bytes, 0),
+        }),
+        /** Artifacts of CI runs, and plain files. */
         artifacts: example(bytes, 1500),
-        packages: v.object({ all: example(bytes, 5) }),
+        /** Packages. */
+        packages: v.object({
+          /** Packages of every type. */
+          all: example(bytes, 5),
+        }),
       }),
     }),
   }),
+  /** Groups of the owner: within quota while one of them stands. */
   groups: v.array(QuotaGroupInfo),
 })
+/** Usage and groups of an owner. */
 export type QuotaInfo = v.InferOutput<typeof QuotaInfo>
 
 /** Usage at the end of a day on which it changed. */

@@ -5,22 +5,36 @@ import { Collection } from '../collection.ts'
 import { audienceOf, id, seconds, Visibility } from '../fields.ts'
 
 const Account = v.object({
+  /** Identifies the account; it never changes and is not used again. */
   id,
+  /** Users and organizations share one namespace. */
   kind: v.picklist(['user', 'organization']),
+  /** Login name, unique without regard to case. */
   name: v.string(),
+  /** Name to show; empty when there is none. */
   fullName: v.string(),
+  /** Address of a user; empty when there is none. */
   email: v.string(),
+  /** URL; empty when there is none. */
   website: v.string(),
+  /** What the account says of itself; empty when there is nothing. */
   description: v.string(),
+  /** Place to show; empty when there is none. */
   location: v.string(),
+  /** Who can see the account: everyone, signed-in users (`limited`), or itself and administrators (`private`). */
   visibility: Visibility,
+  /** Whether the user administrates the server. */
   admin: v.boolean(),
+  /** Whether the user can sign in; the requests of others get 403. */
   active: v.boolean(),
   /** An scrypt hash (lib/accounts/login.ts); null when the account signs in with tokens or through the host only. */
   password: v.nullable(v.string()),
+  /** When it was created, in seconds since 1970. */
   createdAt: seconds,
+  /** When it was last changed, in seconds since 1970. */
   updatedAt: seconds,
 })
+/** A user or an organization, as the store has it. */
 export type Account = v.InferOutput<typeof Account>
 
 /** Finds users by a part of their login or full name. */
@@ -71,15 +85,22 @@ export const memberships = new Collection({
 })
 
 const Token = v.object({
+  /** Identifies the token. */
   id,
+  /** Id of the user. */
   account: id,
+  /** Name that the user gave it, unique among the tokens of the user. */
   name: v.string(),
   /** SHA-256 of the token, in hex. The token itself is not stored. */
   hash: v.string(),
+  /** Last eight characters of the token, to tell tokens apart. */
   lastEight: v.string(),
+  /** What the token permits, such as `read:repository`; `all` is everything. */
   scopes: v.array(v.string()),
+  /** When it was created, in seconds since 1970. */
   createdAt: seconds,
 })
+/** An access token of a user. */
 export type Token = v.InferOutput<typeof Token>
 
 export const tokens = new Collection({
@@ -116,13 +137,20 @@ export const sessions = new Collection({
 })
 
 const SshKey = v.object({
+  /** Identifies the key. */
   id,
+  /** Id of the user. */
   account: id,
+  /** Name that the user gave it. */
   title: v.string(),
+  /** The key as a line of `authorized_keys`. */
   key: v.string(),
+  /** `SHA256:…`, as `ssh-keygen -l` prints it. */
   fingerprint: v.string(),
+  /** When it was created, in seconds since 1970. */
   createdAt: seconds,
 })
+/** An SSH key of a user. */
 export type SshKey = v.InferOutput<typeof SshKey>
 
 /** Keys are unique per account only: a refusal across accounts would reveal that a hidden account has the key. */
@@ -145,25 +173,42 @@ export const sshKeys = new Collection({
   counted: { account: (key) => [key.account] },
 })
 
-const openPgpPart = {
+const OpenPgpPart = v.object({
+  /** Identifies the key or subkey. */
   id,
+  /** The last 16 hexadecimal digits of the fingerprint, in upper case. */
   keyId: v.string(),
+  /** The public key, in base64. */
   publicKey: v.string(),
+  /** Whether it can sign data. */
   canSign: v.boolean(),
+  /** Whether it can encrypt messages. */
   canEncryptComms: v.boolean(),
+  /** Whether it can encrypt stored data. */
   canEncryptStorage: v.boolean(),
+  /** Whether it can certify other keys. */
   canCertify: v.boolean(),
+  /** When the key was created, in seconds since 1970. */
   createdAt: seconds,
+  /** When the key expires, in seconds since 1970; null when it does not. */
   expiresAt: v.nullable(seconds),
-}
-const GpgKey = v.object({
-  ...openPgpPart,
-  account: id,
-  fingerprint: v.string(),
-  emails: v.array(v.string()),
-  subkeys: v.array(v.object(openPgpPart)),
 })
-export type GpgKey = v.InferOutput<typeof GpgKey>
+type OpenPgpPart = v.InferOutput<typeof OpenPgpPart>
+
+const GpgKey = v.object({
+  ...OpenPgpPart.entries,
+  /** Id of the user. */
+  account: id,
+  /** Upper-case hexadecimal digits. */
+  fingerprint: v.string(),
+  /** Addresses of the user ids of the key. */
+  emails: v.array(v.string()),
+  /** The subkeys, each with its own abilities. */
+  subkeys: v.array(OpenPgpPart),
+})
+/** A GPG key of a user. */
+// The declaration of a spread would have no comments.
+export type GpgKey = OpenPgpPart & Omit<v.InferOutput<typeof GpgKey>, keyof OpenPgpPart>
 
 export const gpgKeys = new Collection({
   name: 'gpgKey',

@@ -14,17 +14,28 @@ export const issueSequences = new Collection({
 })
 
 const Issue = v.object({
+  /** Identifies the issue. */
   id,
+  /** Id of the repository. */
   repository: id,
+  /** Number in the repository, from 1; it is not used again. */
   number: id,
+  /** Title, one line. */
   title: v.string(),
+  /** Text, in markdown. */
   body: v.string(),
+  /** Whether it is open or closed. */
   state: v.picklist(['open', 'closed']),
+  /** Id of the user. */
   author: id,
+  /** When it was created, in seconds since 1970. */
   createdAt: seconds,
+  /** When it was last changed, in seconds since 1970. */
   updatedAt: seconds,
+  /** When it was closed, in seconds since 1970; null while it is open. */
   closedAt: v.nullable(seconds),
 })
+/** An issue of a repository. */
 export type Issue = v.InferOutput<typeof Issue>
 
 /** Finds issues by the words of their title. */
@@ -55,14 +66,20 @@ export const issues = new Collection({
 })
 
 const Comment = v.object({
+  /** Identifies the comment. */
   id,
   /** The id of the issue, not its number. */
   issue: id,
+  /** Text, in markdown. */
   body: v.string(),
+  /** Id of the user. */
   author: id,
+  /** When it was created, in seconds since 1970. */
   createdAt: seconds,
+  /** When it was last changed, in seconds since 1970. */
   updatedAt: seconds,
 })
+/** A comment on an issue. */
 export type Comment = v.InferOutput<typeof Comment>
 
 export const comments = new Collection({
@@ -74,19 +91,30 @@ export const comments = new Collection({
 })
 
 const Release = v.object({
+  /** Identifies the release. */
   id,
+  /** Id of the repository. */
   repository: id,
+  /** Name of its tag, unique in the repository. */
   tag: v.string(),
+  /** Branch or commit of the tag. */
   target: v.string(),
+  /** Title; empty when there is none. */
   name: v.string(),
+  /** Text, in markdown. */
   body: v.string(),
+  /** Whether only users with write permission can see it. */
   draft: v.boolean(),
+  /** Whether it is not meant for production. */
   prerelease: v.boolean(),
+  /** Id of the user. */
   author: id,
+  /** When it was created, in seconds since 1970. */
   createdAt: seconds,
   /** Null for a draft. */
   publishedAt: v.nullable(seconds),
 })
+/** A release of a repository. */
 export type Release = v.InferOutput<typeof Release>
 
 const releaseKind = ({ repository, draft, prerelease }: Release) => [repository, draft, prerelease] as const
@@ -101,19 +129,28 @@ export const releases = new Collection({
 })
 
 const Attachment = v.object({
+  /** Identifies the attachment. */
   id,
   /** Name of the file on disk, and in its URL. */
   uuid: v.string(),
+  /** Id of the repository. */
   repository: id,
+  /** What it belongs to. */
   on: v.picklist(['issue', 'comment', 'release']),
   /** Id of that issue, comment or release. */
   targetId: id,
+  /** Name of the file. */
   name: v.string(),
+  /** Bytes. */
   size: bytes,
+  /** Id of the user. */
   uploader: id,
+  /** How often it was downloaded. */
   downloads: count,
+  /** When it was created, in seconds since 1970. */
   createdAt: seconds,
 })
+/** A file of an issue, a comment or a release. */
 export type Attachment = v.InferOutput<typeof Attachment>
 
 export const attachments = new Collection({

@@ -40,17 +40,26 @@ export const files = new Collection({
 })
 
 const PackageVersion = v.object({
+  /** Identifies the version. */
   id,
+  /** Id of the user or the organization. */
   owner: id,
+  /** Type of the package. */
   type: v.picklist(['generic']),
+  /** Name of the package. */
   name: v.string(),
+  /** Name of the version. */
   version: v.string(),
+  /** Id of the user who added the first file. */
   creator: id,
   /** Bytes of all files of the version. */
   size: bytes,
+  /** Number of files. */
   files: count,
+  /** When it was created, in seconds since 1970. */
   createdAt: seconds,
 })
+/** A version of a package, with the sum of its files. */
 export type PackageVersion = v.InferOutput<typeof PackageVersion>
 
 export const packageVersions = new Collection({
@@ -65,19 +74,30 @@ export const packageVersions = new Collection({
 })
 
 const PackageFile = v.object({
+  /** Identifies the file. */
   id,
+  /** Id of the version. */
   version: id,
+  /** Id of the user or the organization. */
   owner: id,
+  /** Name of the file. */
   name: v.string(),
   /** Name of the file on disk. */
   stored: v.string(),
+  /** Bytes. */
   size: bytes,
+  /** Digest of the content, in hex. */
   md5: v.string(),
+  /** Digest of the content, in hex. */
   sha1: v.string(),
+  /** Digest of the content, in hex. */
   sha256: v.string(),
+  /** Digest of the content, in hex. */
   sha512: v.string(),
+  /** When it was created, in seconds since 1970. */
   createdAt: seconds,
 })
+/** A file of a version of a package. */
 export type PackageFile = v.InferOutput<typeof PackageFile>
 
 export const packageFiles = new Collection({

@@ -5,28 +5,46 @@ import { Collection } from '../collection.ts'
 import { audience, bytes, id, integer, seconds, sum } from '../fields.ts'
 
 const Repository = v.object({
+  /** Identifies the repository; it never changes and is not used again. */
   id,
+  /** Id of the user or the organization. */
   owner: id,
+  /** Name, unique among the repositories of the owner without regard to case. */
   name: v.string(),
+  /** What it is; empty when nothing is said. */
   description: v.string(),
+  /** URL; empty when there is none. */
   website: v.string(),
+  /** Whether only its owner, members of the organization and administrators can see it. */
   private: v.boolean(),
+  /** Who can see it, derived from `private` and the visibility of the owner. */
   audience,
+  /** Whether it has no commit. */
   empty: v.boolean(),
+  /** Whether it is a copy of a repository elsewhere. */
   mirror: v.boolean(),
+  /** Whether it is read-only. */
   archived: v.boolean(),
+  /** Id of the repository that it was forked from; null for others. */
   parent: v.nullable(id),
+  /** Branch that HEAD names. */
   defaultBranch: v.string(),
   /** Bytes of git data, without LFS. */
   size: bytes,
   /** Bytes of LFS objects. */
   lfs: sum,
+  /** Number of users who starred it. */
   stars: integer,
+  /** Number of its forks. */
   forks: integer,
+  /** Number of users who watch it. */
   watchers: integer,
+  /** When it was created, in seconds since 1970. */
   createdAt: seconds,
+  /** When it was last changed, in seconds since 1970. */
   updatedAt: seconds,
 })
+/** A repository, as the store has it. */
 export type Repository = v.InferOutput<typeof Repository>
 
 /** Beginning of the keys that list an owner's repositories by who may see them. */

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { Declarations, PublicMembers } from './public-types.ts'
+
+describe('The published declarations', () => {
+  let declarations: Declarations
+  let members: PublicMembers
+
+  before(() => {
+    declarations = new Declarations()
+    members = new PublicMembers(declarations)
+  })
+  after(() => declarations.close())
+
+  it('describe every export and every member that a host reaches from one', () => {
+    const undocumented = [...members.found.values()]
+      .filter(({ symbol }) => declarations.documentationOf(symbol) === '')
+      .map(({ name, file }) => `${file}: ${name}`)
+    assert.deepEqual(undocumented.sort(), [])
+  })
+
+  it('are walked from every entry point, through services, records, options and results', () => {
+    const names = new Set([...members.found.values()].map(({ name }) => name))
+    const expected = [
+      ...[
+        'createAllot',
+        'createQuota',
+        'level',
+        'memory',
+        'postgres',
+        'allotFastify',
+        'createClient',
+        'driverSpec',
+      ],
+      ...['Allot.handler', 'Accounts.createUser', 'Issues.list', 'Ledger.put', 'StorageDriver.write'],
+      ...[
+        'Account.visibility',
+        'Repository.lfs',
+        'DataOptions.quota',
+        'QuotaOptions.warnAt',
+        'LimitOptions.maxHeaders',
+      ],
+      ...[
+        'HostQuota.rules',
+        'RuleExplanation.covers',
+        'ServerLimits.trustedProxies',
+        'Push.updates.ref',
+        'Page.total',
+      ],
+    ]
+    assert.deepEqual(
+      expected.filter((name) => !names.has(name)),
+      [],
+    )
+    assert.ok(names.size > 600, `${names.size} names`)
+  })
+})
