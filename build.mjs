@@ -157,6 +157,7 @@ if (isWhole) rmSync('dist', { recursive: true, force: true })
 if (isWhole || !isCurrent()) {
   mkdirSync('dist/lib', { recursive: true })
   copyViewer()
+  cpSync('lib/web/styles/pages-script.js', 'dist/lib/pages-script.js')
   writeLicenses()
   await buildClient()
   writeFileSync(NOTICES, notices(packageFolders(await bundle())))

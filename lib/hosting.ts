@@ -8,12 +8,13 @@ import { SetUp } from './accounts/set-up.ts'
 import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
 import { Attachments } from './content/attachments.ts'
 import { Comments } from './content/comments.ts'
-import { createUsageLists } from './content/details.ts'
 import { Issues } from './content/issues.ts'
 import { Lfs } from './content/lfs.ts'
 import { Packages } from './content/packages.ts'
 import { Releases } from './content/releases.ts'
 import { AccountRemoval, registerRemovalJobs } from './content/removal.ts'
+import { createUsageLists } from './content/usage-lists.ts'
+import { UsedThings } from './content/used-things.ts'
 import type { OnDeletionError } from './disk.ts'
 import type { FileStorage } from './files/index.ts'
 import type { GitStorage } from './git/index.ts'
@@ -98,6 +99,7 @@ export const createHosting = (options: HostingOptions) => {
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new PlansByName({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
+    things: new UsedThings(store, quota),
     /** @param source address of the server that was copied from */
     migrated: (source: string) => new MigratedRecords(store, source),
     /** Deletes the folders and files that a crash left without a record, and counts pushes that it left uncounted. */

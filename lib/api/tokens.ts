@@ -52,7 +52,7 @@ const tokenOwner = async (
 }
 
 /** @throws AllotError forbidden when the token of the request would create one that may do more than itself */
-const refuseWiderScopes = (caller: Identity, scopes: readonly string[]): void => {
+export const refuseWiderScopes = (caller: Identity, scopes: readonly string[]): void => {
   const wider = scopes.find((scope) => !hasScope(caller.scopes, scope))
   if (wider !== undefined)
     throw new AllotError(

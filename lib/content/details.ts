@@ -5,19 +5,13 @@
 import {
   canRead,
   canSee,
-  openAudiences,
   type Permission,
   permissionOn,
   repositoryById,
-  repositoryViewer,
   type Viewer,
 } from '../accounts/access.ts'
 import { blankAccount } from '../accounts/accounts.ts'
 import { countsWithPending } from '../accounts/visibility.ts'
-import type { QuotaEngine } from '../quota/index.ts'
-import type { ListedKind } from '../quota/ledger.ts'
-import type { RepositoryTotal } from '../quota/reports.ts'
-import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,
   type Attachment,
@@ -25,15 +19,10 @@ import {
   attachments,
   comments,
   type Issue,
-  type LedgerEntry,
   type PackageVersion,
   type Repository,
-  releases,
-  repositories,
 } from '../records/schema/index.ts'
-import { cachedRead, type Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { attachmentIdIn } from './attachments.ts'
 import { countOpenIssues } from './issues.ts'
 import { countReleases } from './releases.ts'
 
@@ -182,114 +171,3 @@ const attachmentsOf = async (
   (await attachments.count(tx, 'target', [kind, id])) === 0
     ? []
     : attachments.list(tx, 'target', { prefix: [kind, id] })
-
-/** A ledger entry with the present name of its repository. */
-export interface UsedEntry {
-  readonly entry: LedgerEntry
-  /** Undefined for an entry that belongs to its owner without a repository. */
-  readonly repository: string | undefined
-  /** True when the viewer cannot read the repository: only kind and size are shown. */
-  readonly isHidden?: boolean
-  /** Target of an attachment that this server stores. */
-  readonly attached?: Attached | undefined
-}
-
-export interface Attached {
-  /** The id of the attachment. */
-  readonly id: number
-  readonly on: Attachment['on']
-  /** The number of the issue, or the id of the comment or the release. */
-  readonly targetId: number
-  /** Tag of the release, if it is one. */
-  readonly tag: string | undefined
-}
-
-/** A repository with all bytes that it and everything in it use. */
-export interface UsedRepository extends RepositoryTotal {
-  readonly repository: Repository
-  readonly owner: Account
-}
-
-export interface UsageLists {
-  /** Repositories of one owner, or of all owners, largest first, from one snapshot. */
-  largestRepositories(owner: number | undefined, slice: Slice): Promise<Page<UsedRepository>>
-  /** Entries of one kind, largest first, from one snapshot. The page is the same object until one of its records changes. */
-  used(viewer: Viewer, owner: number, kind: ListedKind, slice: Slice): Promise<Page<UsedEntry>>
-}
-
-export const createUsageLists = (store: Store, { ledger, reports }: QuotaEngine): UsageLists => {
-  const readUsed = cachedRead(
-    'used entries',
-    async (tx, { owner, kind, offset, limit, isBounded }: UsedInput): Promise<Page<UsedEntry>> => {
-      const entries = await ledger.list(tx, owner, kind, { offset, limit })
-      const found = await repositories.byIds(
-        tx,
-        entries.flatMap(({ repository }) => repository ?? []),
-      )
-      const usedEntry = async (entry: LedgerEntry): Promise<UsedEntry> => {
-        const repository = entry.repository === null ? undefined : found.get(entry.repository)
-        if (isBounded && entry.repository !== null && !isPublic(repository)) return hidden(entry)
-        return { entry, repository: repository?.name, attached: await attachedIn(tx, entry) }
-      }
-      const items = await Promise.all(entries.map(usedEntry))
-      return { items, total: await ledger.count(tx, owner, kind) }
-    },
-  )
-  return {
-    largestRepositories: (owner, slice) =>
-      store.read(async (tx) => {
-        const { items, total } = await reports.largestRepositories(tx, owner, slice)
-        return { items: await withRecords(tx, items), total }
-      }),
-    used: (viewer, owner, kind, { offset, limit }) =>
-      readUsed(store, { owner, kind, offset, limit, isBounded: repositoryViewer(viewer) === null }),
-  }
-}
-
-/** Omits repositories of deleted owners, which are deleted in steps. */
-const withRecords = async (
-  tx: ReadTransaction,
-  totals: readonly RepositoryTotal[],
-): Promise<UsedRepository[]> => {
-  const ids = totals.map(({ usage }) => usage.id)
-  const found = await repositories.byIds(tx, ids)
-  const owners = await accounts.byIds(
-    tx,
-    totals.map(({ usage }) => usage.owner),
-  )
-  return totals.flatMap((total) => {
-    const [repository, owner] = [found.get(total.usage.id), owners.get(total.usage.owner)]
-    return repository === undefined || owner === undefined ? [] : [{ ...total, repository, owner }]
-  })
-}
-
-type UsedInput = {
-  readonly owner: number
-  readonly kind: ListedKind
-  readonly offset: number
-  readonly limit: number
-  /** Whether the viewer reads public repositories only. */
-  readonly isBounded: boolean
-}
-
-const isPublic = (repository: Repository | undefined): boolean =>
-  repository !== undefined && openAudiences(null).includes(repository.audience)
-
-/** The size stays in the list, because the entry counts toward the owner and the list must agree with the total. */
-const hidden = (entry: LedgerEntry): UsedEntry => ({
-  entry: { ...entry, name: '', ...(entry.kind === 'packages' ? { type: '', version: '' } : {}) },
-  repository: undefined,
-  isHidden: true,
-})
-
-const attachedIn = async (
-  tx: ReadTransaction,
-  { key, index }: LedgerEntry,
-): Promise<Attached | undefined> => {
-  const id = attachmentIdIn(key)
-  const attachment = id === undefined ? undefined : await attachments.get(tx, [id])
-  if (attachment === undefined) return undefined
-  const { on, targetId } = attachment
-  const tag = on === 'release' ? (await releases.get(tx, [targetId]))?.tag : undefined
-  return { id: attachment.id, on, targetId: on === 'issue' ? (index ?? 0) : targetId, tag }
-}

@@ -8,7 +8,7 @@ import type { WriteContext } from '../records/store.ts'
 import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { ContentParts } from './attachments.ts'
+import { type ContentParts, removeWithFiles } from './attachments.ts'
 
 /** Names an LFS object: `oid` is the SHA-256 of its content, `size` is in bytes. */
 export interface LfsObject {
@@ -27,6 +27,23 @@ export class Lfs {
   /** One result for each oid, in the same order. */
   find(repository: number, oids: readonly string[]): Promise<(StoredFile | undefined)[]> {
     return this.#parts.store.read((tx) => Promise.all(oids.map((oid) => objectIn(tx, repository, oid))))
+  }
+
+  /**
+   * Removes an object. Commits that refer to it can no longer be checked out with its content.
+   * @returns whether it existed
+   * @throws AllotError forbidden when the user may not push to the repository
+   */
+  remove(user: SignedIn & { readonly username: string }, id: number, oid: string): Promise<boolean> {
+    return removeWithFiles(this.#parts, async (tx) => {
+      const repository = await repositoryById(tx, id)
+      const object = repository && (await objectIn(tx, id, oid))
+      if (repository === undefined || object === undefined) return false
+      await requirePush(tx, user, repository)
+      await this.#parts.quota.ledger.remove(tx, 'lfs', lfsKey(id, oid))
+      await this.#parts.files.deleteAfterCommit(tx, object)
+      return true
+    })
   }
 
   /**

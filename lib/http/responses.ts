@@ -148,14 +148,16 @@ const COMMON_HEADERS = {
 
 const NO_SNIFF = { 'X-Content-Type-Options': 'nosniff' }
 
-/** RFC 6266: an ASCII name for old clients, and the exact name. */
 const contentHeaders = ({ type, name }: FileContent): Record<string, string> => ({
   'Content-Type': type ?? 'application/octet-stream',
-  'Content-Disposition':
-    name === undefined
-      ? 'attachment'
-      : `attachment; filename="${name.replace(/[^\w.-]/g, '_')}"; filename*=UTF-8''${encodeName(name)}`,
+  'Content-Disposition': dispositionOf({ fileName: name }),
 })
+
+/** RFC 6266: an ASCII name for old clients, and the exact name. */
+export const dispositionOf = ({ fileName: name }: { readonly fileName: string | undefined }): string =>
+  name === undefined
+    ? 'attachment'
+    : `attachment; filename="${name.replace(/[^\w.-]/g, '_')}"; filename*=UTF-8''${encodeName(name)}`
 
 /** RFC 8187 §3.2.1 allows fewer characters than `encodeURIComponent` keeps. */
 const encodeName = (name: string): string =>

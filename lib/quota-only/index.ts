@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { HostAuthenticate } from '../accounts/identity.ts'
-import { createUsageLists, type UsageLists } from '../content/details.ts'
+import { createUsageLists, type UsageLists } from '../content/usage-lists.ts'
 import { driverOf, EXAMPLE } from '../data-folder.ts'
 import { createEngine, openStore, orClose, standardError } from '../engine.ts'
 import { AllotError } from '../errors.ts'

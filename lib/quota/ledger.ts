@@ -1,8 +1,8 @@
 import { add, type Sum } from '../integers.ts'
-import type { Slice } from '../records/collection.ts'
+import type { Page, Slice } from '../records/collection.ts'
 import { isPending, type Jobs } from '../records/jobs.ts'
 import { decodeKey, encodeKey } from '../records/key-codec.ts'
-import { mergeDeferred, pageOf } from '../records/merge.ts'
+import { merge, mergeDeferred, pageOf } from '../records/merge.ts'
 import { paced } from '../records/pacing.ts'
 import {
   type LedgerEntry,
@@ -101,6 +101,57 @@ export class Ledger {
     return count
   }
 
+  /**
+   * The largest entries of any kind, LFS objects too.
+   * @param usages of all repositories of the owner
+   */
+  async largest(
+    tx: ReadTransaction,
+    owner: number,
+    kind: LedgerKind,
+    usages: readonly RepositoryUsage[],
+    limit: number,
+  ): Promise<Page<LedgerEntry>> {
+    if (kind !== 'lfs')
+      return {
+        items: await this.list(tx, owner, kind, { offset: 0, limit }),
+        total: await this.count(tx, owner, kind),
+      }
+    const partitions = usages.filter(({ ownEntries, lfs }) => ownEntries > 0 && lfs > 0).map(({ id }) => id)
+    const listings = [
+      ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit }),
+      ...partitions.map((id) => ledgerEntries.entries(tx, 'partition', { prefix: [id, kind], limit })),
+    ]
+    const entries = await pageOf(merge(listings), { offset: 0, limit })
+    return {
+      items: await ledgerEntries.load(tx, entries),
+      total: await countAll(tx, [owner, kind], partitions),
+    }
+  }
+
+  /** The largest entries of a kind in some repositories, which are few. */
+  async largestIn(
+    tx: ReadTransaction,
+    usages: readonly RepositoryUsage[],
+    kind: LedgerKind,
+    limit: number,
+  ): Promise<Page<LedgerEntry>> {
+    const parts = usages.map(async ({ id, ownEntries }) => {
+      // At most `maxPerTransaction` entries of a repository are in its owner's partition.
+      const listed = await ledgerEntries.list(tx, 'repository', { prefix: [id] })
+      const inOwners = listed.filter((entry) => entry.kind === kind)
+      if (ownEntries === 0) return { items: inOwners, total: inOwners.length }
+      const own = await ledgerEntries.list(tx, 'partition', { prefix: [id, kind], limit })
+      const count = await ledgerEntries.count(tx, 'partition', [id, kind])
+      return { items: [...inOwners, ...own], total: inOwners.length + count }
+    })
+    const found = await Promise.all(parts)
+    return {
+      items: found.flatMap(({ items }) => items),
+      total: found.reduce((sum, { total }) => sum + total, 0),
+    }
+  }
+
   /** Adds an entry to the usage of its owner and its repository, or subtracts it. */
   async #count(tx: WriteContext, entry: LedgerEntry, sign: 1 | -1): Promise<void> {
     const repository = await repositoryOf(tx, entry)
@@ -127,6 +178,18 @@ export class Ledger {
     await this.#count(tx, entry, -1)
     return wasLive
   }
+}
+
+const countAll = async (
+  tx: ReadTransaction,
+  owner: readonly [owner: number, kind: LedgerKind],
+  partitions: readonly number[],
+): Promise<number> => {
+  const counts = await Promise.all([
+    ledgerEntries.count(tx, 'owner', owner),
+    ...partitions.map((id) => ledgerEntries.count(tx, 'partition', [id, owner[1]])),
+  ])
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 /** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */

@@ -163,6 +163,10 @@ const DONE: Readonly<Record<string, string>> = {
   deleted: 'Deleted.',
   added: 'Added.',
   removed: 'Removed.',
+  nothing: 'Nothing was selected.',
+  revoked: 'Revoked.',
+  disabled: 'Disabled.',
+  enabled: 'Enabled.',
 }
 
 export const FlashMessage = ({ done, failure }: FlashMessage) => (

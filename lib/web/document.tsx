@@ -3,7 +3,7 @@
 import { renderToString } from 'preact-render-to-string'
 import { Link, PageContextProvider, Post, sentence, usePageContext } from './components.tsx'
 import type { Crumb, PageContext, View } from './route.ts'
-import { ICON_PATH } from './styles/index.ts'
+import { ICON_PATH, SCRIPT_PATH } from './styles/index.ts'
 
 /** Renders a whole HTML document. Preact escapes every text and attribute. */
 export const renderDocument = ({ title, crumbs = [], body }: View, context: PageContext): string =>
@@ -17,6 +17,7 @@ export const renderDocument = ({ title, crumbs = [], body }: View, context: Page
           <title>{`${title} · ${context.brand.name}`}</title>
           <link rel="icon" href={context.brand.logo ?? context.urlOf(ICON_PATH)} />
           <link rel="stylesheet" href={context.urlOf('/-/style.css')} />
+          <script src={context.urlOf(SCRIPT_PATH)} defer />
         </head>
         <body>
           <a class="skip" href="#content">
@@ -57,9 +58,9 @@ const SignedIn = ({ username }: { username: string }) => (
   <div class="account">
     <span>
       <span class="muted">Signed in as </span>
-      <bdi>
-        <b>{username}</b>
-      </bdi>
+      <Link to="/-/account">
+        <bdi>{username}</bdi>
+      </Link>
     </span>
     {usePageContext().hasSessions && (
       <Post to="/-/sign-out">

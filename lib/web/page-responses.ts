@@ -1,12 +1,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { pipeline } from 'node:stream/promises'
 import { type Brand, logoOrigin } from '../host-pages/brand.ts'
 import { endAfterDrain } from '../http/connection.ts'
+import { dispositionOf } from '../http/responses.ts'
+import type { Download } from './route.ts'
 import type { Asset } from './styles/index.ts'
 
-/** No scripts; styles and form targets of this origin only, images of this origin and that of the logo; no framing. */
+/** Scripts, styles and form targets of this origin only, none of them inline; images of this origin and that of the logo; no framing. */
 const policyOf = (brand: Brand): string => {
   const images = ["'self'", logoOrigin(brand)].filter(Boolean).join(' ')
-  return `default-src 'none'; style-src 'self'; img-src ${images}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
+  return `default-src 'none'; script-src 'self'; style-src 'self'; img-src ${images}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
 }
 
 /** Sends the responses of the pages, with the headers that protect them. */
@@ -39,6 +42,24 @@ export class PageResponses {
     const headers = ['ETag', tag, 'Cache-Control', 'no-cache']
     if (req.headers['if-none-match']?.includes(tag)) this.#send(res, 304, '', headers)
     else this.#send(res, 200, text, [...headers, 'Content-Type', type])
+  }
+
+  /** Sends a file that the browser saves under its name, and does not display. */
+  async download(req: IncomingMessage, res: ServerResponse, file: Download): Promise<void> {
+    const { type, content, size } = file
+    const headers = [
+      'Content-Type',
+      type,
+      'Content-Disposition',
+      dispositionOf(file),
+      'Cache-Control',
+      'no-store',
+    ]
+    if (typeof content === 'string') return this.#send(res, 200, content, headers)
+    if (req.method === 'HEAD') content.destroy()
+    res.writeHead(200, [...this.#headers, ...headers, 'Content-Length', String(size)])
+    if (req.method === 'HEAD') return void res.end()
+    await pipeline(content, res)
   }
 
   #send(res: ServerResponse, status: number, text: string, headers: readonly string[]): void {

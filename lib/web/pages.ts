@@ -5,9 +5,10 @@ import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatc
 import type { Failure, Log } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
-import { adminRoutes } from './admin.tsx'
+import { groupRoutes } from './admin/groups.tsx'
+import { adminRoutes } from './admin/overview.tsx'
+import { ruleRoutes } from './admin/rules.tsx'
 import { failureView, renderDocument } from './document.tsx'
-import { groupRoutes } from './groups.tsx'
 import { PageResponses } from './page-responses.ts'
 import {
   type Form,
@@ -18,7 +19,6 @@ import {
   readForm,
   type View,
 } from './route.ts'
-import { ruleRoutes } from './rules.tsx'
 import {
   type BrowserSession,
   browserSessionOf,
@@ -28,8 +28,12 @@ import {
   sessionCookie,
   signInRoutes,
 } from './session.tsx'
-import { storageRoutes } from './storage.tsx'
-import { repositoryRoutes, usageListRoutes } from './storage-details.tsx'
+import { accountRoutes } from './storage/account.tsx'
+import { historyRoutes } from './storage/history.tsx'
+import { overviewRoutes } from './storage/overview.tsx'
+import { removalRoutes } from './storage/removal.tsx'
+import { repositoryRoutes } from './storage/repository.tsx'
+import { thingRoutes } from './storage/things.tsx'
 import { type Asset, assetsOf } from './styles/index.ts'
 
 export interface PagesOptions {
@@ -46,9 +50,12 @@ export interface PagesOptions {
 
 /** Every page except those to sign in; the specs that walk all pages use this list. */
 export const pageRoutes = [
-  ...storageRoutes,
-  ...usageListRoutes,
+  ...overviewRoutes,
+  ...thingRoutes,
+  ...removalRoutes,
+  ...historyRoutes,
   ...repositoryRoutes,
+  ...accountRoutes,
   ...adminRoutes,
   ...ruleRoutes,
   ...groupRoutes,
@@ -152,6 +159,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     const { req, res, user = null } = context
     if ('allow' in reply) this.#responses.page(res, 405, '', ['Allow', reply.allow])
     else if ('tag' in reply) this.#responses.asset(req, res, reply)
+    else if ('fileName' in reply) await this.#responses.download(req, res, reply)
     else if ('to' in reply) {
       const visit = this.#visitOf(context)
       const { to, secret } = reply

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { VNode } from 'preact'
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
@@ -79,7 +80,16 @@ interface Redirect {
   readonly secret?: { readonly value: string; readonly seconds?: number }
 }
 
-export type PageReply = View | Redirect
+/** A file to save. */
+export interface Download {
+  readonly fileName: string
+  readonly type: string
+  readonly content: string | Readable
+  /** Bytes; required for a stream. */
+  readonly size?: number
+}
+
+export type PageReply = View | Redirect | Download
 
 export interface PageRoute {
   readonly method: 'GET' | 'POST'

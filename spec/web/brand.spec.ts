@@ -80,7 +80,7 @@ describe('The brand of the host', () => {
       for (const path of ['/-/sign-in', '/-/style.css', '/-/storage/x'])
         assert.equal(
           (await allot.browser().get(path)).headers.get('content-security-policy'),
-          "default-src 'none'; style-src 'self'; img-src 'self' https://cdn.example.org:8443; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+          "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' https://cdn.example.org:8443; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
           path,
         )
     }))
@@ -343,7 +343,7 @@ describe('The brand in a real browser', { skip: withoutChromium }, () => {
         async (page) => {
           assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= 360)
           const parts = page.locator('header a, header button')
-          assert.equal(await parts.count(), 5)
+          assert.equal(await parts.count(), 6)
           const boxes = await Promise.all(
             (await parts.all()).map(async (part) => (await part.boundingBox())!),
           )

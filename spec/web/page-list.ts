@@ -2,7 +2,11 @@
 export const PAGES: Readonly<Record<string, { who: string; path: string }>> = {
   'own storage': { who: 'ann', path: '/' },
   'an organization': { who: 'ann', path: '/-/storage/acme' },
-  'a list': { who: 'ann', path: '/-/storage/ann/artifacts' },
+  usage: { who: 'ann', path: '/-/storage/ann/usage' },
+  'usage by repository': { who: 'ann', path: '/-/storage/ann/repositories' },
+  'what to remove': { who: 'ann', path: '/-/storage/ann/usage?remove=builds' },
+  history: { who: 'ann', path: '/-/storage/ann/history?days=90' },
+  'tokens and sessions': { who: 'ann', path: '/-/account' },
   'a repository': { who: 'ann', path: '/-/storage/ann/repositories/website' },
   administration: { who: 'root', path: '/-/admin' },
   rules: { who: 'root', path: '/-/admin/rules' },

@@ -27,14 +27,37 @@ const words = (html: string): string =>
     .replace(/\s+/g, ' ')
 
 describe('The storage page', () => {
-  it('shows the usage that the API answers, and how much is left', async () => {
+  it('shows the usage that the API answers, and names each limit with its rule', async () => {
     const { text } = await (await as('ann')).get('/')
     const { body } = await allot.as(allot.root, 'GET', '/admin/users/ann/quota/explain?subject=size:all')
     assert.ok(text.includes(`(${body.used.toLocaleString('en')} bytes)`), text)
-    assert.match(words(text), /173 MiB used .*, limit 200 MiB\. Near limit: 26\.7 MiB left\./)
-    assert.match(words(text), /Artifacts: Over quota by 26\.3 MiB/)
-    assert.match(words(text), /Total: Near limit: 26\.7 MiB left/)
-    assert.match(words(text), /Limits .*Artifacts Over quota by 26\.3 MiB .* limit 40 MiB/)
+    assert.match(words(text), /Usage 173 MiB of 200 MiB used \([\d,]+ bytes\) Near limit: 26\.7 MiB left/)
+    assert.match(
+      words(text),
+      /Artifacts: 66\.3 of 40 MiB, rule builds \. Over quota by 26\.3 MiB\. What to remove/,
+    )
+    assert.match(words(text), /Total: 173 of 200 MiB, rule total \. Near limit: 26\.7 MiB left/)
+    assert.match(words(text), /Limits Artifacts Over quota by 26\.3 MiB 66\.3 of 40 MiB rule builds/)
+  })
+
+  it('forecasts from the last 30 days when the limit is reached, and says that it is a forecast', async () => {
+    const { text } = await (await as('ann')).get('/')
+    const [, date, days] =
+      /Forecast: at the pace of the last 30 days, the limit is reached around ([\d-]+), in (\d+) days\./.exec(
+        words(text),
+      )!
+    const { body: history } = await allot.as(allot.root, 'GET', '/admin/users/ann/quota/history')
+    assert.ok(Array.isArray(history))
+    assert.equal(date, new Date(Date.now() + Number(days) * 86_400_000).toISOString().slice(0, 10))
+    assert.match(words(text), /Last 30 days \+ 48\.9 MiB Left 26\.7 MiB Share of the limit 87 %/)
+    assert.equal(Number(days), Math.ceil((26.7 * 30) / 48.9))
+  })
+
+  it('shows no bar for an owner without a limit', async () => {
+    const { text } = await (await as('ben')).get('/')
+    assert.match(words(text), /0 B used \(0 bytes\) No limit/)
+    assert.doesNotMatch(/<section aria-labelledby="usage".*?<\/section>/s.exec(text)![0], /<svg class="bar/)
+    assert.match(words(text), /No rule limits the storage of ben\./)
   })
 
   it('draws a bar whose parts add up, without inline styles', async () => {
@@ -49,43 +72,45 @@ describe('The storage page', () => {
     assert.ok(Math.abs(end - (100 * 181_718_236) / (200 * 1024 ** 2)) < 0.1, String(end))
   })
 
-  it('lists the largest items with links to the whole lists', async () => {
-    const ann = await as('ann')
-    const { text } = await ann.get('/')
-    assert.match(words(text), /Largest repositories Name Size thesis private 31 MiB website /)
+  it('shows the largest things of all kinds, and leads to all of them', async () => {
+    const { text } = await (await as('ann')).get('/')
+    assert.match(
+      words(text),
+      /Largest things View all 30 Name Kind Share Size thesis private git data 18 % 31 MiB website public git data 10 % 18 MiB build-5/,
+    )
     assert.match(text, /href="\/-\/storage\/ann\/repositories\/thesis"/)
-    assert.match(words(text), /View all 6 artifacts/)
-    const list = await ann.get('/-/storage/ann/artifacts')
-    assert.match(words(list.text), /6 artifacts, largest first\./)
-    assert.match(words(list.text), /build-0\.tar\.gz run 0 in website 6\.8 MiB/)
-    for (const page of ['2', '0', 'x', '99999999'])
-      assert.equal((await ann.get(`/-/storage/ann/artifacts?page=${page}`)).status, 200)
-    const repository = await ann.get('/-/storage/ann/repositories/thesis')
-    assert.match(words(repository.text), /Git data 31 MiB LFS 4 MiB .* Artifacts 13\.6 MiB/)
+    const repository = await (await as('ann')).get('/-/storage/ann/repositories/thesis')
+    assert.match(words(repository.text), /Git data 59 % 31 MiB LFS 8 % 4 MiB .* Artifacts 26 % 13\.6 MiB/)
   })
 
-  it('shows the history as a chart and as a table', async () => {
-    const { text } = await (await as('ann')).get('/')
-    assert.match(text, /<path class="part0" d="M0 [\d.]+H0V[\d.]+/)
-    const table = words(/<details>.*?<\/details>/s.exec(text)![0]!)
-    const days = [...table.matchAll(/(\d{4}-\d\d-\d\d) ([\d.]+) MiB/g)].map(([, day, size]) => [
-      day,
-      Number(size),
-    ])
-    assert.ok(days.length > 5)
-    assert.deepEqual(days[0]![1], 173)
-    assert.deepEqual(
-      [...days].sort((left, right) => (left[0]! < right[0]! ? 1 : -1)),
-      days,
-    )
+  it('shows the history of a period as a chart with sizes, and as a table', async () => {
+    const ann = await as('ann')
+    for (const [days, count] of [
+      ['7', 7],
+      ['30', 30],
+      ['90', 81],
+      ['all', 81],
+      ['x', 30],
+    ] as const) {
+      const { text } = await ann.get(`/-/storage/ann/history?days=${days}`)
+      assert.equal(text.match(/class="hit"/g)!.length, count, days)
+      assert.match(text, /<path class="part0" d="M0 [\d.]+V[\d.]+H/)
+      const ticks = words(/<div class="ticks".*?<\/div>/s.exec(text)![0])
+      assert.match(ticks, /^ ?(?:\d+ MiB )+0 B $/)
+      const table = words(/<details>.*?<\/details>/s.exec(text)![0])
+      const rows = [...table.matchAll(/(\d{4}-\d\d-\d\d) ([\d.]+) MiB/g)].map(([, day]) => day!)
+      assert.equal(rows.length, count)
+      assert.deepEqual(rows, [...rows].sort().reverse())
+      assert.match(table, /Day Used Change \d{4}-\d\d-\d\d 173 MiB/)
+    }
   })
 
   it('shows the organizations that the user owns, with their state', async () => {
     const ann = await as('ann')
-    assert.match(words((await ann.get('/')).text), /Organizations acme Over quota by 20 MiB/)
+    assert.match(words((await ann.get('/')).text), /Organizations acme Over quota by 20 MiB 220 of 200 MiB/)
     const { text } = await ann.get('/-/storage/acme')
-    assert.match(words(text), /Total: Over quota by 20 MiB/)
-    assert.match(words(text), /220 MiB used .*, limit 200 MiB\. Over quota by 20 MiB\./)
+    assert.match(words(text), /Total: 220 of 200 MiB, rule total \. Over quota by 20 MiB/)
+    assert.match(words(text), /220 MiB of 200 MiB used .* Over quota by 20 MiB/)
   })
 
   it('answers the same 404 for an owner that does not exist and one that is hidden', async () => {
@@ -124,10 +149,10 @@ describe('The storage page', () => {
       ['ann', '/-/storage/ann/artifacts'],
       ['ann', '/-/storage/ann/repositories'],
       ['ann', '/-/storage/ann/repositories/website'],
-      ['root', '/-/storage/acme'],
+      ['root', '/-/storage/ann/usage?q=img'],
     ] as const) {
       const { text } = await (await as(who)).get(path)
-      assert.doesNotMatch(text, /<img|<script|onerror="/, path)
+      assert.doesNotMatch(text, /<img|<script>|onerror="/, path)
       assert.ok(text.includes('&lt;img src=x onerror='), path)
     }
   })
@@ -233,7 +258,7 @@ describe('The administration pages', () => {
       assert.deepEqual([made.status, made.headers.get('location')], [303, '/-/admin/rules?done=created'])
       const list = await root.get('/-/admin/rules?done=created')
       assert.match(words(list.text), /Created\./)
-      assert.doesNotMatch(list.text, /<img|<script/)
+      assert.doesNotMatch(list.text, /<img|<script>/)
       const query = encodeURIComponent(name)
       assert.match((await root.get(`/-/admin/rule?name=${query}`)).text, /value="1536 MiB"/)
       const saved = await root.post('/-/admin/rule', { name, limit: 'Unlimited', subject: 'size:all' })
@@ -326,7 +351,7 @@ describe('The administration pages', () => {
     assert.equal((await root.post('/-/admin/group/members', { name, owner: 'acme' })).status, 303)
     const page = await root.get(`/-/admin/group?name=${query}&done=added`)
     assert.match(words(page.text), /Added\..*1 owner .*acme Remove/)
-    assert.doesNotMatch(page.text, /<img|<script/)
+    assert.doesNotMatch(page.text, /<img|<script>/)
     for (const owner of ['nobody', '', 'acme'])
       assert.equal(
         (await root.post('/-/admin/group/members', { name, owner })).status,

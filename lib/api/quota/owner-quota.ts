@@ -1,7 +1,7 @@
 /** Usage and limits of one owner, of the signed-in user and of an organization for its owners, and what counts toward them. */
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
-import type { Attached, UsedEntry } from '../../content/details.ts'
+import type { Attached, UsedEntry } from '../../content/usage-lists.ts'
 import type { HtmlPage, HtmlUrls } from '../../host-pages/html-urls.ts'
 import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } from '../../http/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'

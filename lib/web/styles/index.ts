@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { type Brand, type PageVariables, variableDefaults } from '../../host-pages/brand.ts'
 import { forms } from './forms.ts'
 import { layout } from './layout.ts'
 import { parts } from './parts.ts'
 
-/** The style sheet of the pages with the variables of the host, and their icon. */
+/** The style sheet of the pages with the variables of the host, their script and their icon. */
 
 /** A file that is the same for all viewers. */
 export interface Asset {
@@ -16,9 +17,15 @@ export interface Asset {
 /** @returns the files of the pages, by their paths */
 export const assetsOf = (brand: Brand): Readonly<Record<string, Asset>> => ({
   '/-/style.css': asset('text/css;charset=utf-8', [variableRules(brand), layout, parts, forms].join('')),
+  [SCRIPT_PATH]: asset(
+    'text/javascript;charset=utf-8',
+    readFileSync(new URL('./pages-script.js', import.meta.url), 'utf8'),
+  ),
   [ICON_PATH]: asset('image/svg+xml', ICON),
 })
 
+/** The script of the pages, which build.mjs copies beside the modules. Everything works without it. */
+export const SCRIPT_PATH = '/-/script.js'
 export const ICON_PATH = '/-/icon.svg'
 
 const ICON =

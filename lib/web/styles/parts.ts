@@ -1,6 +1,6 @@
 /** Styles of what pages are made of: figures, bars, charts, badges, lists. */
 export const parts = `
-.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 10rem), 1fr)); gap: var(--s4) var(--s6); margin: 0; }
+.figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 8rem), 1fr)); gap: var(--s4) var(--s5); margin: 0; }
 .figures > div { min-width: 0; }
 .figures dt { color: var(--muted); font-size: .8125rem; }
 .figures dd { margin: var(--s1) 0 0; font-size: 1.375rem; font-weight: 600; letter-spacing: -.02em; line-height: 1.25;
@@ -10,6 +10,10 @@ export const parts = `
 .fullness strong { font-size: 2.25rem; line-height: 1.15; font-weight: 650; letter-spacing: -.035em; font-variant-numeric: tabular-nums; }
 .fullness .state { margin-inline-start: auto; align-self: center; }
 
+
+.pace { margin-top: var(--s5); padding-top: var(--s4); border-top: 1px solid var(--border); }
+.pace > p { margin: var(--s3) 0 0; }
+.secret { display: inline-block; font-size: 1rem; padding: var(--s2) var(--s3); user-select: all; }
 .state { display: inline-flex; align-items: center; gap: .45em; padding: .1rem .6rem; border-radius: 99rem; font-size: .8125rem;
   font-weight: 550; background: var(--surface); color: var(--muted); max-width: 100%; }
 .state::before { content: ""; flex: none; width: .5em; height: .5em; border-radius: 50%; background: currentColor; }
@@ -39,13 +43,22 @@ export const parts = `
 .rows > li:first-child { border-top: 0; }
 
 figure { margin: 0; }
-.chart { display: block; width: 100%; height: auto; overflow: visible; }
-.chart text { fill: var(--muted); font: 12px var(--font); font-variant-numeric: tabular-nums; }
-.chart .grid { stroke: var(--border); }
-.chart .limit { stroke-dasharray: 5 4; }
-.chart .hit { fill: transparent; }
-.chart .cursor { stroke: var(--muted); }
-.chart-value { min-height: 1.5em; font-variant-numeric: tabular-nums; }
+.plot { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--s3); margin: var(--s3) 0; }
+.plot .ticks { display: flex; flex-direction: column; justify-content: space-between; margin: -.6em 0; text-align: end;
+  color: var(--muted); font-size: .75rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
+.plot .days { grid-column: 2; display: flex; justify-content: space-between; color: var(--muted); font-size: .75rem; margin-top: var(--s1); }
+.plot figcaption { grid-column: 1 / -1; }
+.chart { display: block; width: 100%; height: 13rem; border-radius: 2px; }
+.chart line { vector-effect: non-scaling-stroke; }
+.chart .grid { stroke: var(--border); stroke-width: 1; }
+.chart .limit { stroke-dasharray: 6 4; stroke-width: 1.5; }
+.chart .halo { stroke-width: 4; }
+.chart .hit { fill: var(--text); fill-opacity: 0; }
+.chart .hit:hover, .chart .hit.chosen { fill-opacity: .1; }
+.chart-value { font-variant-numeric: tabular-nums; }
+.choices { display: flex; flex-wrap: wrap; gap: var(--s1); }
+.choices a { padding: var(--s1) var(--s3); border-radius: var(--radius); color: var(--muted); text-decoration: none; font-size: .8125rem; font-weight: 500; }
+.choices a:hover, .choices a[aria-current] { background: var(--surface); color: var(--text); }
 figcaption { margin-top: var(--s2); }
 summary { cursor: pointer; color: var(--link); padding: var(--s1) 0; width: fit-content; border-radius: calc(var(--radius) / 2); }
 details[open] > summary { margin-bottom: var(--s2); }

@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** What the pages of administrators share: their navigation, and forms that can be previewed. */
 import type { ComponentChildren } from 'preact'
-import type { Identity } from '../accounts/access.ts'
-import { AllotError } from '../errors.ts'
-import { requireScopes } from '../http/route.ts'
-import type { NamedPlan } from '../quota/plans-by-name.ts'
-import type { ChangedOwner } from '../quota/reports.ts'
-import type { Page } from '../records/collection.ts'
+import type { Identity } from '../../accounts/access.ts'
+import { AllotError } from '../../errors.ts'
+import { requireScopes } from '../../http/route.ts'
+import type { NamedPlan } from '../../quota/plans-by-name.ts'
+import type { ChangedOwner } from '../../quota/reports.ts'
+import type { Page } from '../../records/collection.ts'
 import {
   FlashMessage,
   formatCount,
@@ -20,8 +20,8 @@ import {
   SubjectCode,
   Table,
   Tabs,
-} from './components.tsx'
-import { type PageRequest, type PageRoute, type PageServices, page, type View } from './route.ts'
+} from '../components.tsx'
+import { type PageRequest, type PageRoute, type PageServices, page, type View } from '../route.ts'
 
 /** Declares that a page is for administrators. */
 export const adminPage = { method: 'GET', auth: 'admin', scope: 'read:admin' } as const

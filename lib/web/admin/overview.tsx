@@ -1,9 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 
-import { formatBytes, formatSize } from '../byte-sizes.ts'
-import type { OwnerOverQuota } from '../quota/reports.ts'
-import { isSubject, type Subject, subjects, usedBy } from '../quota/subjects.ts'
-import { adminPage, adminView, withNames } from './admin-form.tsx'
+import { formatBytes, formatSize } from '../../byte-sizes.ts'
+import type { OwnerOverQuota } from '../../quota/reports.ts'
+import { isSubject, type Subject, subjects, usedBy } from '../../quota/subjects.ts'
 import {
   formatCount,
   Link,
@@ -16,9 +15,10 @@ import {
   SubjectCode,
   sliceOf,
   Table,
-} from './components.tsx'
-import { Legend, StateLabel, UsageBar } from './limits.tsx'
-import { page } from './route.ts'
+} from '../components.tsx'
+import { page } from '../route.ts'
+import { Legend, StateLabel } from '../storage/limits.tsx'
+import { adminPage, adminView, withNames } from './form.tsx'
 
 /** Percent of a limit: an owner with no more than this left is listed as near it. */
 const DEFAULT_WITHIN = 20
@@ -46,7 +46,6 @@ export const adminRoutes = [
             <p>
               <strong>{formatSize(used)}</strong> used ({formatBytes(used)}) by {users} and {organizations}.
             </p>
-            <UsageBar usage={totals} status={{ used, binding: undefined, state: 'unlimited' }} />
             <Legend usage={totals} />
             <Search to="/-/storage">
               <div>
@@ -111,7 +110,7 @@ const Owners = ({ owners }: { owners: readonly (OwnerOverQuota & { name: string 
         <td>
           <Link to={`/-/storage/${name}`}>{name}</Link>
           <div class="small">
-            <StateLabel status={{ used, binding, state: over ? 'over' : 'near' }} />
+            <StateLabel limit={{ left: binding.left, state: over ? 'over' : 'near' }} />
           </div>
           <div class="small">
             Rule {binding.rule}: <SubjectCode subject={subject} />

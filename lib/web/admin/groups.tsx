@@ -1,9 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { AllotError, invalid } from '../errors.ts'
-import type { QuotaGroup, QuotaRule } from '../quota/evaluate.ts'
-import type { NamedPlan } from '../quota/plans-by-name.ts'
-import type { Account } from '../records/schema/index.ts'
-import { adminForm, adminPage, adminView } from './admin-form.tsx'
+import { AllotError, invalid } from '../../errors.ts'
+import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
+import type { NamedPlan } from '../../quota/plans-by-name.ts'
+import type { Account } from '../../records/schema/index.ts'
 import {
   ActionButtons,
   type FlashMessage,
@@ -15,8 +14,9 @@ import {
   Section,
   sliceOf,
   Table,
-} from './components.tsx'
-import { type PageServices, page, type View } from './route.ts'
+} from '../components.tsx'
+import { type PageServices, page, type View } from '../route.ts'
+import { adminForm, adminPage, adminView } from './form.tsx'
 import { ALL, rulePath } from './rules.tsx'
 
 export const groupRoutes = [

@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { formatExactLimit, parseLimit } from '../byte-sizes.ts'
-import { AllotError, invalid } from '../errors.ts'
-import type { QuotaRule } from '../quota/evaluate.ts'
-import type { NamedPlan } from '../quota/plans-by-name.ts'
-import { type Subject, subjects } from '../quota/subjects.ts'
-import { adminForm, adminPage, adminView } from './admin-form.tsx'
-import { ActionButtons, type FlashMessage, Link, Post, Section, SubjectCode, Table } from './components.tsx'
-import { type Form, type PageServices, page, type View } from './route.ts'
+import { formatExactLimit, parseLimit } from '../../byte-sizes.ts'
+import { AllotError, invalid } from '../../errors.ts'
+import type { QuotaRule } from '../../quota/evaluate.ts'
+import type { NamedPlan } from '../../quota/plans-by-name.ts'
+import { type Subject, subjects } from '../../quota/subjects.ts'
+import { ActionButtons, type FlashMessage, Link, Post, Section, SubjectCode, Table } from '../components.tsx'
+import { type Form, type PageServices, page, type View } from '../route.ts'
+import { adminForm, adminPage, adminView } from './form.tsx'
 
 /** Rules and groups are few: one page lists all of them. */
 export const ALL = { offset: 0, limit: 1000 }

@@ -1,0 +1,73 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** What the pages about an owner's storage share: who may see it, their head and their links. */
+
+import type { ComponentChildren, RenderableProps } from 'preact'
+import type { Identity } from '../../accounts/access.ts'
+import { AllotError } from '../../errors.ts'
+import type { HtmlPage } from '../../host-pages/html-urls.ts'
+import { requireScopes } from '../../http/route.ts'
+import type { Account } from '../../records/schema/index.ts'
+import { PageHead, Tabs, usePageContext } from '../components.tsx'
+import type { Crumb, PageServices } from '../route.ts'
+
+/**
+ * Finds an owner whose storage the user may see: the user, an organization that the user owns, or, for administrators,
+ * any owner.
+ * @throws AllotError not_found when there is no such owner or the user may not know of it; forbidden when the user does
+ * not own the organization, or the session lacks the scope
+ */
+export const accessibleOwner = async (
+  { hosting }: PageServices,
+  user: Identity,
+  name: string,
+): Promise<Account> => {
+  const account = await hosting.accounts.find(user, name)
+  if (account?.id === user.id) return withScope(user, account, 'read:user')
+  if (account !== undefined && user.admin) return withScope(user, account, 'read:admin')
+  if (account?.kind !== 'organization') throw new AllotError('not_found', `there is no owner named ${name}`)
+  if (!(await hosting.organizations.isOwner(account.id, user.id)))
+    throw new AllotError('forbidden', `only owners of ${account.name} can see its storage`)
+  return withScope(user, account, 'read:organization')
+}
+
+const withScope = (user: Identity, account: Account, scope: string): Account => {
+  requireScopes(user, { scope })
+  return account
+}
+
+/** @returns the `html_url` of what a page shows; undefined when the host has no such pages, or the URL is unknown */
+export const externalLink = (
+  { htmlUrls, settings }: PageServices,
+  site: string | undefined,
+  page: HtmlPage | undefined,
+): string | undefined => (settings.links && page !== undefined ? htmlUrls.of(page, site) : undefined)
+
+/** Above the pages of an owner but the user's own. */
+export const ownerCrumbs = (owner: Account, user: Identity): readonly Crumb[] =>
+  owner.id === user.id
+    ? []
+    : [user.admin ? { name: 'Owners', to: '/-/admin/owners' } : { name: 'Storage', to: '/' }]
+
+/** The heading and the tabs of an owner's pages. */
+export const OwnerHead = ({
+  owner: { name, fullName },
+  subtitle,
+  children,
+}: RenderableProps<{ owner: Account; subtitle?: ComponentChildren }>) => (
+  <>
+    <PageHead
+      title={`Storage of ${name}`}
+      subtitle={subtitle ?? (fullName === '' ? undefined : <bdi>{fullName}</bdi>)}
+    >
+      {children}
+    </PageHead>
+    <Tabs
+      label={`Storage of ${name}`}
+      tabs={[
+        { name: 'Overview', to: usePageContext().path === '/' ? '/' : `/-/storage/${name}` },
+        { name: 'Usage', to: `/-/storage/${name}/usage` },
+        { name: 'History', to: `/-/storage/${name}/history` },
+      ]}
+    />
+  </>
+)

@@ -1,0 +1,268 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The user's own access tokens and sessions. */
+import { hasScope, type Identity } from '../../accounts/access.ts'
+import { SCOPES } from '../../accounts/credentials.ts'
+import { dateOf } from '../../api/fields.ts'
+import { refuseWiderScopes } from '../../api/tokens.ts'
+import { AllotError } from '../../errors.ts'
+import { requireScopes } from '../../http/route.ts'
+import type { Page } from '../../records/collection.ts'
+import type { Token } from '../../records/schema/index.ts'
+import {
+  Empty,
+  FlashMessage,
+  formatCount,
+  Link,
+  Notice,
+  PageHead,
+  Pages,
+  Post,
+  pageNumber,
+  Section,
+  sliceOf,
+  usePageContext,
+} from '../components.tsx'
+import { type PageServices, page, type View } from '../route.ts'
+
+type Scope = (typeof SCOPES)[number]
+
+/** What each scope allows, in words. */
+export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
+  all: 'Everything that your account may do.',
+  'read:user': 'Read your profile, keys, stars and storage.',
+  'write:user': 'Change your profile, keys, stars and tokens.',
+  'read:repository': 'Read repositories, also private ones; clone and fetch.',
+  'write:repository': 'Push, and create, change and delete repositories.',
+  'read:organization': 'Read organizations and their storage.',
+  'write:organization': 'Create and change organizations and their members.',
+  'read:package': 'Download packages.',
+  'write:package': 'Upload and delete packages.',
+  'read:issue': 'Read issues and comments.',
+  'write:issue': 'Write issues, comments and their attachments.',
+  'read:admin': 'For administrators: read everything about all accounts.',
+  'write:admin': 'For administrators: change accounts, rules, groups and the ledger.',
+  'read:secrets': 'For administrators: export everything, with password hashes.',
+  'read:misc': 'Read settings, and render markdown.',
+  'write:misc': 'The same.',
+}
+
+const CRUMBS = [{ name: 'Tokens and sessions', to: '/-/account' }]
+
+interface TokenForm {
+  readonly name: string
+  readonly scopes: readonly string[]
+}
+const NEW: TokenForm = { name: '', scopes: ['read:user', 'read:repository'] }
+
+export const accountRoutes = [
+  page({
+    method: 'GET',
+    path: '/-/account',
+    auth: 'required',
+    scope: 'read:user',
+    handle: ({ user, query }, services) =>
+      accountView(services, user, { done: query.get('done') }, NEW, pageNumber(query)),
+  }),
+  page({
+    method: 'POST',
+    path: '/-/account/tokens',
+    auth: 'required',
+    scope: 'write:user',
+    async handle({ user, form }, services) {
+      const values = { name: form.text('name'), scopes: form.all('scope') }
+      try {
+        refuseWiderScopes(user, values.scopes)
+        const { secret } = await services.hosting.tokens.create(user.id, values.name, values.scopes)
+        return createdView(user, values.name, secret)
+      } catch (error) {
+        if (!(error instanceof AllotError) || !['invalid', 'bad_request', 'forbidden'].includes(error.code))
+          throw error
+        return { ...(await accountView(services, user, { failure: error.message }, values)), status: 422 }
+      }
+    },
+  }),
+  page({
+    method: 'POST',
+    path: '/-/account/revoke',
+    auth: 'required',
+    scope: 'write:user',
+    async handle({ user, form }, { hosting }) {
+      const id = form.text('token')
+      if (form.text('confirmed') === '') return confirmation(id, form.text('name'))
+      if (!/^\d{1,15}$/.test(id) || !(await hosting.tokens.remove(user.id, id)))
+        throw new AllotError('not_found', 'this token was revoked already')
+      return { to: '/-/account?done=revoked' }
+    },
+  }),
+]
+
+const accountView = async (
+  { hosting }: PageServices,
+  user: Identity,
+  message: FlashMessage,
+  values: TokenForm,
+  number = 1,
+): Promise<View> => {
+  requireScopes(user, { scope: 'read:user' })
+  const tokens = await hosting.tokens.list(user.id, sliceOf(number))
+  return {
+    title: 'Tokens and sessions',
+    body: (
+      <>
+        <PageHead
+          title="Tokens and sessions"
+          subtitle="Access tokens let programs act for you, within their scopes."
+        />
+        <FlashMessage {...message} />
+        <Tokens tokens={tokens} page={number} />
+        <NewToken user={user} values={values} />
+        <Sessions />
+      </>
+    ),
+  }
+}
+
+const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token>; page: number }) => (
+  <Section id="tokens" title="Your tokens" aside={<span class="small">{formatCount(total, 'token')}</span>}>
+    {items.length === 0 ? (
+      <Empty title="No tokens">
+        <p>Make one below for git over HTTPS, continuous integration or the command line.</p>
+      </Empty>
+    ) : (
+      <ul class="plain rows">
+        {items.map(({ id, name, scopes, lastEight, createdAt }) => (
+          <li key={id} class="line">
+            <div>
+              <strong>
+                <bdi>{name}</bdi>
+              </strong>
+              <div class="small">
+                ends in <code>{lastEight}</code> · made on {dateOf(Math.floor(createdAt / 86_400))}
+              </div>
+              <div class="small">{scopes.join(', ')}</div>
+            </div>
+            <Post
+              to="/-/account/revoke"
+              fields={[
+                ['token', String(id)],
+                ['name', name],
+              ]}
+            >
+              <button type="submit" class="danger small" aria-label={`Revoke ${name}`}>
+                Revoke…
+              </button>
+            </Post>
+          </li>
+        ))}
+      </ul>
+    )}
+    <Pages to={(to) => `/-/account?page=${to}`} page={number} total={total} />
+  </Section>
+)
+
+const NewToken = ({ user, values }: { user: Identity; values: TokenForm }) => (
+  <Section id="new" title="New token">
+    <Post to="/-/account/tokens" class="stacked">
+      <label for="name">Name</label>
+      <input
+        id="name"
+        name="name"
+        value={values.name}
+        maxLength={255}
+        required
+        aria-describedby="name-hint"
+      />
+      <p class="hint" id="name-hint">
+        What the token is for, such as “backup”.
+      </p>
+      <ScopeFields user={user} chosen={values.scopes} />
+      <button type="submit">Make token</button>
+    </Post>
+  </Section>
+)
+
+/** The scopes that the session may give to a token. */
+export const ScopeFields = ({ user, chosen }: { user: Identity; chosen: readonly string[] }) => (
+  <fieldset>
+    <legend>Scopes</legend>
+    {SCOPES.filter(
+      (scope) => hasScope(user.scopes, scope) && (user.admin || !/admin|secrets/.test(scope)),
+    ).map((scope) => (
+      <label key={scope} class="box">
+        <input type="checkbox" name="scope" value={scope} checked={chosen.includes(scope)} />
+        <span>
+          <code>{scope}</code> <span class="small">{SCOPE_TEXTS[scope]}</span>
+        </span>
+      </label>
+    ))}
+  </fieldset>
+)
+
+/** The only page that ever shows the token. */
+export const createdView = (user: Identity, name: string, secret: string, crumbs = CRUMBS): View => ({
+  title: 'New token',
+  crumbs,
+  body: (
+    <>
+      <PageHead title="New token" subtitle={<bdi>{name}</bdi>} />
+      <Notice kind="success">The token is made. Copy it now: it is not shown again.</Notice>
+      <Section id="token" title="Token">
+        <p>
+          <code class="secret" data-copy="">
+            {secret}
+          </code>
+        </p>
+        <p class="small">
+          Programs send it as <code>Authorization: token …</code>; git takes it as the password of{' '}
+          {user.username}.
+        </p>
+        <div class="buttons">
+          <Link class="button" to={crumbs.at(-1)!.to}>
+            Done
+          </Link>
+        </div>
+      </Section>
+    </>
+  ),
+})
+
+const confirmation = (id: string, name: string): View => ({
+  title: 'Revoke this token?',
+  crumbs: CRUMBS,
+  body: (
+    <>
+      <PageHead title="Revoke this token?" subtitle={<bdi>{name}</bdi>} />
+      <Section id="revoke" title="What happens">
+        <p>Programs that use the token stop working at once, and sessions that began with it end.</p>
+        <Post
+          to="/-/account/revoke"
+          fields={[
+            ['token', id],
+            ['confirmed', 'yes'],
+          ]}
+        >
+          <div class="buttons">
+            <button type="submit" class="danger">
+              Revoke token
+            </button>
+            <Link class="button secondary" to="/-/account">
+              Cancel
+            </Link>
+          </div>
+        </Post>
+      </Section>
+    </>
+  ),
+})
+
+const Sessions = () =>
+  usePageContext().hasSessions ? (
+    <Section id="sessions" title="Sessions">
+      <p>Changing the password, or revoking the token that a session started with, also ends the session.</p>
+      <Post to="/-/sign-out">
+        <button type="submit" class="secondary" name="everywhere" value="yes">
+          Sign out of all devices
+        </button>
+      </Post>
+    </Section>
+  ) : null

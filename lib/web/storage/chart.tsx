@@ -1,0 +1,184 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/**
+ * A chart of usage over time, drawn on the server: an SVG that the browser stretches, with its labels as text beside it. The
+ * script of the pages shows the values of a day on hover and with the arrow keys; without it they are titles.
+ */
+import { dateOf } from '../../api/fields.ts'
+import { formatSize } from '../../byte-sizes.ts'
+import { Size, SizeCell, Table } from '../components.tsx'
+import { Swatch, usageParts } from './limits.tsx'
+
+/** Usage at the end of a day, or of the last day of several. */
+export interface ChartPoint {
+  /** Days since 1970. */
+  readonly day: number
+  /** Bytes in the order of `usageParts`, rounded to what a chart can show. */
+  readonly parts: readonly number[]
+}
+
+export const totalOf = ({ parts }: ChartPoint): number => parts.reduce((sum, bytes) => sum + bytes, 0)
+
+const CANVAS = { width: 1000, height: 240 }
+
+interface ChartProps {
+  readonly points: readonly ChartPoint[]
+  /** Bytes; undefined when no rule limits the total. */
+  readonly limit: number | undefined
+  /** What the chart shows, such as `Usage of the last 30 days`. */
+  readonly label: string
+}
+
+export const Chart = ({ points, limit, label }: ChartProps) => {
+  const scale = scaleOf(points, limit)
+  const highest = Math.max(...points.map(totalOf))
+  const [first, last] = [points[0]!, points.at(-1)!]
+  return (
+    <figure class="plot" data-chart>
+      <div class="ticks" aria-hidden="true">
+        {scale.ticks.map((bytes) => (
+          <span key={bytes}>{formatSize(bytes)}</span>
+        ))}
+      </div>
+      <Drawing points={points} scale={scale} limit={limit} label={label} />
+      <div class="days" aria-hidden="true">
+        {[first, points[Math.floor(points.length / 2)]!, last].map(({ day }) => (
+          <span key={day}>{DATE.format(day * DAY_MS)}</span>
+        ))}
+      </div>
+      <figcaption>
+        <span class="chart-value" aria-live="polite" data-chart-value>
+          {formatSize(totalOf(first))} on {dateOf(first.day)}, {formatSize(totalOf(last))} today. Highest:{' '}
+          {formatSize(highest)}.
+        </span>
+        {scale.limitY !== undefined && ` The dashed line is the current limit, ${formatSize(limit!)}.`}
+      </figcaption>
+    </figure>
+  )
+}
+
+const DAY_MS = 86_400_000
+const DATE = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+interface Scale {
+  /** Bytes of the grid lines, the highest first; the last is 0. */
+  readonly ticks: readonly number[]
+  readonly top: number
+  /** Undefined when the limit is so far above the usage that showing it would flatten the chart. */
+  readonly limitY: number | undefined
+}
+
+const scaleOf = (points: readonly ChartPoint[], limit: number | undefined): Scale => {
+  const highest = Math.max(1, ...points.map(totalOf))
+  const isLimitShown = limit !== undefined && limit > 0 && limit <= 2.5 * highest
+  const step = stepFor(Math.max(highest, isLimitShown ? limit : 0) / 4)
+  const count = Math.ceil((Math.max(highest, isLimitShown ? limit : 0) * 1.02) / step)
+  const top = count * step
+  const ticks = Array.from({ length: count + 1 }, (_, index) => top - index * step)
+  return { ticks, top, limitY: isLimitShown ? yOf(limit, top) : undefined }
+}
+
+/** The next step of 1, 2, 5, 10 … or 512 of a binary unit. */
+const stepFor = (bytes: number): number => {
+  const unit = 1024 ** Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10))
+  const steps = [1, 2, 5, 10, 20, 50, 100, 200, 250, 500, 1024]
+  return unit * (steps.find((step) => step * unit >= bytes) ?? 1024)
+}
+
+const yOf = (bytes: number, top: number): number => round(CANVAS.height * (1 - bytes / top))
+const round = (number: number): number => Number(number.toFixed(1))
+
+interface DrawingProps extends ChartProps {
+  readonly scale: Scale
+}
+
+const Drawing = ({ points, scale: { ticks, top, limitY }, label }: DrawingProps) => {
+  const width = CANVAS.width / points.length
+  return (
+    <svg
+      class="chart"
+      viewBox={`0 0 ${CANVAS.width} ${CANVAS.height}`}
+      preserveAspectRatio="none"
+      role="img"
+      aria-label={`${label}, also in the table below`}
+    >
+      {ticks.map((bytes) => (
+        <line key={bytes} class="grid" x1="0" x2={CANVAS.width} y1={yOf(bytes, top)} y2={yOf(bytes, top)} />
+      ))}
+      {usageParts.map(
+        (_, part) =>
+          points.some(({ parts }) => parts[part] !== 0) && (
+            <path key={part} class={`part${part}`} d={areaPath(points, part, top, width)} />
+          ),
+      )}
+      {limitY !== undefined &&
+        ['halo', 'limit'].map((line) => (
+          <line key={line} class={line} x1="0" x2={CANVAS.width} y1={limitY} y2={limitY} />
+        ))}
+      {points.map((point, index) => (
+        <rect
+          key={point.day}
+          class="hit"
+          x={round(index * width)}
+          width={round(width)}
+          height={CANVAS.height}
+        >
+          <title>{`${dateOf(point.day)}: ${formatSize(totalOf(point))}`}</title>
+        </rect>
+      ))}
+    </svg>
+  )
+}
+
+/** The outline of one part, stacked on the parts before it: the upper edge forward, then the lower edge back. */
+const areaPath = (points: readonly ChartPoint[], part: number, top: number, width: number): string => {
+  const y = ({ parts }: ChartPoint, count: number) =>
+    yOf(
+      parts.slice(0, count).reduce((sum, bytes) => sum + bytes, 0),
+      top,
+    )
+  const upper = points.map((point, index) => `V${y(point, part + 1)}H${round((index + 1) * width)}`)
+  const lower = points.map((point, index) => `V${y(point, part)}H${round(index * width)}`).reverse()
+  return `M0 ${y(points[0]!, part)}${upper.join('')}${lower.join('')}Z`
+}
+
+/** The colors of the parts that a chart shows. */
+export const ChartLegend = ({ points }: { points: readonly ChartPoint[] }) => (
+  <ul class="legend">
+    {usageParts.map(
+      ({ name }, part) =>
+        points.some(({ parts }) => parts[part] !== 0) && (
+          <li key={part}>
+            <Swatch part={part} />
+            {name}
+          </li>
+        ),
+    )}
+  </ul>
+)
+
+/** The values of a chart, the newest first. */
+export const ChartTable = ({ points }: { points: readonly ChartPoint[] }) => (
+  <details>
+    <summary>Show as table</summary>
+    <Table column="Day" numbers={['Used', 'Change']}>
+      {points
+        .map((point, index) => ({ point, change: totalOf(point) - totalOf(points[index - 1] ?? point) }))
+        .reverse()
+        .map(({ point, change }) => (
+          <tr key={point.day}>
+            <td>{dateOf(point.day)}</td>
+            <SizeCell bytes={totalOf(point)} />
+            <td class="number">{change === 0 ? '' : <Change bytes={change} />}</td>
+          </tr>
+        ))}
+    </Table>
+  </details>
+)
+
+/** A difference of sizes with its sign. */
+export const Change = ({ bytes }: { bytes: number | bigint }) => (
+  <>
+    {bytes > 0 && '+'}
+    <Size bytes={bytes} />
+  </>
+)

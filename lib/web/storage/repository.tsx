@@ -1,0 +1,86 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The storage of one repository: git data and everything in it. */
+import { formatBytes, formatSize } from '../../byte-sizes.ts'
+import { totalOf } from '../../content/used-things.ts'
+import { AllotError } from '../../errors.ts'
+import { kindNames } from '../../quota/subjects.ts'
+import { noSizes } from '../../records/schema/index.ts'
+import { Link, PageHead, Section, SizeCell, Table } from '../components.tsx'
+import { page } from '../route.ts'
+import { accessibleOwner, externalLink, ownerCrumbs } from './access.tsx'
+import { formatShare } from './things.tsx'
+
+export const repositoryRoutes = [
+  page({
+    method: 'GET',
+    path: '/-/storage/{owner}/repositories/{repo}',
+    auth: 'required',
+    async handle({ user, site, params }, services) {
+      const { hosting, quota, settings } = services
+      const owner = await accessibleOwner(services, user, params.owner)
+      const repository = await hosting.repositories.find(user, owner.name, params.repo)
+      const usage = repository && (await quota.repositoryUsage(repository.id))
+      if (repository === undefined || usage === undefined)
+        throw new AllotError('not_found', `there is no repository named ${owner.name}/${params.repo}`)
+      const path = `${owner.name}/${repository.name}`
+      const total = totalOf(usage)
+      const kinds = Object.keys(noSizes) as (keyof typeof noSizes)[]
+      const sizes = [
+        ['Git data', usage.git] as const,
+        ...kinds.map((kind) => [kindNames[kind], usage[kind]] as const),
+      ]
+      const link = externalLink(services, site, {
+        kind: 'repository',
+        owner: owner.name,
+        repo: repository.name,
+      })
+      const visibility = repository.private ? 'Private' : 'Public'
+      const { description } = repository
+      return {
+        title: path,
+        crumbs: [...ownerCrumbs(owner, user), { name: owner.name, to: `/-/storage/${owner.name}` }],
+        body: (
+          <>
+            <PageHead
+              title={<bdi>{repository.name}</bdi>}
+              subtitle={description === '' ? visibility : `${visibility} · ${description}`}
+            >
+              {link !== undefined && (
+                <a class="button secondary" href={link}>
+                  Go to the repository
+                </a>
+              )}
+            </PageHead>
+            <Section
+              id="storage"
+              title="Storage"
+              aside={
+                <Link to={`/-/storage/${owner.name}/usage?repository=${encodeURIComponent(repository.name)}`}>
+                  View what uses it
+                </Link>
+              }
+            >
+              <p class="fullness">
+                <strong>{formatSize(total)}</strong> in total ({formatBytes(total)}).
+              </p>
+              <Table column="Category" numbers={['Share', 'Size']}>
+                {sizes.map(([name, bytes]) => (
+                  <tr key={name}>
+                    <td>{name}</td>
+                    <td class="number">{formatShare(bytes, total)}</td>
+                    <SizeCell bytes={bytes} />
+                  </tr>
+                ))}
+              </Table>
+              {settings.clones && site !== undefined && (
+                <p>
+                  Clone with <code>git clone {`${site}/${path}.git`}</code>
+                </p>
+              )}
+            </Section>
+          </>
+        ),
+      }
+    },
+  }),
+]

@@ -1,0 +1,96 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** What to remove so that an owner comes below a limit: the largest things that the rule counts, as few as suffice. */
+import type { Identity } from '../../accounts/access.ts'
+import { formatSize } from '../../byte-sizes.ts'
+import type { Thing, ThingPage } from '../../content/used-things.ts'
+import { add, compare, type Sum } from '../../integers.ts'
+import type { QuotaRule } from '../../quota/evaluate.ts'
+import { type Subject, withAncestors } from '../../quota/subjects.ts'
+import type { Account } from '../../records/schema/index.ts'
+import { formatCount, Link, Notice } from '../components.tsx'
+import type { PageServices } from '../route.ts'
+import { formatUsedOf, type LimitState, limitStates } from './limits.tsx'
+
+/** Things that a suggestion looks at and selects at most. */
+const MAX_CONSIDERED = 500
+
+export interface RemovalSuggestion extends ThingPage {
+  readonly limit: LimitState
+  /** Bytes of the selected things, as the rule counts them. */
+  readonly freed: Sum
+  readonly isEnough: boolean
+}
+
+/** @param rule name of the rule to get below @returns undefined unless the owner is over the rule */
+export const suggestionFor = async (
+  { quota, hosting, settings }: PageServices,
+  user: Identity,
+  owner: Account,
+  rule: string | null,
+): Promise<RemovalSuggestion | undefined> => {
+  if (rule === null) return undefined
+  const limits = limitStates(await quota.statuses.of(owner.id), settings.warnAt)
+  const limit = limits.find((one) => one.rule.name === rule && one.state === 'over')
+  if (limit === undefined) return undefined
+  const { items } = await hosting.things.list(user, owner.id, {}, { offset: 0, limit: MAX_CONSIDERED })
+  return { limit, ...selectionFor(limit, items), isPartial: false }
+}
+
+/** Git data comes last, since it can only be freed with its whole repository. */
+const selectionFor = ({ rule, left }: LimitState, things: readonly Thing[]) => {
+  const counted = things.filter((thing) => !thing.isHidden && weightIn(rule, thing) > 0 && thing.size > 0)
+  const ordered = [
+    ...counted.filter(({ kind }) => kind !== 'git'),
+    ...counted.filter(({ kind }) => kind === 'git'),
+  ]
+  // Below the limit, not at it: a rule is met while its usage is below its limit.
+  const needed = add(left < 0 ? -left : 0, 1)
+  const items: Thing[] = []
+  let freed: Sum = 0
+  for (const thing of ordered) {
+    if (compare(freed, needed) >= 0) break
+    items.push(thing)
+    freed = add(freed, weighted(rule, thing))
+  }
+  return { items, freed, total: items.length, isEnough: compare(freed, needed) >= 0 }
+}
+
+const weighted = (rule: QuotaRule, thing: Thing): Sum => {
+  let bytes: Sum = 0
+  for (let times = weightIn(rule, thing); times > 0; times--) bytes = add(bytes, thing.size)
+  return bytes
+}
+
+/** How often a rule counts a thing: a subject that the rule lists twice, or together with its parent, counts twice. */
+const weightIn = ({ subjects }: QuotaRule, thing: Thing): number => {
+  const counting = withAncestors(subjectOf(thing))
+  return subjects.filter((subject) => counting.includes(subject)).length
+}
+
+const subjectOf = ({ kind, inRepository, used }: Thing): Subject => {
+  if (kind === 'lfs') return 'size:git:lfs'
+  if (kind === 'packages') return 'size:assets:packages:all'
+  if (kind === 'artifacts') return 'size:assets:artifacts'
+  if (kind === 'attachments')
+    return used?.entry.on === 'issue' ? 'size:assets:attachments:issues' : 'size:assets:attachments:releases'
+  return inRepository?.private ? 'size:repos:private' : 'size:repos:public'
+}
+
+export const Suggestion = ({
+  owner,
+  limit,
+  freed,
+  isEnough,
+  items,
+}: RemovalSuggestion & { owner: string }) => (
+  <Notice kind={limit.state === 'over' ? 'over' : 'near'}>
+    <strong>
+      {limit.name}: {formatUsedOf(limit)}, rule {limit.rule.name}.
+    </strong>{' '}
+    {isEnough
+      ? `Without the ${formatCount(items.length, 'thing')} below, ${formatSize(freed)} less would be used, which is enough to get under the limit.`
+      : `The ${formatCount(items.length, 'thing')} below use ${formatSize(freed)}, which is not enough: the rest is in things that are not listed here.`}{' '}
+    Things that are kept elsewhere are deleted there.{' '}
+    <Link to={`/-/storage/${owner}/usage`}>View all things</Link>
+  </Notice>
+)

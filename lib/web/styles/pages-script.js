@@ -1,0 +1,97 @@
+/*
+ * The script of the pages: values of charts on hover and with the arrow keys, the sum of what is selected, and copy buttons.
+ * Every page works without it. It loads nothing, and writes text only, never markup.
+ */
+
+/** Shows the value of a column of a chart in its caption. */
+const enhanceChart = (figure) => {
+  const chart = figure.querySelector('svg.chart')
+  const value = figure.querySelector('[data-chart-value]')
+  const columns = [...figure.querySelectorAll('.hit')]
+  if (!chart || !value || columns.length === 0) return
+  const summary = value.textContent
+  const texts = columns.map((column) => column.textContent)
+  // The titles would appear as tooltips, too.
+  for (const column of columns) column.querySelector('title')?.remove()
+  chart.setAttribute('tabindex', '0')
+  let chosen = -1
+  const choose = (index) => {
+    columns[chosen]?.classList.remove('chosen')
+    chosen = index
+    columns[chosen]?.classList.add('chosen')
+    value.textContent = chosen < 0 ? summary : texts[chosen]
+  }
+  const moves = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }
+  chart.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape') return choose(-1)
+    const move = moves[event.key]
+    if (move === undefined) return
+    event.preventDefault()
+    const from = chosen < 0 ? columns.length : chosen
+    choose(Math.max(0, Math.min(columns.length - 1, from + move)))
+  })
+  chart.addEventListener('pointermove', ({ target }) => {
+    const index = columns.indexOf(target)
+    if (index >= 0 && index !== chosen) choose(index)
+  })
+  chart.addEventListener('pointerleave', () => choose(-1))
+  chart.addEventListener('blur', () => choose(-1))
+}
+
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+
+/** A size with three digits, as the server writes it. */
+const formatSize = (bytes) => {
+  let [value, unit] = [bytes, 0]
+  for (; value >= 1023.5 && unit < UNITS.length - 1; unit++) value /= 1024
+  const digits = unit === 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2
+  return `${Number(value.toFixed(digits)).toLocaleString('en')} ${UNITS[unit]}`
+}
+
+/** Says how much the selected rows of a form come to, and adds a box that selects all of them. */
+const enhanceSelection = (form) => {
+  const boxes = [...form.querySelectorAll('input[type=checkbox][data-bytes]')]
+  const output = form.querySelector('[data-selected]')
+  if (boxes.length === 0 || !output) return
+  const explanation = output.textContent
+  output.setAttribute('aria-live', 'polite')
+  const head = form.querySelector('th.check')
+  const all = document.createElement('input')
+  all.type = 'checkbox'
+  all.setAttribute('aria-label', 'Select all')
+  head?.append(all)
+  const update = () => {
+    const chosen = boxes.filter((box) => box.checked)
+    const bytes = chosen.reduce((sum, box) => sum + Number(box.dataset.bytes), 0)
+    output.textContent = chosen.length === 0 ? explanation : `${chosen.length} selected, ${formatSize(bytes)}`
+    all.checked = chosen.length === boxes.length
+    all.indeterminate = chosen.length > 0 && !all.checked
+  }
+  all.addEventListener('change', () => {
+    for (const box of boxes) box.checked = all.checked
+    update()
+  })
+  form.addEventListener('change', update)
+  update()
+}
+
+/** Adds a button that copies the text of an element. */
+const enhanceCopy = (element) => {
+  if (!navigator.clipboard) return
+  const button = document.createElement('button')
+  button.type = 'button'
+  button.className = 'secondary small'
+  button.textContent = 'Copy'
+  button.addEventListener('click', async () => {
+    await navigator.clipboard.writeText(element.dataset.copy || element.textContent)
+    button.textContent = 'Copied'
+    setTimeout(() => {
+      button.textContent = 'Copy'
+    }, 2000)
+  })
+  element.after(' ', button)
+}
+
+for (const figure of document.querySelectorAll('[data-chart]')) enhanceChart(figure)
+for (const form of document.querySelectorAll('form')) enhanceSelection(form)
+for (const element of document.querySelectorAll('[data-copy]')) enhanceCopy(element)

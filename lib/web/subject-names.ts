@@ -1,0 +1,32 @@
+/** Quota subjects in words. */
+import type { Subject } from '../quota/subjects.ts'
+
+interface SubjectText {
+  readonly name: string
+  /** What counts toward it. */
+  readonly about: string
+}
+
+export const subjectTexts: Readonly<Record<Subject, SubjectText>> = {
+  'size:all': { name: 'Total', about: 'All bytes of the owner.' },
+  'size:repos:all': { name: 'Repositories', about: 'Git data of all repositories, without LFS.' },
+  'size:repos:public': { name: 'Public repositories', about: 'Git data of public repositories.' },
+  'size:repos:private': { name: 'Private repositories', about: 'Git data of private repositories.' },
+  'size:git:all': { name: 'Git data and LFS', about: 'Repositories with their LFS objects.' },
+  'size:git:lfs': { name: 'LFS', about: 'Large files that git keeps outside repositories.' },
+  'size:assets:all': { name: 'Assets', about: 'Attachments, artifacts and packages.' },
+  'size:assets:attachments:all': { name: 'Attachments', about: 'Files on issues, comments and releases.' },
+  'size:assets:attachments:issues': { name: 'Attachments of issues', about: 'Files on issues and comments.' },
+  'size:assets:attachments:releases': { name: 'Attachments of releases', about: 'Files on releases.' },
+  'size:assets:artifacts': { name: 'Artifacts', about: 'What builds keep.' },
+  'size:assets:packages:all': { name: 'Packages', about: 'All versions of packages.' },
+  'size:wiki': { name: 'Wikis', about: 'Not counted, so a limit has no effect.' },
+}
+
+/** What a rule limits, such as `Artifacts` or `LFS and Packages`. */
+export const subjectsInWords = (subjects: readonly Subject[]): string => {
+  const names = [...new Set(subjects)].map((subject) => subjectTexts[subject].name)
+  return names.length === 0 ? 'Nothing' : LIST.format(names)
+}
+
+const LIST = new Intl.ListFormat('en')

@@ -1,0 +1,310 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { temporaryDirectory } from '../support/folder.ts'
+import { type PageClient, type PageServer, startPages } from './browser.ts'
+import { PASSWORD } from './fixture.ts'
+
+/** The visible text of the main part of a page. */
+const words = (html: string): string =>
+  html
+    .replace(/^.*<main/s, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+
+/** The names in the table, in their order. */
+const names = (html: string): string[] =>
+  [...html.replace(/<thead>.*?<\/thead>/gs, '').matchAll(/<tr>.*?<\/tr>/gs)].map(
+    ([row]) =>
+      row
+        .replace(/<[^>]*>/g, ' ')
+        .trim()
+        .split(/\s+/)[0]!,
+  )
+
+const OID = createHash('sha256').update('large').digest('hex')
+
+describe('The table of what uses the storage', () => {
+  let allot: PageServer
+  let ann: PageClient
+  const things = (query = '') => ann.get(`/-/storage/ann/usage${query}`)
+  before(async () => {
+    allot = await startPages({
+      repositories: { directory: temporaryDirectory() },
+      quota: { defaultGroups: ['free'] },
+    })
+    const { rules, groups } = allot.allot.quota
+    await rules.create({ name: 'files', limit: 4000, subjects: ['size:assets:all'] })
+    await groups.create({ name: 'free', rules: ['files'] })
+    const account = await allot.person('ann', { password: PASSWORD })
+    await allot.as(account, 'POST', '/user/repos', { name: 'code', private: true })
+    await allot.as(account, 'POST', '/user/repos', { name: 'other' })
+    for (const [name, size] of [
+      ['app', 3000],
+      ['tool', 1500],
+    ] as const)
+      await fetch(`${allot.base}/api/packages/ann/generic/${name}/1.0/${name}.bin`, {
+        method: 'PUT',
+        headers: { authorization: `token ${account.token}` },
+        body: 'x'.repeat(size),
+      })
+    const issue = await allot.as(account, 'POST', '/repos/ann/code/issues', { title: 'A bug' })
+    const form = new FormData()
+    form.append('attachment', new Blob(['y'.repeat(800)]), 'log.txt')
+    await fetch(`${allot.api}/repos/ann/code/issues/${issue.body.number}/assets`, {
+      method: 'POST',
+      headers: { authorization: `token ${account.token}` },
+      body: form,
+    })
+    await fetch(`${allot.base}/ann/code/info/lfs/objects/${OID}/5`, {
+      method: 'PUT',
+      headers: { authorization: `token ${account.token}` },
+      body: 'large',
+    })
+    await allot.allot.ledger.put({
+      kind: 'artifacts',
+      key: 'run',
+      repository: 'ann/other',
+      name: '=build',
+      size: 600,
+      run: 7,
+    })
+    ann = allot.browser()
+    await ann.signIn('ann', PASSWORD)
+  })
+  after(() => allot.stop())
+
+  it('lists git data, LFS objects, packages, attachments and artifacts together, with their share', async () => {
+    const { text } = await things()
+    assert.match(words(text), /7 things, largest first/)
+    assert.deepEqual(
+      new Set(names(text)),
+      new Set(['code', 'other', 'app', 'tool', 'log.txt', '=build', `${OID.slice(0, 12)}…`]),
+    )
+    assert.match(words(text), /app generic 1\.0 · Download package .* \d+ % 2\.93 KiB/)
+    assert.match(words(text), /=build run 7 in other · kept elsewhere/)
+    const shares = [...text.matchAll(/<td class="number wide">(\d+) %/g)].map(([, share]) => Number(share))
+    assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 100) <= 5, String(shares))
+  })
+
+  it('filters by kind, by repository and by a part of the name, and sorts', async () => {
+    assert.deepEqual(names((await things('?kind=packages')).text), ['app', 'tool'])
+    assert.deepEqual(names((await things('?kind=packages&sort=name&order=reverse')).text), ['tool', 'app'])
+    assert.deepEqual(names((await things('?kind=packages&order=reverse')).text), ['tool', 'app'])
+    assert.deepEqual(names((await things('?q=LOG')).text), ['log.txt'])
+    assert.deepEqual(names((await things('?kind=lfs&repository=code')).text), [`${OID.slice(0, 12)}…`])
+    assert.deepEqual(names((await things('?kind=lfs&repository=other')).text), [])
+    assert.match(words((await things('?q=nothing')).text), /Nothing matches/)
+    for (const query of [
+      '?page=9',
+      '?page=-1',
+      '?kind=x&sort=y&order=z',
+      `?q=${'x'.repeat(5000)}`,
+      '?repository=%00',
+    ])
+      assert.equal((await things(query)).status, 200, query)
+  })
+
+  it('adds up everything in a repository when repositories are listed', async () => {
+    const { text } = await ann.get('/-/storage/ann/repositories')
+    assert.deepEqual(new Set(names(text)), new Set(['code', 'other']))
+    assert.match(words(text), /private · git \d+ B, LFS 5 B, attachments 800 B/)
+    assert.match(words(text), /public · git \d+ B, artifacts 600 B/)
+  })
+
+  it('is a CSV file, in which no name is a formula', async () => {
+    const { headers, text } = await ann.get('/-/storage/ann/usage.csv')
+    assert.match(headers.get('content-disposition')!, /^attachment; filename="ann-usage\.csv"/)
+    const [head, ...lines] = text.trim().split('\r\n')
+    assert.equal(head, 'kind,name,repository,bytes,created')
+    assert.equal(lines.length, 7)
+    assert.ok(
+      lines.some((line) => /^artifacts,'=build,other,600,2\d{3}-/.test(line)),
+      text,
+    )
+    const packages = await ann.get('/-/storage/ann/usage.csv?kind=packages')
+    assert.equal(packages.text.trim().split('\r\n').length, 3)
+  })
+
+  it('downloads what this server keeps', async () => {
+    const { text } = await things()
+    const links = [...text.matchAll(/href="([^"]*download\?thing=[^"]*)"/g)].map(([, link]) => link!)
+    const files = new Map<string, string>()
+    for (const link of new Set(links)) {
+      const { headers, text, status } = await ann.get(link)
+      assert.equal(status, 200)
+      assert.match(headers.get('content-security-policy')!, /default-src 'none'/)
+      files.set(/filename="([^"]*)"/.exec(headers.get('content-disposition')!)![1]!, text)
+    }
+    assert.equal(files.get('app.bin'), 'x'.repeat(3000))
+    assert.equal(files.get('log.txt'), 'y'.repeat(800))
+    assert.equal(files.get(OID), 'large')
+    for (const thing of ['', 'artifacts:run', 'lfs:none', 'git:1', 'packages:allot:999'])
+      assert.equal(
+        (await ann.get(`/-/storage/ann/download?thing=${encodeURIComponent(thing)}`)).status,
+        404,
+        thing,
+      )
+  })
+
+  it('selects what to remove to get under a limit, as few things as suffice', async () => {
+    const { text } = await things('?remove=files')
+    assert.match(
+      words(text),
+      /Assets: 5\.76 of 3\.91 KiB, rule files\. Without the 1 thing below, 2\.93 KiB less would be used/,
+    )
+    assert.deepEqual(names(text), ['app'])
+    assert.match(text, /<input type="checkbox" name="thing" value="packages:[^"]*" checked/)
+    assert.match(words((await ann.get('/')).text), /Assets: 5\.76 of 3\.91 KiB, rule files/)
+    assert.match(words((await things('?remove=other')).text), /7 things/)
+  })
+
+  it('leads to a history that says on the first day that it begins', async () => {
+    const { text } = await ann.get('/-/storage/ann/history')
+    assert.match(
+      words(text),
+      /The history begins today, with [\d.]+ KiB\. From tomorrow on, a chart shows here/,
+    )
+    assert.doesNotMatch(text, /class="chart"/)
+    await allot.person('new', { password: PASSWORD })
+    const fresh = allot.browser()
+    await fresh.signIn('new', PASSWORD)
+    assert.match(
+      words((await fresh.get('/')).text),
+      /Nothing is stored yet\. A chart shows here how usage changes/,
+    )
+  })
+
+  it('shows nothing of another owner, and deletes nothing of another owner', async () => {
+    await allot.person('eve', { password: PASSWORD })
+    const eve = allot.browser()
+    await eve.signIn('eve', PASSWORD)
+    const [value] = /packages:[^"]*/.exec((await things('?kind=packages')).text)!
+    assert.equal((await eve.get('/-/storage/ann/usage')).status, 404)
+    assert.equal((await eve.get(`/-/storage/eve/download?thing=${encodeURIComponent(value)}`)).status, 404)
+    const answer = await eve.post('/-/storage/eve/remove', { thing: value, confirmed: 'yes' })
+    assert.equal(answer.headers.get('location'), '/-/storage/eve/usage?done=nothing')
+    assert.equal((await eve.post('/-/storage/ann/remove', { thing: value, confirmed: 'yes' })).status, 404)
+    assert.deepEqual(names((await things('?kind=packages')).text), ['app', 'tool'])
+  })
+
+  it('deletes several things after a confirmation that says how much is freed', async () => {
+    const page = await things()
+    const values = [...page.text.matchAll(/name="thing" value="([^"]*)"/g)].map(([, value]) => value!)
+    assert.deepEqual(values.map((value) => value.split(':')[0]).sort(), [
+      'attachments',
+      'lfs',
+      'packages',
+      'packages',
+    ])
+    const asked = await ann.post('/-/storage/ann/remove', { thing: values })
+    assert.match(words(asked.text), /Delete 4 things\? This frees 5\.18 KiB and cannot be undone\./)
+    assert.match(words(asked.text), /Commits that use a deleted LFS object/)
+    assert.equal(names((await things()).text).length, 7)
+    const done = await ann.post('/-/storage/ann/remove', { thing: values, confirmed: 'yes' })
+    assert.equal(done.headers.get('location'), '/-/storage/ann/usage?done=deleted')
+    assert.deepEqual(new Set(names((await things()).text)), new Set(['code', 'other', '=build']))
+    assert.equal((await ann.post('/-/storage/ann/remove', { thing: Array(51).fill('x') })).status, 422)
+  })
+
+  it('deletes a repository with everything in it', async () => {
+    const { text } = await ann.get('/-/storage/ann/repositories')
+    const value = /name="thing" value="(repositories:\d+)"[^>]*aria-label="Select code"/.exec(text)![1]!
+    const asked = await ann.post('/-/storage/ann/remove', { thing: value })
+    assert.match(
+      words(asked.text),
+      /A repository is deleted with its commits, issues, releases and LFS objects\./,
+    )
+    await ann.post('/-/storage/ann/remove', { thing: value, confirmed: 'yes' })
+    assert.equal((await allot.as(allot.root, 'GET', '/repos/ann/code')).status, 404)
+  })
+
+  it('needs the scopes of each kind when the session began with a token', async () => {
+    const { body } = await allot.as(allot.root, 'POST', '/users/ann/tokens', {
+      name: 'read',
+      scopes: ['read:user'],
+    })
+    const reader = allot.browser()
+    await reader.signIn('', body.sha1)
+    const { text } = await reader.get('/-/storage/ann/repositories')
+    assert.doesNotMatch(text, /type="checkbox"/)
+    const { body: other } = await allot.as(allot.root, 'GET', '/repos/ann/other')
+    await reader.post('/-/storage/ann/remove', { thing: `repositories:${other.id}`, confirmed: 'yes' })
+    assert.equal((await allot.as(allot.root, 'GET', '/repos/ann/other')).status, 200)
+  })
+})
+
+describe('The page of tokens and sessions', () => {
+  let allot: PageServer
+  let ann: PageClient
+  let person: Awaited<ReturnType<PageServer['person']>>
+  before(async () => {
+    allot = await startPages()
+    person = await allot.person('ann', { password: PASSWORD })
+    ann = allot.browser()
+    await ann.signIn('ann', PASSWORD)
+  })
+  after(() => allot.stop())
+
+  it('makes a token, shows it once, lists it by its last eight characters, and revokes it after a confirmation', async () => {
+    const made = await ann.post('/-/account/tokens', { name: 'ci', scope: ['read:user', 'read:repository'] })
+    const [secret] = /\b[\da-f]{40}\b/.exec(words(made.text))!
+    assert.equal((await allot.as({ ...person, token: secret }, 'GET', '/user')).body.login, 'ann')
+    const list = await ann.get('/-/account')
+    assert.ok(!list.text.includes(secret))
+    assert.match(
+      words(list.text),
+      new RegExp(`ci ends in ${secret.slice(-8)} · made on [\\d-]+ read:repository, read:user`),
+    )
+    const token = /name="token" value="(\d+)"/g
+    const id = [...list.text.matchAll(token)].map(([, id]) => id!).at(-1)!
+    assert.match(
+      words((await ann.post('/-/account/revoke', { token: id, name: 'ci' })).text),
+      /Revoke this token\?/,
+    )
+    assert.equal((await allot.as({ ...person, token: secret }, 'GET', '/user')).status, 200)
+    const done = await ann.post('/-/account/revoke', { token: id, confirmed: 'yes' })
+    assert.equal(done.headers.get('location'), '/-/account?done=revoked')
+    assert.equal((await allot.as({ ...person, token: secret }, 'GET', '/user')).status, 401)
+    assert.equal((await ann.post('/-/account/revoke', { token: id, confirmed: 'yes' })).status, 404)
+  })
+
+  it('keeps what was entered when a token is refused, and explains each scope', async () => {
+    for (const [fields, message] of [
+      [{ name: '', scope: 'all' }, /Name: must have 1 to 255 characters/],
+      [{ name: 'x', scope: [] }, /Access token must have a scope/],
+      [{ name: 'x', scope: 'read:everything' }, /Invalid access token scope: read:everything/],
+    ] as const) {
+      const { status, text } = await ann.post('/-/account/tokens', fields)
+      assert.equal(status, 422)
+      assert.match(words(text), message)
+    }
+    const { text } = await ann.get('/-/account')
+    assert.match(words(text), /write:repository Push, and create, change and delete repositories\./)
+    assert.doesNotMatch(text, /value="write:admin"/)
+  })
+
+  it('refuses a token that may do more than the session', async () => {
+    const { body } = await allot.as(allot.root, 'POST', '/users/ann/tokens', {
+      name: 'narrow',
+      scopes: ['write:user'],
+    })
+    const narrow = allot.browser()
+    await narrow.signIn('', body.sha1)
+    assert.doesNotMatch((await narrow.get('/-/account')).text, /value="write:repository"/)
+    const { status, text } = await narrow.post('/-/account/tokens', {
+      name: 'wide',
+      scope: 'write:repository',
+    })
+    assert.equal(status, 422)
+    assert.match(words(text), /cannot make one with the scope write:repository/)
+  })
+
+  it('signs out of all devices', async () => {
+    const other = allot.browser()
+    await other.signIn('ann', PASSWORD)
+    assert.match(words((await ann.get('/-/account')).text), /Sign out of all devices/)
+    await ann.post('/-/sign-out', { everywhere: 'yes' })
+    for (const browser of [ann, other]) assert.equal((await browser.get('/')).status, 303)
+  })
+})
