@@ -66,7 +66,7 @@ it('Getting started leads from a checkout to a storage page with real usage', as
     assert.ok(section.includes('http://127.0.0.1:3000'))
     const browser = createPageClient(new URL(page).origin)
     await browser.signIn('', token)
-    assert.match((await browser.get('/')).text, /<strong>0 B<\/strong> used \(0 bytes\)/)
+    assert.match((await browser.get('/')).text, /<strong>0 B<\/strong><span class="muted">used \(0 bytes\)/)
 
     const { host, origin } = new URL(page)
     const script = usageScript!

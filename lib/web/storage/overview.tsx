@@ -1,20 +1,17 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** An owner's storage at a glance: how full, against which limits, how fast it grows, and what is largest. */
+import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { accountPage } from '../../api/users.ts'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
-import type { Sum } from '../../integers.ts'
-import { measure, type QuotaGroup } from '../../quota/evaluate.ts'
-import { forecastOf, growthOf } from '../../quota/forecast.ts'
+import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { type Usage, usedBy } from '../../quota/subjects.ts'
-import { today } from '../../quota/usage.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'
 import { groupPath } from '../admin/groups.tsx'
-import { Figures, Link, Notice, Section, Size } from '../components.tsx'
+import { Link, Notice, Section } from '../components.tsx'
 import { type PageServices, page, type View } from '../route.ts'
 import { accessibleOwner, externalLink, OwnerHead, ownerCrumbs } from './access.tsx'
-import { Change } from './chart.tsx'
-import { dateAhead, RecentHistory } from './history.tsx'
+import { RecentHistory } from './history.tsx'
 import {
   formatUsedOf,
   Legend,
@@ -26,7 +23,8 @@ import {
   totalLimit,
   UsageBar,
 } from './limits.tsx'
-import { LargestThings } from './things.tsx'
+import { ForecastText, Pace } from './pace.tsx'
+import { LargestThings, linkOf } from './thing-text.tsx'
 
 const LARGEST = { offset: 0, limit: 8 }
 
@@ -68,6 +66,7 @@ const showStorage = async (
   const listsOrganizations = owner.id === user.id && canRead(user, 'organization')
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
   const link = externalLink(services, request.site, accountPage(owner))
+  const links = new Map(items.map((thing) => [thing.id, linkOf(services, request.site, owner.name, thing)]))
   return {
     title: `Storage of ${owner.name}`,
     crumbs: ownerCrumbs(owner, user),
@@ -87,7 +86,13 @@ const showStorage = async (
         </Limits>
         <RecentHistory owner={owner.name} history={history} limit={totalLimit(limits)?.rule.limit} />
         <Organizations organizations={organizations} />
-        <LargestThings owner={owner.name} things={items} used={usedBy('size:all', usage)} total={total} />
+        <LargestThings
+          owner={owner.name}
+          things={items}
+          links={links}
+          used={usedBy('size:all', usage)}
+          total={total}
+        />
       </>
     ),
   }
@@ -176,61 +181,13 @@ const UsageSection = ({ usage, limits, history }: UsageProps) => {
   )
 }
 
-/** How fast usage grows, and when it reaches the limit at that pace. */
-const Pace = ({
-  used,
-  limit,
-  history,
-}: {
-  used: Sum
-  limit: LimitState | undefined
-  history: readonly DailyUsage[]
-}) => {
-  const growth = growthOf(history, (usage) => usedBy('size:all', usage), today())
-  if (growth.days === 0) return null
-  const change = growth.bytes === 0 ? 'no change' : <Change bytes={growth.bytes} />
-  const figures: [string, preact.ComponentChildren][] = [[`Last ${growth.days} days`, change]]
-  if (limit !== undefined)
-    figures.push(
-      ['Left', limit.left > 0 ? <Size bytes={limit.left} /> : 'nothing'],
-      [
-        'Share of the limit',
-        limit.rule.limit > 0 ? `${Math.round((100 * Number(used)) / limit.rule.limit)} %` : '—',
-      ],
-    )
-  return (
-    <div class="pace">
-      <Figures figures={figures} />
-      {limit !== undefined && <ForecastText limit={limit} history={history} />}
-    </div>
-  )
-}
-
-/** A forecast, said as such. */
-const ForecastText = ({ limit, history }: { limit: LimitState; history: readonly DailyUsage[] }) => {
-  if (limit.left <= 0) return null
-  const growth = growthOf(history, (usage) => measure(limit.rule, usage), today())
-  const forecast = forecastOf(growth, limit.left)
-  const text =
-    typeof forecast === 'number'
-      ? `Forecast: at the pace of the last ${growth.days} days, the limit is reached around ${dateAhead(forecast)}, in ${forecast === 1 ? '1 day' : `${forecast} days`}.`
-      : FORECAST_TEXTS[forecast]
-  return <p class="small">{text}</p>
-}
-
-const FORECAST_TEXTS = {
-  'too early': 'A forecast needs a history of seven days.',
-  'not growing': 'Forecast: usage did not grow in the last 30 days, so the limit is not in sight.',
-  'far away': 'Forecast: at the pace of the last 30 days, the limit is more than two years away.',
-} as const
-
 const Limits = ({
   owner,
   usage,
   limits,
   history,
   children,
-}: UsageProps & { owner: string; children: preact.ComponentChildren }) => (
+}: UsageProps & { owner: string; children: ComponentChildren }) => (
   <Section id="limits" title="Limits" aside={children}>
     {limits.length === 0 ? (
       <p class="muted">No rule limits the storage of {owner}.</p>

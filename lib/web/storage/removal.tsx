@@ -10,7 +10,7 @@ import type { Account } from '../../records/schema/index.ts'
 import { formatCount, Link, Notice, PageHead, Post, Section, SizeCell, Table } from '../components.tsx'
 import { type PageReply, type PageServices, page, type View } from '../route.ts'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
-import { KIND_NAMES, titleOf } from './things.tsx'
+import { KIND_NAMES, titleOf } from './thing-text.tsx'
 
 /** Things that one form deletes at most. */
 const MAX_SELECTED = 50

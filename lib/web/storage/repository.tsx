@@ -8,7 +8,7 @@ import { noSizes } from '../../records/schema/index.ts'
 import { Link, PageHead, Section, SizeCell, Table } from '../components.tsx'
 import { page } from '../route.ts'
 import { accessibleOwner, externalLink, ownerCrumbs } from './access.tsx'
-import { formatShare } from './things.tsx'
+import { formatShare } from './thing-text.tsx'
 
 export const repositoryRoutes = [
   page({

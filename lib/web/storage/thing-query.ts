@@ -1,0 +1,34 @@
+/** What the viewer of the table of things asked for: in the query of the page, and in links to the same page. */
+import { type ThingKind, type ThingQuery, thingKinds } from '../../content/used-things.ts'
+import { pageNumber } from '../components.tsx'
+
+export const isThingKind = (text: string | null): text is ThingKind =>
+  thingKinds.some((kind) => kind === text)
+
+/** What the viewer asked for, from the query of the page. */
+export interface Asked extends ThingQuery {
+  readonly page: number
+}
+
+export const askedIn = (query: URLSearchParams, kind: string | null = query.get('kind')): Asked => {
+  const sort = query.get('sort')
+  return {
+    kind: isThingKind(kind) ? kind : undefined,
+    repository: query.get('repository')?.trim() ?? '',
+    search: query.get('q')?.trim().slice(0, 255) ?? '',
+    sort: sort === 'name' || sort === 'created' ? sort : 'size',
+    reverse: query.get('order') === 'reverse',
+    page: pageNumber(query),
+  }
+}
+
+/** Path of the page with another query. */
+export const pathOf = (owner: string, asked: Asked, file = 'usage'): string => {
+  const query = new URLSearchParams()
+  const given = { kind: asked.kind, repository: asked.repository, q: asked.search }
+  for (const [name, value] of Object.entries(given)) if (value) query.set(name, value)
+  if (asked.sort !== 'size') query.set('sort', asked.sort ?? '')
+  if (asked.reverse) query.set('order', 'reverse')
+  if (asked.page > 1) query.set('page', String(asked.page))
+  return `/-/storage/${owner}/${file}${query.size === 0 ? '' : `?${query}`}`
+}

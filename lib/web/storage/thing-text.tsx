@@ -1,0 +1,177 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** How a thing that uses storage is shown: name, details, share and links. */
+import { pageOfEntry } from '../../api/quota/owner-quota.ts'
+import { formatSize } from '../../byte-sizes.ts'
+import type { Thing, ThingKind } from '../../content/used-things.ts'
+import { add, type Sum } from '../../integers.ts'
+import { Link, Section, Size } from '../components.tsx'
+import type { PageServices } from '../route.ts'
+import { externalLink } from './access.tsx'
+
+export const KIND_NAMES: Readonly<Record<ThingKind, readonly [one: string, many: string]>> = {
+  repositories: ['repository', 'Repositories, with all in them'],
+  git: ['git data', 'Git data'],
+  lfs: ['LFS object', 'LFS objects'],
+  packages: ['package', 'Packages'],
+  attachments: ['attachment', 'Attachments'],
+  artifacts: ['artifact', 'Artifacts'],
+}
+
+/** `12 %`, or `< 1 %` */
+export const formatShare = (part: Sum, whole: Sum): string => {
+  const percent = whole > 0 ? (100 * Number(part)) / Number(whole) : 0
+  return percent > 0 && percent < 1 ? '< 1 %' : `${Math.round(percent)} %`
+}
+
+export const ThingName = ({
+  owner,
+  thing,
+  link,
+  title,
+}: {
+  owner: string
+  thing: Thing
+  /** `html_url` of the thing. */
+  link: string | undefined
+  title: string
+}) => {
+  const { kind, isHidden, inRepository, isKept, id } = thing
+  if (isHidden) return <>Hidden</>
+  if (kind === 'git' || kind === 'repositories')
+    return <Link to={`/-/storage/${owner}/repositories/${inRepository?.name}`}>{title}</Link>
+  if (link !== undefined) return <a href={link}>{title}</a>
+  if (!isKept) return <bdi>{title}</bdi>
+  return <Link to={`/-/storage/${owner}/download?thing=${encodeURIComponent(id)}`}>{title}</Link>
+}
+
+/** The name of a thing; that of an LFS object is a hash, of which the beginning is enough. */
+export const titleOf = ({ kind, name, isHidden }: Thing): string => {
+  if (isHidden) return 'Hidden'
+  return kind === 'lfs' && /^[\da-f]{64}$/.test(name) ? `${name.slice(0, 12)}…` : name
+}
+
+export const Details = ({ owner, thing }: { owner: string; thing: Thing }) => {
+  const { kind, isHidden, inRepository, usage, used, isKept, id } = thing
+  if (isHidden) return <>in a private repository that this session may not read</>
+  if (usage !== undefined)
+    return <>{kind === 'repositories' ? partsOf(thing) : inRepository?.private ? 'private' : 'public'}</>
+  return (
+    <>
+      {used !== undefined && descriptionOf(used.entry)}
+      {inRepository !== undefined && (
+        <>
+          {' in '}
+          <Link to={`/-/storage/${owner}/repositories/${inRepository.name}`}>{inRepository.name}</Link>
+        </>
+      )}
+      {isKept ? (
+        <>
+          {' · '}
+          <Link
+            to={`/-/storage/${owner}/download?thing=${encodeURIComponent(id)}`}
+            label={`Download ${thing.name}`}
+          >
+            Download
+          </Link>
+        </>
+      ) : (
+        ' · kept elsewhere'
+      )}
+    </>
+  )
+}
+
+/** `public · git 18 MiB, LFS 4 MiB, packages 0 B` of what is not empty */
+const partsOf = ({ usage, inRepository }: Thing): string => {
+  const { git, lfs, issues, releases, artifacts, packages } = usage!
+  const sizes = { git, LFS: lfs, attachments: add(issues, releases), artifacts, packages }
+  const parts = Object.entries(sizes).filter(([, bytes]) => bytes > 0)
+  const words = parts.map(([name, bytes]) => `${name} ${formatSize(bytes)}`).join(', ')
+  return [inRepository?.private ? 'private' : 'public', words].filter(Boolean).join(' · ')
+}
+
+const descriptionOf = ({
+  kind,
+  on,
+  index,
+  run,
+  type,
+  version,
+  repository,
+}: NonNullable<Thing['used']>['entry']): string => {
+  if (kind === 'packages') return [type, version].filter(Boolean).join(' ')
+  if (kind === 'artifacts') return repository === null ? '' : `run ${run ?? 0}`
+  if (kind === 'lfs') return 'LFS'
+  return `${on === 'issue' ? 'issue' : 'release'} ${index ?? 0}`
+}
+
+export const linkOf = (
+  services: PageServices,
+  site: string | undefined,
+  owner: string,
+  { kind, used }: Thing,
+): string | undefined =>
+  used === undefined || used.isHidden || kind === 'lfs'
+    ? undefined
+    : externalLink(services, site, pageOfEntry(used, owner))
+
+/** The largest things, for the overview. */
+export const LargestThings = ({
+  owner,
+  things,
+  links,
+  used,
+  total,
+}: {
+  links: ReadonlyMap<string, string | undefined>
+  owner: string
+  things: readonly Thing[]
+  used: Sum
+  total: number
+}) => (
+  <Section
+    id="largest"
+    title="Largest things"
+    aside={<Link to={`/-/storage/${owner}/usage`}>View all {total.toLocaleString('en')}</Link>}
+  >
+    {things.length === 0 ? (
+      <p class="muted">Nothing is stored yet.</p>
+    ) : (
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Name</th>
+            <th scope="col" class="wide">
+              Kind
+            </th>
+            <th scope="col" class="number wide">
+              Share
+            </th>
+            <th scope="col" class="number">
+              Size
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {things.map((thing) => (
+            <tr key={thing.id}>
+              <td>
+                <ThingName owner={owner} thing={thing} link={links.get(thing.id)} title={titleOf(thing)} />
+                <div class="small">
+                  <Details owner={owner} thing={thing} />
+                </div>
+              </td>
+              <td class="wide">
+                <span class="tag">{KIND_NAMES[thing.kind][0]}</span>
+              </td>
+              <td class="number wide">{formatShare(thing.size, used)}</td>
+              <td class="number">
+                <Size bytes={thing.size} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    )}
+  </Section>
+)

@@ -1,0 +1,139 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The table of things that use storage, with its sortable columns and the boxes that select rows. */
+import type { Identity } from '../../accounts/access.ts'
+import { dateOf } from '../../api/fields.ts'
+import { isRemovable, type Thing, type ThingQuery } from '../../content/used-things.ts'
+import type { Sum } from '../../integers.ts'
+import { Post, Size, usePageContext } from '../components.tsx'
+import { type Asked, pathOf } from './thing-query.ts'
+import { Details, formatShare, KIND_NAMES, ThingName, titleOf } from './thing-text.tsx'
+
+interface ThingsProps {
+  owner: string
+  asked: Asked
+  things: readonly Thing[]
+  links: ReadonlyMap<string, string | undefined>
+  /** Bytes of all things of the owner. */
+  used: Sum
+  user: Identity
+  isChecked: boolean
+}
+
+export const Things = ({ owner, asked, things, links, used, user, isChecked }: ThingsProps) => {
+  const removable = things.filter((thing) => isRemovable(user, thing))
+  const canSelect = removable.length > 0
+  return (
+    <Post to={`/-/storage/${owner}/remove`}>
+      <table class="things">
+        <thead>
+          <tr>
+            {canSelect && (
+              <th scope="col" class="check">
+                <span class="hidden">Select</span>
+              </th>
+            )}
+            <SortHead owner={owner} asked={asked} by="name" text="Name" />
+            <th scope="col" class="wide">
+              Kind
+            </th>
+            <SortHead owner={owner} asked={asked} by="created" text="Added" class="wide" />
+            <th scope="col" class="number wide">
+              Share
+            </th>
+            <SortHead owner={owner} asked={asked} by="size" text="Size" class="number" />
+          </tr>
+        </thead>
+        <tbody>
+          {things.map((thing) => (
+            <ThingRow
+              key={thing.id}
+              {...{ owner, thing, used, isChecked, canSelect }}
+              link={links.get(thing.id)}
+              isRemovable={removable.includes(thing)}
+            />
+          ))}
+        </tbody>
+      </table>
+      {canSelect && (
+        <div class="buttons">
+          <button type="submit" class="danger">
+            Delete selected…
+          </button>
+          <span class="small" data-selected="">
+            The next page shows what is deleted and how much it frees.
+          </span>
+        </div>
+      )}
+    </Post>
+  )
+}
+
+interface SortHeadProps {
+  owner: string
+  asked: Asked
+  by: NonNullable<ThingQuery['sort']>
+  text: string
+  class?: string
+}
+
+const SortHead = ({ owner, asked, by, text, class: className }: SortHeadProps) => {
+  const isSorted = asked.sort === by
+  const isDescending = (by === 'name') === (asked.reverse === true)
+  const sorted = isSorted ? (isDescending ? 'descending' : 'ascending') : undefined
+  const to = pathOf(owner, { ...asked, sort: by, reverse: isSorted && !asked.reverse, page: 1 })
+  return (
+    <th scope="col" class={className} aria-sort={sorted}>
+      <a href={usePageContext().urlOf(to)}>
+        {text}
+        {isSorted && (isDescending ? ' ↓' : ' ↑')}
+      </a>
+    </th>
+  )
+}
+
+interface ThingRowProps {
+  owner: string
+  thing: Thing
+  link: string | undefined
+  used: Sum
+  isRemovable: boolean
+  isChecked: boolean
+  /** Whether the table has a column to select things. */
+  canSelect: boolean
+}
+
+const ThingRow = ({ owner, thing, link, used, isRemovable, isChecked, canSelect }: ThingRowProps) => {
+  const title = titleOf(thing)
+  return (
+    <tr>
+      {canSelect && (
+        <td class="check">
+          {isRemovable && (
+            <input
+              type="checkbox"
+              name="thing"
+              value={thing.id}
+              checked={isChecked}
+              aria-label={`Select ${title}`}
+              data-bytes={String(thing.size)}
+            />
+          )}
+        </td>
+      )}
+      <td>
+        <ThingName owner={owner} thing={thing} link={link} title={title} />
+        <div class="small">
+          <Details owner={owner} thing={thing} />
+        </div>
+      </td>
+      <td class="wide">
+        <span class="tag">{KIND_NAMES[thing.kind][0]}</span>
+      </td>
+      <td class="wide muted">{dateOf(Math.floor(thing.createdAt / 86_400))}</td>
+      <td class="number wide">{formatShare(thing.size, used)}</td>
+      <td class="number">
+        <Size bytes={thing.size} />
+      </td>
+    </tr>
+  )
+}
