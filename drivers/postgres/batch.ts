@@ -1,5 +1,6 @@
 import { type Bytes, keyText, WriteBuffer } from '../../lib/storage/index.ts'
 import type { Connections } from './connections.ts'
+import type { Deadline } from './deadline.ts'
 import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
 import { backoff, recoverOutcome } from './plain.ts'
 import type { Writer } from './primary.ts'
@@ -26,6 +27,7 @@ export class Batch {
   readonly #connections: Connections
   readonly #cache: QueryCache
   readonly #readSet: ReadSet = new Map()
+  readonly #deadlines: Deadline[] = []
   /** Two transactions have read different results for one query, so one of the results is stale. */
   #hasContradiction = false
 
@@ -43,7 +45,8 @@ export class Batch {
     return this.changes.size + this.#readSet.size > MAX_BATCH
   }
 
-  add(readSet: ReadSet, changes: WriteBuffer): void {
+  add(readSet: ReadSet, changes: WriteBuffer, deadline: Deadline): void {
+    this.#deadlines.push(deadline)
     for (const [id, known] of readSet) {
       const other = this.#readSet.get(id)
       if (other === undefined) this.#readSet.set(id, known)
@@ -76,6 +79,7 @@ export class Batch {
     for (let attempt = 0; attempt < MAX_SENDS; attempt++) {
       const time = this.#cache.tick()
       const rows = await this.#send((writer) => [...expected, writer.id, ++writer.lastWrite, ...changes])
+      if (rows === 'over') return 'stale'
       if (rows === 'committed' || rows[0]?.[0] === ROW.COMMITTED) return 'committed'
       if (rows.length > 0) {
         await this.#cacheActualResults(rows, ranges, time)
@@ -87,11 +91,15 @@ export class Batch {
     throw tooManyConflicts()
   }
 
-  /** @returns the rows of the commit statement; none when nothing was written and the batch can be sent again. */
-  async #send(parameters: (writer: Writer) => unknown[]): Promise<readonly Row[] | 'committed'> {
+  /**
+   * @returns the rows of the commit statement; none when nothing was written and the batch can be sent again; `over` when a
+   *   transaction of the batch has been refused meanwhile, so that the others have to form another batch
+   */
+  async #send(parameters: (writer: Writer) => unknown[]): Promise<readonly Row[] | 'committed' | 'over'> {
     let used: Writer | undefined
     try {
       return await this.#connections.withWriter(async (session, writer) => {
+        if (!this.#begin()) return 'over'
         used = writer
         const rows = await session.run(this.#connections.statements.commit, parameters(writer))
         // The writer is fenced.
@@ -103,6 +111,12 @@ export class Batch {
       if (used === undefined || !isLost(error)) throw error
       return (await recoverOutcome(this.#connections, used)) ? 'committed' : []
     }
+  }
+
+  #begin(): boolean {
+    const isInTime = this.#deadlines.every((deadline) => deadline.begin())
+    if (!isInTime) for (const deadline of this.#deadlines) deadline.reset()
+    return isInTime
   }
 
   /** Caches the values that came with the refusal, and reads changed ranges again, so that the next run is current. */

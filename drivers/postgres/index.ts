@@ -1,5 +1,6 @@
 import { Lifecycle, type StorageDriver } from '../../lib/storage/index.ts'
 import { Connections } from './connections.ts'
+import { WriteLimits } from './deadline.ts'
 import { OutcomeCache, readOptimistic } from './optimistic.ts'
 import { OptimisticWriter } from './optimistic-writer.ts'
 import { type Engine, PlainEngine, unwrap } from './plain.ts'
@@ -59,6 +60,7 @@ export type { PostgresOptions } from './settings.ts'
  */
 export const postgres = (url: string, options: PostgresOptions = {}): StorageDriver => {
   const settings = parseSettings(url, options)
+  const limits = new WriteLimits(settings.writeTimeout)
   const lifecycle = new Lifecycle(
     () => start(settings),
     ({ connections }) => connections.close(),
@@ -68,7 +70,7 @@ export const postgres = (url: string, options: PostgresOptions = {}): StorageDri
     shared: true,
     open: () => lifecycle.open(),
     read: (body, readOptions) => lifecycle.use(({ engine }) => engine.read(body, readOptions)),
-    write: (body) => lifecycle.use(({ engine }) => engine.write(body)),
+    write: (body) => lifecycle.use(({ engine }) => limits.run((deadline) => engine.write(body, deadline))),
     close: () => lifecycle.close(),
   }
 }
@@ -89,6 +91,6 @@ const optimisticEngine = (connections: Connections, plain: PlainEngine, settings
       const outcome = canRunAgain ? await readOptimistic(cache, outcomes, body, cacheKey) : undefined
       return outcome === undefined ? plain.read(body) : unwrap(outcome)
     },
-    write: (body) => commits.write(body),
+    write: (body, deadline) => commits.write(body, deadline),
   }
 }

@@ -1,6 +1,7 @@
 import { buffered, Mutex, WriteBuffer, type WriteTransaction } from '../../lib/storage/index.ts'
 import { Batch, type BatchResult } from './batch.ts'
 import type { Connections } from './connections.ts'
+import { type Deadline, notWritten } from './deadline.ts'
 import { MAX_READ_SET, OptimisticTransaction, runValidated } from './optimistic.ts'
 import { type Outcome, outcomeOf, type PlainEngine, unwrap } from './plain.ts'
 import { isKeyQuery, keyResult, type Query, readTransaction } from './queries.ts'
@@ -52,10 +53,10 @@ export class OptimisticWriter {
     this.#lock = new ContentionLock(connections)
   }
 
-  async write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T> {
+  async write<T>(body: (tx: WriteTransaction) => Promise<T>, deadline: Deadline): Promise<T> {
     let [prefetches, conflicts] = [0, 0]
     while (prefetches < MAX_PREFETCHES && conflicts <= this.#retries) {
-      const joined = await this.#mutex.run(() => this.#runInMemory(body))
+      const joined = await this.#mutex.run(() => this.#runInMemory(body, deadline))
       if (joined === 'outdated') continue
       if (joined === 'too large') break
       if (joined === 'miss') {
@@ -70,7 +71,7 @@ export class OptimisticWriter {
       conflicts++
       prefetches = 0
     }
-    return this.#plain.write(body, (changes) => this.#cache.setChanges(changes))
+    return this.#plain.write(body, deadline, (changes) => this.#cache.setChanges(changes))
   }
 
   /**
@@ -79,11 +80,13 @@ export class OptimisticWriter {
    */
   async #runInMemory<T>(
     body: (tx: WriteTransaction) => Promise<T>,
+    deadline: Deadline,
   ): Promise<Joined<T> | 'miss' | 'too large' | 'outdated'> {
     if (this.#waiting?.isFull) await this.#inFlight?.result
+    if (deadline.isOver) throw notWritten()
     this.#isRunning = true
     try {
-      return await this.#join(body)
+      return await this.#join(body, deadline)
     } finally {
       this.#isRunning = false
       if (this.#inFlight === undefined) setImmediate(() => this.#send())
@@ -92,6 +95,7 @@ export class OptimisticWriter {
 
   async #join<T>(
     body: (tx: WriteTransaction) => Promise<T>,
+    deadline: Deadline,
   ): Promise<Joined<T> | 'miss' | 'too large' | 'outdated'> {
     const failures = this.#failures
     const attempt = new OptimisticTransaction(this.#cache, (query) => this.#lookup(query), 'abort')
@@ -104,7 +108,7 @@ export class OptimisticWriter {
     if (buffer.size + attempt.readSet.size > MAX_READ_SET) return 'too large'
     const changes = outcome.status === 'fulfilled' ? buffer : new WriteBuffer()
     this.#waiting ??= new Batch(this.#connections, this.#cache)
-    this.#waiting.add(attempt.readSet, changes)
+    this.#waiting.add(attempt.readSet, changes, deadline)
     return { outcome, batch: this.#waiting }
   }
 
@@ -170,6 +174,8 @@ export class OptimisticWriter {
 
 /** How long a process holds the lock while it has more to write. */
 const HOLD_MS = 30
+/** How long it waits for the lock. */
+const MAX_WAIT_MS = 2000
 /** How long it holds the lock when it turns out to have nothing to write. */
 const MAX_HOLD_MS = 500
 
@@ -200,6 +206,7 @@ class ContentionLock {
   /** Resolves after the release: the end of the transaction frees the lock. */
   async #hold(session: Session, onAcquired: () => void): Promise<void> {
     await session.run({ text: 'BEGIN ISOLATION LEVEL READ COMMITTED' })
+    await session.run({ text: `SET LOCAL lock_timeout = ${MAX_WAIT_MS}` })
     await session.run(this.#connections.statements.contentionLock)
     this.#heldSince = Date.now()
     const timer = setTimeout(() => this.release(false), MAX_HOLD_MS)

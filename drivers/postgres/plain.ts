@@ -8,6 +8,7 @@ import {
   type WriteTransaction,
 } from '../../lib/storage/index.ts'
 import type { Connections } from './connections.ts'
+import { type Deadline, notWritten, unknownOutcome } from './deadline.ts'
 import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
 import type { Writer } from './primary.ts'
 import { isKeyQuery, type QueryResult, readTransaction, runPage, runQueries } from './queries.ts'
@@ -15,7 +16,9 @@ import type { Session } from './statements.ts'
 import { byteaArray, splitChanges } from './statements.ts'
 
 /** How transactions are run. Processes with different engines may share a database. */
-export type Engine = Pick<StorageDriver, 'read' | 'write'>
+export interface Engine extends Pick<StorageDriver, 'read'> {
+  write<T>(body: (tx: WriteTransaction) => Promise<T>, deadline: Deadline): Promise<T>
+}
 
 /** Result of a callback, to be returned or thrown once its transaction is known to be valid. */
 export type Outcome<T> = PromiseSettledResult<T>
@@ -81,12 +84,13 @@ export class PlainEngine implements Engine {
   /** @param onCommitted called with the changes once they are durable */
   async write<T>(
     body: (tx: WriteTransaction) => Promise<T>,
+    deadline: Deadline,
     onCommitted: (changes: Iterable<PendingChange>) => void = () => undefined,
   ): Promise<T> {
     let broken = 0
-    for (let attempt = 0; attempt <= this.#retries; attempt++) {
+    for (let attempt = 0; attempt <= this.#retries && !deadline.isOver; attempt++) {
       const result = await this.#connections.withWriter((session, writer) =>
-        this.#writeOnce(session, writer, body),
+        this.#writeOnce(session, writer, body, deadline),
       )
       if (result === 'conflict') await backoff(attempt)
       else if (result !== 'lost') {
@@ -94,7 +98,7 @@ export class PlainEngine implements Engine {
         return unwrap(result.outcome)
       } else if (++broken === MAX_BROKEN_CONNECTIONS) throw tooManyBroken()
     }
-    throw tooManyConflicts()
+    throw deadline.isOver ? notWritten() : tooManyConflicts()
   }
 
   /** @returns `lost` when the connection broke before the body started. */
@@ -123,6 +127,7 @@ export class PlainEngine implements Engine {
     session: Session,
     writer: Writer,
     body: (tx: WriteTransaction) => Promise<T>,
+    deadline: Deadline,
   ): Promise<{ outcome: Outcome<T>; changes: Iterable<PendingChange> } | 'conflict' | 'lost'> {
     try {
       await session.run({ text: 'BEGIN ISOLATION LEVEL SERIALIZABLE' })
@@ -132,12 +137,13 @@ export class PlainEngine implements Engine {
       if (session.failure !== undefined) throw session.failure
       // A rejected body commits, too, without changes: the rejection must follow from a consistent state.
       const changes = outcome.status === 'fulfilled' ? [...buffer.changes()] : []
-      const isSent = await this.#sendChanges(session, writer, changes)
+      const isSent = (await this.#sendChanges(session, writer, changes)) && deadline.begin()
       if (isSent && (await this.#commit(session, writer))) return { outcome, changes }
     } catch (error) {
       if (isLost(error)) return 'lost'
       if (!isConflict(error)) throw toStorageError(undefined, error)
     }
+    deadline.reset()
     await session.rollBack()
     return 'conflict'
   }
@@ -185,7 +191,7 @@ export class PlainEngine implements Engine {
 }
 
 /** How long to look up the outcome of a commit while the database is unreachable. */
-const RECOVERY_TIMEOUT_MS = 15_000
+const RECOVERY_TIMEOUT_MS = 20_000
 const RECOVERY_PAUSE_MS = 200
 
 /**
@@ -200,18 +206,11 @@ export const recoverOutcome = async (connections: Connections, writer: Writer): 
   for (;;)
     try {
       const [row] = await connections.run(connections.statements.fenceWriter, [writer.id])
-      if (row === undefined) throw unknownOutcome(new Error('the database does not know the writer'))
-      return Number(row[0]) === writer.lastWrite
+      if (row !== undefined) return Number(row[0]) === writer.lastWrite
+      throw new StorageError('failed', 'the database does not know the writer of a commit')
     } catch (cause) {
-      if (cause instanceof StorageError && cause.reason === 'failed') throw cause
-      if (Date.now() > deadline) throw unknownOutcome(cause)
+      if (Date.now() > deadline || (cause instanceof StorageError && cause.reason === 'failed'))
+        throw unknownOutcome(cause)
       await new Promise((resolve) => setTimeout(resolve, RECOVERY_PAUSE_MS))
     }
 }
-
-const unknownOutcome = (cause: unknown) =>
-  new StorageError(
-    'away',
-    'the database went away during a commit, and it is not known whether the write took place',
-    { cause },
-  )

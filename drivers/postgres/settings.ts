@@ -11,8 +11,10 @@ export interface PostgresOptions {
   writers?: number | undefined
   /** Limit for opening a connection, and for waiting until a pool has a free one. Default: 5,000. */
   connectTimeout?: number | undefined
-  /** Limit for one statement. Default: 30,000. */
+  /** Limit for one statement of a write; one of a read has at most 4,500. Default: 20,000. */
   statementTimeout?: number | undefined
+  /** Limit in which a write is acknowledged or refused, waiting and retries included. Default: 25,000. */
+  writeTimeout?: number | undefined
   /** How many times a write is retried after conflicts with concurrent writes. Default: 30. */
   retries?: number | undefined
   /** Bytes of database content to cache, so that reads and writes need fewer round trips. Default: 32 MiB. */
@@ -52,7 +54,8 @@ export const parseSettings = (url: string, options: PostgresOptions) => {
     readers: options.readers ?? 6,
     writers: options.writers ?? 4,
     connectTimeout: options.connectTimeout ?? 5000,
-    statementTimeout: options.statementTimeout ?? 30_000,
+    statementTimeout: options.statementTimeout ?? 20_000,
+    writeTimeout: options.writeTimeout ?? 25_000,
     retries: options.retries ?? 30,
     readCache: options.readCache ?? 32 * 1024 ** 2,
     plain: options.plain ?? false,

@@ -33,6 +33,19 @@ const openAt = async (t: TestContext, url: string, options?: PostgresOptions): P
   return driver
 }
 
+const pause = (time: number) => new Promise((resolve) => setTimeout(resolve, time))
+
+/** Lets no statement change entries until the returned function is called. */
+const lockEntries = async (t: TestContext, url: string): Promise<() => Promise<unknown>> => {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  t.after(() => client.end())
+  await client.query(
+    `BEGIN; LOCK TABLE ${new URL(url).searchParams.get('schema')}.allot_entry IN EXCLUSIVE MODE`,
+  )
+  return () => client.query('COMMIT')
+}
+
 const increment = (driver: StorageDriver): Promise<void> =>
   driver.write(async (tx) => {
     const count = Number(text(await tx.get(bytes('count'))) ?? 0)
@@ -167,7 +180,6 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
               )
         }
         const clients = Array.from({ length: 16 }, (_, name) => client(name))
-        const pause = (time: number) => new Promise((resolve) => setTimeout(resolve, time))
         await pause(500)
         await cluster.stop('immediate')
         const before = acknowledged.length
@@ -183,6 +195,30 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
         for (const key of acknowledged) assert.ok(found.has(key), `${key} was acknowledged`)
         const unknown = errors.filter((error) => /not known/.test((error as Error).message)).length
         assert.ok(done.length <= acknowledged.length + unknown, 'failed writes are absent')
+      })
+
+      test('a write is refused in time, and is not sent afterwards unless its outcome is unknown', async (t) => {
+        const url = address()
+        const driver = await openAt(t, url, { plain, writers: 1, writeTimeout: 600 })
+        await save(driver, { key: 'value', other: 'value' })
+        const unlock = await lockEntries(t, url)
+        const sent = save(driver, { key: 'sent' })
+        // The optimistic engine sends the first commit, the plain one waits with a change before it.
+        const outcome = plain
+          ? storageError('busy', /nothing was written/)
+          : storageError('away', /not known/)
+        await Promise.all([
+          assert.rejects(sent, outcome),
+          pause(100).then(() =>
+            assert.rejects(save(driver, { other: 'late' }), storageError('busy', /nothing was written/)),
+          ),
+        ])
+        await unlock()
+        await save(driver, { last: 'value' })
+        assert.deepEqual(
+          [await load(driver, 'key'), await load(driver, 'other')],
+          [plain ? 'value' : 'sent', 'value'],
+        )
       })
 
       test('a call fails as busy when all connections stay in use', async (t) => {
@@ -216,6 +252,20 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
     }
     await cluster.start()
     assert.equal((await running.as(running.root, 'GET', '/user')).status, 200)
+  })
+
+  test('a write fails as busy at once when 5,000 others wait', async (t) => {
+    const url = address()
+    const driver = await openAt(t, url, { writeTimeout: 1000 })
+    await save(driver, { key: 'value' })
+    const unlock = await lockEntries(t, url)
+    const writes = Array.from({ length: 5000 }, (_, index) => save(driver, { key: `${index}` }))
+    const waiting = Promise.allSettled(writes)
+    await assert.rejects(save(driver, { key: 'late' }), storageError('busy', /too many writes wait/))
+    await unlock()
+    await waiting
+    await save(driver, { key: 'free' })
+    assert.equal(await load(driver, 'key'), 'free')
   })
 
   test('a statement that exceeds its time limit fails as busy and writes nothing', async (t) => {
