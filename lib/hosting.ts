@@ -1,8 +1,10 @@
 import { Accounts, accountOwners } from './accounts/accounts.ts'
 import { Sessions, Tokens } from './accounts/credentials.ts'
+import { EmailAddresses } from './accounts/emails.ts'
 import { type HostAuthenticate, Identities } from './accounts/identity.ts'
 import { GpgKeys, SshKeys } from './accounts/keys.ts'
 import { type LoginLimits, LoginThrottle, PasswordLogin } from './accounts/login.ts'
+import { Memberships } from './accounts/memberships.ts'
 import { Organizations } from './accounts/organizations.ts'
 import { SetUp } from './accounts/set-up.ts'
 import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
@@ -33,6 +35,7 @@ import { Relations } from './repositories/relations.ts'
 import { Repositories } from './repositories/repositories.ts'
 import { Search } from './repositories/search.ts'
 import { removeFilesJob, StoredFiles } from './repositories/stored-files.ts'
+import { Topics } from './repositories/topics.ts'
 
 interface HostingOptions {
   store: Store
@@ -79,6 +82,8 @@ export const createHosting = (options: HostingOptions) => {
     accounts,
     identities: identitiesOf(options, accounts),
     organizations: new Organizations(store, removal),
+    memberships: new Memberships(store),
+    emails: new EmailAddresses(store),
     sshKeys: new SshKeys(store, keyReader),
     gpgKeys: new GpgKeys(store, keyReader),
     tokens: new Tokens(store),
@@ -87,6 +92,7 @@ export const createHosting = (options: HostingOptions) => {
     pushJournal,
     files,
     repositories: new Repositories(parts, gitStorage && pushJournal),
+    topics: new Topics(store),
     relations: new Relations(store),
     profiles: new Profiles(store),
     search: new Search(store),

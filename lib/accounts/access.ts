@@ -5,6 +5,7 @@ import {
   type Audience,
   accounts,
   audienceOf,
+  emailAddresses,
   memberships,
   type Repository,
   repositories,
@@ -136,6 +137,13 @@ export const accountByName = async (tx: ReadTransaction, name: string): Promise<
 
 export const accountByEmail = async (tx: ReadTransaction, email: string): Promise<Account | undefined> =>
   email.length > MAX_LENGTH ? undefined : accounts.findBy(tx, 'email', [email.toLowerCase()])
+
+/** The account that has the address, as its first or as a further one. */
+export const holderOfEmail = async (tx: ReadTransaction, email: string): Promise<number | undefined> => {
+  const account = await accountByEmail(tx, email)
+  if (account !== undefined || email.length > MAX_LENGTH) return account?.id
+  return (await emailAddresses.get(tx, [email.toLowerCase()]))?.account
+}
 
 /**
  * Checks in the write itself that the account still exists, since it could have been deleted after the request began.

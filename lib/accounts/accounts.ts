@@ -3,10 +3,17 @@ import { invalid } from '../errors.ts'
 import type { OwnerDirectory } from '../quota/owners.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
-import { type Account, accounts, repositories, type Visibility } from '../records/schema/index.ts'
+import {
+  type Account,
+  accounts,
+  emailAddresses,
+  type Preferences,
+  repositories,
+  type Visibility,
+} from '../records/schema/index.ts'
 import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { accountByEmail, accountByName, type Target, type Viewer, visibleAccount } from './access.ts'
+import { accountByName, holderOfEmail, type Target, type Viewer, visibleAccount } from './access.ts'
 import { HOST, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail, checkTexts } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
@@ -31,6 +38,7 @@ export interface AccountEdit {
   active?: boolean | undefined
   /** Who can see the account: everyone (`public`), signed-in users (`limited`), or itself and administrators (`private`). */
   visibility?: Visibility | undefined
+  preferences?: Preferences | undefined
 }
 
 /** A user to create. */
@@ -103,6 +111,7 @@ export class Accounts {
     return readVisibleAccount(this.#store, { viewer, name: name.toLowerCase() })
   }
 
+<<<<<<< HEAD
   /**
    * Changes an account.
    * @param client client whose budget hashing a password counts against
@@ -110,14 +119,28 @@ export class Accounts {
    * @throws AllotError invalid for a malformed or taken email
    */
   async edit(id: number, { password, ...edit }: AccountEdit, client = HOST): Promise<Account | undefined> {
+=======
+  /** @param change the edit, or what makes it of the account within the write; a password cannot be made there */
+  async edit(
+    which: Target<Account>,
+    change: AccountEdit | ((before: Account) => Omit<AccountEdit, 'password'>),
+    client = HOST,
+  ): Promise<Account | undefined> {
+    const password = typeof change === 'function' ? undefined : change.password
+>>>>>>> 1f79a24 (Add topics, settings and addresses of users, public memberships, stargazers and repositories by id, since clients ask for them)
     const hashed =
       password === undefined ? {} : { password: await hashPassword(checkPassword(password), client) }
     return this.#store.write(async (tx) => {
-      const before = await accounts.get(tx, [id])
+      const before = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
       if (before === undefined) return undefined
+      const edit = typeof change === 'function' ? change(before) : { ...change, password: undefined }
       const after: Account = { ...before, ...definedMembers(edit), ...hashed, updatedAt: now() }
       checkTexts('account', edit)
-      if (after.email !== before.email) await refuseTakenEmail(tx, after)
+      if (after.email !== before.email) {
+        await refuseTakenEmail(tx, after)
+        // A further address that becomes the first one is not kept twice.
+        await emailAddresses.remove(tx, [after.email.toLowerCase()])
+      }
       await accounts.save(tx, after)
       if (after.visibility !== before.visibility) await updateAccountVisibility(tx, this.#jobs, after)
       return after
@@ -199,8 +222,8 @@ export const ownsRepositories = async (tx: ReadTransaction, owner: number): Prom
 const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
   checkEmail(account.email)
   if (account.email === '' || account.kind !== 'user') return
-  const holder = await accountByEmail(tx, account.email)
-  if (holder !== undefined && holder.id !== account.id)
+  const holder = await holderOfEmail(tx, account.email)
+  if (holder !== undefined && holder !== account.id)
     throw invalid('email: it is already used by another account')
 }
 

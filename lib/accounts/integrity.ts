@@ -11,6 +11,7 @@ import {
   type Audience,
   accounts,
   assignments,
+  emailAddresses,
   follows,
   gpgKeys,
   jobs,
@@ -84,6 +85,9 @@ export const accountsIntegrity: IntegrityChecks = {
     ownedBy(tokens, 'token'),
     check(sessions, ({ account }, find, report) =>
       requireAccount(find, account, 'a session belongs to', report),
+    ),
+    check(emailAddresses, ({ email, account }, find, report) =>
+      requireAccount(find, account, `the address ${email} belongs to`, report),
     ),
     ownedBy(sshKeys, 'SSH key'),
     ownedBy(gpgKeys, 'GPG key'),

@@ -107,7 +107,9 @@ export const checkIssue = (texts: { title?: string | undefined; body?: string | 
   checkTexts('issue', texts)
 }
 
+export const isEmail = (text: string): boolean => /^[^\s@<>]+@[^\s@<>]+$/.test(text)
+
 /** Accepts an email address or an empty text. @throws AllotError invalid */
 export const checkEmail = (email: string): void => {
-  if (!/^$|^[^\s@<>]+@[^\s@<>]+$/.test(email)) throw invalid('email: expected an email address')
+  if (email !== '' && !isEmail(email)) throw invalid('email: expected an email address')
 }

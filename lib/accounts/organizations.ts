@@ -83,11 +83,12 @@ export class Organizations {
     return this.#store.read((tx) => visibleOrganization(tx, viewer, name))
   }
 
-  /** Organizations that the member belongs to and the viewer can see. */
+  /** Organizations that the member belongs to, if the viewer can see them and may know of the membership. */
   of(viewer: Viewer, member: number, { offset, limit }: Slice): Promise<Page<Account>> {
     return this.#store.read(async (tx) => {
-      const found = await memberships.list(tx, 'member', { prefix: [member] })
-      const keys = found.map(({ organization }) => [organization])
+      const joined = await memberships.list(tx, 'member', { prefix: [member] })
+      const found = await Promise.all(joined.map((membership) => mayKnowOf(tx, viewer, membership)))
+      const keys = joined.filter((_, index) => found[index]).map(({ organization }) => [organization])
       const visible: Account[] = []
       for (const organization of await accounts.getMany(tx, keys))
         if (organization !== undefined && (await canSee(tx, viewer, organization))) visible.push(organization)
@@ -140,8 +141,9 @@ export class Organizations {
       if (before === undefined) await refuseTooMany(tx, options.by ?? null, account)
       const owner = options.owner ?? before?.owner ?? false
       if (before !== undefined && !owner) await keepAnOwner(tx, before, options.by)
-      const after = { organization: id, member: account.id, owner, createdAt: before?.createdAt ?? now() }
-      await memberships.save(tx, owner && before?.founder === true ? { ...after, founder: true } : after)
+      const { founder, ...kept } = before ?? { organization: id, member: account.id, createdAt: now() }
+      const after: Membership = { ...kept, owner }
+      await memberships.save(tx, owner && founder === true ? { ...after, founder } : after)
     })
   }
 
@@ -172,6 +174,18 @@ export class Organizations {
       return account?.kind === 'organization' ? account : undefined
     }, options)
   }
+}
+
+/** Members, administrators and the member itself know of a membership; others only when it is public. */
+export const mayKnowOf = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  { organization, member, public: isPublic }: Membership,
+): Promise<boolean> => {
+  if (isPublic === true) return true
+  if (viewer === null) return false
+  if (viewer.admin || viewer.id === member) return true
+  return (await membershipOf(tx, organization, viewer.id)) !== undefined
 }
 
 const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Account> => {

@@ -10,18 +10,21 @@ import { gitRoutes } from './git.ts'
 import { gpgKeyRoutes, sshKeyRoutes } from './keys.ts'
 import { lfsRoutes } from './lfs.ts'
 import { organizationRoutes } from './organizations.ts'
+import { emailRoutes, settingsRoutes } from './profile.ts'
 import { largestRepositoryRoutes } from './quota/largest-repositories.ts'
 import { ledgerRoutes } from './quota/ledger.ts'
 import { organizationQuotaRoutes, userQuotaRoutes } from './quota/owner-quota.ts'
 import { quotaPlanRoutes } from './quota/plans.ts'
 import { quotaGroupRoutes, quotaRuleRoutes } from './quota/rules-and-groups.ts'
 import type { QuotaServices } from './quota/services.ts'
-import { starredRoutes, subscriptionRoutes } from './relations.ts'
+import { relatedUserRoutes, starredRoutes, subscriptionRoutes } from './relations.ts'
 import { newRepositoryRoutes, repositoryRoutes } from './repositories.ts'
 import { repositoryListRoutes, repositorySearchRoutes } from './repository-lists.ts'
 import type { Services } from './route.ts'
 import { documentRoute, exportRoutes, markdownRoutes, serverRoutes } from './server.ts'
+import { membershipRoutes } from './sharing/memberships.ts'
 import { tokenRoutes } from './tokens.ts'
+import { topicRoutes } from './topics.ts'
 import { adminUserRoutes, userRoutes } from './users.ts'
 
 type ApiRoute = Route<Identity, Services & QuotaServices>
@@ -35,15 +38,20 @@ export const routes: ApiRoute[] = [
   ...repositoryListRoutes,
   ...repositorySearchRoutes,
   ...repositoryRoutes,
+  ...topicRoutes,
   ...subscriptionRoutes,
+  ...relatedUserRoutes,
   ...contentRoutes,
   ...userRoutes,
+  ...settingsRoutes,
+  ...emailRoutes,
   ...followingRoutes,
   ...starredRoutes,
   ...sshKeyRoutes,
   ...gpgKeyRoutes,
   ...tokenRoutes,
   ...organizationRoutes,
+  ...membershipRoutes,
   ...serverRoutes,
   documentRoute,
   ...userQuotaRoutes,

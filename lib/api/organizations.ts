@@ -55,6 +55,16 @@ const CreateOrgOption = v.object({
   ...acceptedBooleans('repo_admin_change_team_access'),
 })
 
+const EditOrgOption = v.object({
+  full_name: v.optional(example(v.pipe(v.string(), v.maxLength(100)), 'Acme')),
+  email: v.optional(v.pipe(v.string(), v.maxLength(254))),
+  description: v.optional(example(shortText, 'Tools for everyone')),
+  website: v.optional(shortText),
+  location: v.optional(v.pipe(v.string(), v.maxLength(50))),
+  visibility: GivenVisibility,
+  ...acceptedBooleans('repo_admin_change_team_access'),
+})
+
 const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): NewOrganization => ({
   name: body.username,
   fullName: body.full_name,
@@ -161,6 +171,41 @@ export const organizationRoutes = [
       const { user, page } = request
       const organizations = await hosting.organizations.of(user, user.id, page)
       return replyPage(organizations, (organization) => presentOrganization(organization, request))
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/users/{username}/orgs',
+    operationId: 'orgListUserOrgs',
+    tag: 'organization',
+    summary: 'The organizations that a user belongs to and the viewer can know of',
+    auth: 'optional',
+    scope: ['read:user', 'read:organization'],
+    paging: 'lenient',
+    responses: { 200: v.array(Organization), 404: NotFound },
+    handle: async (request, { hosting }) => {
+      const { user, params, page } = request
+      const member = await hosting.accounts.find(user, params.username)
+      if (member?.kind !== 'user') return reply(404)
+      const organizations = await hosting.organizations.of(user, member.id, page)
+      return replyPage(organizations, (organization) => presentOrganization(organization, request))
+    },
+  }),
+  route({
+    ...write,
+    method: 'PATCH',
+    path: '/orgs/{org}',
+    operationId: 'orgEdit',
+    summary: 'Change the profile of an organization',
+    body: EditOrgOption,
+    responses: { 200: Organization, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    handle: async (request, { hosting }) => {
+      const { full_name: fullName, visibility, email, description, website, location } = request.body
+      const edited = await hosting.accounts.edit(authorizeMembersOf(request.user, request.params.org), {
+        ...{ fullName, email, description, website, location },
+        visibility: visibilityIn(visibility),
+      })
+      return edited === undefined ? reply(404) : reply(200, presentOrganization(edited, request))
     },
   }),
   route({

@@ -4,9 +4,10 @@ import { Empty, NotFound } from '../http/index.ts'
 import type { Slice } from '../records/collection.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { Relations, RepositoryName } from '../repositories/relations.ts'
-import { example, Time, text } from './fields.ts'
+import { example, repositoryNameOf, Time, text } from './fields.ts'
 import { Repository, readRepository, replyRepositories } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
+import { replyUsers, User } from './users.ts'
 
 /** The document writes the repository of a star or a subscription as `{username}/{reponame}`. */
 const relatedRepository = (params: { username: string; reponame: string }): RepositoryName => ({
@@ -91,6 +92,45 @@ export const starredRoutes = [
     paging: 'lenient',
     responses: { 200: v.array(Repository), 404: NotFound },
     handle: (request, services) => replyRelatedOf(services, request, 'stars', request.params.username),
+  }),
+]
+
+/** Replies with the users who have the relation to a repository. */
+const replyRelatedUsers = async (
+  { hosting }: Services,
+  request: Recipient & { page: Slice; params: { owner: string; repo: string } },
+  relation: Exclude<keyof Relations, 'follows'>,
+) => {
+  const name = repositoryNameOf(request.params)
+  const users = await hosting.relations[relation].accounts(request.user, name, request.page)
+  return users === undefined ? reply(404) : replyUsers(request, users)
+}
+
+const readUsers = {
+  auth: 'optional',
+  scope: 'read:repository',
+  tag: 'repository',
+  paging: 'lenient',
+} as const
+
+export const relatedUserRoutes = [
+  route({
+    ...readUsers,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/stargazers',
+    operationId: 'repoListStargazers',
+    summary: 'The users who have starred a repository',
+    responses: { 200: v.array(User), 404: NotFound },
+    handle: (request, services) => replyRelatedUsers(services, request, 'stars'),
+  }),
+  route({
+    ...readUsers,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/subscribers',
+    operationId: 'repoListSubscribers',
+    summary: 'The users who watch a repository',
+    responses: { 200: v.array(User), 404: NotFound },
+    handle: (request, services) => replyRelatedUsers(services, request, 'watches'),
   }),
 ]
 

@@ -11,7 +11,7 @@ import { invalid } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
-import { acceptedBooleans, example, shortText, text } from './fields.ts'
+import { acceptedBooleans, example, repositoryId, shortText, text } from './fields.ts'
 import { cachedRepository, Repository, readRepository } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
 import { accountDeleted, hostOf } from './users.ts'
@@ -30,7 +30,7 @@ const CreateRepoOption = v.object({
   default_branch: v.optional(v.pipe(v.string(), v.maxLength(100))),
   // Refused, not ignored: a client that asks for SHA-256 cannot push to a SHA-1 repository.
   object_format_name: v.optional(v.picklist(['', 'sha1'], 'must be sha1, the only format of objects')),
-  ...acceptedBooleans('template'),
+  template: v.optional(v.boolean()),
 })
 type CreateRepoOption = v.InferOutput<typeof CreateRepoOption>
 
@@ -40,6 +40,7 @@ const EditRepoOption = v.object({
   website: v.optional(v.pipe(v.string(), v.maxLength(1024))),
   private: v.optional(v.boolean()),
   archived: v.optional(v.boolean()),
+  template: v.optional(v.boolean()),
   default_branch: v.optional(v.pipe(v.string(), v.maxLength(100))),
   ...acceptedBooleans(
     'allow_fast_forward_only_merge',
@@ -61,7 +62,6 @@ const EditRepoOption = v.object({
     'has_releases',
     'has_wiki',
     'ignore_whitespace_conflicts',
-    'template',
   ),
 })
 
@@ -70,6 +70,7 @@ const newRepository = (body: CreateRepoOption, baseUrl: string): NewRepository =
   name: body.name,
   description: body.description,
   private: body.private,
+  template: body.template,
   autoInit: body.auto_init,
   gitignores: body.gitignores,
   license: body.license,
@@ -155,6 +156,21 @@ export const newRepositoryRoutes = [
 ]
 
 export const repositoryRoutes = [
+  route({
+    method: 'GET',
+    path: '/repositories/{id}',
+    operationId: 'repoGetByID',
+    tag: 'repository',
+    summary: 'A repository, by its id',
+    auth: 'optional',
+    scope: 'read:repository',
+    params: v.object({ id: repositoryId }),
+    responses: { 200: Repository, 404: NotFound },
+    handle: async (request, services) => {
+      const found = await services.hosting.repositories.findById(request.user, request.params.id)
+      return found === undefined ? reply(404) : reply(200, await readRepository(services, request, found))
+    },
+  }),
   route({
     method: 'GET',
     path: '/repos/{owner}/{repo}',

@@ -3,6 +3,7 @@ import type { Viewer } from '../accounts/access.ts'
 import { NotFound, ValidationError } from '../http/index.ts'
 import type { Slice } from '../records/collection.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
+import { wordsOf } from '../repositories/search.ts'
 import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../repositories/search-filters.ts'
 import { example, parameter, text } from './fields.ts'
 import { cachedRepositories, Repository, replyRepositories } from './repository-presenter.ts'
@@ -124,8 +125,8 @@ const SearchQuery = v.object({
   template: flag('Finds only templates.'),
   mode: v.optional(parameter(v.picklist(['', ...SEARCH_MODES]), 'Finds only repositories of this kind.')),
   starredBy: v.optional(parameter(v.pipe(v.number(), v.integer()), 'Id of a user who has starred them.')),
-  includeDesc: unsupported('descriptions are not searched'),
-  topic: unsupported('repositories have no topics'),
+  includeDesc: flag('Whether to search descriptions and topics as well as names.'),
+  topic: flag('Whether to search topics only.'),
   team_id: unsupported('organizations have no teams'),
   priority_owner_id: unsupported('one owner cannot be listed first; use uid to search within an owner'),
 })
@@ -135,12 +136,20 @@ const filterIn = (query: v.InferOutput<typeof SearchQuery>): RepositoryFilter =>
   open: isSet(query.private) === false || undefined,
   private: isSet(query.is_private),
   archived: isSet(query.archived),
-  template: isSet(query.template) || undefined,
+  template: isSet(query.template),
+  texts: textsIn(query),
   mode: query.mode || undefined,
   starredBy: query.starredBy,
   sort: query.sort || undefined,
   descending: query.order === 'desc' || undefined,
 })
+
+/** A search of topics is exact; one that includes descriptions finds parts of them and of names, too. */
+const textsIn = ({ q = '', topic, includeDesc }: v.InferOutput<typeof SearchQuery>) => {
+  const [topicOnly, withTexts] = [isSet(topic) === true, isSet(includeDesc) === true]
+  const words = topicOnly || withTexts ? wordsOf(q) : []
+  return words.length === 0 ? undefined : { words, topicOnly }
+}
 
 const isSet = (value: v.InferOutput<ReturnType<typeof flag>>): boolean | undefined =>
   value === undefined || value === '' ? undefined : value === 'true' || value === '1'

@@ -9,6 +9,7 @@ import {
   type Attachment,
   accounts,
   comments,
+  emailAddresses,
   follows,
   gpgKeys,
   issueSequences,
@@ -71,6 +72,7 @@ export class AccountRemoval implements Removal {
     await removeListed(memberships, 'member')(tx, id)
     await removeListed(tokens, 'account')(tx, id)
     await removeListed(sessions, 'account')(tx, id)
+    await removeListed(emailAddresses, 'account')(tx, id)
     await removeListed(sshKeys, 'account')(tx, id)
     await removeListed(gpgKeys, 'account')(tx, id)
     await this.#parts.quota.groups.unassignAll(tx, id)

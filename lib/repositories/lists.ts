@@ -20,7 +20,8 @@ import {
 } from '../records/schema/index.ts'
 import { cachedRead, type Store } from '../records/store.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
-import { followsOf, relationsOf } from './relations.ts'
+import { followsOf } from './follows.ts'
+import { relationsOf } from './relations.ts'
 
 type OrderIndex = 'id' | 'name' | 'size' | 'updated' | 'stars' | 'forks'
 

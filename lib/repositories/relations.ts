@@ -1,6 +1,4 @@
 import {
-  accountByName,
-  audienceOfAccount,
   canRead,
   canSee,
   existingAccount,
@@ -10,17 +8,14 @@ import {
   repositoryViewer,
   type SignedIn,
   type Viewer,
-  visibleAccount,
 } from '../accounts/access.ts'
 import { visiblePage } from '../accounts/list-page.ts'
-import { pendingFollows, pendingRelations } from '../accounts/visibility.ts'
+import { countsWithPending, pendingRelations } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,
   accounts,
-  type Follow,
-  follows,
   type Relation,
   type RelationCollection,
   type Repository,
@@ -30,6 +25,7 @@ import {
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { Follows } from './follows.ts'
 
 /** A repository by the names of its owner and itself. */
 export interface RepositoryName {
@@ -77,6 +73,30 @@ export class RepositoryRelation {
     })
   }
 
+  /**
+   * Users who have the relation to a repository, by id. The total is that of the repository; users whom the viewer cannot
+   * see are left out of their page.
+   */
+  accounts(
+    viewer: Viewer,
+    { owner, name }: RepositoryName,
+    slice: Slice,
+  ): Promise<Page<Account> | undefined> {
+    return this.#store.read(async (tx) => {
+      const found = await readableRepository(tx, viewer, owner, name)
+      if (found === undefined) return undefined
+      const repository = await countsWithPending(tx, found)
+      const related = await this.#relation.list(tx, 'repository', { prefix: [repository.id], ...slice })
+      const known = await accounts.byIds(
+        tx,
+        related.map(({ account }) => account),
+      )
+      const items: Account[] = []
+      for (const account of known.values()) if (await canSee(tx, viewer, account)) items.push(account)
+      return { items, total: this.#relation === stars ? repository.stars : repository.watchers }
+    })
+  }
+
   #change(viewer: SignedIn, { owner, name }: RepositoryName, change: typeof relate) {
     return this.#store.write(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
@@ -85,6 +105,7 @@ export class RepositoryRelation {
   }
 }
 
+<<<<<<< HEAD
 /** Which accounts follow which. */
 class Follows {
   readonly #store: Store
@@ -135,6 +156,8 @@ class Follows {
 }
 
 /** Stars and watches of repositories, and follows of accounts. */
+=======
+>>>>>>> 1f79a24 (Add topics, settings and addresses of users, public memberships, stargazers and repositories by id, since clients ask for them)
 export class Relations {
   /** Which users star which repositories. */
   readonly stars: RepositoryRelation
@@ -216,59 +239,6 @@ export const unrelate = async (
 const withCount = (relation: RelationCollection, repository: Repository, change: 1 | -1): Repository => {
   const count = relation === stars ? 'stars' : 'watchers'
   return { ...repository, [count]: repository[count] + change }
-}
-
-const saveFollow = async (tx: WriteContext, follower: Account, followed: Account) => {
-  if ((await follows.get(tx, [follower.id, followed.id])) !== undefined) return
-  await follows.save(tx, {
-    follower: follower.id,
-    followed: followed.id,
-    followerAudience: audienceOfAccount(follower),
-    followedAudience: audienceOfAccount(followed),
-    createdAt: now(),
-  })
-}
-
-const accountsOf = async (
-  tx: ReadTransaction,
-  index: 'followers' | 'following',
-  viewer: Viewer,
-  account: number,
-  slice: Slice,
-): Promise<Page<Account>> => {
-  const { items, total } = await followsOf(tx, index, viewer, account, slice)
-  const ids = items.map((follow) => otherIn(follow, index))
-  return { items: [...(await accounts.byIds(tx, ids)).values()], total }
-}
-
-const otherIn = (follow: Follow, index: 'followers' | 'following'): number =>
-  index === 'followers' ? follow.follower : follow.followed
-
-/** The follows of an account, or of it as the followed one, that the viewer can list. */
-export const followsOf = async (
-  tx: ReadTransaction,
-  index: 'followers' | 'following',
-  viewer: Viewer,
-  account: number,
-  slice: Slice,
-): Promise<Page<Follow>> => {
-  const isReadable = async (follow: Follow) => {
-    const other = await accounts.get(tx, [otherIn(follow, index)])
-    return other !== undefined && canSee(tx, viewer, other)
-  }
-  // The private accounts that a viewer can see are the viewer itself and the viewer's organizations.
-  const belonging = async ({ id }: SignedIn) => {
-    const keys = (await ownersFor(tx, id)).map((own) =>
-      index === 'followers' ? [own, account] : [account, own],
-    )
-    return (await follows.getMany(tx, keys)).filter((follow) => follow !== undefined)
-  }
-  const pending = await pendingFollows(tx, index, account)
-  return visiblePage(
-    tx,
-    { relation: follows, index, prefix: [account], viewer, isReadable, belonging, pending },
-    slice,
-  )
 }
 
 /**

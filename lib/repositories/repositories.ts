@@ -2,6 +2,7 @@ import {
   type Authorizer,
   audienceOfAccount,
   audienceOfRepository,
+  canRead,
   readableRepository,
   repositoryById,
   type Target,
@@ -37,7 +38,11 @@ interface RepositoryEdit {
   private?: boolean | undefined
   /** Whether it is read-only. */
   archived?: boolean | undefined
+<<<<<<< HEAD
   /** Branch that HEAD names. */
+=======
+  template?: boolean | undefined
+>>>>>>> 1f79a24 (Add topics, settings and addresses of users, public memberships, stargazers and repositories by id, since clients ask for them)
   defaultBranch?: string | undefined
 }
 
@@ -101,6 +106,14 @@ export class Repositories {
   /** The repository with the name, if the viewer can see it. */
   find(viewer: Viewer, owner: string, name: string): Promise<Repository | undefined> {
     return this.#store.read((tx) => readableRepository(tx, viewer, owner, name))
+  }
+
+  /** The repository with the id, if the viewer can see it. */
+  findById(viewer: Viewer, id: number): Promise<Repository | undefined> {
+    return this.#store.read(async (tx) => {
+      const repository = await repositoryById(tx, id)
+      return repository !== undefined && (await canRead(tx, viewer, repository)) ? repository : undefined
+    })
   }
 
   /** Present name of the repository with the former name; undefined unless the viewer can see both. */
@@ -246,6 +259,7 @@ const recordOf = (id: number, owner: Account, repository: NewRepository, size: n
   empty: repository.autoInit !== true,
   mirror: false,
   archived: false,
+  ...(repository.template === true ? { template: true } : {}),
   parent: null,
   defaultBranch: repository.defaultBranch ?? 'main',
   size,

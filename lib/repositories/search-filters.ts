@@ -6,6 +6,7 @@ import { add, compare, type Sum } from '../integers.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { merge, recordKeyText } from '../records/merge.ts'
 import { accounts, type Repository, repositories, stars } from '../records/schema/index.ts'
+import { foldCase } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
 /**
@@ -18,6 +19,8 @@ export interface RepositoryFilter {
   private?: boolean | undefined
   archived?: boolean | undefined
   template?: boolean | undefined
+  /** Words of which one is in the name or the description, or is a topic; with `topicOnly`, is a topic. */
+  texts?: { readonly words: readonly string[]; readonly topicOnly: boolean } | undefined
   mode?: SearchMode | undefined
   /** Id of a user who has starred the repository. */
   starredBy?: number | undefined
@@ -95,18 +98,33 @@ type Predicate = (repository: Repository) => boolean | Promise<boolean>
 const predicateOf = async (
   tx: ReadTransaction,
   viewer: Viewer,
-  { open, private: isPrivate, archived, template, mode, starredBy }: RepositoryFilter,
+  { open, texts, mode, starredBy, ...flags }: RepositoryFilter,
 ): Promise<Predicate> => {
   const hasStarred = starredBy === undefined ? undefined : await starPredicate(tx, viewer, starredBy)
   return (repository) => {
     if (open === true && repository.audience !== 0) return false
-    if (isPrivate !== undefined && repository.private !== isPrivate) return false
-    if (archived !== undefined && repository.archived !== archived) return false
-    // Allot has no template repositories.
-    if (template === true) return false
+    if (!matchesFlags(repository, flags)) return false
+    if (texts !== undefined && !matchesTexts(repository, texts)) return false
     if (mode !== undefined && !matchesMode(repository, mode)) return false
     return hasStarred === undefined || hasStarred(repository)
   }
+}
+
+type Flags = Pick<RepositoryFilter, 'private' | 'archived' | 'template'>
+
+const matchesFlags = (repository: Repository, flags: Flags): boolean =>
+  (flags.private ?? repository.private) === repository.private &&
+  (flags.archived ?? repository.archived) === repository.archived &&
+  (flags.template ?? repository.template ?? false) === (repository.template ?? false)
+
+const matchesTexts = (
+  { name, description, topics = [] }: Repository,
+  { words, topicOnly }: NonNullable<RepositoryFilter['texts']>,
+): boolean => {
+  const texts = topicOnly ? [] : [foldCase(name), foldCase(description)]
+  return words
+    .map(foldCase)
+    .some((word) => topics.includes(word) || texts.some((text) => text.includes(word)))
 }
 
 const matchesMode = ({ parent, mirror }: Repository, mode: SearchMode): boolean => {

@@ -92,7 +92,8 @@ export class Search {
     client = 'host',
   ): Promise<Page<Repository>> {
     const viewer = repositoryViewer(requester)
-    const parts = partsOf(q)
+    // Descriptions and topics have no index, so those searches filter what the viewer can see.
+    const parts = filter.texts === undefined ? partsOf(q) : partsOf('')
     const readsAll = isFiltered(filter) || parts.length > 1
     const search = () =>
       readAndCacheTotals(this.#store, async (tx) => {
@@ -170,11 +171,17 @@ interface Part {
   ownerName?: string
 }
 
-/** Parts of `q`. Names contain neither commas nor slashes: `a,b` searches for either word, `owner/a` within an owner. */
-const partsOf = (q: string): Part[] => {
+/** The words of `q`, each once. @throws AllotError invalid for too many */
+export const wordsOf = (q: string): string[] => {
   const words = q.split(',').map((word) => word.trim())
   const distinct = [...new Set(words.filter((word) => word !== ''))]
   if (distinct.length > MAX_PARTS) throw invalid(`q: expected at most ${MAX_PARTS} words separated by commas`)
+  return distinct
+}
+
+/** Parts of `q`. Names contain neither commas nor slashes: `a,b` searches for either word, `owner/a` within an owner. */
+const partsOf = (q: string): Part[] => {
+  const distinct = wordsOf(q)
   return distinct.length === 0 ? [{ word: '' }] : distinct.map(partOf)
 }
 const MAX_PARTS = 5

@@ -23,6 +23,7 @@ import {
   attachments,
   collections,
   comments,
+  emailAddresses,
   files,
   gpgKeys,
   groups,
@@ -43,6 +44,7 @@ import {
 import { setSequence } from '../records/store.ts'
 import { checkLedgerKey } from '../repositories/ledger-by-name.ts'
 import { MAX_NAME } from '../repositories/migrated.ts'
+import { checkTopics } from '../repositories/topics.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import type { RecordLine, SequenceLine } from './format.ts'
 
@@ -112,7 +114,15 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     checkAccountName(account.name)
     checkTexts('account', account)
     checkEmail(account.email)
+    const { language = '', theme = '', diffViewStyle = '' } = account.preferences ?? {}
+    for (const [member, chosen] of Object.entries({ language, theme, diffViewStyle }))
+      requireAtMost(member, chosen, 50)
     if (account.password !== null) requireMatch('password', account.password, PASSWORD)
+  }),
+  checkOf(emailAddresses, ({ email }) => {
+    if (email === '') throw invalid('email: must not be empty')
+    checkTexts('account', { email })
+    checkEmail(email)
   }),
   checkOf(tokens, ({ name, hash, lastEight, scopes }) => {
     checkName(name)
@@ -127,6 +137,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
   checkOf(repositories, (repository) => {
     checkRepositoryName(repository.name)
     checkBranchName(repository.defaultBranch)
+    checkTopics(repository.topics ?? [])
     checkTexts('repository', repository)
   }),
   checkOf(redirects, ({ name }) => checkRepositoryName(name)),

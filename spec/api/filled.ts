@@ -11,6 +11,7 @@ const VALUES: Record<string, string[]> = {
   target: ['alice', 'outsider', `${MARK}-user`],
   repo: ['open', `${MARK}-repo`],
   reponame: ['open', `${MARK}-repo`],
+  topic: ['git', MARK],
   id: ['1', '2', '3', '4', '5'],
   quotarule: [`${MARK} rule`],
   quotagroup: [`${MARK}-group`],

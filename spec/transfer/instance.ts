@@ -128,7 +128,7 @@ const daysAgo = async (days: number, work: () => Promise<unknown>): Promise<void
 
 export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<Secrets> => {
   const password = 'correct horse battery'
-  const { accounts, organizations, repositories, relations, tokens } = hosting
+  const { accounts, emails, organizations, repositories, relations, tokens } = hosting
   const root = await accounts.createUser({ name: 'root', admin: true })
   const ann = await accounts.createUser({
     name: 'Ann',
@@ -150,6 +150,7 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
       version: '1',
     }),
   )
+  await emails.add(ann.id, ['ann@two.example.test'])
   const guild = await organizations.create(ann.id, { name: 'guild' })
   await organizations.setMember(guild.id, ben.id)
   const demo = await repositories.create(ann, ann, { name: 'demo', autoInit: true, readme: 'Default' })

@@ -4,6 +4,16 @@ import { TrigramIndex } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
 import { audienceOf, id, seconds, Visibility } from '../fields.ts'
 
+/** What clients with a user interface keep for their user: Allot's answers do not depend on it. */
+const Preferences = v.object({
+  language: v.string(),
+  theme: v.string(),
+  diffViewStyle: v.string(),
+  hideEmail: v.boolean(),
+  hideActivity: v.boolean(),
+})
+export type Preferences = v.InferOutput<typeof Preferences>
+
 const Account = v.object({
   /** Identifies the account; it never changes and is not used again. */
   id,
@@ -29,7 +39,12 @@ const Account = v.object({
   active: v.boolean(),
   /** An scrypt hash (lib/accounts/login.ts); null when the account signs in with tokens or through the host only. */
   password: v.nullable(v.string()),
+<<<<<<< HEAD
   /** When it was created, in seconds since 1970. */
+=======
+  /** Absent until the user changes one. */
+  preferences: v.optional(Preferences),
+>>>>>>> 1f79a24 (Add topics, settings and addresses of users, public memberships, stargazers and repositories by id, since clients ask for them)
   createdAt: seconds,
   /** When it was last changed, in seconds since 1970. */
   updatedAt: seconds,
@@ -59,12 +74,26 @@ export const accounts = new Collection({
   search: [accountNames],
 })
 
+const EmailAddress = v.object({ email: v.string(), account: id, createdAt: seconds })
+export type EmailAddress = v.InferOutput<typeof EmailAddress>
+
+/** Further email addresses of users; the first one is in the account. */
+export const emailAddresses = new Collection({
+  name: 'emailAddress',
+  schema: EmailAddress,
+  id: (address) => [address.email.toLowerCase()],
+  ordered: { account: (address) => [address.account, address.createdAt] },
+  counted: { account: (address) => [address.account] },
+})
+
 const Membership = v.object({
   organization: id,
   member: id,
   owner: v.boolean(),
   /** Whether the member created the organization; kept while the member is an owner, absent for all others. */
   founder: v.optional(v.boolean()),
+  /** Whether everyone who sees the organization may know of the membership; absent: no. */
+  public: v.optional(v.boolean()),
   createdAt: seconds,
 })
 export type Membership = v.InferOutput<typeof Membership>

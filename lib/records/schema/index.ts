@@ -12,7 +12,16 @@ import {
   newestLayout,
   requireCurrentLayout,
 } from '../migrate.ts'
-import { accountNames, accounts, gpgKeys, memberships, sessions, sshKeys, tokens } from './accounts.ts'
+import {
+  accountNames,
+  accounts,
+  emailAddresses,
+  gpgKeys,
+  memberships,
+  sessions,
+  sshKeys,
+  tokens,
+} from './accounts.ts'
 import { attachments, comments, issueSequences, issues, issueTitles, releases } from './content.ts'
 import { files, packageFiles, packageVersions } from './files.ts'
 import { migrated } from './migrated.ts'
@@ -55,6 +64,7 @@ export const searchIndexes = [accountNames, repositoryNames, issueTitles] as con
 
 export const collections = [
   accounts,
+  emailAddresses,
   memberships,
   tokens,
   sessions,

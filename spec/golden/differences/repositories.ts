@@ -5,8 +5,7 @@ import type { Difference } from './table.ts'
 export const repositories: readonly Difference[] = [
   {
     title: 'Repositories lack what Allot does not keep',
-    reason:
-      'A member is never invented: Allot has no pull requests, wikis, projects, actions, topics or mirrors.',
+    reason: 'A member is never invented: Allot has no pull requests, wikis, projects, actions or mirrors.',
     records: inAll(
       'authentication',
       'paging',

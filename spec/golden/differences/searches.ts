@@ -77,10 +77,9 @@ export const searches: readonly Difference[] = [
     ],
   },
   {
-    title:
-      'Parameters of `/repos/search` that are not supported are 422: `includeDesc`, `topic`, `team_id`, `priority_owner_id`',
+    title: 'Parameters of `/repos/search` that are not supported are 422: `team_id`, `priority_owner_id`',
     reason: 'A parameter is never ignored: the result would be another than the client expects.',
-    records: { search: ['search.q.desc.include', 'search.priority'] },
+    records: { search: ['search.priority'] },
     lines: ['status 200 → 422'],
   },
   {
@@ -88,12 +87,6 @@ export const searches: readonly Difference[] = [
     reason: 'A parameter is never ignored: the result would be another than the client expects.',
     records: { search: ['search.flag#9'] },
     lines: ['status 200 → 422'],
-  },
-  {
-    title: 'Repositories are not marked as templates',
-    reason: 'No repository can be made from one. `template` of a new repository is accepted and ignored.',
-    records: { search: ['search.flag#7'] },
-    lines: ['header x-total-count "2" → "0"', 'body.data.length 2 → 0'],
   },
   {
     title: '`/users/search` lists by name',

@@ -38,7 +38,6 @@ export const ALLOWS_MORE = ['header allow "*" → "*OPTIONS*"']
 
 /** Members of Forgejo's repository that Allot's does not have. */
 export const REPOSITORY_LACKS = [
-  'template',
   'languages_url',
   'link',
   'original_url',
@@ -74,7 +73,6 @@ export const REPOSITORY_LACKS = [
   'object_format_name',
   'mirror_updated',
   'repo_transfer',
-  'topics',
 ].map((member) => `body* lacks ${member}`)
 
 /** `ssh_url` in the short form. */

@@ -1,0 +1,87 @@
+import { now } from '../clock.ts'
+import { AllotError, invalid } from '../errors.ts'
+import { accounts, type EmailAddress, emailAddresses } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { existingAccount, holderOfEmail } from './access.ts'
+import { checkTexts, isEmail } from './names.ts'
+
+/** Further addresses that a user can have. */
+const MAX_ADDRESSES = 50
+
+/** An address of a user. Nothing is sent to it: only the first one was given by an administrator or the host. */
+interface UserEmail {
+  readonly email: string
+  readonly isPrimary: boolean
+}
+
+/** The email addresses of users: the one of the account first, then further ones, oldest first. */
+export class EmailAddresses {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  list(account: number): Promise<UserEmail[]> {
+    return this.#store.read((tx) => emailsOf(tx, account))
+  }
+
+  /**
+   * Adds all of the addresses, or none.
+   * @throws AllotError invalid for a malformed or taken address, conflict for too many
+   */
+  add(account: number, emails: readonly string[]): Promise<UserEmail[]> {
+    return this.#store.write(async (tx) => {
+      await existingAccount(tx, account)
+      const distinct = [...new Map(emails.map((email) => [email.toLowerCase(), email])).values()]
+      const createdAt = now()
+      if ((await emailAddresses.count(tx, 'account', [account])) + distinct.length > MAX_ADDRESSES)
+        throw new AllotError(
+          'conflict',
+          `a user can have ${MAX_ADDRESSES} further addresses: delete some first`,
+        )
+      for (const email of distinct) {
+        await refuseEmail(tx, email)
+        await emailAddresses.save(tx, { email, account, createdAt })
+      }
+      return emailsOf(tx, account)
+    })
+  }
+
+  /**
+   * Removes all of the addresses, or none.
+   * @returns whether the user has all of them as further addresses
+   */
+  remove(account: number, emails: readonly string[]): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const distinct = [...new Set(emails.map((email) => email.toLowerCase()))]
+      const first = (await accounts.get(tx, [account]))?.email.toLowerCase()
+      if (first !== undefined && first !== '' && distinct.includes(first))
+        throw invalid('emails: the first address of the account cannot be deleted: change it instead')
+      const keys = distinct.filter((email) => email.length <= 254).map((email) => [email])
+      const found = await emailAddresses.getMany(tx, keys)
+      const own = found.filter((address): address is EmailAddress => address?.account === account)
+      if (own.length < distinct.length) return false
+      for (const { email } of own) await emailAddresses.remove(tx, [email.toLowerCase()])
+      return true
+    })
+  }
+}
+
+const emailsOf = async (tx: ReadTransaction, account: number): Promise<UserEmail[]> => {
+  const first = (await accounts.get(tx, [account]))?.email ?? ''
+  const further = await emailAddresses.list(tx, 'account', { prefix: [account] })
+  return [
+    ...(first === '' ? [] : [{ email: first, isPrimary: true }]),
+    ...further.map(({ email }) => ({ email, isPrimary: false })),
+  ]
+}
+
+const refuseEmail = async (tx: ReadTransaction, email: string): Promise<void> => {
+  if (email === '') throw invalid('emails: an address must not be empty')
+  if (!isEmail(email)) throw invalid(`emails: ${JSON.stringify(email)} is not an email address`)
+  checkTexts('account', { email })
+  if ((await holderOfEmail(tx, email)) !== undefined)
+    throw invalid(`emails: ${email} is already used by an account`)
+}

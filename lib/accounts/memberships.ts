@@ -1,0 +1,113 @@
+import { AllotError } from '../errors.ts'
+import type { Page, Slice } from '../records/collection.ts'
+import { type Account, accounts, type Membership, memberships } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import {
+  accountByName,
+  canSee,
+  membershipOf,
+  type SignedIn,
+  type Viewer,
+  visibleAccount,
+  visibleOrganization,
+} from './access.ts'
+
+/** What a member may do in an organization. */
+interface OrganizationPermissions {
+  readonly isOwner: boolean
+  readonly isAdmin: boolean
+  readonly canWrite: boolean
+  readonly canRead: boolean
+  readonly canCreateRepository: boolean
+}
+
+/** Who belongs to an organization, and who may know. Methods return undefined when the viewer cannot see the organization. */
+export class Memberships {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Members by id: all of them for members and administrators, and for others those whose membership is public. */
+  list(
+    viewer: Viewer,
+    name: string,
+    { offset, limit }: Slice,
+    { publicOnly = false } = {},
+  ): Promise<Page<Account> | undefined> {
+    return this.#store.read(async (tx) => {
+      const organization = await visibleOrganization(tx, viewer, name)
+      if (organization === undefined) return undefined
+      const showsAll = !publicOnly && (await belongs(tx, viewer, organization.id))
+      const found = await memberships.list(tx, 'organization', { prefix: [organization.id] })
+      const shown = found.filter((membership) => showsAll || membership.public === true)
+      const members = await accounts.byIds(
+        tx,
+        shown.map(({ member }) => member),
+      )
+      const visible: Account[] = []
+      for (const member of members.values())
+        if (showsAll || (await canSee(tx, viewer, member))) visible.push(member)
+      return { items: visible.slice(offset, offset + limit), total: visible.length }
+    })
+  }
+
+  /** Whether the membership of the user is public. */
+  isPublic(viewer: Viewer, name: string, memberName: string): Promise<boolean> {
+    return this.#store.read(async (tx) => {
+      const organization = await visibleOrganization(tx, viewer, name)
+      const member = await visibleAccount(tx, viewer, memberName)
+      if (organization === undefined || member === undefined) return false
+      return (await membershipOf(tx, organization.id, member.id))?.public === true
+    })
+  }
+
+  /**
+   * Publishes the membership of the viewer, or hides it.
+   * @returns whether the user is a member
+   * @throws AllotError forbidden for the membership of another user
+   */
+  setPublic(viewer: SignedIn, name: string, memberName: string, isPublic: boolean): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const organization = await visibleOrganization(tx, viewer, name)
+      const member = await visibleAccount(tx, viewer, memberName)
+      if (organization === undefined || member === undefined) return false
+      if (member.id !== viewer.id)
+        throw new AllotError('forbidden', 'users decide themselves whether their membership is public')
+      const membership = await membershipOf(tx, organization.id, member.id)
+      if (membership === undefined) return false
+      const { public: _, ...hidden } = membership
+      await memberships.save(tx, isPublic ? { ...hidden, public: true } : hidden)
+      return true
+    })
+  }
+
+  /** What a user may do in an organization. Users ask for themselves, administrators for everyone. */
+  permissions(
+    viewer: SignedIn,
+    userName: string,
+    name: string,
+  ): Promise<OrganizationPermissions | undefined> {
+    return this.#store.read(async (tx) => {
+      const organization = await visibleOrganization(tx, viewer, name)
+      const user = await accountByName(tx, userName)
+      if (organization === undefined || user === undefined) return undefined
+      if (user.id !== viewer.id && !viewer.admin) return undefined
+      return permissionsIn(await membershipOf(tx, organization.id, user.id), user)
+    })
+  }
+}
+
+const belongs = async (tx: ReadTransaction, viewer: Viewer, organization: number): Promise<boolean> =>
+  viewer !== null && (viewer.admin || (await membershipOf(tx, organization, viewer.id)) !== undefined)
+
+const permissionsIn = (membership: Membership | undefined, user: Account): OrganizationPermissions => {
+  const isOwner = user.admin || membership?.owner === true
+  const isMember = isOwner || membership !== undefined
+  return {
+    ...{ isOwner, isAdmin: isOwner, canWrite: isMember, canRead: isMember },
+    canCreateRepository: isMember,
+  }
+}

@@ -1,0 +1,163 @@
+/** The signed-in user's settings and email addresses. */
+import * as v from 'valibot'
+import { Empty, ErrorBody, NotFound, ValidationError } from '../http/index.ts'
+import type { Account, Preferences } from '../records/schema/index.ts'
+import { example, number, shortText, text } from './fields.ts'
+import { reply, replyEmpty, route } from './route.ts'
+import { accountDeleted } from './users.ts'
+
+export const UserSettings = v.object({
+  full_name: text('Alice'),
+  website: text('https://alice.example.org'),
+  description: text(''),
+  location: text(''),
+  language: text('en-US'),
+  theme: text('gitea-auto'),
+  diff_view_style: text('split'),
+  hide_email: v.boolean(),
+  hide_activity: v.boolean(),
+})
+
+/** `gitea-auto` is the theme that clients expect of a user who has not chosen one. */
+const DEFAULTS: Preferences = {
+  language: '',
+  theme: 'gitea-auto',
+  diffViewStyle: '',
+  hideEmail: false,
+  hideActivity: false,
+}
+
+const presentSettings = ({
+  fullName,
+  website,
+  description,
+  location,
+  preferences = DEFAULTS,
+}: Account): v.InferOutput<typeof UserSettings> => ({
+  ...{ full_name: fullName, website, description, location },
+  language: preferences.language,
+  theme: preferences.theme,
+  diff_view_style: preferences.diffViewStyle,
+  hide_email: preferences.hideEmail,
+  hide_activity: preferences.hideActivity,
+})
+
+const preference = v.optional(v.pipe(v.string(), v.maxLength(50)))
+
+const UserSettingsOptions = v.object({
+  full_name: v.optional(example(v.pipe(v.string(), v.maxLength(100)), 'Alice')),
+  website: v.optional(shortText),
+  description: v.optional(shortText),
+  location: v.optional(v.pipe(v.string(), v.maxLength(50))),
+  language: preference,
+  theme: preference,
+  diff_view_style: preference,
+  hide_email: v.optional(v.boolean()),
+  hide_activity: v.optional(v.boolean()),
+})
+
+/** Each given member replaces that of the user. */
+const preferencesIn = (
+  body: v.InferOutput<typeof UserSettingsOptions>,
+  before: Preferences = DEFAULTS,
+): Preferences => ({
+  language: body.language ?? before.language,
+  theme: body.theme ?? before.theme,
+  diffViewStyle: body.diff_view_style ?? before.diffViewStyle,
+  hideEmail: body.hide_email ?? before.hideEmail,
+  hideActivity: body.hide_activity ?? before.hideActivity,
+})
+
+const read = { auth: 'required', scope: 'read:user', tag: 'user' } as const
+const write = { auth: 'required', scope: 'write:user', tag: 'user' } as const
+
+export const settingsRoutes = [
+  route({
+    ...read,
+    method: 'GET',
+    path: '/user/settings',
+    operationId: 'getUserSettings',
+    summary: "The signed-in user's profile and settings",
+    responses: { 200: UserSettings },
+    handle: async ({ user }, { hosting }) => {
+      const account = await hosting.accounts.byId(user.id)
+      if (account === undefined) throw accountDeleted()
+      return reply(200, presentSettings(account))
+    },
+  }),
+  route({
+    ...write,
+    method: 'PATCH',
+    path: '/user/settings',
+    operationId: 'updateUserSettings',
+    summary: "Change the signed-in user's profile and settings",
+    body: UserSettingsOptions,
+    responses: { 200: UserSettings, 422: ValidationError },
+    handle: async ({ user, body }, { hosting }) => {
+      const { full_name: fullName, website, description, location } = body
+      const edited = await hosting.accounts.edit(user.id, (before) => ({
+        ...{ fullName, website, description, location },
+        preferences: preferencesIn(body, before.preferences),
+      }))
+      if (edited === undefined) throw accountDeleted()
+      return reply(200, presentSettings(edited))
+    },
+  }),
+]
+
+export const Email = v.object({
+  email: text('alice@example.org'),
+  verified: v.boolean(),
+  primary: example(v.boolean(), true),
+  user_id: number(2),
+  username: text('alice'),
+})
+
+/** Nothing is sent to an address, so only the one that an administrator or the host has set counts as verified. */
+const presentEmail =
+  ({ id, username }: { id: number; username: string }) =>
+  ({ email, isPrimary }: { email: string; isPrimary: boolean }): v.InferOutput<typeof Email> => ({
+    ...{ email, verified: isPrimary, primary: isPrimary },
+    ...{ user_id: id, username },
+  })
+
+const EmailOption = v.object({
+  emails: example(v.pipe(v.array(v.pipe(v.string(), v.maxLength(254))), v.maxLength(50)), [
+    'alice@example.org',
+  ]),
+})
+
+export const emailRoutes = [
+  route({
+    ...read,
+    method: 'GET',
+    path: '/user/emails',
+    operationId: 'userListEmails',
+    summary: "The signed-in user's email addresses: the first one, then further ones",
+    responses: { 200: v.array(Email) },
+    handle: async ({ user }, { hosting }) =>
+      reply(200, (await hosting.emails.list(user.id)).map(presentEmail(user))),
+  }),
+  route({
+    ...write,
+    method: 'POST',
+    path: '/user/emails',
+    operationId: 'userAddEmail',
+    summary: 'Add email addresses to the signed-in user',
+    body: EmailOption,
+    responses: { 201: v.array(Email), 409: ErrorBody, 422: ValidationError },
+    handle: async ({ user, body }, { hosting }) =>
+      reply(201, (await hosting.emails.add(user.id, body.emails)).map(presentEmail(user))),
+  }),
+  route({
+    ...write,
+    method: 'DELETE',
+    path: '/user/emails',
+    operationId: 'userDeleteEmail',
+    summary: 'Delete email addresses of the signed-in user',
+    body: EmailOption,
+    responses: { 204: Empty, 404: NotFound, 422: ValidationError },
+    handle: async ({ user, body }, { hosting }) =>
+      replyEmpty(await hosting.emails.remove(user.id, body.emails)),
+  }),
+]

@@ -1,0 +1,115 @@
+import {
+  accountByName,
+  audienceOfAccount,
+  canSee,
+  ownersFor,
+  type SignedIn,
+  type Viewer,
+  visibleAccount,
+} from '../accounts/access.ts'
+import { visiblePage } from '../accounts/list-page.ts'
+import { pendingFollows } from '../accounts/visibility.ts'
+import { now } from '../clock.ts'
+import type { Page, Slice } from '../records/collection.ts'
+import { type Account, accounts, type Follow, follows } from '../records/schema/index.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+
+/** Which accounts follow which. */
+export class Follows {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** "user follows {username}". Following oneself changes nothing. @returns whether the viewer can see the account */
+  follow(viewer: SignedIn, name: string): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const follower = await accounts.get(tx, [viewer.id])
+      const followed = await visibleAccount(tx, viewer, name)
+      if (follower === undefined || followed === undefined) return false
+      if (follower.id !== followed.id) await saveFollow(tx, follower, followed)
+      return true
+    })
+  }
+
+  unfollow(viewer: SignedIn, name: string): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const followed = await accountByName(tx, name)
+      if (followed === undefined) return false
+      // An account that has become hidden can still be unfollowed by those who follow it.
+      if ((await follows.remove(tx, [viewer.id, followed.id])) !== undefined) return true
+      return canSee(tx, viewer, followed)
+    })
+  }
+
+  /** Whether the follower follows the account, if the viewer can see it. */
+  check(viewer: Viewer, follower: number, name: string): Promise<boolean> {
+    return this.#store.read(async (tx) => {
+      const followed = await visibleAccount(tx, viewer, name)
+      return followed !== undefined && (await follows.get(tx, [follower, followed.id])) !== undefined
+    })
+  }
+
+  followers(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
+    return this.#store.read((tx) => accountsOf(tx, 'followers', viewer, account, slice))
+  }
+
+  following(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
+    return this.#store.read((tx) => accountsOf(tx, 'following', viewer, account, slice))
+  }
+}
+
+const saveFollow = async (tx: WriteContext, follower: Account, followed: Account) => {
+  if ((await follows.get(tx, [follower.id, followed.id])) !== undefined) return
+  await follows.save(tx, {
+    follower: follower.id,
+    followed: followed.id,
+    followerAudience: audienceOfAccount(follower),
+    followedAudience: audienceOfAccount(followed),
+    createdAt: now(),
+  })
+}
+
+const accountsOf = async (
+  tx: ReadTransaction,
+  index: 'followers' | 'following',
+  viewer: Viewer,
+  account: number,
+  slice: Slice,
+): Promise<Page<Account>> => {
+  const { items, total } = await followsOf(tx, index, viewer, account, slice)
+  const ids = items.map((follow) => otherIn(follow, index))
+  return { items: [...(await accounts.byIds(tx, ids)).values()], total }
+}
+
+const otherIn = (follow: Follow, index: 'followers' | 'following'): number =>
+  index === 'followers' ? follow.follower : follow.followed
+
+/** The follows of an account, or of it as the followed one, that the viewer can list. */
+export const followsOf = async (
+  tx: ReadTransaction,
+  index: 'followers' | 'following',
+  viewer: Viewer,
+  account: number,
+  slice: Slice,
+): Promise<Page<Follow>> => {
+  const isReadable = async (follow: Follow) => {
+    const other = await accounts.get(tx, [otherIn(follow, index)])
+    return other !== undefined && canSee(tx, viewer, other)
+  }
+  // The private accounts that a viewer can see are the viewer itself and the viewer's organizations.
+  const belonging = async ({ id }: SignedIn) => {
+    const keys = (await ownersFor(tx, id)).map((own) =>
+      index === 'followers' ? [own, account] : [account, own],
+    )
+    return (await follows.getMany(tx, keys)).filter((follow) => follow !== undefined)
+  }
+  const pending = await pendingFollows(tx, index, account)
+  return visiblePage(
+    tx,
+    { relation: follows, index, prefix: [account], viewer, isReadable, belonging, pending },
+    slice,
+  )
+}
