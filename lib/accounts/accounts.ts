@@ -38,6 +38,7 @@ export interface AccountEdit {
   active?: boolean | undefined
   /** Who can see the account: everyone (`public`), signed-in users (`limited`), or itself and administrators (`private`). */
   visibility?: Visibility | undefined
+  /** What clients keep for the user. */
   preferences?: Preferences | undefined
 }
 
@@ -111,23 +112,19 @@ export class Accounts {
     return readVisibleAccount(this.#store, { viewer, name: name.toLowerCase() })
   }
 
-<<<<<<< HEAD
   /**
    * Changes an account.
+   * @param change the edit, or what makes it of the account within the write; a password cannot be made there
    * @param client client whose budget hashing a password counts against
    * @returns undefined when there is no such account
    * @throws AllotError invalid for a malformed or taken email
    */
-  async edit(id: number, { password, ...edit }: AccountEdit, client = HOST): Promise<Account | undefined> {
-=======
-  /** @param change the edit, or what makes it of the account within the write; a password cannot be made there */
   async edit(
     which: Target<Account>,
     change: AccountEdit | ((before: Account) => Omit<AccountEdit, 'password'>),
     client = HOST,
   ): Promise<Account | undefined> {
     const password = typeof change === 'function' ? undefined : change.password
->>>>>>> 1f79a24 (Add topics, settings and addresses of users, public memberships, stargazers and repositories by id, since clients ask for them)
     const hashed =
       password === undefined ? {} : { password: await hashPassword(checkPassword(password), client) }
     return this.#store.write(async (tx) => {

@@ -34,6 +34,7 @@ export class Follows {
     })
   }
 
+  /** Ends following an account. @returns whether the viewer can see the account */
   unfollow(viewer: SignedIn, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const followed = await accountByName(tx, name)
@@ -52,10 +53,12 @@ export class Follows {
     })
   }
 
+  /** Accounts that follow an account, of those that the viewer can see. */
   followers(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
     return this.#store.read((tx) => accountsOf(tx, 'followers', viewer, account, slice))
   }
 
+  /** Accounts that an account follows, of those that the viewer can see. */
   following(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
     return this.#store.read((tx) => accountsOf(tx, 'following', viewer, account, slice))
   }

@@ -17,11 +17,9 @@ export interface NewRepository extends TemplateNames {
   description?: string | undefined
   /** Whether only its owner, members of the organization and administrators can see it; false when absent. */
   private?: boolean | undefined
-<<<<<<< HEAD
-  /** Whether it begins with a commit; otherwise it is empty, unless a template adds files. */
-=======
+  /** Whether others can generate repositories from it. */
   template?: boolean | undefined
->>>>>>> 1f79a24 (Add topics, settings and addresses of users, public memberships, stargazers and repositories by id, since clients ask for them)
+  /** Whether it begins with a commit; otherwise it is empty, unless a template adds files. */
   autoInit?: boolean | undefined
   /** Branch that HEAD names; `main` when absent. */
   defaultBranch?: string | undefined

@@ -105,59 +105,7 @@ export class RepositoryRelation {
   }
 }
 
-<<<<<<< HEAD
-/** Which accounts follow which. */
-class Follows {
-  readonly #store: Store
-
-  constructor(store: Store) {
-    this.#store = store
-  }
-
-  /** "user follows {username}". Following oneself changes nothing. @returns whether the viewer can see the account */
-  follow(viewer: SignedIn, name: string): Promise<boolean> {
-    return this.#store.write(async (tx) => {
-      const follower = await accounts.get(tx, [viewer.id])
-      const followed = await visibleAccount(tx, viewer, name)
-      if (follower === undefined || followed === undefined) return false
-      if (follower.id !== followed.id) await saveFollow(tx, follower, followed)
-      return true
-    })
-  }
-
-  /** Ends following an account. @returns whether the viewer can see the account */
-  unfollow(viewer: SignedIn, name: string): Promise<boolean> {
-    return this.#store.write(async (tx) => {
-      const followed = await accountByName(tx, name)
-      if (followed === undefined) return false
-      // An account that has become hidden can still be unfollowed by those who follow it.
-      if ((await follows.remove(tx, [viewer.id, followed.id])) !== undefined) return true
-      return canSee(tx, viewer, followed)
-    })
-  }
-
-  /** Whether the follower follows the account, if the viewer can see it. */
-  check(viewer: Viewer, follower: number, name: string): Promise<boolean> {
-    return this.#store.read(async (tx) => {
-      const followed = await visibleAccount(tx, viewer, name)
-      return followed !== undefined && (await follows.get(tx, [follower, followed.id])) !== undefined
-    })
-  }
-
-  /** Accounts that follow an account, of those that the viewer can see. */
-  followers(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
-    return this.#store.read((tx) => accountsOf(tx, 'followers', viewer, account, slice))
-  }
-
-  /** Accounts that an account follows, of those that the viewer can see. */
-  following(viewer: Viewer, account: number, slice: Slice): Promise<Page<Account>> {
-    return this.#store.read((tx) => accountsOf(tx, 'following', viewer, account, slice))
-  }
-}
-
 /** Stars and watches of repositories, and follows of accounts. */
-=======
->>>>>>> 1f79a24 (Add topics, settings and addresses of users, public memberships, stargazers and repositories by id, since clients ask for them)
 export class Relations {
   /** Which users star which repositories. */
   readonly stars: RepositoryRelation

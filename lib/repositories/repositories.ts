@@ -38,11 +38,9 @@ interface RepositoryEdit {
   private?: boolean | undefined
   /** Whether it is read-only. */
   archived?: boolean | undefined
-<<<<<<< HEAD
-  /** Branch that HEAD names. */
-=======
+  /** Whether others can generate repositories from it. */
   template?: boolean | undefined
->>>>>>> 1f79a24 (Add topics, settings and addresses of users, public memberships, stargazers and repositories by id, since clients ask for them)
+  /** Branch that HEAD names. */
   defaultBranch?: string | undefined
 }
 

@@ -6,10 +6,15 @@ import { audienceOf, id, seconds, Visibility } from '../fields.ts'
 
 /** What clients with a user interface keep for their user: Allot's answers do not depend on it. */
 const Preferences = v.object({
+  /** Language of the user interface, such as `de-DE`; empty: the client chooses. */
   language: v.string(),
+  /** Name of a theme of the user interface. */
   theme: v.string(),
+  /** How the user interface shows differences; empty: the client chooses. */
   diffViewStyle: v.string(),
+  /** Whether a user interface hides the email address; the API shows it to the user and administrators only. */
   hideEmail: v.boolean(),
+  /** Whether a user interface hides what the user does. */
   hideActivity: v.boolean(),
 })
 export type Preferences = v.InferOutput<typeof Preferences>
@@ -39,12 +44,9 @@ const Account = v.object({
   active: v.boolean(),
   /** An scrypt hash (lib/accounts/login.ts); null when the account signs in with tokens or through the host only. */
   password: v.nullable(v.string()),
-<<<<<<< HEAD
-  /** When it was created, in seconds since 1970. */
-=======
-  /** Absent until the user changes one. */
+  /** What clients keep for the user; absent until the user changes one. */
   preferences: v.optional(Preferences),
->>>>>>> 1f79a24 (Add topics, settings and addresses of users, public memberships, stargazers and repositories by id, since clients ask for them)
+  /** When it was created, in seconds since 1970. */
   createdAt: seconds,
   /** When it was last changed, in seconds since 1970. */
   updatedAt: seconds,

@@ -25,14 +25,11 @@ const Repository = v.object({
   mirror: v.boolean(),
   /** Whether it is read-only. */
   archived: v.boolean(),
-<<<<<<< HEAD
-  /** Id of the repository that it was forked from; null for others. */
-=======
   /** Whether others can generate repositories from it; absent: no. */
   template: v.optional(v.boolean()),
-  /** In alphabetical order; absent: none. */
+  /** Topics in lower case, in alphabetical order; absent: none. */
   topics: v.optional(v.array(v.string())),
->>>>>>> 1f79a24 (Add topics, settings and addresses of users, public memberships, stargazers and repositories by id, since clients ask for them)
+  /** Id of the repository that it was forked from; null for others. */
   parent: v.nullable(id),
   /** Branch that HEAD names. */
   defaultBranch: v.string(),
