@@ -1,8 +1,8 @@
 import type * as v from 'valibot'
 
 /**
- * Kinds of errors, independent of HTTP. All layers throw {@link AllotError} with one of these codes; `lib/http/failure.ts` maps
- * codes to the HTTP statuses of the API. Forms of the pages and metrics have exceptions of their own.
+ * Kinds of errors, independent of HTTP: all layers throw {@link AllotError} with one of these codes, and each has one status in the
+ * API. Forms of the pages and metrics have exceptions of their own.
  */
 export type ErrorCode =
   | 'bad_request'

@@ -80,7 +80,7 @@ interface NewSshKey {
   key: string
 }
 
-/** SSH keys of users. Allot stores them; it serves no SSH. */
+/** SSH keys of users. */
 export class SshKeys extends Keys<SshKey> {
   constructor(store: Store, reader: KeyReader) {
     super(store, reader, sshKeys)

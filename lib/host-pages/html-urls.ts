@@ -11,7 +11,7 @@ interface OfKind<K extends string> {
   readonly kind: K
 }
 
-interface InRepository {
+interface PageInRepository {
   /** Name of the user or the organization. */
   readonly owner: string
   /** Name of the repository. */
@@ -28,25 +28,25 @@ interface OrganizationPage extends OfKind<'organization'> {
   readonly org: string
 }
 
-interface IssuePage extends InRepository, OfKind<'issue'> {
+interface IssuePage extends PageInRepository, OfKind<'issue'> {
   /** Number of the issue. */
   readonly index: number
 }
 
-interface CommentPage extends InRepository, OfKind<'comment'> {
+interface CommentPage extends PageInRepository, OfKind<'comment'> {
   /** Number of the issue. */
   readonly index: number
   /** Id of the comment. */
   readonly id: number
 }
 
-interface ReleasePage extends InRepository, OfKind<'release'> {
+interface ReleasePage extends PageInRepository, OfKind<'release'> {
   /** Tag of the release. */
   readonly tag: string
 }
 
 /** A release that an attachment in the ledger belongs to. */
-interface LedgerReleasePage extends InRepository, OfKind<'ledgerRelease'> {
+interface LedgerReleasePage extends PageInRepository, OfKind<'ledgerRelease'> {
   /** The number that the host has given to the release. */
   readonly index: number
 }
@@ -79,7 +79,7 @@ interface ArtifactPage extends OfKind<'artifact'> {
 export type HtmlPage =
   | UserPage
   | OrganizationPage
-  | (InRepository & OfKind<'repository'>)
+  | (PageInRepository & OfKind<'repository'>)
   | IssuePage
   | CommentPage
   | ReleasePage

@@ -10,7 +10,7 @@ export interface LedgerName {
 }
 
 /** What an entry has, whatever its kind. */
-interface Entry<K extends LedgerKind> extends LedgerName {
+interface EntryOfKind<K extends LedgerKind> extends LedgerName {
   readonly kind: K
   /** What lists show, of 1 to 255 characters. */
   readonly name: string
@@ -42,12 +42,12 @@ interface Index {
   readonly index: number
 }
 
-interface Attachment extends Entry<'attachments'> {
+interface AttachmentEntry extends EntryOfKind<'attachments'> {
   /** What the file is attached to, which decides toward which subject it counts. */
   readonly on: 'issue' | 'release'
 }
 
-interface Package extends Entry<'packages'> {
+interface PackageEntry extends EntryOfKind<'packages'> {
   /** Type of the package, such as `npm`. */
   readonly type: string
   /** Version of the package. */
@@ -59,14 +59,19 @@ interface Package extends Entry<'packages'> {
  * repository or to an owner alone.
  */
 export type LedgerEntry =
-  | (Attachment & InRepository & Index)
-  | (Entry<'artifacts'> & ((InRepository & Run) | (OfOwner & Partial<Run>)))
-  | (Package & (InRepository | OfOwner))
-  | (Entry<'lfs'> & InRepository)
+  | (AttachmentEntry & InRepository & Index)
+  | (EntryOfKind<'artifacts'> & ((InRepository & Run) | (OfOwner & Partial<Run>)))
+  | (PackageEntry & (InRepository | OfOwner))
+  | (EntryOfKind<'lfs'> & InRepository)
 
 /** A ledger entry where there are no repositories: each belongs to an owner. Plain files are `artifacts`. */
 export type OwnerEntry = OfOwner &
-  ((Attachment & Partial<Index>) | (Entry<'artifacts'> & Partial<Run>) | Package | Entry<'lfs'>)
+  (
+    | (AttachmentEntry & Partial<Index>)
+    | (EntryOfKind<'artifacts'> & Partial<Run>)
+    | PackageEntry
+    | EntryOfKind<'lfs'>
+  )
 
 interface Operation<O extends 'put' | 'delete'> {
   /** Whether the entry is put or deleted. */

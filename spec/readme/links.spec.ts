@@ -9,7 +9,11 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** The targets of links and images, without those of other sites. */
 const targetsIn = (document: string): string[] =>
-  [...proseOf(document).matchAll(/\]\(([^()\s]+)\)/g)]
+  [
+    ...proseOf(document)
+      .replaceAll(/`[^`\n]*`/g, '')
+      .matchAll(/\]\(([^()\s]+)\)/g),
+  ]
     .map(([, target]) => target!)
     .filter((target) => !/^https?:/.test(target))
 

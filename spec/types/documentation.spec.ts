@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { Declarations, PublicMembers } from './public-types.ts'
+import { REFERENCE, reference } from './reference.ts'
 
 describe('The published declarations', () => {
   let declarations: Declarations
@@ -53,5 +55,12 @@ describe('The published declarations', () => {
       [],
     )
     assert.ok(names.size > 600, `${names.size} names`)
+  })
+
+  it('are what the reference of the package says', () => {
+    const page = reference(declarations, members)
+    assert.equal(readFileSync(REFERENCE, 'utf8'), page, 'run: npm run reference')
+    for (const [, exports] of declarations.entries())
+      for (const { name } of exports) assert.ok(page.includes(`\n### ${name}\n`), name)
   })
 })

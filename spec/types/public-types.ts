@@ -55,11 +55,12 @@ export class Declarations {
   }
 
   /** What each entry point exports, by the name that a host imports from. */
-  entries(): [module: string, symbols: TypeSymbol[]][] {
+  entries(): [module: string, exports: Export[]][] {
     return Object.keys(entryPoints).map((name, index) => {
       const file = this.#project.program.getSourceFile(join(this.#folder, this.files[index]!))!
       const symbols = this.checker.getExportsOfModule(this.checker.getSymbolAtLocation(file)!)
-      return [name.replace('.', 'allot'), symbols.map((symbol) => this.#original(symbol))]
+      const named = symbols.map((symbol) => ({ name: symbol.name, symbol: this.#original(symbol) }))
+      return [name.replace('.', 'allot'), named]
     })
   }
 
@@ -82,10 +83,32 @@ export class Declarations {
     return declarations.map(({ path, index }) => `${path}:${index}`).join()
   }
 
+  /** The members of a type that a host can use and that the package declares. */
+  membersOf(type: Type): TypeSymbol[] {
+    return this.checker
+      .getPropertiesOfType(type)
+      .filter(({ name, flags }) => !/^(?:__|#)/.test(name) && !(flags & SymbolFlags.Prototype))
+      .filter((member) => this.fileOf(member) !== undefined && !this.#isProtected(member))
+  }
+
   /** Whether a member is only for subclasses. */
-  isProtected({ valueDeclaration }: TypeSymbol): boolean {
-    const text = valueDeclaration?.resolve(this.#project)?.getText() ?? ''
-    return /^(?:\/\*[\s\S]*?\*\/\s*)?(?:protected|private)\b/.test(text)
+  #isProtected({ valueDeclaration }: TypeSymbol): boolean {
+    const [text = ''] = valueDeclaration === undefined ? [] : this.#textsOf([valueDeclaration])
+    return /^(?:protected|private)\b/.test(text)
+  }
+
+  /** The declarations of a symbol on one line each, without comments. */
+  textsOf({ declarations }: TypeSymbol): string[] {
+    return this.#textsOf(declarations)
+  }
+
+  #textsOf(declarations: TypeSymbol['declarations']): string[] {
+    return declarations.map((declaration) =>
+      (declaration.resolve(this.#project)?.getText() ?? '')
+        .replaceAll(/\/\*[\s\S]*?\*\//g, '')
+        .replaceAll(/\s+/g, ' ')
+        .trim(),
+    )
   }
 
   documentationOf(symbol: TypeSymbol): string {
@@ -96,6 +119,17 @@ export class Declarations {
     this.#api.close()
     rmSync(this.#folder, { recursive: true })
   }
+}
+
+interface Export {
+  readonly name: string
+  readonly symbol: TypeSymbol
+}
+
+/** A type that a host reaches, by its declaration. */
+interface NamedType {
+  readonly name: string
+  readonly symbol: TypeSymbol
 }
 
 /** A public name: an export, or a member of what a host reaches from one. */
@@ -110,6 +144,8 @@ export interface PublicMember {
 /** Finds every public name, each declaration once. */
 export class PublicMembers {
   readonly found = new Map<string, PublicMember>()
+  /** Types of parameters, members and results that no entry point exports. */
+  readonly unexported = new Map<string, NamedType>()
   readonly #declarations: Declarations
   readonly #visited = new Set<number>()
   /** Types to visit, exports first, so that members have the names of exported types. */
@@ -117,18 +153,18 @@ export class PublicMembers {
 
   constructor(declarations: Declarations) {
     this.#declarations = declarations
-    for (const [, symbols] of declarations.entries()) for (const symbol of symbols) this.#addExport(symbol)
+    for (const [, exports] of declarations.entries()) for (const each of exports) this.#addExport(each)
     for (const { type, owner } of this.#queue) this.#visit(type, owner)
   }
 
-  #addExport(symbol: TypeSymbol): void {
+  #addExport({ name, symbol }: Export): void {
     const { checker } = this.#declarations
-    this.#add(symbol, symbol.name)
+    this.#add(symbol, name)
     if (symbol.flags & (SymbolFlags.Class | SymbolFlags.Interface | SymbolFlags.TypeAlias))
-      this.#enqueue(checker.getDeclaredTypeOfSymbol(symbol), symbol.name)
+      this.#enqueue(checker.getDeclaredTypeOfSymbol(symbol), name)
     // A schema with the name of its type is not exported.
     if (symbol.flags & SymbolFlags.Value && !(symbol.flags & (SymbolFlags.TypeAlias | SymbolFlags.Interface)))
-      this.#enqueue(checker.getTypeOfSymbol(symbol), symbol.name)
+      this.#enqueue(checker.getTypeOfSymbol(symbol), name)
   }
 
   #add(symbol: TypeSymbol, name: string): void {
@@ -143,7 +179,17 @@ export class PublicMembers {
     this.#queue.push({ type, owner })
   }
 
+  #addType(type: Type): void {
+    for (const symbol of [type.getAliasSymbol(), type.getSymbol()]) {
+      if (symbol === undefined || symbol.name.startsWith('__') || symbol.flags & VALUES) continue
+      const place = this.#declarations.placeOf(symbol)
+      if (this.#declarations.fileOf(symbol) !== undefined && !this.found.has(place))
+        this.unexported.set(place, { name: symbol.name, symbol })
+    }
+  }
+
   #visit(type: Type, owner: string): void {
+    this.#addType(type)
     for (const part of this.#partsOf(type)) this.#enqueue(part, owner)
     if (type.isObjectType() || type.isIntersectionType()) this.#visitMembers(type, nameOf(type) ?? owner)
   }
@@ -168,17 +214,17 @@ export class PublicMembers {
       }
       for (const { valueType } of checker.getIndexInfosOfType(type)) this.#enqueue(valueType, owner)
     }
-    for (const member of checker.getPropertiesOfType(type)) {
-      if (/^(?:__|#)/.test(member.name) || member.flags & SymbolFlags.Prototype) continue
-      if (this.#declarations.fileOf(member) === undefined || this.#declarations.isProtected(member)) continue
+    for (const member of this.#declarations.membersOf(type)) {
       this.#add(member, `${owner}.${member.name}`)
       this.#enqueue(checker.getTypeOfSymbol(member), `${owner}.${member.name}`)
     }
   }
 }
 
+const VALUES = SymbolFlags.Function | SymbolFlags.Method | SymbolFlags.TypeParameter | SymbolFlags.EnumMember
+
 /** The name of a declared type; undefined for a literal one. */
-const nameOf = (type: Type): string | undefined =>
+export const nameOf = (type: Type): string | undefined =>
   [type.getAliasSymbol()?.name, type.getSymbol()?.name].find(
     (name) => name !== undefined && !name.startsWith('__'),
   )

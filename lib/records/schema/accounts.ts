@@ -42,7 +42,7 @@ const Account = v.object({
   admin: v.boolean(),
   /** Whether the user can sign in; the requests of others get 403. */
   active: v.boolean(),
-  /** An scrypt hash (lib/accounts/login.ts); null when the account signs in with tokens or through the host only. */
+  /** An scrypt hash; null when the account signs in with tokens or through the host only. */
   password: v.nullable(v.string()),
   /** What clients keep for the user; absent until the user changes one. */
   preferences: v.optional(Preferences),
