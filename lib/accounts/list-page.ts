@@ -64,9 +64,9 @@ export const visiblePage = async <R, O extends string>(
 }
 
 /** A page, with callbacks that store the totals which the search counted. */
-interface SearchPage<R> {
+export interface SearchPage<R> {
   page: Page<R>
-  learned: (() => void)[]
+  learned: readonly (() => void)[]
 }
 
 /** Stores counted totals after the read has succeeded, because a read can run again and its first result be discarded. */
@@ -135,7 +135,10 @@ export const pageOfListings = async <R>(
   const known = await Promise.all(
     listings.map(async (listing) => {
       const found = await firstIn(listing, limit)
-      if ('learn' in listing) learned.push(() => listing.learn?.(found.total))
+      // Callbacks can be cached with the page, so they must not keep the entries in memory.
+      const { total } = found
+      const learn = 'learn' in listing ? listing.learn : undefined
+      if (learn !== undefined) learned.push(() => learn(total))
       return found
     }),
   )

@@ -1,13 +1,14 @@
 import * as v from 'valibot'
 import type { Viewer } from '../accounts/access.ts'
-import { NotFound, ValidationError } from '../http/index.ts'
+import { NotFound, SerializedJson, ValidationError } from '../http/index.ts'
 import type { Slice } from '../records/collection.ts'
+import { cachedRead } from '../records/store.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
-import { wordsOf } from '../repositories/search.ts'
+import { type RepositoryQuery, readsEveryMatch, type Search, wordsOf } from '../repositories/search.ts'
 import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../repositories/search-filters.ts'
 import { example, parameter, text } from './fields.ts'
-import { cachedRepositories, Repository, replyRepositories } from './repository-presenter.ts'
-import { type Recipient, reply, route } from './route.ts'
+import { cachedRepositories, presentAll, Repository, replyRepositories } from './repository-presenter.ts'
+import { type Recipient, reply, route, type Services } from './route.ts'
 
 const order = v.optional(
   parameter(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]), 'What the repositories are ordered by.'),
@@ -154,6 +155,36 @@ const textsIn = ({ q = '', topic, includeDesc }: v.InferOutput<typeof SearchQuer
 const isSet = (value: v.InferOutput<ReturnType<typeof flag>>): boolean | undefined =>
   value === undefined || value === '' ? undefined : value === 'true' || value === '1'
 
+type SearchInput = Recipient & {
+  readonly search: Search
+  readonly q: string
+  readonly owner: number | undefined
+  readonly offset: number
+  readonly limit: number
+}
+
+const readFound = cachedRead('repository search', async (tx, input: SearchInput) => {
+  const { page, learned } = await input.search.pageIn(tx, input.user, input, input)
+  const json = new SerializedJson({ ok: true, data: await presentAll(tx, input, page.items) })
+  return { json, total: page.total, learned }
+})
+
+const searchInput = (
+  { user, baseUrl, apiUrl, htmlUrls, page }: Recipient & { page: Slice },
+  { hosting }: Services,
+  { q = '', owner }: RepositoryQuery,
+): SearchInput => ({
+  ...{ user, baseUrl, apiUrl, htmlUrls, q, owner },
+  ...{ search: hosting.search, offset: page.offset, limit: page.limit },
+})
+
+/** Replies with a page that the read cache keeps, as the same words are searched for again and again. */
+const replyFound = async ({ store }: Services, input: SearchInput) => {
+  const { json, total, learned } = await readFound(store, input)
+  for (const learn of learned) learn()
+  return { ...reply(200, json), total }
+}
+
 export const repositorySearchRoutes = [
   route({
     method: 'GET',
@@ -170,6 +201,7 @@ export const repositorySearchRoutes = [
     handle: async (request, services) => {
       const { user, query, page, client } = request
       const search = { q: query.q, owner: query.uid || undefined, filter: filterIn(query) }
+      if (!readsEveryMatch(search)) return replyFound(services, searchInput(request, services, search))
       const found = await services.hosting.search.repositories(user, search, page, client())
       const list = await replyRepositories(services, request, found)
       return { ...list, body: { ok: true, data: list.body } }

@@ -128,7 +128,7 @@ export const readRepository = async (
   return presentRepository(details, request)
 }
 
-const presentAll = async (
+export const presentAll = async (
   tx: ReadTransaction,
   recipient: Recipient,
   records: readonly RepositoryRecord[],

@@ -14,9 +14,10 @@ import {
   pageOfOne,
   readAndCacheTotals,
   type SearchListing,
+  type SearchPage,
   without,
 } from '../accounts/list-page.ts'
-import { maxEntries, namedCache } from '../caches.ts'
+import { CacheConstant, maxEntries, namedCache } from '../caches.ts'
 import { ClientBudget } from '../clients.ts'
 import { invalid } from '../errors.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
@@ -38,7 +39,7 @@ import { foldCase, type TrigramIndex, wordMatcher } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { filteredPage, isFiltered, type RepositoryFilter } from './search-filters.ts'
 
-interface RepositoryQuery {
+export interface RepositoryQuery {
   /** Part of the name, case-insensitive; several parts separated by commas; `owner/part` searches within an owner. */
   q?: string | undefined
   /** "owner to search within" */
@@ -68,7 +69,7 @@ async function* nothing(): AsyncGenerator<IndexEntry> {}
  * word of up to three characters is a trigram itself, whose entries are counted; a longer word is filtered from the
  * entries of its rarest trigram, and its total is cached.
  */
-export class Search {
+export class Search extends CacheConstant {
   readonly #store: Store
   readonly #totals: Totals = namedCache('search totals', new LRUCache(maxEntries(MAX_TOTALS)))
   readonly #budget = new ClientBudget({
@@ -78,6 +79,7 @@ export class Search {
   })
 
   constructor(store: Store) {
+    super()
     this.#store = store
   }
 
@@ -87,25 +89,32 @@ export class Search {
    */
   async repositories(
     requester: Viewer,
-    { q = '', owner, filter = {} }: RepositoryQuery,
+    query: RepositoryQuery,
     slice: Slice,
     client = 'host',
   ): Promise<Page<Repository>> {
+    const search = () => readAndCacheTotals(this.#store, (tx) => this.pageIn(tx, requester, query, slice))
+    return readsEveryMatch(query) ? this.#budget.run(client, search) : search()
+  }
+
+  /**
+   * The page of a search, which one snapshot reads, so that the result can be cached. Only for a search that does not read every
+   * match, unless it runs within the budget.
+   */
+  async pageIn(
+    tx: ReadTransaction,
+    requester: Viewer,
+    { q = '', owner, filter = {} }: RepositoryQuery,
+    slice: Slice,
+  ): Promise<SearchPage<Repository>> {
     const viewer = repositoryViewer(requester)
     // Descriptions and topics have no index, so those searches filter what the viewer can see.
-    const parts = filter.texts === undefined ? partsOf(q) : partsOf('')
-    const readsAll = isFiltered(filter) || parts.length > 1
-    const search = () =>
-      readAndCacheTotals(this.#store, async (tx) => {
-        const found = await Promise.all(
-          parts.map((part) => this.#repositoryListings(tx, viewer, part, owner)),
-        )
-        const listings = found.flat()
-        return readsAll
-          ? { page: await filteredPage(tx, viewer, listings, filter, slice), learned: [] }
-          : pageOfListings(tx, repositories, listings, slice)
-      })
-    return readsAll ? this.#budget.run(client, search) : search()
+    const parts = partsOf(filter.texts === undefined ? q : '')
+    const found = await Promise.all(parts.map((part) => this.#repositoryListings(tx, viewer, part, owner)))
+    const listings = found.flat()
+    return readsEveryMatch({ q, filter })
+      ? { page: await filteredPage(tx, viewer, listings, filter, slice), learned: [] }
+      : pageOfListings(tx, repositories, listings, slice)
   }
 
   users(viewer: Viewer, { q = '', id }: UserQuery, slice: Slice): Promise<Page<Account>> {
@@ -164,6 +173,13 @@ export class Search {
     }
   }
 }
+
+/**
+ * Whether a search reads every match, since no index has its order.
+ * @throws AllotError invalid for too many words
+ */
+export const readsEveryMatch = ({ q = '', filter = {} }: RepositoryQuery): boolean =>
+  isFiltered(filter) || partsOf(q).length > 1
 
 /** A word to find in names, of one owner's repositories if `ownerName` is set. */
 interface Part {

@@ -86,6 +86,8 @@ interface PostingQuery {
   limit: number
   /** Whether to read on after `limit` matches, to count all of them. */
   isCounted: boolean
+  /** Number of postings of the list: opening an iterator costs more than reading a short list. */
+  postings: number
 }
 
 /** The first postings of a list that contain the word, in the order of their texts. */
@@ -94,11 +96,16 @@ export const searchPostings = async (
   list: PostingList,
   query: PostingQuery,
 ): Promise<SearchResult> => {
+  if (query.postings === 0) return { entries: [], total: 0 }
   const loose = await searchLoose(tx, list, query)
-  const blocks = await searchBlocks(tx, list, query, loose.removed)
+  // Loose postings are all visible, so when they are all postings, blocks have none that a tombstone does not hide.
+  const isLoose = loose.postings === query.postings
+  const blocks = isLoose ? NO_MATCHES : await searchBlocks(tx, list, query, loose.removed)
   const orders = [...blocks.first, ...loose.first].sort(Buffer.compare).slice(0, query.limit)
   return { entries: orders.map((order) => indexEntryOf(list, order)), total: loose.total + blocks.total }
 }
+
+const NO_MATCHES = { first: [], total: 0 }
 
 const searchLoose = async (
   tx: ReadTransaction,
@@ -108,15 +115,18 @@ const searchLoose = async (
   const first: Bytes[] = []
   const removed = new Set<string>()
   const bytes = encodedWord(word)
-  let total = 0
+  let [total, postings] = [0, 0]
   for await (const entry of tx.range(list.loose)) {
     const order = orderOf(list, entry)
     if (isTombstone(entry[1])) removed.add(keyText(order))
-    else if (containsWord(order, bytes) && total++ < limit) first.push(order)
+    else {
+      postings++
+      if (containsWord(order, bytes) && total++ < limit) first.push(order)
+    }
     // Later tombstones concern postings that sort after the first `limit` matches.
     if (!isCounted && total >= limit) break
   }
-  return { first, total, removed }
+  return { first, total, removed, postings }
 }
 
 const searchBlocks = async (

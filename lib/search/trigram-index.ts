@@ -49,12 +49,11 @@ export class TrigramIndex<R extends { id: number }> extends InvertedIndex<R> {
     const text = foldCase(word)
     // A word that is itself a token has a list of its own, of exactly the texts that contain it.
     const isExact = [...text].length <= TRIGRAM_LENGTH
-    return {
-      ...counts[shortest]!,
-      isExact,
-      find: (limit, isCounted) =>
-        searchPostings(tx, list, { word: isExact ? undefined : text, limit, isCounted }),
-    }
+    const { count, version } = counts[shortest]!
+    const query = { word: isExact ? undefined : text, postings: count }
+    const find = (limit: number, isCounted: boolean) =>
+      searchPostings(tx, list, { ...query, limit, isCounted })
+    return { count, version, isExact, find }
   }
 }
 

@@ -59,13 +59,15 @@ export const agrees = async (
         assert.deepEqual([list.count, list.isExact], [expected.length, true])
       }
       const all = postingList('repository', 'trigrams', ['', audience])
+      const postings = theirs.length
       for (const word of words) {
         const expected = theirs.filter((one) => one.name.toLowerCase().includes(word)).map((one) => one.id)
         const shortest = await repositoryNames.candidates(tx, audience, word)
         for (const limit of [0, 1, 3, 100])
           for (const find of [
             shortest.find,
-            (limit: number, isCounted: boolean) => searchPostings(tx, all, { word, limit, isCounted }),
+            (limit: number, isCounted: boolean) =>
+              searchPostings(tx, all, { word, limit, isCounted, postings }),
           ]) {
             const counted = await find(limit, true)
             assert.deepEqual(counted.entries.map(idOf), expected.slice(0, limit))
