@@ -45,8 +45,9 @@ export const cacheKey = (read: string, input: { readonly [member: string]: Cache
 /** Texts of objects, since an identity is the same object from request to request. */
 const texts = new WeakMap<object, string>()
 
-/** Invariant: different inputs have different texts, because strings are quoted. */
+/** Invariant: different inputs have different texts, because strings follow their lengths. */
 const textOf = (input: CacheInput): string => {
+  if (typeof input === 'string') return `${input.length}'${input}`
   if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? ''
   const known = texts.get(input)
   if (known !== undefined) return known

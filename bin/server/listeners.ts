@@ -14,7 +14,8 @@ const STORE_TIMEOUT_MS = 3000
 export const withHealthChecks =
   (allot: Pick<OpenAllot, 'hosting'>, listener: RequestListener): RequestListener =>
   (req, res) => {
-    const path = req.url?.split('?', 1)[0]
+    if (!req.url?.startsWith('/-/')) return listener(req, res)
+    const path = req.url.split('?', 1)[0]
     if (path === '/-/healthz') return sendText(req, res, 200, 'alive\n')
     if (path !== '/-/readyz') return listener(req, res)
     readStore(allot).then(

@@ -22,13 +22,15 @@ export const gracefulShutdown = (server: Server, finish: () => Promise<void>): (
   const responses = new Set<ServerResponse>()
   const sockets = new Set<Socket>()
   let [isStopping, activeAt] = [false, 0]
+  // One listener for all responses: creating a closure for each one is measurably slower.
+  function ended(this: ServerResponse): void {
+    responses.delete(this)
+    activeAt = performance.now()
+  }
   server.prependListener('request', (_, res) => {
     responses.add(res)
     if (isStopping) res.shouldKeepAlive = false
-    res.once('close', () => {
-      responses.delete(res)
-      activeAt = performance.now()
-    })
+    res.on('close', ended)
   })
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)

@@ -5,15 +5,11 @@ import { AllotError } from '../errors.ts'
 
 /** What concerns the socket of a request: pipelining, responses in flight, unread bodies, request smuggling. */
 
-interface PendingRequest {
-  readonly res: ServerResponse
-  readonly begin: () => void
-}
-
 /** Requests of one connection, of which one at a time is handled. */
 interface Pipeline {
   isBusy: boolean
-  readonly waiting: PendingRequest[]
+  /** What begins each waiting request. */
+  readonly waiting: (() => void)[]
 }
 
 /** Waiting requests of one connection; a connection with more is closed. */
@@ -24,8 +20,9 @@ const pipelines = new WeakMap<Socket, Pipeline>()
 /**
  * Handles pipelined requests of a connection one after another, each after the response before it has ended. Otherwise a
  * client that never reads could fill the memory with responses by a few kilobytes of requests.
+ * @param begin tracks the response by {@link trackInFlight}, which begins the next request at its end
  */
-export const inPipelineOrder = (req: IncomingMessage, res: ServerResponse, begin: () => void): void => {
+export const inPipelineOrder = (req: IncomingMessage, begin: () => void): void => {
   // HTTP/2 multiplexes requests, and its flow control limits them.
   if (req.httpVersionMajor > 1) return begin()
   let pipeline = pipelines.get(req.socket)
@@ -33,24 +30,22 @@ export const inPipelineOrder = (req: IncomingMessage, res: ServerResponse, begin
     pipeline = { isBusy: false, waiting: [] }
     pipelines.set(req.socket, pipeline)
   }
-  if (!pipeline.isBusy) start(pipeline, { res, begin })
-  else if (pipeline.waiting.length < MAX_WAITING) pipeline.waiting.push({ res, begin })
+  if (!pipeline.isBusy) start(pipeline, begin)
+  else if (pipeline.waiting.length < MAX_WAITING) pipeline.waiting.push(begin)
   else req.socket.destroy()
 }
 
-const start = (pipeline: Pipeline, { res, begin }: PendingRequest): void => {
+const start = (pipeline: Pipeline, begin: () => void): void => {
   pipeline.isBusy = true
-  res.on('close', startNext)
   begin()
 }
 
-/** One listener for all responses: creating a closure for each one is measurably slower. */
-function startNext(this: ServerResponse): void {
-  const { socket } = this.req
-  const pipeline = pipelines.get(socket)!
+const startNext = ({ req: { socket }, shouldKeepAlive }: ServerResponse): void => {
+  const pipeline = pipelines.get(socket)
+  if (pipeline === undefined) return
   pipeline.isBusy = false
   // No further response can be sent on a connection that closes, so its waiting requests must not change anything.
-  if (!this.shouldKeepAlive || socket.destroyed) pipeline.waiting.length = 0
+  if (!shouldKeepAlive || socket.destroyed) pipeline.waiting.length = 0
   const next = pipeline.waiting.shift()
   if (next !== undefined) start(pipeline, next)
 }
@@ -58,8 +53,10 @@ function startNext(this: ServerResponse): void {
 /** Tracks responses that have not ended, so that a server can wait for them before it stops. */
 export const trackInFlight = () => {
   const inFlight = new Set<ServerResponse>()
+  // One listener for all responses: creating a closure for each one is measurably slower.
   function ended(this: ServerResponse): void {
     inFlight.delete(this)
+    startNext(this)
   }
   return {
     begin(res: ServerResponse) {
@@ -81,12 +78,16 @@ const DRAIN_TIMEOUT_MS = 3000
  * limited time. Closing the connection at once would reset it while the client still sends, and many clients read the
  * response only after they have sent everything.
  */
-export const endAfterDrain = (res: ServerResponse, bytes: Buffer): void => {
+export const endAfterDrain = (
+  res: ServerResponse,
+  body: Buffer | string,
+  encoding: BufferEncoding = 'utf8',
+): void => {
   const { req, shouldKeepAlive } = res
-  if (!isStillSending(req)) return void res.end(bytes)
-  if (shouldKeepAlive) res.end(bytes)
+  if (!isStillSending(req)) return void res.end(body, encoding)
+  if (shouldKeepAlive) res.end(body, encoding)
   else {
-    res.write(bytes)
+    res.write(body, encoding)
     req.once('end', () => res.end())
   }
   // The handler no longer reads the body.

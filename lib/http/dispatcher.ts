@@ -63,6 +63,8 @@ export interface Endpoints<
 
 export type Next = (error?: unknown) => void
 
+type ReadTogether = <T>(read: () => Promise<T>, key?: CacheKey) => Promise<T>
+
 interface DispatcherOptions<I extends Identity> {
   /** In order of precedence: the first that matches handles the request. */
   endpoints: readonly Endpoints<I>[]
@@ -76,7 +78,7 @@ interface DispatcherOptions<I extends Identity> {
    * Runs a function that only reads in one snapshot; may run it again, or return a result cached under the key. Undefined
    * where separate reads cost nothing.
    */
-  readTogether?: (<T>(read: () => Promise<T>, key?: CacheKey) => Promise<T>) | undefined
+  readTogether?: ReadTogether | undefined
   /** Whether requests are authenticated outside of the snapshot: the host's own login may create an account. */
   authenticateFirst: boolean
   /** Finds the new place of a repository that was renamed or transferred. */
@@ -105,7 +107,7 @@ export class Dispatcher<I extends Identity> {
       const match = url && endpoints.router.match(req.method ?? 'GET', url.path)
       if (match === undefined) continue
       const context = { req, res, url: url!, ...match, baseUrl, user: undefined }
-      return inPipelineOrder(req, res, () => this.#serve(endpoints, context))
+      return inPipelineOrder(req, () => this.#serve(endpoints, context))
     }
     unmatched(req, res, next)
   }
@@ -116,40 +118,57 @@ export class Dispatcher<I extends Identity> {
   }
 
   async #serve(endpoints: Endpoints<I>, context: Context<I>): Promise<void> {
-    const { corsOrigins = [], baseUrl, authenticate, authenticateFirst } = this.#options
+    const { corsOrigins = [], baseUrl } = this.#options
     const { req, res, url, route } = context
     this.#inFlight.begin(res)
     if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
     const isRead = route.method === 'GET' && route.auth !== 'none' && endpoints.getsOnlyRead
     const readTogether = isRead ? this.#options.readTogether : undefined
-    const admit = async () => {
-      if (route.auth === 'none') return
-      context.user = await (endpoints.authenticate?.(context) ?? authenticate(req))
-      checkAccess(context.user, route, endpoints.accessMessages)
-    }
-    const handle = () => endpoints.handle(context)
-    // A cached result must carry all that is used after it: then neither function has run for this request.
-    const admitAndHandle = async () => {
-      await admit()
-      return { reply: await handle(), user: context.user }
-    }
     try {
       const fault = smugglingFault(req)
       if (fault !== undefined) return await this.#refuse(endpoints, context, fault)
       if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount)
-      let reply: object
-      if (readTogether === undefined) reply = await admit().then(handle)
-      else if (authenticateFirst) reply = await admit().then(() => readTogether(handle))
-      else {
-        const result = await readTogether(admitAndHandle, endpoints.cacheKey?.(context))
-        context.user = result.user
-        reply = result.reply
-      }
+      const reply =
+        readTogether === undefined
+          ? await this.#admitAndHandle(endpoints, context)
+          : await this.#handleTogether(endpoints, context, readTogether)
       if (isMissing(reply) && (await this.#redirect(endpoints, context))) return
       await endpoints.send(context, reply)
     } catch (error) {
       await this.#fail(endpoints, context, error)
     }
+  }
+
+  async #admit(endpoints: Endpoints<I>, context: Context<I>): Promise<void> {
+    const { req, route } = context
+    if (route.auth === 'none') return
+    context.user = await (endpoints.authenticate?.(context) ?? this.#options.authenticate(req))
+    checkAccess(context.user, route, endpoints.accessMessages)
+  }
+
+  async #admitAndHandle(endpoints: Endpoints<I>, context: Context<I>): Promise<object> {
+    await this.#admit(endpoints, context)
+    return endpoints.handle(context)
+  }
+
+  /** Admits and handles a request in one snapshot. */
+  async #handleTogether(
+    endpoints: Endpoints<I>,
+    context: Context<I>,
+    readTogether: ReadTogether,
+  ): Promise<object> {
+    if (this.#options.authenticateFirst) {
+      await this.#admit(endpoints, context)
+      return readTogether(() => endpoints.handle(context))
+    }
+    // A cached result must carry all that is used after it: then this function has not run for this request.
+    const admitAndHandle = async () => ({
+      reply: await this.#admitAndHandle(endpoints, context),
+      user: context.user,
+    })
+    const { reply, user } = await readTogether(admitAndHandle, endpoints.cacheKey?.(context))
+    context.user = user
+    return reply
   }
 
   /** Ends a connection on which nothing else can be trusted. */

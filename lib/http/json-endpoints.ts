@@ -67,7 +67,7 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
     const { basePath, services, bodyLimit, pageLimits, clientOf } = this.#options
     if (route === this.#unmatched) return replyUnmatched(context)
     const { paramsCoercion, queryCoercion, paging } = route
-    const members = queryCoercion || paging ? new URLSearchParams(url.search) : NO_MEMBERS
+    const members = url.search === '' ? NO_MEMBERS : new URLSearchParams(url.search)
     const request = {
       user,
       baseUrl,
@@ -101,10 +101,10 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
     if (kind === Ndjson) return sendStream(req, res, status, body as Produce)
     const json = SerializedJson.of(body)
     if (route.method !== 'GET' || status >= 300)
-      return send(res, status, json.bytes, [...JSON_HEADERS, ...headers])
+      return send(res, status, json.text, [...JSON_HEADERS, ...headers])
     const tagged = ['ETag', json.tag, ...headers]
     if (matchesETag(req.headers['if-none-match'], json.tag)) sendEmpty(res, 304, tagged)
-    else send(res, status, json.bytes, [...JSON_HEADERS, ...tagged])
+    else send(res, status, json.text, [...JSON_HEADERS, ...tagged])
   }
 
   sendFailure(context: Context<I, S>, failure: Failure): void {

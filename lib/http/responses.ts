@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import * as v from 'valibot'
@@ -31,20 +31,20 @@ export type Responses = Readonly<Record<number, ResponseKind>>
 
 /** JSON that is serialized already. `T` is the type of its value. */
 export class SerializedJson<T> {
-  readonly bytes: Buffer
+  readonly text: string
   declare readonly holds: T
   #tag: string | undefined
   constructor(value: T) {
-    this.bytes = Buffer.from(jsonOf(value))
+    this.text = jsonOf(value)
   }
 
   static of(value: unknown): SerializedJson<unknown> {
     return value instanceof SerializedJson ? value : new SerializedJson(value)
   }
 
-  /** Entity tag; equal bytes have equal tags in every process. */
+  /** Entity tag; equal texts have equal tags in every process. */
   get tag(): string {
-    this.#tag ??= `"${createHash('sha1').update(this.bytes).digest('base64url')}"`
+    this.#tag ??= `"${hash('sha1', this.text, 'base64url')}"`
     return this.#tag
   }
 }

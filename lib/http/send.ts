@@ -11,7 +11,7 @@ export const TEXT_HEADERS: readonly string[] = [...PRIVATE, 'Content-Type', 'tex
 
 /**
  * Sends a response with these headers, `X-Content-Type-Options` and its length. Calls `writeHead` once with a flat array, and
- * writes one buffer: the fastest way through node:http.
+ * passes text as text, which node:http writes together with the headers: the fastest way through it.
  */
 export const send = (
   res: ServerResponse,
@@ -22,19 +22,17 @@ export const send = (
   if (res.headersSent || res.destroyed) return void res.end()
   // The rest of a too large body is not read, so the connection cannot be used again.
   if (status === 413) res.shouldKeepAlive = false
-  const bytes = typeof body === 'string' ? Buffer.from(body) : body
+  const length = Buffer.byteLength(body)
   const all = ['X-Content-Type-Options', 'nosniff', ...headers]
   // RFC 9110 §8.6: a 204 has no Content-Length, and a 304 only the one that a 200 would have.
-  if (status !== 204 && status !== 304) all.push('Content-Length', String(bytes.length))
+  if (status !== 204 && status !== 304) all.push('Content-Length', String(length))
   res.writeHead(status, all)
-  // Node omits the body of a response to HEAD, and keeps its Content-Length.
-  endAfterDrain(res, bytes)
+  // Node omits the body of a response to HEAD, and keeps its Content-Length. ASCII needs no conversion as Latin-1.
+  endAfterDrain(res, body, length === body.length ? 'latin1' : 'utf8')
 }
 
-const NOTHING = Buffer.alloc(0)
-
 export const sendEmpty = (res: ServerResponse, status: number, headers: readonly string[] = []): void =>
-  send(res, status, NOTHING, [...PRIVATE, ...headers])
+  send(res, status, '', [...PRIVATE, ...headers])
 
 const STREAM_HEADERS = [
   ...['X-Content-Type-Options', 'nosniff'],

@@ -1,7 +1,7 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
 import type { Dispatcher } from '../http/dispatcher.ts'
-import { parseRequestUrl } from '../http/request-url.ts'
+import { relativeUrl } from '../http/request-url.ts'
 import type { PagesOptions } from './pages.ts'
 
 /** The pages, loaded at the first request for one of them, so that a server without visitors starts faster. */
@@ -9,7 +9,7 @@ export const createLazyPages = (options: PagesOptions): Pick<Dispatcher<Identity
   let pages: Promise<Dispatcher<Identity>> | undefined
   return {
     handler(req, res, next) {
-      if (!isPage(parseRequestUrl(req, '')?.path)) {
+      if (!isPage(req)) {
         if (next === undefined) sendStatus(res, 404)
         else next()
         return
@@ -28,7 +28,10 @@ export const createLazyPages = (options: PagesOptions): Pick<Dispatcher<Identity
 }
 
 /** All pages are at the root, or below `/-/`, which is not a valid owner name. */
-const isPage = (path = ''): boolean => path === '/' || path.startsWith('/-/')
+const PAGE = /^\/?(?:$|\?)|^\/-\//
+
+/** Requests of the API come through here before it, so nothing more of their URL is parsed. */
+const isPage = (req: IncomingMessage): boolean => PAGE.test(relativeUrl(req) ?? '/elsewhere')
 
 const sendStatus = (res: ServerResponse, status: number): void =>
   void res.writeHead(status, { 'Content-Length': 0 }).end()

@@ -64,10 +64,9 @@ export class PageResponses {
 
   #send(res: ServerResponse, status: number, text: string, headers: readonly string[]): void {
     if (res.headersSent || res.destroyed) return void res.end()
-    const bytes = Buffer.from(text)
     if (status === 413) res.shouldKeepAlive = false
-    const length = status === 304 ? [] : ['Content-Length', String(bytes.length)]
+    const length = status === 304 ? [] : ['Content-Length', String(Buffer.byteLength(text))]
     res.writeHead(status, [...this.#headers, ...headers, ...length])
-    endAfterDrain(res, bytes)
+    endAfterDrain(res, text)
   }
 }
