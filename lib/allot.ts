@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net'
 import { type Accounts, accountOwners } from './accounts/accounts.ts'
 import type { Tokens } from './accounts/credentials.ts'
 import type { GpgKeys, SshKeys } from './accounts/keys.ts'
@@ -9,21 +10,15 @@ import type { Comments } from './content/comments.ts'
 import type { Issues } from './content/issues.ts'
 import type { Packages } from './content/packages.ts'
 import type { Releases } from './content/releases.ts'
-import { type Located, locate } from './data-folder.ts'
+import { type DiskStorage, locate, onDeletionError, openDiskStorage } from './data-folder.ts'
 import { createEngine, type Engine, logError, openStore, orClose } from './engine.ts'
+import { AllotError } from './errors.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
-import { Transport } from './git/transport.ts'
 import { HtmlUrls } from './host-pages/html-urls.ts'
+import { SshUrls } from './host-pages/ssh-urls.ts'
 import { createHosting, type Hosting } from './hosting.ts'
-import {
-  type FetchOptions,
-  fetchOf,
-  type Listener,
-  type Log,
-  type MountOptions,
-  mountListener,
-} from './http/index.ts'
+import { type FetchOptions, fetchOf, type Listener, type MountOptions, mountListener } from './http/index.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
 import { createApi, createGitServices, createPages, type Host, type ListenerParts } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
@@ -35,6 +30,8 @@ import type { Ledger } from './repositories/ledger-types.ts'
 import type { Relations } from './repositories/relations.ts'
 import { type Repositories, saveLfsSize } from './repositories/repositories.ts'
 import { Compactor } from './search/index.ts'
+import type { SshConnectionOptions, SshServer } from './ssh/index.ts'
+import { openSsh } from './ssh/open.ts'
 import { exportStore } from './transfer/export.ts'
 import type { LastLine, OnProgress, Write } from './transfer/format.ts'
 import { importStore } from './transfer/import.ts'
@@ -59,6 +56,11 @@ export interface Allot {
    * @throws AllotError invalid for a path that is not a plain path; misconfigured when the body of the request was read
    */
   fetch(request: Request, options?: FetchOptions): Promise<Response>
+  /**
+   * Serves git over SSH on a connection: `net.createServer((socket) => allot.ssh(socket)).listen(2222)`. Needs the option `ssh.port`.
+   * @throws AllotError misconfigured while git over SSH is off, and when the host stores repositories itself
+   */
+  ssh(socket: Socket, options?: SshConnectionOptions): void
   /**
    * Gives a store without an administrator its first one. Call it at each start: of all calls, in all processes, one creates
    * the account and returns its token, and the others change nothing.
@@ -122,6 +124,8 @@ export interface Allot {
 /** An Allot with the services that only the command line and the specs use. */
 export interface OpenAllot extends Allot {
   readonly hosting: Hosting
+  /** Undefined while git over SSH is off. */
+  readonly sshServer: SshServer | undefined
 }
 
 /**
@@ -133,7 +137,7 @@ export interface OpenAllot extends Allot {
  * const allot = await createAllot({ data: './data' })
  */
 export const createAllot = async (options: AllotOptions): Promise<Allot> => {
-  const { hosting: _, ...allot } = await openAllot(options)
+  const { hosting: _, sshServer: __, ...allot } = await openAllot(options)
   return allot
 }
 
@@ -147,9 +151,11 @@ export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
   await orClose(driver, domain.hosting.sweep())
   const markdown = new Markdown({ deadline: options.markdown.timeout })
   const write = (to: Write, onProgress?: OnProgress) => exportStore({ driver, ...storage }, to, onProgress)
-  const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl)
+  const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh))
   const git = createGitServices(storage.transport, { hosting: domain.hosting, host })
-  const parts = { ...{ options, host, store, markdown, write, htmlUrls, git }, ...domain }
+  const ssh = await orClose(driver, openSsh({ options, store, hosting: domain.hosting, git, log }))
+  const lfsTokens = ssh?.lfsTokens
+  const parts = { ...{ options, host, store, markdown, write, htmlUrls, git, lfsTokens }, ...domain }
   const api = createApi(parts)
   const pages = createPages(parts)
   const listener = (mount: MountOptions) =>
@@ -166,13 +172,18 @@ export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
     quota: createHostQuota({ ...named, plans: hosting.plans }),
     ledger: createLedgerByName({ ...named, hasRepositories: true, needsNumbers: true }) as Ledger,
     hosting,
+    sshServer: ssh?.server,
+    ssh(socket, given) {
+      if (ssh === undefined)
+        throw new AllotError('misconfigured', 'git over SSH is off: set the option ssh.port')
+      ssh.server.accept(socket, given)
+    },
     setUp: (setUp) => hosting.setUp.run(setUp),
     ...{ on, off },
     verify: () => verify(driver, storage.fileStorage),
     export: write,
     async close() {
-      await api.idle()
-      await pages.idle()
+      await Promise.all([api.idle(), pages.idle(), ssh?.server.close()])
       clearInterval(timer)
       await closeParts(parts)
     },
@@ -221,29 +232,6 @@ interface Domain extends Engine {
 }
 
 type Parts = Domain & ListenerParts
-
-/** The data that this server stores on its own disk, besides records. */
-interface DiskStorage {
-  /** Undefined when the host stores the repositories, and reports their sizes. */
-  readonly gitStorage: GitStorage | undefined
-  /** Serves fetches and pushes over HTTP; undefined when that is turned off. */
-  readonly transport: Transport | undefined
-  /** Files other than git data: attachments, LFS objects, packages. */
-  readonly fileStorage: FileStorage
-}
-
-const onDeletionError = (log: Log) =>
-  logError(log, 'what was deleted could not be removed from the disk; a later start tries again')
-
-const openDiskStorage = ({ repositories, git, files }: Located, log: Log): DiskStorage => {
-  const handlers = { onDeletionError: onDeletionError(log) }
-  const fileStorage = new FileStorage({ ...files, ...handlers })
-  if (repositories === false) return { gitStorage: undefined, transport: undefined, fileStorage }
-  const onError = (error: Error, fields: object) =>
-    log.info({ err: error, ...fields }, 'a git process failed')
-  const transport = git.http ? new Transport({ ...repositories, ...git, onError }) : undefined
-  return { gitStorage: new GitStorage({ ...repositories, ...handlers }), transport, fileStorage }
-}
 
 const createDomain = (options: Options, host: Host, storage: DiskStorage, store: Store): Domain => {
   const { log } = host

@@ -1,3 +1,4 @@
+import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
@@ -193,6 +194,28 @@ export const addressOf = (req: IncomingMessage, proxies: number): string => {
 /** The address of a connection; forwarded addresses are ignored. */
 export const addressOfSocket = ({ remoteAddress }: Pick<Socket, 'remoteAddress'>): string =>
   networkOf(remoteAddress ?? '') ?? 'local'
+
+/** Open sockets or responses by address; an address without any takes no memory. */
+export class Counts {
+  readonly #counts = new Map<string, number>()
+  total = 0
+
+  of(address: string): number {
+    return this.#counts.get(address) ?? 0
+  }
+
+  addUntilClosed(address: string, counted: EventEmitter): void {
+    this.#change(address, 1)
+    counted.once('close', () => this.#change(address, -1))
+  }
+
+  #change(address: string, by: number): void {
+    const count = this.of(address) + by
+    this.total += by
+    if (count === 0) this.#counts.delete(address)
+    else this.#counts.set(address, count)
+  }
+}
 
 /** Names of clients in budgets: every budget names an account, or an address, in the same way. */
 export const clientOfAccount = (id: number): string => `user ${id}`

@@ -1,7 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
-import { standardError } from './engine.ts'
+import { logError, standardError } from './engine.ts'
 import { invalid } from './errors.ts'
+import { FileStorage } from './files/index.ts'
+import { GitStorage } from './git/index.ts'
+import { Transport } from './git/transport.ts'
+import type { Log } from './http/index.ts'
 import { checked } from './option-checks.ts'
 import { type AllotOptions, HostOptions, type Options } from './options.ts'
 import type { StorageDriver } from './storage/index.ts'
@@ -140,4 +144,29 @@ export const checkOutside = (store: string | undefined, { repositories, files }:
       throw invalid(
         `${name}.directory: ${directory} lies inside ${store}, which belongs to the driver: give the option data instead of a driver, or set ${name}.directory to a folder outside`,
       )
+}
+
+/** The data that this server stores on its own disk, besides records. */
+export interface DiskStorage {
+  /** Undefined when the host stores the repositories, and reports their sizes. */
+  readonly gitStorage: GitStorage | undefined
+  /** Serves fetches and pushes over HTTP and SSH; undefined when both are turned off. */
+  readonly transport: Transport | undefined
+  /** Files other than git data: attachments, LFS objects, packages. */
+  readonly fileStorage: FileStorage
+}
+
+export const onDeletionError = (log: Log) =>
+  logError(log, 'what was deleted could not be removed from the disk; a later start tries again')
+
+/** Called by `createAllot` with its options. */
+export const openDiskStorage = ({ repositories, git, ssh, files }: Located, log: Log): DiskStorage => {
+  const handlers = { onDeletionError: onDeletionError(log) }
+  const fileStorage = new FileStorage({ ...files, ...handlers })
+  if (repositories === false) return { gitStorage: undefined, transport: undefined, fileStorage }
+  const onError = (error: Error, fields: object) =>
+    log.info({ err: error, ...fields }, 'a git process failed')
+  const isServed = git.http || ssh.port !== undefined
+  const transport = isServed ? new Transport({ ...repositories, ...git, onError }) : undefined
+  return { gitStorage: new GitStorage({ ...repositories, ...handlers }), transport, fileStorage }
 }

@@ -24,9 +24,9 @@ export const openStore = async (driver: StorageDriver, log: Log): Promise<Store>
 }
 
 /** Waits for a step of the start. When it fails, closes the driver, so that the host can open it again. */
-export const orClose = async (driver: StorageDriver, step: Promise<unknown>): Promise<void> => {
+export const orClose = async <T>(driver: StorageDriver, step: Promise<T>): Promise<T> => {
   try {
-    await step
+    return await step
   } catch (error) {
     await driver.close()
     throw error

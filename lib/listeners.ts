@@ -2,8 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import type { Identity } from './accounts/access.ts'
 import { documentOf } from './api/document.ts'
 import { routesWith, streamRoutesFor } from './api/index.ts'
+import { lfsAuthenticator } from './api/lfs.ts'
 import { accountQuotaOwners } from './api/quota/services.ts'
 import { clientOf } from './clients.ts'
+import type { LfsTokens } from './content/lfs-tokens.ts'
 import { logError } from './engine.ts'
 import type { Transport } from './git/transport.ts'
 import type { HtmlUrls } from './host-pages/html-urls.ts'
@@ -51,6 +53,8 @@ export interface ListenerParts {
   readonly host: Host
   /** Undefined when no git data is served. */
   readonly git: GitServices | undefined
+  /** Undefined while git over SSH or Git LFS is off. */
+  readonly lfsTokens: LfsTokens | undefined
   readonly store: Store
   readonly hosting: Hosting
   readonly quota: QuotaEngine
@@ -86,7 +90,11 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
     bodyLimit: options.maxBodySize,
     pageLimits,
   })
-  const streams = new StreamEndpoints({ ...streamParts(parts), clientOf: clientOfRequest })
+  const streams = new StreamEndpoints({
+    ...streamParts(parts),
+    clientOf: clientOfRequest,
+    authenticate: lfsAuthenticator(parts.lfsTokens),
+  })
   return new Dispatcher({
     endpoints: [json, streams],
     authenticate: (req) => hosting.identities.authenticate(req),
@@ -104,7 +112,7 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
   })
 }
 
-const streamParts = ({ options, host, git, store, hosting }: ListenerParts) => ({
+const streamParts = ({ options, host, git, lfsTokens, store, hosting }: ListenerParts) => ({
   routes: streamRoutesFor({
     git: git !== undefined && options.git.http,
     // A host that stores repositories itself serves URLs below their clone_url itself.
@@ -115,7 +123,7 @@ const streamParts = ({ options, host, git, store, hosting }: ListenerParts) => (
   services: {
     store,
     hosting,
-    git,
+    ...{ git, lfsTokens },
     maxFileBytes: {
       lfs: options.lfs ? options.lfs.maxSize : undefined,
       packages: options.packages ? options.packages.maxSize : undefined,

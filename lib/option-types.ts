@@ -38,6 +38,8 @@ export interface DataOptions {
   repositories?: false | RepositoriesOptions | undefined
   /** Git over HTTP and its limits. */
   git?: GitOptions | undefined
+  /** Git over SSH, with the SSH keys of the accounts. The limits in `git` apply, too. */
+  ssh?: SshOptions | undefined
   /** Files other than git data. */
   files?: FilesOptions | undefined
   /** Attachments of issues and releases. */
@@ -104,6 +106,29 @@ export interface GitOptions {
    * million objects need more. Default: `1073741824`.
    */
   maxMemory?: number | string | undefined
+}
+
+/** Git over SSH, with the SSH keys of the accounts. The limits in `git` apply, too. */
+export interface SshOptions {
+  /** Port of SSH, which `allot serve` listens on and `ssh_url` names. Git over SSH is off when absent. */
+  port?: number | undefined
+  /** Port that `ssh_url` names, when clients reach the server by another one than it listens on. */
+  publicPort?: number | undefined
+  /** Host name in `ssh_url`; that of `baseUrl`, or of the request, when absent. */
+  host?: string | undefined
+  /**
+   * File with the private key of the server, without a passphrase. When absent, the first start makes an Ed25519
+   * and an ECDSA key in the folder `ssh` of the repositories.
+   */
+  hostKey?: string | undefined
+  /** Maximum number of open SSH connections. Further connections are closed. Default: `200`. */
+  maxConnections?: number | undefined
+  /** Maximum number of open SSH connections of one address (for IPv6: of one /64); a quarter of all when absent. */
+  maxConnectionsPerAddress?: number | undefined
+  /** Milliseconds within which an SSH client must have signed in. Default: `30000`. */
+  loginTimeout?: number | undefined
+  /** Milliseconds after which an SSH connection without a running command is closed. Default: `60000`. */
+  idleTimeout?: number | undefined
 }
 
 /** Files other than git data. */

@@ -3,6 +3,7 @@ import type { HostAuthenticate } from './accounts/identity.ts'
 import { isLimit, parseSize } from './byte-sizes.ts'
 import { BrandOptions } from './host-pages/brand.ts'
 import { type HtmlUrlFunction, HtmlUrlOptions } from './host-pages/html-urls.ts'
+import { SshOptions } from './host-pages/ssh-urls.ts'
 import type { Log } from './http/index.ts'
 import { optionalFunction, optionalObject } from './option-checks.ts'
 import type { DataOptions } from './option-types.ts'
@@ -205,6 +206,10 @@ export const Options = v.strictObject({
     'Git data on this disk; `false` when the host stores repositories itself.',
   ),
   git: described(v.optional(GitOptions, {}), 'Git over HTTP and its limits.'),
+  ssh: described(
+    v.optional(SshOptions, {}),
+    'Git over SSH, with the SSH keys of the accounts. The limits in `git` apply, too.',
+  ),
   files: described(v.optional(FileOptions, {}), 'Files other than git data.'),
   attachments: described(v.optional(AttachmentOptions, {}), 'Attachments of issues and releases.'),
   lfs: described(v.optional(v.union([v.literal(false), LfsOptions]), {}), 'Git LFS; `false` turns it off.'),

@@ -9,7 +9,7 @@ import { createServer as createHttpsServer, type Server as HttpsServer } from 'n
 import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import * as v from 'valibot'
-import { addressOf, addressOfSocket } from './clients.ts'
+import { addressOf, addressOfSocket, Counts } from './clients.ts'
 import { isStillSending } from './http/connection.ts'
 import { checked } from './option-checks.ts'
 import type { LimitOptions } from './option-types.ts'
@@ -176,28 +176,6 @@ const REFUSAL_TIMEOUT_MS = 1000
 const REFUSAL_HEADERS = ['Connection', 'close', 'Retry-After', '1', 'Content-Length', '0']
 const REFUSAL =
   'HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n'
-
-/** Open sockets or responses by address; an address without any takes no memory. */
-class Counts {
-  readonly #counts = new Map<string, number>()
-  total = 0
-
-  of(address: string): number {
-    return this.#counts.get(address) ?? 0
-  }
-
-  addUntilClosed(address: string, counted: Socket | ServerResponse): void {
-    this.#change(address, 1)
-    counted.once('close', () => this.#change(address, -1))
-  }
-
-  #change(address: string, by: number): void {
-    const count = this.of(address) + by
-    this.total += by
-    if (count === 0) this.#counts.delete(address)
-    else this.#counts.set(address, count)
-  }
-}
 
 /** `secureConnection` is a connection after its TLS handshake. */
 type ConnectionEvent = 'connection' | 'secureConnection'

@@ -5,7 +5,9 @@ import type { KeyReader } from '../keys/reader.ts'
 import type { Collection, Page, Slice } from '../records/collection.ts'
 import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { canSee, existingAccount } from './access.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { canSee, existingAccount, type Identity } from './access.ts'
+import { refuseInactive, unauthenticated } from './credentials.ts'
 import { checkTexts } from './names.ts'
 
 type Owned = { id: number; account: number; fingerprint: string }
@@ -98,6 +100,23 @@ export class SshKeys extends Keys<SshKey> {
     return { items: items.slice(offset, offset + limit), total: items.length }
   }
 
+  /** The key that signs in: that of the account which added it first, among those that still exist. */
+  signingIn(fingerprint: string): Promise<SshKey | undefined> {
+    return this.store.read(async (tx) => {
+      const keys = await sshKeys.list(tx, 'fingerprint', { prefix: [fingerprint], limit: OTHERS_LIMIT })
+      const owners = await accounts.getMany(
+        tx,
+        keys.map((key) => [key.account]),
+      )
+      return keys.find((_, index) => owners[index] !== undefined)
+    })
+  }
+
+  /** The user who signs in with a key, and the title of the key. @throws AllotError as {@link identityOfKey} does */
+  signIn(id: number): Promise<{ user: Identity; title: string }> {
+    return this.store.read((tx) => identityOfKey(tx, id, 'write:repository'))
+  }
+
   /**
    * Adds a key.
    * @param client client whose budget parsing the key counts against; by default the account's own
@@ -118,6 +137,23 @@ export class SshKeys extends Keys<SshKey> {
       return record
     })
   }
+}
+
+/**
+ * The user of an SSH key, who may use it for repositories only.
+ * @throws AllotError unauthenticated once the key was removed; forbidden when the account is not active
+ */
+export const identityOfKey = async (
+  tx: ReadTransaction,
+  id: number,
+  scope: 'read:repository' | 'write:repository',
+): Promise<{ user: Identity; title: string }> => {
+  const key = await sshKeys.get(tx, [id])
+  const account = key && (await accounts.get(tx, [key.account]))
+  if (account === undefined) throw unauthenticated('this SSH key was removed')
+  refuseInactive(account)
+  const user = { id: account.id, username: account.name, admin: account.admin, scopes: new Set([scope]) }
+  return { user, title: key!.title }
 }
 
 /** Other texts could be too long for a key of the store. */

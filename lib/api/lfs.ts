@@ -6,16 +6,19 @@ import { text } from 'node:stream/consumers'
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
 import type { LfsObject } from '../content/lfs.ts'
+import type { LfsTokens } from '../content/lfs-tokens.ts'
 import { AllotError, invalid } from '../errors.ts'
 import {
   type Failure,
   fileReply,
   parseJson,
+  type StreamCredentials,
   type StreamReply,
   type StreamRequest,
   validate,
 } from '../http/index.ts'
 import type { StoredFile } from '../records/schema/index.ts'
+import { timestamp } from './fields.ts'
 import { nameIn, requireReadable, writableRepository } from './git.ts'
 import { type StreamServices, stream } from './route.ts'
 
@@ -91,7 +94,7 @@ const batch = async (request: LfsRequest, services: StreamServices): Promise<Str
   // Stands in for an oid that is not valid; no object has it.
   const oids = objects.map(({ oid }) => (OID.test(oid) ? oid : '-'))
   const found = await services.hosting.lfs.find(repository.id, oids)
-  const answer = isUpload ? uploadAnswer(request, services) : downloadAnswer(request)
+  const answer = isUpload ? uploadAnswer(request, services) : downloadAnswer(request, services)
   return json(200, {
     transfer: 'basic',
     hash_algo: 'sha256',
@@ -105,28 +108,31 @@ type ObjectAnswer = (object: LfsObject, found: StoredFile | undefined) => object
 const objectError = (code: number, message: string) => ({ error: { code, message } })
 
 /** An object that exists already gets no actions, and the client does not upload it. */
-const uploadAnswer = (request: LfsRequest, { maxFileBytes }: StreamServices): ObjectAnswer => {
+const uploadAnswer = (request: LfsRequest, services: StreamServices): ObjectAnswer => {
+  const { maxFileBytes } = services
   const base = lfsUrl(request)
+  const credentials = tokenIn(request, services)
   return (object, found) => {
     const fault = faultOf(object, found, maxFileBytes.lfs)
     if (fault !== undefined) return objectError(422, fault)
     if (found !== undefined) return {}
     return {
       actions: {
-        upload: { href: `${base}/objects/${object.oid}/${object.size}` },
-        verify: { href: `${base}/verify` },
+        upload: { href: `${base}/objects/${object.oid}/${object.size}`, ...credentials },
+        verify: { href: `${base}/verify`, ...credentials },
       },
     }
   }
 }
 
-const downloadAnswer = (request: LfsRequest): ObjectAnswer => {
+const downloadAnswer = (request: LfsRequest, services: StreamServices): ObjectAnswer => {
   const base = lfsUrl(request)
+  const credentials = tokenIn(request, services)
   return (object, found) => {
     const fault = faultOf(object, found)
     if (fault !== undefined) return objectError(422, fault)
     if (found === undefined) return objectError(404, 'there is no such object')
-    return { actions: { download: { href: `${base}/objects/${object.oid}` } } }
+    return { actions: { download: { href: `${base}/objects/${object.oid}`, ...credentials } } }
   }
 }
 
@@ -143,7 +149,14 @@ const faultOf = (
   return undefined
 }
 
-/** Actions have no `header` with credentials: the client sends those of the batch again. */
+/** Actions repeat a token that the client got over SSH. Without a `header`, it sends the credentials of the batch again. */
+const tokenIn = ({ headers }: LfsRequest, { lfsTokens }: StreamServices): object => {
+  const { authorization } = headers
+  if (lfsTokens === undefined || !lfsTokens.isToken(authorization)) return {}
+  const expires = lfsTokens.expiryOf(authorization)
+  return { header: { Authorization: authorization }, expires_at: timestamp(expires) }
+}
+
 const lfsUrl = ({ baseUrl, params }: LfsRequest): string => {
   const path = [params.owner, `${nameIn(params.repo)}.git`].map(encodeURIComponent).join('/')
   return `${baseUrl}/${path}/info/lfs`
@@ -155,6 +168,16 @@ const objectIn = ({ oid, size }: { oid: string; size: string }): LfsObject => {
   if (!/^\d{1,16}$/.test(size) || !Number.isSafeInteger(Number(size))) throw invalid(SIZE_FAULT)
   return { oid, size: Number(size) }
 }
+
+/** Authenticates requests below the LFS URL of a repository by the tokens that clients get over SSH. */
+export const lfsAuthenticator =
+  (tokens: LfsTokens | undefined) =>
+  ({ authorization, path, params }: StreamCredentials): Promise<Identity> | undefined => {
+    if (tokens === undefined || !path.startsWith(LFS_PATH) || !tokens.isToken(authorization)) return undefined
+    return tokens.authenticate(authorization, params.owner!, nameIn(params.repo!))
+  }
+
+const LFS_PATH = '/{owner}/{repo}/info/lfs/'
 
 const upload = async (
   request: StreamRequest<Identity, 'owner' | 'repo' | 'oid' | 'size'>,

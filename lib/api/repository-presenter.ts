@@ -83,7 +83,7 @@ const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) 
     size: kibibytes(add(repository.size, repository.lfs)),
     html_url: htmlUrls.of({ kind: 'repository', ...name }, baseUrl),
     url: api,
-    ssh_url: `git@${hostOf(baseUrl)}:${path}.git`,
+    ssh_url: htmlUrls.ssh.of(path, hostOf(baseUrl)),
     clone_url: `${baseUrl}/${path}.git`,
     website: repository.website,
     stars_count: repository.stars,

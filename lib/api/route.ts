@@ -1,4 +1,5 @@
 import type { Identity, Viewer } from '../accounts/access.ts'
+import type { LfsTokens } from '../content/lfs-tokens.ts'
 import { AllotError } from '../errors.ts'
 import type { Transport } from '../git/transport.ts'
 import type { HtmlUrls } from '../host-pages/html-urls.ts'
@@ -37,6 +38,8 @@ export interface StreamServices {
   /** Undefined when git over HTTP is turned off. */
   readonly git: { readonly transport: Transport; readonly pushes: Pushes } | undefined
   readonly onError: (error: unknown, fields: object) => void
+  /** Undefined while git over SSH or Git LFS is off. */
+  readonly lfsTokens: LfsTokens | undefined
   /** Maximum size of a file in bytes; undefined: no limit. */
   readonly maxFileBytes: { readonly lfs: number | undefined; readonly packages: number | undefined }
 }

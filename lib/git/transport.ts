@@ -2,11 +2,12 @@ import { readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { ifMissing } from '../disk.ts'
-import { bufferStart, createReachability, feedChecked } from './fetch.ts'
+import { bufferStart, feedChecked, feedConnection } from './fetch.ts'
 import { folderOf } from './folders.ts'
 import { announce, configuration, feed, type GitProcess, type WriteListener } from './process.ts'
 import { GitProcesses, type ProcessClient, type ProcessesOptions, type Program } from './processes.ts'
 import { holdReport, PushCheck, type RefUpdate, readPush } from './push.ts'
+import { createReachability, type FindUnreachable } from './reachability.ts'
 
 /** A request with a body for one of git's programs. */
 interface GitRequest extends ProcessClient {
@@ -49,7 +50,7 @@ const RECEIVE = [
 /** `git gc` moves unreachable objects into a cruft pack, and deletes them after two weeks. */
 const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false']
 
-/** The server side of git's smart HTTP protocol (gitprotocol-http). Every returned stream is the body of a response. */
+/** The server side of git's protocol, over HTTP (gitprotocol-http) and SSH. Every returned stream is what the client gets. */
 export class Transport {
   readonly #options: TransportOptions
   readonly #processes: GitProcesses
@@ -81,12 +82,24 @@ export class Transport {
     const body = await bufferStart(request.body)
     const args = [...configuration(...UPLOAD), 'upload-pack', '--stateless-rpc', folder]
     const child = await this.#processes.start(id, 'upload-pack', args, request)
-    const { git, idleTimeout, timeout, maxMemory } = this.#options
-    const limits = { idleTimeout, timeout, maxMemory }
-    const findUnreachable = createReachability({ git, folder, limits, signal: request.signal })
-    const refusal = await feedChecked(body, child, findUnreachable)
+    const refusal = await feedChecked(body, child, this.#findUnreachable(folder, request))
     if (refusal === undefined) return { output: child.stdout, completed: checkCompleted(child) }
     return { output: Readable.from([refusal]), completed: child.ended.then(() => undefined) }
+  }
+
+  /**
+   * Serves a fetch on a connection that stays open, as over SSH: lists the references, and answers each request. `completed`
+   * rejects when git was stopped before the end of its output.
+   */
+  async serve(id: number, request: GitRequest): Promise<{ output: Readable; completed: Promise<void> }> {
+    const folder = this.#folderOf(id)
+    const args = [...configuration(...UPLOAD), 'upload-pack', folder]
+    const child = await this.#processes.start(id, 'upload-pack', args, request)
+    const refusal = feedConnection(request.body, child, this.#findUnreachable(folder, request))
+    const completed = refusal.then((bytes) => (bytes === undefined ? checkCompleted(child) : undefined))
+    // The reader of the output may have left.
+    completed.catch(() => undefined)
+    return { output: Readable.from(withRefusal(child.stdout, refusal), { objectMode: false }), completed }
   }
 
   /** Takes a push. */
@@ -133,6 +146,11 @@ export class Transport {
     while (pending().length > 0) await Promise.allSettled(pending())
   }
 
+  #findUnreachable(folder: string, { signal }: ProcessClient): FindUnreachable {
+    const { git, idleTimeout, timeout, maxMemory } = this.#options
+    return createReachability({ git, folder, signal, limits: { idleTimeout, timeout, maxMemory } })
+  }
+
   #folderOf(id: number): string {
     return folderOf(this.#options.directory, id)
   }
@@ -158,6 +176,12 @@ export class Transport {
     await this.#processes.recoverStopped(id)
     await listener.finished([])
   }
+}
+
+async function* withRefusal(output: Readable, refusal: Promise<Buffer | undefined>): AsyncGenerator<Buffer> {
+  yield* output as AsyncIterable<Buffer>
+  const bytes = await refusal.catch(() => undefined)
+  if (bytes !== undefined) yield bytes
 }
 
 /** A stopped git has not sent everything, and the client must not take its output for a whole response. */

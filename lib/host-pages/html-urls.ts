@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { CacheConstant } from '../caches.ts'
+import { SshUrls } from './ssh-urls.ts'
 
 /**
  * URLs of web pages, which responses have as `html_url` and the pages link to. A template or a function of the host makes
@@ -175,8 +176,12 @@ export class HtmlUrls extends CacheConstant {
   readonly #templates: ReadonlyMap<string, Template>
   readonly #custom: HtmlUrlFunction | undefined
 
-  constructor(options: HtmlUrlOptions, custom?: HtmlUrlFunction) {
+  /** The URLs for git over SSH, which are made in the same place. */
+  readonly ssh: SshUrls
+
+  constructor(options: HtmlUrlOptions, custom?: HtmlUrlFunction, ssh = new SshUrls({})) {
     super()
+    this.ssh = ssh
     const { comment = `${options.issue}#issuecomment-{id}` } = options
     this.#templates = new Map(
       Object.entries({ ...options, comment }).map(([kind, text]) => [kind, text.split(/[{}]/)]),

@@ -48,8 +48,11 @@ export interface Endpoints<
   readonly accessMessages?: AccessMessages
   /** Whether handlers of GET only read records, so that all their reads may share one snapshot. */
   readonly getsOnlyRead: boolean
-  /** Authenticates other than by the dispatcher's `authenticate`. @throws AllotError unauthenticated for wrong credentials */
-  authenticate?(context: RequestContext<I, R>): Promise<I | null>
+  /**
+   * Authenticates other than by the dispatcher's `authenticate`; undefined for a request that is not.
+   * @throws AllotError unauthenticated for wrong credentials
+   */
+  authenticate?(context: RequestContext<I, R>): Promise<I | null> | undefined
   /** Cache key of the reply to a GET; undefined when the reply depends on more than the request and records. */
   cacheKey?(context: RequestContext<I, R>): CacheKey | undefined
   /** Reads and validates the input, and calls the handler of the route. */

@@ -30,5 +30,5 @@ export {
   streamsFor,
 } from './route.ts'
 export { sendEmpty } from './send.ts'
-export { StreamEndpoints } from './stream-endpoints.ts'
+export { type StreamCredentials, StreamEndpoints } from './stream-endpoints.ts'
 export { parseJson, recordOf, validate, withoutNulls } from './validate.ts'

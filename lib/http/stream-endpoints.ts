@@ -13,6 +13,16 @@ interface StreamEndpointsOptions<I extends Identity, S> {
   routes: readonly StreamRoute<I, S>[]
   services: S
   clientOf: (req: IncomingMessage, user: I | null) => string
+  /** Authenticates requests with credentials of one route; undefined for others. */
+  authenticate?: (request: StreamCredentials) => Promise<I> | undefined
+}
+
+/** What a request for a stream may be authenticated by. */
+export interface StreamCredentials {
+  readonly authorization: string | undefined
+  /** Path of the route, such as `/{owner}/{repo}/info/refs`. */
+  readonly path: string
+  readonly params: Readonly<Record<string, string>>
 }
 
 type DeclaredRoute<I extends Identity, S> = StreamRoute<I, S> & AccessRule
@@ -36,6 +46,12 @@ export class StreamEndpoints<I extends Identity, S>
     const routes = options.routes.map((route): DeclaredRoute<I, S> => ({ ...route, auth: 'optional' }))
     const exactPaths = { ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: false }
     this.router = new Router(routes, { ...exactPaths, wrongMethod: WRONG_METHOD })
+  }
+
+  authenticate({ req, route, params }: Context<I, S>): Promise<I> | undefined {
+    const { authorization } = req.headers
+    const { path } = route
+    return this.#options.authenticate?.({ authorization, path, params: params as Record<string, string> })
   }
 
   async handle(context: Context<I, S>): Promise<PendingReply> {

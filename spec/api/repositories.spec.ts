@@ -54,7 +54,7 @@ describe('POST /org/{org}/repos', () => {
       size: 0,
       html_url: `${allot.base}/Acme/Demo`,
       url: `${allot.api}/repos/Acme/Demo`,
-      ssh_url: 'git@127.0.0.1:Acme/Demo.git',
+      ssh_url: '',
       clone_url: `${allot.base}/Acme/Demo.git`,
       website: '',
       release_counter: 0,

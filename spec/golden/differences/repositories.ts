@@ -21,8 +21,8 @@ export const repositories: readonly Difference[] = [
     lines: REPOSITORY_LACKS,
   },
   {
-    title: '`ssh_url` has the short form of scp',
-    reason: 'Both are understood by git; the short form is the default of Gitea and Forgejo on port 22.',
+    title: '`ssh_url` is empty while git over SSH is off',
+    reason: 'A URL that leads nowhere is not made up. Forgejo shows one also when it serves no SSH.',
     records: inAll(
       'authentication',
       'paging',

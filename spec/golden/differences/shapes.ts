@@ -75,5 +75,5 @@ export const REPOSITORY_LACKS = [
   'repo_transfer',
 ].map((member) => `body* lacks ${member}`)
 
-/** `ssh_url` in the short form. */
-export const SSH_URL = ['body*.ssh_url "ssh://git@127.0.0.1/*" → "git@127.0.0.1:*"']
+/** `ssh_url` while git over SSH is off. */
+export const SSH_URL = ['body*.ssh_url "ssh://git@127.0.0.1/*" → ""']

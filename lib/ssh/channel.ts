@@ -1,0 +1,115 @@
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { AllotError } from '../errors.ts'
+
+/** What an SSH session of the library is here: a stream in both directions, with standard error and an exit code. */
+export type SessionStream = Duplex & { readonly stderr: Writable; exit(code: number): void; close(): void }
+
+/** Bytes that may wait for a client which reads slowly. */
+const MAX_UNSENT = 1024 * 1024
+
+/** Milliseconds that a client has to send its last bytes, once it has the end of the output. */
+const DRAIN_MS = 5000
+
+/**
+ * The streams of one command. Invariant: a client that sends or reads slowly occupies no more memory than a buffer, although
+ * the library itself ignores how much a socket has not sent yet.
+ */
+export class CommandChannel {
+  /** What the client sends; fails when the connection breaks, and beyond the limit. */
+  readonly input: PassThrough
+  readonly #stream: SessionStream
+  readonly #socket: Socket
+  readonly #signal: AbortSignal
+  #received = 0
+  #sent = 0
+  #maxInput = Number.POSITIVE_INFINITY
+
+  constructor(stream: SessionStream, socket: Socket, signal: AbortSignal) {
+    this.#stream = stream
+    this.#socket = socket
+    this.#signal = signal
+    this.input = new PassThrough()
+    // Whoever reads the input gets the error.
+    this.input.on('error', () => undefined)
+    stream.on('error', () => this.input.destroy())
+    stream.on('data', (chunk: Buffer) => this.#count(chunk))
+    stream.pipe(this.input)
+    signal.addEventListener('abort', () => this.input.destroy(), { once: true })
+  }
+
+  /** Bytes in each direction, without those of SSH itself. */
+  get transferred(): { readonly received: number; readonly sent: number } {
+    return { received: this.#received, sent: this.#sent }
+  }
+
+  /** @param bytes that the client may send at most */
+  limitInput(bytes: number): void {
+    this.#maxInput = bytes
+  }
+
+  /** Sends everything that a stream gives, at the speed of the client. @throws Error when the client leaves */
+  async send(output: Readable): Promise<void> {
+    try {
+      for await (const chunk of output) await this.#write(chunk as Buffer)
+    } finally {
+      output.destroy()
+    }
+  }
+
+  sendText(text: string): Promise<void> {
+    return this.#write(Buffer.from(text))
+  }
+
+  /** Sends a text to standard error. */
+  note(text: string): void {
+    if (!this.#signal.aborted) this.#stream.stderr.write(text)
+  }
+
+  /** Waits until the client has sent everything, since closing a channel while it sends hides the output from its user. */
+  async drain(): Promise<void> {
+    this.input.resume()
+    if (this.input.readableEnded || this.input.destroyed) return
+    const options = { signal: this.#signal }
+    await Promise.race([
+      once(this.input, 'end', options),
+      sleep(DRAIN_MS, undefined, { ...options, ref: false }),
+    ]).catch(() => undefined)
+  }
+
+  /** Ends the command. */
+  exit(code: number): void {
+    this.#stream.unpipe(this.input)
+    this.input.destroy()
+    this.#stream.resume()
+    if (this.#signal.aborted) return this.#stream.close()
+    this.#stream.exit(code)
+    this.#stream.end()
+  }
+
+  #count(chunk: Buffer): void {
+    this.#received += chunk.length
+    if (this.#received > this.#maxInput)
+      this.input.destroy(
+        new AllotError('too_large', `a fetch must not send more than ${this.#maxInput} bytes`),
+      )
+  }
+
+  /** The library never calls back for a channel that was closed, so the signal ends the wait. */
+  async #write(chunk: Buffer): Promise<void> {
+    const signal = this.#signal
+    signal.throwIfAborted()
+    this.#sent += chunk.length
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = () => reject(signal.reason)
+      signal.addEventListener('abort', onAbort, { once: true })
+      this.#stream.write(chunk, () => {
+        signal.removeEventListener('abort', onAbort)
+        resolve()
+      })
+    })
+    if (this.#socket.writableLength > MAX_UNSENT) await once(this.#socket, 'drain', { signal })
+  }
+}

@@ -1,0 +1,49 @@
+/** A command line that a client sends, such as `git-upload-pack '/alice/app.git'`. */
+export interface CommandLine {
+  readonly program: string
+  /** Owner and name of the repository that the first argument names; undefined when it names none. */
+  readonly repository: { readonly owner: string; readonly name: string } | undefined
+  /** The arguments behind the first. */
+  readonly rest: readonly string[]
+}
+
+/** Longest command line: names of owners and repositories are short. */
+const MAX_LENGTH = 4096
+
+/** A word, or a part of one: quoted as git and git-lfs quote, escaped, or bare. */
+const PART = /'([^']*)'|"([^"\\]*)"|\\(.)|([^\s'"\\]+)/y
+
+/** Words as a shell would read them, without expansions; undefined when a quote is not closed. */
+const wordsOf = (text: string): string[] | undefined => {
+  const words: string[] = []
+  PART.lastIndex = 0
+  let word: string | undefined
+  while (PART.lastIndex < text.length) {
+    const start = PART.lastIndex
+    if (/\s/.test(text[start]!)) {
+      if (word !== undefined) words.push(word)
+      word = undefined
+      PART.lastIndex = start + 1
+      continue
+    }
+    const match = PART.exec(text)
+    if (match === null) return undefined
+    word = (word ?? '') + (match[1] ?? match[2] ?? match[3] ?? match[4])
+  }
+  return word === undefined ? words : [...words, word]
+}
+
+const REPOSITORY = /^\/*([^/]+)\/+([^/]+?)(?:\.git)?\/*$/
+
+/** @returns undefined for a text that is not a command */
+export const parseCommand = (text: string): CommandLine | undefined => {
+  if (text.length > MAX_LENGTH) return undefined
+  const words = wordsOf(text)
+  if (words === undefined || words.length === 0) return undefined
+  // Clients may also send `git upload-pack`.
+  const [program, path = '', ...rest] =
+    words[0] === 'git' && words.length > 1 ? [`git-${words[1]}`, ...words.slice(2)] : (words as [string])
+  const [, owner, name] = REPOSITORY.exec(path) ?? []
+  const repository = owner === undefined || name === undefined ? undefined : { owner, name }
+  return { program, repository, rest }
+}

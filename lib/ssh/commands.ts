@@ -1,0 +1,188 @@
+import type { SignedIn } from '../accounts/access.ts'
+import type { SshKeys } from '../accounts/keys.ts'
+import { clientOfAccount } from '../clients.ts'
+import type { LfsTokens } from '../content/lfs-tokens.ts'
+import { AllotError } from '../errors.ts'
+import type { Transport } from '../git/transport.ts'
+import { toFailure } from '../http/failure.ts'
+import type { Log } from '../http/index.ts'
+import type { Repository } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import type { Pushes } from '../repositories/pushes.ts'
+import type { Repositories } from '../repositories/repositories.ts'
+import { requirePush } from '../repositories/write-access.ts'
+import type { CommandChannel } from './channel.ts'
+import { type CommandLine, parseCommand } from './command.ts'
+
+export interface CommandServices {
+  readonly store: Store
+  readonly sshKeys: SshKeys
+  readonly repositories: Repositories
+  readonly transport: Transport
+  readonly pushes: Pushes
+  /** Undefined when Git LFS is turned off. */
+  readonly lfsTokens: LfsTokens | undefined
+  readonly log: Log
+}
+
+/** One command that a client runs. */
+export interface CommandRequest {
+  /** Undefined when the client asks for a shell. */
+  readonly text: string | undefined
+  /** Id of the key that the client signed in with. */
+  readonly key: number
+  /** The variable `GIT_PROTOCOL`. */
+  readonly protocol: string | undefined
+  /** URL of the HTTP server; undefined when it is not known. */
+  readonly baseUrl: string | undefined
+  readonly channel: CommandChannel
+  /** Aborted when the client disconnects. */
+  readonly signal: AbortSignal
+}
+
+/** How a command ended, for the access log and the metrics. */
+export interface CommandResult {
+  /** `git-upload-pack`, `git-receive-pack`, `git-lfs-authenticate`, `shell`, or `other`. */
+  readonly command: string
+  /** `owner/name` as the client wrote it. */
+  readonly repository: string | undefined
+  /** Name of the user; undefined when the key was removed meanwhile. */
+  readonly user: string | undefined
+  /** 0: done; 1: refused or failed. */
+  readonly exitCode: number
+}
+
+interface Context extends CommandRequest {
+  readonly user: SignedIn & { readonly username: string }
+  readonly line: CommandLine
+}
+
+/** A repository, and the names by which it was found. */
+interface Found {
+  readonly repository: Repository
+  readonly owner: string
+  readonly name: string
+}
+
+type Handler = (context: Context) => Promise<void>
+
+/** Bytes: the wants and haves of a fetch of a million objects. */
+const FETCH_LIMIT = 64 * 1024 * 1024
+
+/** Runs the commands of clients that are signed in. */
+export class Commands {
+  readonly #services: CommandServices
+  readonly #handlers: ReadonlyMap<string, Handler>
+
+  constructor(services: CommandServices) {
+    this.#services = services
+    this.#handlers = new Map<string, Handler>([
+      ['git-upload-pack', (context) => this.#fetch(context)],
+      ['git-receive-pack', (context) => this.#push(context)],
+      ['git-lfs-authenticate', (context) => this.#authenticateLfs(context)],
+    ])
+  }
+
+  /** Runs a command, and tells the client why when it is refused. The account and its rights are read for each command. */
+  async run(request: CommandRequest): Promise<CommandResult> {
+    const { text, channel, signal } = request
+    const line = text === undefined ? undefined : parseCommand(text)
+    const known = line !== undefined && this.#handlers.has(line.program) ? line.program : 'other'
+    const command = text === undefined ? 'shell' : known
+    const { owner, name } = line?.repository ?? {}
+    const repository = owner === undefined ? undefined : `${owner}/${name}`
+    let username: string | undefined
+    try {
+      const { user, title } = await this.#services.sshKeys.signIn(request.key)
+      username = user.username
+      if (text === undefined) await channel.sendText(greeting(username, title))
+      else await this.#handle({ ...request, user, line: line ?? NO_COMMAND })
+      return { command, repository, user: username, exitCode: 0 }
+    } catch (error) {
+      if (!signal.aborted) {
+        const path = repository === undefined ? '' : `/${repository}`
+        const { message } = toFailure(error, this.#services.log, { method: command, path })
+        channel.note(`ERROR: ${message}\n`)
+      }
+      return { command, repository, user: username, exitCode: 1 }
+    }
+  }
+
+  #handle(context: Context): Promise<void> {
+    const handler = this.#handlers.get(context.line.program)
+    if (handler === undefined)
+      throw new AllotError(
+        'bad_request',
+        `this server runs no other commands than ${[...this.#handlers.keys()].join(', ')}`,
+      )
+    return handler(context)
+  }
+
+  async #fetch(context: Context): Promise<void> {
+    const { channel } = context
+    const { repository } = await this.#readable(context)
+    channel.limitInput(FETCH_LIMIT)
+    const { output, completed } = await this.#services.transport.serve(repository.id, gitRequest(context))
+    await channel.send(output)
+    await completed
+  }
+
+  /** In two steps, so that a client which sends no commands occupies no process. */
+  async #push(context: Context): Promise<void> {
+    const { transport, pushes } = this.#services
+    const { channel, user } = context
+    const { repository } = await this.#writable(context)
+    const request = gitRequest(context)
+    await channel.send(await transport.advertise(repository.id, 'receive-pack', request))
+    await channel.send(await pushes.receive(repository, user, { ...request, size: undefined }))
+    await channel.drain()
+  }
+
+  async #authenticateLfs(context: Context): Promise<void> {
+    const { lfsTokens } = this.#services
+    const { line, key, baseUrl, channel } = context
+    const [operation] = line.rest
+    if (lfsTokens === undefined) throw new AllotError('forbidden', 'Git LFS is turned off on this server')
+    if (operation !== 'download' && operation !== 'upload')
+      throw new AllotError('bad_request', 'git-lfs-authenticate: expected the operation download or upload')
+    const found = await (operation === 'upload' ? this.#writable(context) : this.#readable(context))
+    const { authorization, expires } = lfsTokens.create({ key, repository: found.repository.id, operation })
+    const answer = {
+      ...(baseUrl === undefined ? {} : { href: `${baseUrl}/${found.owner}/${found.name}.git/info/lfs` }),
+      header: { Authorization: authorization },
+      expires_at: new Date(expires * 1000).toISOString(),
+    }
+    await channel.sendText(`${JSON.stringify(answer)}\n`)
+  }
+
+  /** @throws AllotError not_found also when the user may not read it */
+  async #readable({ user, line, channel }: Context): Promise<Found> {
+    const { repositories } = this.#services
+    if (line.repository === undefined)
+      throw new AllotError('bad_request', `${line.program}: expected a repository, such as 'owner/name.git'`)
+    const { owner, name } = line.repository
+    const repository = await repositories.find(user, owner, name)
+    if (repository !== undefined) return { repository, owner, name }
+    const moved = await repositories.findMoved(user, owner, name)
+    const found = moved && (await repositories.find(user, moved.owner, moved.name))
+    if (found === undefined) throw new AllotError('not_found', `Repository not found: ${owner}/${name}`)
+    channel.note(`This repository is now ${moved!.owner}/${moved!.name}: change the URL of the remote.\n`)
+    return { repository: found, ...moved! }
+  }
+
+  async #writable(context: Context): Promise<Found> {
+    const found = await this.#readable(context)
+    await this.#services.store.read((tx) => requirePush(tx, context.user, found.repository))
+    return found
+  }
+}
+
+const NO_COMMAND: CommandLine = { program: '', repository: undefined, rest: [] }
+
+const greeting = (username: string, title: string): string =>
+  `Hello ${username}! You are signed in with the key ${JSON.stringify(title)}. This server has no shell: use it with git.\n`
+
+const gitRequest = ({ channel, user, protocol, signal }: Context) => ({
+  ...{ body: channel.input, client: clientOfAccount(user.id) },
+  ...{ protocol, signal },
+})

@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type { AuthContext, Connection, PublicKeyAuthContext, ServerChannel, Session } from 'ssh2'
+import { CommandChannel, type SessionStream } from './channel.ts'
+import type { CommandResult, Commands } from './commands.ts'
+import type { Ssh2 } from './library.ts'
+
+/** Limits of one connection, in milliseconds; named as the options are. */
+export interface ConnectionLimits {
+  readonly loginTimeout: number
+  readonly idleTimeout: number
+  /** For one command. */
+  readonly timeout: number
+}
+
+/** A command that has ended. */
+export interface SshCommand extends CommandResult {
+  /** Milliseconds that it took. */
+  readonly ms: number
+  /** Bytes of git's protocol, without those of SSH itself. */
+  readonly bytesReceived: number
+  /** The same in the other direction. */
+  readonly bytesSent: number
+  /** Address of the client. */
+  readonly from: string | undefined
+}
+
+export interface ConnectionOptions {
+  readonly ssh2: Ssh2
+  readonly commands: Commands
+  readonly findKey: (
+    fingerprint: string,
+  ) => Promise<{ readonly id: number; readonly key: string } | undefined>
+  readonly limits: ConnectionLimits
+  readonly baseUrl: string | undefined
+  readonly onCommand: (command: SshCommand) => void
+  readonly onError: (error: unknown) => void
+}
+
+/** The user name of every SSH URL; the key tells who it is. */
+const USER = 'git'
+/** Keys that a client may try: agents offer all that they have. */
+const MAX_ATTEMPTS = 30
+/** Sessions of one connection: at the same time, and ever. */
+const MAX_SESSIONS = 10
+const MAX_SESSIONS_EVER = 1000
+/** Bytes that the library may hold for a connection, in each direction; clients which keep to their windows stay far below. */
+const MAX_BUFFERED = 16 * 1024 * 1024
+/** A client may change the keys of a connection once for so many bytes, and a few times besides. */
+const BYTES_FOR_REKEY = 16 * 1024 * 1024
+const FREE_REKEYS = 20
+
+/** One connection of a client: its login, and its sessions with a command each. */
+export class SshConnection {
+  readonly #options: ConnectionOptions
+  readonly #socket: Socket
+  readonly #client: Connection
+  readonly #streams = new Map<ServerChannel, AbortController>()
+  readonly #running = new Set<Promise<void>>()
+  #key: number | undefined
+  #attempts = 0
+  #sessions = { open: 0, ever: 0 }
+  #rekeys = 0
+  #timer: NodeJS.Timeout
+  #isClosing = false
+
+  constructor(socket: Socket, client: Connection, options: ConnectionOptions) {
+    this.#options = options
+    this.#socket = socket
+    this.#client = client
+    this.#timer = setTimeout(() => socket.destroy(), options.limits.loginTimeout)
+    // The library reports here what a client does wrong, and connections that break. It closes the connection then.
+    client.on('error', () => undefined)
+    client.on('authentication', (context) => void this.#authenticate(context).catch(() => socket.destroy()))
+    client.on('ready', () => this.#waitForWork())
+    client.on('session', (accept, reject) => this.#open(accept, reject))
+    client.on('rekey', () => this.#limitRekeys())
+    socket.on('data', () => this.#limitBuffers())
+    socket.once('close', () => this.#closed())
+  }
+
+  /** Ends the connection after the commands that are running; refuses further ones. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    await Promise.all(this.#running)
+    this.#client.end()
+    this.#socket.destroySoon()
+  }
+
+  async #authenticate(context: AuthContext): Promise<void> {
+    if (++this.#attempts > MAX_ATTEMPTS) return void this.#client.end()
+    const key = context.method === 'publickey' ? await this.#verifiedKey(context) : undefined
+    if (this.#socket.destroyed) return
+    if (key === undefined) return context.reject(['publickey'])
+    if (context.method === 'publickey' && context.signature !== undefined) this.#key = key
+    context.accept()
+  }
+
+  /** @returns the id of a stored key; undefined for another key, and for a signature that is not by the key */
+  async #verifiedKey(context: PublicKeyAuthContext): Promise<number | undefined> {
+    const { ssh2, findKey, onError } = this.#options
+    const { username, key, signature, blob, hashAlgo } = context
+    // Without a hash, signatures of RSA keys are made with SHA-1.
+    if (username !== USER || (key.algo === 'ssh-rsa' && hashAlgo === undefined)) return undefined
+    const digest = createHash('sha256').update(key.data).digest('base64')
+    const found = await findKey(`SHA256:${digest.replace(/=+$/, '')}`).catch((error) => {
+      onError(error)
+      throw error
+    })
+    if (found === undefined || signature === undefined) return found?.id
+    const parsed = ssh2.utils.parseKey(found.key)
+    if (parsed instanceof Error || blob === undefined) return undefined
+    return parsed.verify(blob, signature, hashAlgo) === true ? found.id : undefined
+  }
+
+  #open(accept: () => Session, reject: () => void): void {
+    if (++this.#sessions.ever > MAX_SESSIONS_EVER) return void this.#client.end()
+    if (this.#sessions.open >= MAX_SESSIONS) return reject()
+    const session = accept()
+    const left = new AbortController()
+    let protocol: string | undefined
+    this.#sessions.open++
+    session.once('close', () => {
+      this.#sessions.open--
+      left.abort()
+    })
+    session.on('env', (acceptVariable, _reject, { key, val }) => {
+      if (key === 'GIT_PROTOCOL') protocol = val
+      acceptVariable?.()
+    })
+    // There is no terminal, but a client that is refused one shows a warning.
+    session.on('pty', (acceptTerminal) => acceptTerminal?.())
+    session.once('shell', (acceptShell) => this.#start(acceptShell(), left, { text: undefined, protocol }))
+    session.once('exec', (acceptCommand, _reject, { command }) =>
+      this.#start(acceptCommand(), left, { text: command, protocol }),
+    )
+  }
+
+  #start(
+    stream: ServerChannel | undefined,
+    left: AbortController,
+    command: { text: string | undefined; protocol: string | undefined },
+  ): void {
+    // Undefined when the client has closed the session already.
+    if (stream === undefined) return
+    if (this.#isClosing) return void stream.close()
+    clearTimeout(this.#timer)
+    this.#streams.set(stream, left)
+    const run = this.#run(stream, left, command).finally(() => {
+      this.#streams.delete(stream)
+      this.#running.delete(run)
+      this.#waitForWork()
+    })
+    this.#running.add(run)
+  }
+
+  async #run(
+    stream: ServerChannel,
+    left: AbortController,
+    { text, protocol }: { text: string | undefined; protocol: string | undefined },
+  ): Promise<void> {
+    const { commands, limits, baseUrl, onCommand } = this.#options
+    const startedAt = performance.now()
+    const { signal } = left
+    const deadline = setTimeout(() => left.abort(), limits.timeout)
+    const channel = new CommandChannel(stream as SessionStream, this.#socket, signal)
+    const from = this.#socket.remoteAddress
+    const result = await commands.run({ text, protocol, baseUrl, channel, signal, key: this.#key! })
+    clearTimeout(deadline)
+    channel.exit(result.exitCode)
+    const { received: bytesReceived, sent: bytesSent } = channel.transferred
+    const ms = Math.round((performance.now() - startedAt) * 100) / 100
+    onCommand({ ...result, ms, bytesReceived, bytesSent, from })
+  }
+
+  /** A connection without a command is closed after a while. */
+  #waitForWork(): void {
+    clearTimeout(this.#timer)
+    if (this.#running.size > 0 || this.#socket.destroyed) return
+    this.#timer = setTimeout(() => {
+      this.#client.end()
+      this.#socket.destroySoon()
+    }, this.#options.limits.idleTimeout)
+  }
+
+  /** Each change of keys costs the server a signature. */
+  #limitRekeys(): void {
+    const { bytesRead, bytesWritten } = this.#socket
+    if (++this.#rekeys > FREE_REKEYS + (bytesRead + bytesWritten) / BYTES_FOR_REKEY) this.#socket.destroy()
+  }
+
+  /** The library trusts clients to keep to the windows of their channels, and to read what it sends. */
+  #limitBuffers(): void {
+    let unread = 0
+    for (const stream of this.#streams.keys()) unread += stream.readableLength
+    if (unread > MAX_BUFFERED || this.#socket.writableLength > MAX_BUFFERED) this.#socket.destroy()
+  }
+
+  #closed(): void {
+    clearTimeout(this.#timer)
+    for (const left of this.#streams.values()) left.abort()
+  }
+}

@@ -1,0 +1,104 @@
+import type { Socket } from 'node:net'
+import { addressOfSocket, Counts } from '../clients.ts'
+import { type CommandServices, Commands } from './commands.ts'
+import { type ConnectionLimits, type SshCommand, SshConnection } from './connection.ts'
+import { ALGORITHMS, type Ssh2 } from './library.ts'
+
+export type { SshCommand } from './connection.ts'
+export { hostKeyFolder, readHostKey, readHostKeys } from './host-keys.ts'
+export { loadSsh2 } from './library.ts'
+
+export interface SshServerOptions extends CommandServices {
+  readonly ssh2: Ssh2
+  /** Private keys of the server. */
+  readonly hostKeys: readonly string[]
+  readonly limits: ConnectionLimits & {
+    readonly maxConnections: number
+    readonly maxConnectionsPerAddress?: number | undefined
+  }
+  /** URL of the HTTP server, when it is configured. */
+  readonly baseUrl: string | undefined
+  readonly onError: (error: unknown) => void
+}
+
+/** What a listener tells the SSH server about its connections. */
+export interface SshConnectionOptions {
+  /** URL of the HTTP server, for clients of Git LFS; only needed without the option `baseUrl`. */
+  readonly baseUrl?: string | undefined
+  /** Called after each command of the client, for a log or metrics. */
+  readonly onCommand?: (command: SshCommand) => void
+}
+
+/** What the protocol shows of the server: not its version. */
+const IDENT = 'allot'
+
+/**
+ * Git over SSH, on connections that the host accepts. Invariant: one address never holds more than its share of the
+ * connections; the git processes of a user count against the same budget as those over HTTP.
+ */
+export class SshServer {
+  readonly #options: SshServerOptions
+  readonly #commands: Commands
+  readonly #open = new Counts()
+  /** Connections of clients that have not said yet that they speak SSH. */
+  readonly #handshakes = new Set<Socket>()
+  readonly #connections = new Set<SshConnection>()
+  #isClosing = false
+
+  constructor(options: SshServerOptions) {
+    this.#options = options
+    this.#commands = new Commands(options)
+  }
+
+  /** Number of open connections. */
+  get connections(): number {
+    return this.#open.total
+  }
+
+  /** Serves a connection. Above the limits, and once the server closes, it is closed at once. */
+  accept(socket: Socket, { baseUrl = this.#options.baseUrl, onCommand }: SshConnectionOptions = {}): void {
+    const { ssh2, hostKeys, limits, onError } = this.#options
+    const { maxConnections, maxConnectionsPerAddress = Math.ceil(maxConnections / 4) } = limits
+    const address = addressOfSocket(socket)
+    socket.on('error', () => undefined)
+    const isFull = this.#open.total >= maxConnections || this.#open.of(address) >= maxConnectionsPerAddress
+    if (isFull || this.#isClosing) return void socket.destroy()
+    this.#open.addUntilClosed(address, socket)
+    const notify = (command: SshCommand) => {
+      try {
+        onCommand?.(command)
+      } catch (error) {
+        onError(error)
+      }
+    }
+    const handshake = setTimeout(() => socket.destroy(), limits.loginTimeout)
+    this.#handshakes.add(socket)
+    const endHandshake = () => {
+      clearTimeout(handshake)
+      this.#handshakes.delete(socket)
+    }
+    socket.once('close', endHandshake)
+    // A server for each connection: the library does not say which socket a client belongs to.
+    const server = new ssh2.Server(
+      { hostKeys: [...hostKeys], ident: IDENT, algorithms: ALGORITHMS },
+      (client) => {
+        endHandshake()
+        const connection = new SshConnection(socket, client, {
+          ...{ ssh2, commands: this.#commands, limits, baseUrl, onCommand: notify, onError },
+          findKey: (fingerprint) => this.#options.sshKeys.signingIn(fingerprint),
+        })
+        this.#connections.add(connection)
+        socket.once('close', () => this.#connections.delete(connection))
+      },
+    )
+    socket.setNoDelay(true)
+    server.injectSocket(socket)
+  }
+
+  /** Refuses connections from now on, and resolves when the running commands have ended. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    for (const socket of this.#handshakes) socket.destroy()
+    await Promise.all([...this.#connections].map((connection) => connection.close()))
+  }
+}

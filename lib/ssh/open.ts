@@ -1,0 +1,45 @@
+import { LfsTokens } from '../content/lfs-tokens.ts'
+import type { Located } from '../data-folder.ts'
+import { logError } from '../engine.ts'
+import type { Hosting } from '../hosting.ts'
+import type { Log } from '../http/index.ts'
+import type { GitServices } from '../listeners.ts'
+import type { Store } from '../records/store.ts'
+import { readHostKeys } from './host-keys.ts'
+import { SshServer } from './index.ts'
+import { loadSsh2 } from './library.ts'
+
+interface SshParts {
+  readonly options: Located
+  readonly store: Store
+  readonly hosting: Hosting
+  readonly git: GitServices | undefined
+  readonly log: Log
+}
+
+/** The SSH server, and the tokens that it gives to clients of Git LFS. */
+export interface Ssh {
+  readonly server: SshServer
+  /** Undefined when Git LFS is turned off. */
+  readonly lfsTokens: LfsTokens | undefined
+}
+
+/**
+ * @returns undefined when SSH is turned off, and when the host stores repositories itself
+ * @throws AllotError unavailable without the package ssh2; misconfigured for a host key that cannot be used
+ */
+export const openSsh = async ({ options, store, hosting, git, log }: SshParts): Promise<Ssh | undefined> => {
+  const { ssh, repositories, lfs } = options
+  if (ssh.port === undefined || repositories === false || git === undefined) return undefined
+  const ssh2 = await loadSsh2()
+  const place = { file: ssh.hostKey, repositories: repositories.directory }
+  const hostKeys = await readHostKeys(ssh2, place)
+  const lfsTokens = lfs === false ? undefined : new LfsTokens(store, hostKeys[0]!)
+  const server = new SshServer({
+    ...{ ssh2, hostKeys, store, lfsTokens, log, ...git },
+    ...{ sshKeys: hosting.sshKeys, repositories: hosting.repositories, baseUrl: options.baseUrl },
+    limits: { ...ssh, timeout: options.git.timeout },
+    onError: logError(log, 'a connection over SSH failed'),
+  })
+  return { server, lfsTokens }
+}

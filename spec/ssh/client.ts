@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { join } from 'node:path'
+import type { AllotOptions, SshCommand } from '../../lib/index.ts'
+import { attempt, type Outcome } from '../git/client.ts'
+import { type ServedGit, startGit } from '../git/served.ts'
+import { sshKeygen } from '../keys/ssh-keygen.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import type { Person } from '../support/test-server.ts'
+
+/** A started server with a listener for SSH, and OpenSSH as its client. */
+export interface ServedSsh extends ServedGit {
+  port: number
+  /** The commands that have ended, as the listener is told of them. */
+  commands: SshCommand[]
+  /** Makes a key pair, and stores the public key in an account. @returns the file of the private key */
+  key(person: Person, type?: string, bits?: number): Promise<string>
+  /** The URL of a repository. */
+  url(path: string): string
+}
+
+/** Makes a key pair with ssh-keygen. @returns the file of the private key, and the public key */
+export const keyPair = (type = 'ed25519', bits?: number): { file: string; key: string } => {
+  const keygen = sshKeygen()
+  try {
+    const pair = keygen.generate(type, bits, 'spec')
+    const file = join(temporaryDirectory(), 'key')
+    writeFileSync(file, pair.private, { mode: 0o600 })
+    return { file, key: pair.public.trim() }
+  } finally {
+    keygen.end()
+  }
+}
+
+/** @param ssh options of the server; the port is that of the listener */
+export const startSsh = async (
+  options: Partial<AllotOptions> = {},
+  ssh: AllotOptions['ssh'] = {},
+): Promise<ServedSsh> => {
+  const listener = createServer()
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const { port } = listener.address() as AddressInfo
+  const served = await startGit({ ...options, ssh: { port, ...ssh } })
+  const sockets = new Set<Socket>()
+  const commands: SshCommand[] = []
+  listener.on('connection', (socket) => {
+    sockets.add(socket)
+    served.allot.ssh(socket, { baseUrl: served.base, onCommand: (command) => commands.push(command) })
+  })
+  let keys = 0
+  return {
+    ...served,
+    port,
+    commands,
+    async key(person, type, bits) {
+      const { file, key } = keyPair(type, bits)
+      await served.allot.sshKeys.add(person.id, { title: `key ${++keys}`, key })
+      return file
+    },
+    url: (path) => `ssh://git@127.0.0.1:${port}/${path}.git`,
+    async stop() {
+      listener.close()
+      for (const socket of sockets) socket.destroy()
+      await served.stop()
+    },
+  }
+}
+
+const OPTIONS = ['-F', 'none', '-o', 'BatchMode=yes', '-o', 'IdentitiesOnly=yes', '-o', 'LogLevel=ERROR']
+const trusting = ['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null']
+
+/** Environment in which git signs in with a key. */
+export const sshEnvironment = (file: string, ...more: string[]): Record<string, string> => ({
+  GIT_SSH_COMMAND: ['ssh', ...OPTIONS, ...trusting, ...more, '-i', file].join(' '),
+})
+
+/** Runs ssh. @param command what to run on the server; none asks for a shell */
+export const ssh = (
+  port: number,
+  file: string,
+  command: string[] = [],
+  ...more: string[]
+): Promise<Outcome> =>
+  new Promise((resolve) => {
+    const args = [
+      ...OPTIONS,
+      ...trusting,
+      '-i',
+      file,
+      '-p',
+      String(port),
+      ...more,
+      'git@127.0.0.1',
+      ...command,
+    ]
+    const child = execFile('ssh', args, (error, out, err) =>
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
+    )
+    child.stdin?.end()
+  })
+
+/** Runs git over SSH. @returns its output. @throws Error when the command fails */
+export const gitWith = async (file: string, folder: string, ...args: string[]): Promise<string> => {
+  const { code, out, err } = await attempt(folder, args, sshEnvironment(file))
+  if (code !== 0) throw new Error(`git ${args.join(' ')} ended with ${code}: ${err}`)
+  return out.trim()
+}
