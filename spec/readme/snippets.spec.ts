@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { symlinkSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -215,6 +217,10 @@ describe('The ts snippets', () => {
           for (const stated of statedOutput(code))
             assert.ok(lines.includes(stated), `${stated} is not in:\n${out}`)
           return
+        }
+        if (code.includes('allot.ssh')) {
+          const [greeting] = await once(connect(port, '127.0.0.1'), 'data')
+          return assert.match(String(greeting), /^SSH-2\.0-allot\r\n/)
         }
         const [path, body] = code.includes('createQuota')
           ? ['files/api/v1/user/quota', /token is required/]
