@@ -108,6 +108,8 @@ export const createHosting = (options: HostingOptions) => {
     things: new UsedThings(store, quota),
     /** @param source address of the server that was copied from */
     migrated: (source: string) => new MigratedRecords(store, source),
+    /** Resolves when the store could write now: a transaction that changes nothing. */
+    checkWritable: () => store.driver.write(async () => undefined),
     /** Deletes the folders and files that a crash left without a record, and counts pushes that it left uncounted. */
     async sweep() {
       await gitData.sweep()

@@ -6,30 +6,51 @@ import { type Log, sendEmpty } from '../../lib/http/index.ts'
 import { baseUrlOf, movedStatus, parseRequestUrl } from '../../lib/http/request-url.ts'
 
 const STORE_TIMEOUT_MS = 3000
+/** For how long the result of a check is good. */
+const READY_INTERVAL_MS = 250
 
 /**
  * Adds the health checks of the process. `/-/healthz` answers 200 while the process answers at all. `/-/readyz` answers 200
- * while the store answers too, and otherwise 503: send traffic elsewhere; a restart would not help.
+ * while the store could also write, and otherwise 503: send traffic elsewhere; a restart would not help.
  */
-export const withHealthChecks =
-  (allot: Pick<OpenAllot, 'hosting'>, listener: RequestListener): RequestListener =>
-  (req, res) => {
+export const withHealthChecks = (
+  { hosting }: Pick<OpenAllot, 'hosting'>,
+  listener: RequestListener,
+): RequestListener => {
+  let check: Promise<boolean> | undefined
+  const begin = () => {
+    const begun = isDone(hosting.checkWritable())
+    const isOver = begun.then(() => setTimeout(READY_INTERVAL_MS, undefined, { ref: false }))
+    void isOver.then(() => {
+      check = undefined
+    })
+    return begun
+  }
+  // Requests share a check, because they need no credentials.
+  const isReady = () => {
+    check ??= begin()
+    return check
+  }
+  return (req, res) => {
     if (!req.url?.startsWith('/-/')) return listener(req, res)
     const path = req.url.split('?', 1)[0]
     if (path === '/-/healthz') return sendText(req, res, 200, 'alive\n')
     if (path !== '/-/readyz') return listener(req, res)
-    readStore(allot).then(
-      () => sendText(req, res, 200, 'ready\n'),
-      () => sendText(req, res, 503, 'the store does not answer\n'),
+    isReady().then((ready) =>
+      ready ? sendText(req, res, 200, 'ready\n') : sendText(req, res, 503, 'the store takes no writes\n'),
     )
   }
-
-const readStore = ({ hosting }: Pick<OpenAllot, 'hosting'>): Promise<unknown> => {
-  const timeout = setTimeout(STORE_TIMEOUT_MS, undefined, { ref: false }).then(() => {
-    throw new Error('timeout')
-  })
-  return Promise.race([hosting.accounts.count('user'), timeout])
 }
+
+/** Whether the promise fulfils in time. */
+const isDone = (work: Promise<unknown>): Promise<boolean> =>
+  Promise.race([
+    work.then(
+      () => true,
+      () => false,
+    ),
+    setTimeout(STORE_TIMEOUT_MS, false, { ref: false }),
+  ])
 
 /** Sends plain text to GET and HEAD, and 405 to other methods. */
 export const sendText = (

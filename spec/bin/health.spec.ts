@@ -2,11 +2,15 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { withHealthChecks } from '../../bin/server/listeners.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { served } from './program.ts'
+
+/** Longer than the result of a check is good. */
+const READY_MS = 300
 
 describe('The health checks of the server', () => {
   it('answer GET and HEAD without credentials', async () => {
@@ -30,12 +34,16 @@ describe('The health checks of the server', () => {
     }
   })
 
-  it('answer 503 at /-/readyz and 200 at /-/healthz when the store is down or does not answer', async () => {
+  it('answer 503 at /-/readyz and 200 at /-/healthz when the store is down or takes no writes', async () => {
     const store = memory()
     let isHanging = false
+    let writes = 0
     const driver: typeof store = {
       ...store,
-      read: (work) => (isHanging ? new Promise(() => undefined) : store.read(work)),
+      write: (work) => {
+        writes++
+        return isHanging ? new Promise(() => undefined) : store.write(work)
+      },
     }
     const allot = await openAllot({ driver, repositories: false })
     const server = createServer(withHealthChecks(allot, allot.handler)).listen(0, '127.0.0.1')
@@ -44,11 +52,17 @@ describe('The health checks of the server', () => {
     const statuses = () =>
       Promise.all(['/-/healthz', '/-/readyz'].map(async (path) => (await fetch(origin + path)).status))
     try {
-      assert.deepEqual(await statuses(), [200, 200])
+      writes = 0
+      await Promise.all(Array.from({ length: 20 }, statuses))
+      assert.equal(writes, 1, 'requests share a check')
+      await setTimeout(READY_MS)
       isHanging = true
       assert.deepEqual(await statuses(), [200, 503])
       isHanging = false
+      await setTimeout(READY_MS)
+      assert.deepEqual(await statuses(), [200, 200])
       await allot.close()
+      await setTimeout(READY_MS)
       assert.deepEqual(await statuses(), [200, 503])
     } finally {
       server.closeAllConnections()
