@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { invalid } from './errors.ts'
+import { AllotError, invalid } from './errors.ts'
 import type { Log } from './http/index.ts'
 import type { QuotaEvent } from './in-process-quota.ts'
 import type { Options } from './options.ts'
@@ -11,10 +11,11 @@ import type { ThresholdEvent } from './quota/threshold-events.ts'
 import { JobRunner, Jobs } from './records/jobs.ts'
 import { migrateStore } from './records/schema/index.ts'
 import { Store } from './records/store.ts'
-import type { StorageDriver } from './storage/index.ts'
+import { type OutageListener, reportOutages, type StorageDriver } from './storage/index.ts'
 
 /** Opens the store, and brings it to the current layout. @throws AllotError unavailable when that is not possible */
-export const openStore = async (driver: StorageDriver, log: Log): Promise<Store> => {
+export const openStore = async (given: StorageDriver, log: Log): Promise<Store> => {
+  const driver = reportOutages(given, outageLog(log))
   await driver.open()
   await orClose(
     driver,
@@ -22,6 +23,16 @@ export const openStore = async (driver: StorageDriver, log: Log): Promise<Store>
   )
   return new Store(driver)
 }
+
+const outageLog = (log: Log): OutageListener => ({
+  onAway: (error) =>
+    log.error({ reasons: reasonsOf(error) }, `${error.message}: requests get 503 until it is back`),
+  onBack: (outage) => log.info(outage, 'the database is back'),
+})
+
+/** Messages of the causes, which name the hosts. */
+const reasonsOf = ({ cause }: Error): string[] =>
+  cause instanceof Error ? [cause.message, ...reasonsOf(cause)] : []
 
 /** Waits for a step of the start. When it fails, closes the driver, so that the host can open it again. */
 export const orClose = async <T>(driver: StorageDriver, step: Promise<T>): Promise<T> => {
@@ -101,8 +112,9 @@ const checkEvent = (event: 'quota'): 'quota' => {
 /** A transaction of 500 ledger entries takes about 0.1 s, one of 50 is too short for other requests to notice. */
 const JOB_LIMITS = { maxPerTransaction: 500, batchSize: 50 }
 
-export const logError = (log: Log, message: string) => (error: unknown, fields?: object) =>
-  log.error({ err: error, ...fields }, message)
+export const logError = (log: Log, message: string) => (error: unknown, fields?: object) => {
+  if (!(error instanceof AllotError && error.isLogged)) log.error({ err: error, ...fields }, message)
+}
 
 /** Used when the host gives no log: errors must not pass unnoticed. */
 export const standardError: Log = {

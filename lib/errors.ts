@@ -28,6 +28,8 @@ export class AllotError extends Error {
   readonly code: ErrorCode
   /** Seconds after which a retry may succeed; undefined when unknown. */
   readonly retryAfter: number | undefined
+  /** Whether the log has a line about the cause already, so that it needs none for the request. */
+  isLogged = false
 
   /** @param message sentence for the client, which gets it unchanged: it must not reveal internals */
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown; retryAfter?: number }) {

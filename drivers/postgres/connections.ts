@@ -148,7 +148,7 @@ export class Connections {
       before !== undefined && failures.some((cause, host) => host === before.host && !isWrongHost(cause))
     if (found === undefined && isAlive) return before
     if (before !== undefined) this.#leave(before)
-    if (found === undefined) throw toSearchError(this.#where, failures)
+    if (found === undefined) throw toSearchError(this.#where, this.#settings.hosts, failures)
     if (this.#isClosed) {
       disconnect(found.client)
       throw new StorageError('closed', 'the store is not open')

@@ -4,7 +4,7 @@ import { StorageError, type StorageReason } from '../../lib/storage/index.ts'
 const codeOf = (cause: unknown): string | undefined =>
   cause instanceof Error && 'code' in cause ? String(cause.code) : undefined
 
-const messageOf = (cause: unknown): string => {
+export const messageOf = (cause: unknown): string => {
   if (!(cause instanceof Error)) return String(cause)
   // A host name with several addresses fails with one error for each address.
   return cause instanceof AggregateError ? cause.errors.map(messageOf).join('; ') : cause.message

@@ -1,6 +1,6 @@
 import type { Client, ClientConfig } from 'pg'
 import { StorageError } from '../../lib/storage/index.ts'
-import { toStorageError } from './errors.ts'
+import { messageOf, toStorageError } from './errors.ts'
 import { type Identity, identify, isFormer, isSamePrimary, otherPrimary } from './identity.ts'
 import type { Settings } from './settings.ts'
 import { pg } from './statements.ts'
@@ -85,9 +85,20 @@ export const findPrimary = async (
   return { found: best, failures }
 }
 
-/** Of several failures: one that needs the operator says more than a former primary, which says more than a host that is away. */
-export const toSearchError = (where: string | undefined, failures: readonly unknown[]): StorageError => {
+/**
+ * Of several failures, one that needs the operator says more than a former primary, which says more than a host that is away.
+ * @param where as in `toStorageError`
+ * @returns an error whose cause names each host with its failure, for the log
+ */
+export const toSearchError = (
+  where: string | undefined,
+  hosts: readonly string[],
+  failures: readonly unknown[],
+): StorageError => {
   const errors = failures.map((failure) => toStorageError(where, failure))
-  const isFound = (failure: unknown) => failure instanceof StorageError
-  return errors.find(({ reason }) => reason !== 'away') ?? failures.find(isFound) ?? errors.at(-1)!
+  const isFound = (_: StorageError, host: number) => failures[host] instanceof StorageError
+  const { reason, message } =
+    errors.find(({ reason }) => reason !== 'away') ?? errors.find(isFound) ?? errors.at(-1)!
+  const reasons = failures.map((failure, host) => `${hosts[host]}: ${messageOf(failure)}`)
+  return new StorageError(reason, message, { cause: new Error(reasons.join('; ')) })
 }

@@ -93,6 +93,7 @@ export const failedRequest = (req: IncomingMessage, res: ServerResponse, path: s
 export const toFailure = (error: unknown, log: Log, request: FailedRequest): Failure => {
   if (error instanceof AllotError) {
     const status = STATUSES[error.code]
+    if (error.isLogged) return { status, message: error.message, retryAfter: error.retryAfter }
     if (status === 503 && error.retryAfter !== undefined) logRefusal(error, log, request)
     else if (status >= 500) log.error({ err: error, ...request }, error.message)
     return { status, message: error.message, retryAfter: error.retryAfter }

@@ -102,7 +102,8 @@ export class StorageError extends AllotError {
 
   constructor(reason: StorageReason, message: string, options?: { cause?: unknown }) {
     const code: ErrorCode = reason === 'full' ? 'storage_full' : 'unavailable'
-    super(code, message, options)
+    // With `retryAfter`, refusals of many requests share lines of the log.
+    super(code, message, reason === 'busy' || reason === 'away' ? { ...options, retryAfter: 1 } : options)
     this.reason = reason
   }
 }

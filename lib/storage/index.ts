@@ -10,6 +10,7 @@ export type {
 export { isFull, StorageError, type StorageReason } from './driver.ts'
 export { GroupCommit, type WriteBatch } from './group-commit.ts'
 export { Lifecycle, Mutex } from './lifecycle.ts'
+export { type OutageListener, reportOutages } from './outages.ts'
 export { type PageSource, prefetch } from './ranges.ts'
 export { ReadCache } from './read-cache.ts'
 export { buffered, compareKeys, guarded, keyText, type PendingChange, WriteBuffer } from './transactions.ts'

@@ -236,22 +236,35 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
       })
     })
 
-  test('the API answers 503 with Retry-After, and 200 after the restart', async (t) => {
-    const running = await start({ driver: postgres(address()), repositories: false })
+  test('the API answers 503 with Retry-After, and the log has a line when the database goes and when it is back', async (t) => {
+    const lines: { level: string; message: string; fields: Record<string, unknown> }[] = []
+    const logged = (level: string) => (fields: object, message: string) =>
+      void lines.push({ level, message, fields: { ...fields } })
+    const log = { error: logged('error'), info: logged('info') }
+    const running = await start({ driver: postgres(address()), repositories: false, log })
     t.after(() => running.stop())
     assert.equal((await running.as(running.root, 'GET', '/user')).status, 200)
+    lines.length = 0
     await cluster.stop('immediate')
-    for (const [method, path] of [
+    const requests = Array.from({ length: 10 }, () => [
       ['GET', '/user'],
       ['PUT', '/user/following/root'],
-    ] as const) {
-      const { status, headers, body } = await running.as(running.root, method, path)
+    ]).flat()
+    for (const [method, path] of requests) {
+      const { status, headers, body } = await running.as(running.root, method!, path!)
       assert.equal(status, 503)
       assert.equal(headers.get('retry-after'), '1')
       assert.equal(body.message, 'the database cannot be reached')
     }
     await cluster.start()
     assert.equal((await running.as(running.root, 'GET', '/user')).status, 200)
+    const [away, back] = lines
+    assert.equal(lines.length, 2, JSON.stringify(lines))
+    assert.equal(away!.message, 'the database cannot be reached: requests get 503 until it is back')
+    assert.match(String(away!.fields.reasons), new RegExp(`127\\.0\\.0\\.1:${cluster.port}: .*ECONNREFUSED`))
+    assert.doesNotMatch(JSON.stringify(lines), /stack|of the specs/)
+    assert.equal(back!.message, 'the database is back')
+    assert.ok(Number(back!.fields.seconds) > 0 && Number(back!.fields.failed) >= requests.length)
   })
 
   test('a write fails as busy at once when 5,000 others wait', async (t) => {

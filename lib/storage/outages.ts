@@ -1,0 +1,45 @@
+import { type StorageDriver, StorageError } from './driver.ts'
+
+/** What the host's log is told. */
+export interface OutageListener {
+  /** @param error the first failure; its causes name the hosts */
+  onAway(error: StorageError): void
+  /** @param failed number of reads and writes that failed meanwhile */
+  onBack(outage: { seconds: number; failed: number }): void
+}
+
+/**
+ * Tells when the database goes away and when it is back, once each, instead of a line for each request that fails. The
+ * errors are marked as logged.
+ */
+export const reportOutages = (driver: StorageDriver, { onAway, onBack }: OutageListener): StorageDriver => {
+  let outage: { since: number; failed: number } | undefined
+  const observed = async <T>(call: () => Promise<T>): Promise<T> => {
+    const beganAt = performance.now()
+    try {
+      const result = await call()
+      // A call that began before may still succeed on a connection that goes on.
+      if (outage !== undefined && beganAt > outage.since) {
+        onBack({ seconds: Math.round(performance.now() - outage.since) / 1000, failed: outage.failed })
+        outage = undefined
+      }
+      return result
+    } catch (error) {
+      if (!(error instanceof StorageError) || error.reason !== 'away') throw error
+      error.isLogged = true
+      if (outage === undefined) onAway(error)
+      outage ??= { since: performance.now(), failed: 0 }
+      outage.failed++
+      throw error
+    }
+  }
+  return {
+    name: driver.name,
+    shared: driver.shared,
+    folder: driver.folder,
+    open: () => driver.open(),
+    close: () => driver.close(),
+    read: (body, options) => observed(() => driver.read(body, options)),
+    write: (body) => observed(() => driver.write(body)),
+  }
+}
