@@ -6,6 +6,7 @@ import { replaceSection } from '../readme/documents.ts'
 import { clone } from './clone.ts'
 import { instanceOf } from './instance.ts'
 import { lfs } from './lfs.ts'
+import { logins } from './logins.ts'
 import { beside } from './peer.ts'
 import { hot } from './postgres/hot.ts'
 import { postgres } from './postgres/postgres.ts'
@@ -15,6 +16,7 @@ import { table } from './report/figures.ts'
 import { type Measurement, ratioOf } from './report/measure.ts'
 import { lastFile, movedSince } from './report/moved.ts'
 import { pictureOf } from './report/picture.ts'
+import { searchOf } from './search.ts'
 import { missingGenerator } from './servers/load.ts'
 import { sizesUpTo } from './sizes.ts'
 import { startUp } from './start.ts'
@@ -50,7 +52,19 @@ const scale = Number(flags.scale)
 if (!(scale > 0 && scale <= 1)) fail(`--scale ${flags.scale}: expected a number from 0.001 to 1`)
 
 const all = {
-  level: [reads, quota, writes, startUp, verification, clone, lfs, instanceOf(scale), sizesUpTo(scale)],
+  level: [
+    reads,
+    logins,
+    quota,
+    writes,
+    startUp,
+    verification,
+    clone,
+    lfs,
+    instanceOf(scale),
+    searchOf(scale),
+    sizesUpTo(scale),
+  ],
   postgres: [postgres, hot],
 }
 if (!(flags.storage in all)) fail(`--storage ${flags.storage}: expected level or postgres`)

@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HtmlRenderer, Parser } from 'commonmark'
 import { withProgressBar } from '../../bin/terminal.ts'
-import { fill, INSTANCE, partsOfNames, type Shape } from './filled.ts'
-import { memoryOf } from './memory.ts'
-import { type Bench, inTurns, type Measurement, median } from './report/measure.ts'
+import { fill, INSTANCE, type Shape } from './filled.ts'
+import { type Bench, inTurns, type Measurement } from './report/measure.ts'
 import { ask, type Hosted, host } from './servers/index.ts'
 import { type Load, loadWith, local } from './servers/load.ts'
 import { syncedBatches } from './synced.ts'
@@ -112,41 +111,6 @@ export const WORDS = [
   'tokelra-',
 ]
 
-/** Parts of names: so many are asked for before anything is measured, and so many then, that many times each. */
-const [BEFORE, MEASURED, TIMES] = [20, 100, 10]
-const PAGES = 3
-
-const searches = async (served: Hosted, { repos }: Shape): Promise<Measurement> => {
-  const parts = partsOfNames(BEFORE + MEASURED, repos)
-  const measured: number[] = []
-  const search = async (word: string, page: number) => {
-    const begun = performance.now()
-    await ask(served.port, `${API}/repos/search?q=${word}&limit=20&page=${page}`, served.told.smallest)
-    return performance.now() - begun
-  }
-  for (const word of parts.slice(0, BEFORE)) await search(word, 1)
-  for (let time = 0; time < TIMES; time++)
-    for (const word of parts.slice(BEFORE)) measured.push(await search(word, 1 + (time % PAGES)))
-  measured.sort((one, other) => one - other)
-  const p99 = measured[Math.floor(measured.length * 0.99)]!
-  return {
-    ...{ name: '`GET /repos/search`, three letters and more, p99', value: p99, unit: 'ms' },
-    ...{ latency: { p50: median(measured), p99 }, goal: 'under 20 ms', isReached: p99 < 20 },
-  }
-}
-
-const memory = ({ pid }: Hosted): Measurement[] => {
-  const value = memoryOf(pid, 'VmRSS')
-  if (value === undefined) return []
-  const own = memoryOf(pid, 'RssAnon')
-  const unit = 'MiB'
-  return [
-    { name: 'memory after all that', value, unit, goal: 'under 350 MiB', isReached: value < 350 },
-    // The rest are pages of files that LevelDB has mapped, which the kernel takes back when it wants them.
-    ...(own === undefined ? [] : [{ name: 'of which its own', value: own, unit } as const]),
-  ]
-}
-
 /** Kept between runs, for it takes minutes to make. */
 export const filledStore = async (shape: Shape): Promise<string> => {
   const folder = join(tmpdir(), `allot-bench-instance-${shape.repos}`)
@@ -181,8 +145,6 @@ export const instanceOf = (scale: number): Bench => ({
       measured.push(await stars(served, rounds))
       say('rendering')
       measured.push(await markdown(served, rounds))
-      say('searching')
-      measured.push(await searches(served, shape), ...memory(served))
       return measured
     } finally {
       await served.stop()

@@ -1,14 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import { buildProgram } from '../support/build.ts'
 import { type Bench, type Measurement, median } from './report/measure.ts'
-import { ask, built, type Hosted, host } from './servers/index.ts'
-import { loadWith, local, pinned, pinnedGenerator, processorTime, SERVER_CORE } from './servers/load.ts'
-
-const API = '/api/v1'
+import { ask, type Hosted, host } from './servers/index.ts'
+import { loadWith, local, processorTime } from './servers/load.ts'
+import { API, latencyAt, type Program, post, program } from './servers/program.ts'
 
 /** What clients ask for most, and the part of the processor time of the whole that a bare server may take at least. */
 export const READS: readonly [path: string, goal: number | undefined][] = [
@@ -22,54 +18,18 @@ export const READS: readonly [path: string, goal: number | undefined][] = [
   ['/repos/search?q=dem', 0.25],
 ]
 
-interface Store extends Hosted {
-  token: string
-}
-
-/** The server that `npm start` runs, on an empty store. */
-const program = (data: string): Promise<Store> => {
-  const args = [buildProgram(), 'serve', '--port', '0', '--data', data]
-  const child = spawn(...pinned(SERVER_CORE, process.execPath, args), {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
-  const stop = () => {
-    child.kill()
-    return closed
-  }
-  let printed = ''
-  return new Promise((resolve, reject) => {
-    child.once('close', (code) => reject(new Error(`allot serve ended with ${code}`)))
-    child.stdout.on('data', (chunk: Buffer) => {
-      printed += chunk.toString()
-      const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1]
-      const token = /^ {2}([0-9a-f]{40})$/m.exec(printed)?.[1]
-      if (port && token) resolve({ port: Number(port), pid: child.pid!, told: { token }, token, stop })
-    })
-  })
-}
-
 /** `createServer(allot.handler)`. */
-const embedded = async (): Promise<Store> => {
+const embedded = async (): Promise<Program> => {
   const hosted = await host('embedded')
   return { ...hosted, token: hosted.told.token }
 }
 
 /** A repository of the administrator, and two of another user, of which the search for `dem` finds one. */
-const fill = async ({ port, token }: Store): Promise<void> => {
-  const post = async (path: string, body: object, sudo = 'root') => {
-    const headers = { authorization: `token ${token}`, 'content-type': 'application/json', sudo }
-    const made = await fetch(local(port) + API + path, {
-      method: 'POST',
-      headers,
-      body: JSON.stringify(body),
-    })
-    if (made.status !== 201) throw new Error(`POST ${path}: ${made.status} ${await made.text()}`)
-  }
+const fill = async (served: Program): Promise<void> => {
   const ann = { username: 'ann', email: 'ann@example.test', password: 'correct horse battery' }
-  await post('/user/repos', { name: 'demo' })
-  await post('/admin/users', ann)
-  for (const name of ['notes', 'website']) await post('/user/repos', { name }, 'ann')
+  await post(served, '/user/repos', { name: 'demo' })
+  await post(served, '/admin/users', ann)
+  for (const name of ['notes', 'website']) await post(served, '/user/repos', { name }, 'ann')
 }
 
 interface Sample {
@@ -103,26 +63,9 @@ const samples = async (servers: readonly Hosted[], tokens: string[], path: strin
   return all.map(medianOf)
 }
 
-const SECONDS = 3
-const exec = promisify(execFile)
-
-/** Latencies at a rate that the server can serve, where they are not those of a queue. */
-const latencyAt = async ({ port }: Hosted, path: string, token: string, rate: number) => {
-  const args = [
-    built('servers/steady'),
-    String(port),
-    API + path,
-    token,
-    String(Math.round(rate)),
-    String(SECONDS),
-  ]
-  const { stdout } = await exec(...pinnedGenerator(process.execPath, args))
-  return { rate, ...(JSON.parse(stdout) as { p50: number; p99: number; p999: number }) }
-}
-
 /** Both servers and a bare one that sends the same bytes and headers, for one path. */
 const measure = async (
-  [served, hosted]: readonly [Store, Store],
+  [served, hosted]: readonly [Program, Program],
   [path, goal]: (typeof READS)[number],
   rounds: number,
 ): Promise<Measurement[]> => {

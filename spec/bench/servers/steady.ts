@@ -3,11 +3,13 @@ import { connect, type Socket } from 'node:net'
 /**
  * Sends GET at a fixed rate, `node steady.js PORT PATH TOKEN RATE SECONDS`, and prints p50, p99 and p99.9 in milliseconds as JSON. A
  * latency counts from when the request was due, so a server that stops for a moment cannot hide the requests that waited.
- * It writes prepared bytes to sockets and polls without sleeping, so that a timer of a millisecond delays nothing.
+ * It writes prepared bytes to sockets, and at high rates polls without sleeping, so that a timer of a millisecond delays nothing.
  */
 const [port, path, token, rate, seconds] = process.argv.slice(2)
 const CONNECTIONS = 32
 const GAP_MS = 1000 / Number(rate)
+/** At a low rate a timer is exact enough, and leaves its core to the server. */
+const MAX_TIMED_RATE = 1000
 /** Requests of the first tenth warm up and are not counted. */
 const [TOTAL, WARM_UP] = [Number(rate) * Number(seconds), (Number(rate) * Number(seconds)) / 10]
 const REQUEST = Buffer.from(
@@ -73,8 +75,9 @@ const send = (): void => {
     connection.dueAt = dueAt
     connection.socket.write(REQUEST)
   }
-  if (answered < TOTAL) setImmediate(send)
-  else finish()
+  if (answered === TOTAL) finish()
+  else if (Number(rate) > MAX_TIMED_RATE) setImmediate(send)
+  else setTimeout(send, 1)
 }
 
 const finish = (): void => {
