@@ -22,7 +22,8 @@ import { type FetchOptions, fetchOf, type Listener, type MountOptions, mountList
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
 import { createApi, createGitServices, createPages, type Host, type ListenerParts } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
-import { type AllotOptions, type DataPlace, HOUR, type Options } from './options.ts'
+import { HOUR } from './option-checks.ts'
+import type { AllotOptions, DataPlace, Options } from './options.ts'
 import { searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
 import { createLedgerByName } from './repositories/ledger-by-name.ts'
@@ -155,7 +156,9 @@ export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
   const git = createGitServices(storage.transport, { hosting: domain.hosting, host })
   const ssh = await orClose(driver, openSsh({ options, store, hosting: domain.hosting, git, log }))
   const lfsTokens = ssh?.lfsTokens
-  const parts = { ...{ options, host, store, markdown, write, htmlUrls, git, lfsTokens }, ...domain }
+  const { gitReader } = storage
+  const reading = { git, gitReader, lfsTokens }
+  const parts = { ...{ options, host, store, markdown, write, htmlUrls }, ...reading, ...domain }
   const api = createApi(parts)
   const pages = createPages(parts)
   const listener = (mount: MountOptions) =>
@@ -231,7 +234,7 @@ interface Domain extends Engine {
   readonly compactor: Compactor
 }
 
-type Parts = Domain & ListenerParts
+type Parts = Domain & ListenerParts & Pick<DiskStorage, 'gitReader'>
 
 const createDomain = (options: Options, host: Host, storage: DiskStorage, store: Store): Domain => {
   const { log } = host
@@ -270,8 +273,10 @@ const startBackground = ({ host, store, hosting, start, compactor }: Parts): Nod
 }
 
 /** Closes the parts in the order in which they depend on each other. */
-const closeParts = async ({ host, git, hosting, quota, markdown, jobRunner, compactor }: Parts) => {
+const closeParts = async (parts: Parts) => {
+  const { host, git, gitReader, hosting, quota, markdown, jobRunner, compactor } = parts
   await git?.transport.close()
+  await gitReader?.close()
   await jobRunner.stop()
   await compactor.stop()
   await hosting.idle()

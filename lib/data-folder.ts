@@ -4,6 +4,7 @@ import { logError, standardError } from './engine.ts'
 import { invalid } from './errors.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
+import { GitReader } from './git/objects/index.ts'
 import { Transport } from './git/transport.ts'
 import type { Log } from './http/index.ts'
 import { checked } from './option-checks.ts'
@@ -150,8 +151,10 @@ export const checkOutside = (store: string | undefined, { repositories, files }:
 export interface DiskStorage {
   /** Undefined when the host stores the repositories, and reports their sizes. */
   readonly gitStorage: GitStorage | undefined
-  /** Serves fetches and pushes over HTTP and SSH; undefined when both are turned off. */
+  /** Serves fetches and pushes over HTTP and SSH; undefined when both and the contents over the API are turned off. */
   readonly transport: Transport | undefined
+  /** Reads contents for the API; undefined when that is turned off. */
+  readonly gitReader: GitReader | undefined
   /** Files other than git data: attachments, LFS objects, packages. */
   readonly fileStorage: FileStorage
 }
@@ -160,13 +163,20 @@ export const onDeletionError = (log: Log) =>
   logError(log, 'what was deleted could not be removed from the disk; a later start tries again')
 
 /** Called by `createAllot` with its options. */
-export const openDiskStorage = ({ repositories, git, ssh, files }: Located, log: Log): DiskStorage => {
+export const openDiskStorage = (located: Located, log: Log): DiskStorage => {
+  const { repositories, git, ssh, contents, files } = located
   const handlers = { onDeletionError: onDeletionError(log) }
   const fileStorage = new FileStorage({ ...files, ...handlers })
-  if (repositories === false) return { gitStorage: undefined, transport: undefined, fileStorage }
+  if (repositories === false)
+    return { gitStorage: undefined, transport: undefined, gitReader: undefined, fileStorage }
   const onError = (error: Error, fields: object) =>
     log.info({ err: error, ...fields }, 'a git process failed')
-  const isServed = git.http || ssh.port !== undefined
+  // Changes over the API are pushes, too.
+  const isServed = git.http || ssh.port !== undefined || contents !== false
   const transport = isServed ? new Transport({ ...repositories, ...git, onError }) : undefined
-  return { gitStorage: new GitStorage({ ...repositories, ...handlers }), transport, fileStorage }
+  const gitStorage = new GitStorage({ ...repositories, ...handlers })
+  if (contents === false) return { gitStorage, transport, gitReader: undefined, fileStorage }
+  const reading = { ...repositories, ...contents, cacheSize: contents.cacheSize / 2 }
+  const gitReader = new GitReader({ ...reading, maxMemory: git.maxMemory, download: git, onError })
+  return { gitStorage, transport, gitReader, fileStorage }
 }

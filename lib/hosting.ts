@@ -20,12 +20,14 @@ import { UsedThings } from './content/used-things.ts'
 import type { OnDeletionError } from './disk.ts'
 import type { FileStorage } from './files/index.ts'
 import type { GitStorage } from './git/index.ts'
+import type { GitReader } from './git/objects/index.ts'
 import type { Transport } from './git/transport.ts'
 import { createKeyReader } from './keys/reader.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import { PlansByName } from './quota/plans-by-name.ts'
 import type { Jobs } from './records/jobs.ts'
 import type { Store } from './records/store.ts'
+import { RepositoryContents } from './repositories/contents/open-repository.ts'
 import { GitData } from './repositories/git-data.ts'
 import { createLedgerByName } from './repositories/ledger-by-name.ts'
 import { Profiles } from './repositories/lists.ts'
@@ -45,6 +47,8 @@ interface HostingOptions {
   gitStorage: GitStorage | undefined
   /** Undefined when git over HTTP is turned off. */
   transport: Transport | undefined
+  /** Undefined when the contents of repositories are not served. */
+  gitReader: GitReader | undefined
   fileStorage: FileStorage
   /** Host name of the no-reply addresses in commits. */
   hostName: string
@@ -66,7 +70,7 @@ export type Hosting = ReturnType<typeof createHosting>
 
 /** Wires the services together, and registers the handlers of all jobs but those of lib/quota. */
 export const createHosting = (options: HostingOptions) => {
-  const { store, quota, jobs, gitStorage } = options
+  const { store, quota, jobs, gitStorage, gitReader } = options
   const gitData = new GitData(options)
   const files = new StoredFiles(options)
   const pushJournal = new PushJournal(options)
@@ -90,6 +94,8 @@ export const createHosting = (options: HostingOptions) => {
     setUp: new SetUp(store, options.authenticate !== undefined),
     sessions: new Sessions(store, options.sessionLifetime),
     pushJournal,
+    /** Undefined when the contents of repositories are not served. */
+    contents: gitReader && new RepositoryContents(store, gitReader, gitReader.cacheSize),
     files,
     repositories: new Repositories(parts, gitStorage && pushJournal),
     topics: new Topics(store),

@@ -115,6 +115,7 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
 const streamParts = ({ options, host, git, lfsTokens, store, hosting }: ListenerParts) => ({
   routes: streamRoutesFor({
     git: git !== undefined && options.git.http,
+    contents: hosting.contents !== undefined,
     // A host that stores repositories itself serves URLs below their clone_url itself.
     lfs: options.lfs !== false && options.repositories !== false,
     packages: options.packages !== false,

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { isLimit, parseSize } from './byte-sizes.ts'
 import { describeIssue, describeValue, invalid, issuePath } from './errors.ts'
 
 /*
@@ -163,3 +164,26 @@ const kindOf = (input: unknown): string => {
 }
 
 const isObject = (input: unknown): input is object => typeof input === 'object' && input !== null
+
+const BYTES = 'expected bytes, as a whole number or as in "2 GiB"'
+
+/** Bytes, as a number or as `"2 GiB"`. */
+export const Size = v.pipe(
+  v.union([v.number(), v.string()], BYTES),
+  v.rawTransform(({ dataset, addIssue, NEVER }) => {
+    const bytes = typeof dataset.value === 'number' ? dataset.value : parseSize(dataset.value)
+    if (isLimit(bytes)) return bytes
+    addIssue({ message: BYTES })
+    return NEVER
+  }),
+)
+
+/** An option with the text that the documents have for it. */
+export const described = <S extends v.GenericSchema>(schema: S, description: string) =>
+  v.pipe(schema, v.description(description))
+
+export const count = (limit: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(limit))
+
+export const milliseconds = (limit: number, fallback: number) => v.optional(count(limit), fallback)
+export const HOUR = 60 * 60 * 1000
+export const DAY = 24 * HOUR

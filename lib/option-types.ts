@@ -40,6 +40,8 @@ export interface DataOptions {
   git?: GitOptions | undefined
   /** Git over SSH, with the SSH keys of the accounts. The limits in `git` apply, too. */
   ssh?: SshOptions | undefined
+  /** Files, commits, branches and tags over the API; `false` turns it off. */
+  contents?: false | ContentsOptions | undefined
   /** Files other than git data. */
   files?: FilesOptions | undefined
   /** Attachments of issues and releases. */
@@ -129,6 +131,27 @@ export interface SshOptions {
   loginTimeout?: number | undefined
   /** Milliseconds after which an SSH connection without a running command is closed. Default: `60000`. */
   idleTimeout?: number | undefined
+}
+
+/** Files, commits, branches and tags over the API; `false` turns it off. */
+export interface ContentsOptions {
+  /** Maximum number of `git cat-file` processes that are kept open, of all repositories. Default: `16`. */
+  processes?: number | undefined
+  /** Milliseconds after which such a process is ended when nothing is read. Default: `30000`. */
+  idleTimeout?: number | undefined
+  /** Maximum number of concurrent git commands for lists of commits, comparisons and archives. Default: `8`. */
+  maxConcurrent?: number | undefined
+  /** Milliseconds after which a read is ended with 503. Default: `30000`. */
+  timeout?: number | undefined
+  /** Maximum memory for objects that were read: bytes, or `"64 MiB"`. Default: `67108864`. */
+  cacheSize?: number | string | undefined
+  /**
+   * Maximum size of a file in a JSON response, and of a folder; larger files are downloads. Bytes, or `"16 MiB"`.
+   * Default: `16777216`.
+   */
+  maxObjectSize?: number | string | undefined
+  /** Maximum output of a git command that is made into a JSON response: bytes, or `"64 MiB"`. Default: `67108864`. */
+  maxOutputSize?: number | string | undefined
 }
 
 /** Files other than git data. */

@@ -1,37 +1,22 @@
 import * as v from 'valibot'
 import type { HostAuthenticate } from './accounts/identity.ts'
-import { isLimit, parseSize } from './byte-sizes.ts'
 import { BrandOptions } from './host-pages/brand.ts'
 import { type HtmlUrlFunction, HtmlUrlOptions } from './host-pages/html-urls.ts'
 import { SshOptions } from './host-pages/ssh-urls.ts'
 import type { Log } from './http/index.ts'
-import { optionalFunction, optionalObject } from './option-checks.ts'
+import {
+  count,
+  DAY,
+  described,
+  HOUR,
+  milliseconds,
+  optionalFunction,
+  optionalObject,
+  Size,
+} from './option-checks.ts'
 import type { DataOptions } from './option-types.ts'
 import type { Push } from './repositories/push-journal.ts'
 import type { StorageDriver } from './storage/index.ts'
-
-const BYTES = 'expected bytes, as a whole number or as in "2 GiB"'
-
-/** Bytes, as a number or as `"2 GiB"`. */
-export const Size = v.pipe(
-  v.union([v.number(), v.string()], BYTES),
-  v.rawTransform(({ dataset, addIssue, NEVER }) => {
-    const bytes = typeof dataset.value === 'number' ? dataset.value : parseSize(dataset.value)
-    if (isLimit(bytes)) return bytes
-    addIssue({ message: BYTES })
-    return NEVER
-  }),
-)
-
-/** An option with the text that the documents have for it. */
-export const described = <S extends v.GenericSchema>(schema: S, description: string) =>
-  v.pipe(schema, v.description(description))
-
-export const count = (limit: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(limit))
-
-export const milliseconds = (limit: number, fallback: number) => v.optional(count(limit), fallback)
-export const HOUR = 60 * 60 * 1000
-export const DAY = 24 * HOUR
 
 export const QuotaOptions = v.strictObject({
   defaultGroups: described(
@@ -111,6 +96,34 @@ const GitOptions = v.strictObject({
   maxMemory: described(
     v.optional(v.pipe(Size, v.minValue(64 * 1024 * 1024)), 1024 * 1024 * 1024),
     'Maximum memory of each git process, where the system can limit it: bytes, or `"1 GiB"`. Repositories with many million objects need more.',
+  ),
+})
+
+const ContentOptions = v.strictObject({
+  processes: described(
+    v.optional(count(1000), 16),
+    'Maximum number of `git cat-file` processes that are kept open, of all repositories.',
+  ),
+  idleTimeout: described(
+    milliseconds(DAY, 30_000),
+    'Milliseconds after which such a process is ended when nothing is read.',
+  ),
+  maxConcurrent: described(
+    v.optional(count(1000), 8),
+    'Maximum number of concurrent git commands for lists of commits, comparisons and archives.',
+  ),
+  timeout: described(milliseconds(HOUR, 30_000), 'Milliseconds after which a read is ended with 503.'),
+  cacheSize: described(
+    v.optional(v.pipe(Size, v.minValue(1024 * 1024)), 64 * 1024 * 1024),
+    'Maximum memory for objects that were read: bytes, or `"64 MiB"`.',
+  ),
+  maxObjectSize: described(
+    v.optional(v.pipe(Size, v.minValue(64 * 1024)), 16 * 1024 * 1024),
+    'Maximum size of a file in a JSON response, and of a folder; larger files are downloads. Bytes, or `"16 MiB"`.',
+  ),
+  maxOutputSize: described(
+    v.optional(v.pipe(Size, v.minValue(1024 * 1024)), 64 * 1024 * 1024),
+    'Maximum output of a git command that is made into a JSON response: bytes, or `"64 MiB"`.',
   ),
 })
 
@@ -209,6 +222,10 @@ export const Options = v.strictObject({
   ssh: described(
     v.optional(SshOptions, {}),
     'Git over SSH, with the SSH keys of the accounts. The limits in `git` apply, too.',
+  ),
+  contents: described(
+    v.optional(v.union([v.literal(false), ContentOptions]), {}),
+    'Files, commits, branches and tags over the API; `false` turns it off.',
   ),
   files: described(v.optional(FileOptions, {}), 'Files other than git data.'),
   attachments: described(v.optional(AttachmentOptions, {}), 'Attachments of issues and releases.'),

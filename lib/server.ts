@@ -11,9 +11,8 @@ import type { SecureContextOptions } from 'node:tls'
 import * as v from 'valibot'
 import { addressOf, addressOfSocket, Counts } from './clients.ts'
 import { isStillSending } from './http/connection.ts'
-import { checked } from './option-checks.ts'
+import { checked, count, described, HOUR, milliseconds, Size } from './option-checks.ts'
 import type { LimitOptions } from './option-types.ts'
-import { count, described, HOUR, milliseconds, Size } from './options.ts'
 
 /** Limits on the resources that clients can use. Times are milliseconds, sizes are bytes. */
 export const ServerLimits = v.strictObject({

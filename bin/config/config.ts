@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'smol-toml'
 import * as v from 'valibot'
 import { recordOf } from '../../lib/http/validate.ts'
-import { describeOptionIssue } from '../../lib/option-checks.ts'
-import { Options, Size } from '../../lib/options.ts'
+import { describeOptionIssue, Size } from '../../lib/option-checks.ts'
+import { Options } from '../../lib/options.ts'
 import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
 
@@ -12,6 +12,7 @@ const {
   quota,
   repositories,
   git,
+  contents,
   ssh,
   files,
   attachments,
@@ -99,6 +100,7 @@ export const Config = v.strictObject({
   quota,
   repositories,
   git,
+  contents,
   ssh,
   files,
   attachments,

@@ -5,6 +5,13 @@ import { commentRoutes } from './content/comments.ts'
 import { issueRoutes } from './content/issues.ts'
 import { packageRoutes, registryRoutes } from './content/packages.ts'
 import { releaseRoutes } from './content/releases.ts'
+import { branchRoutes } from './contents/branches.ts'
+import { commitRoutes } from './contents/commits.ts'
+import { compareRoutes } from './contents/compare.ts'
+import { archiveRoutes, downloadFileRoutes } from './contents/downloads.ts'
+import { fileRoutes } from './contents/files.ts'
+import { refRoutes } from './contents/refs.ts'
+import { tagRoutes } from './contents/tags.ts'
 import { followingRoutes } from './following.ts'
 import { gitRoutes } from './git.ts'
 import { gpgKeyRoutes, sshKeyRoutes } from './keys.ts'
@@ -31,6 +38,16 @@ type ApiRoute = Route<Identity, Services & QuotaServices>
 
 const contentRoutes: ApiRoute[] = [...issueRoutes, ...commentRoutes, ...releaseRoutes, ...attachmentRoutes]
 
+const gitContentRoutes: ApiRoute[] = [
+  ...branchRoutes,
+  ...tagRoutes,
+  ...refRoutes,
+  ...commitRoutes,
+  ...fileRoutes,
+  ...downloadFileRoutes,
+  ...compareRoutes,
+]
+
 /** Every JSON route, in the order of the API document (docs/api.md). The router, the OpenAPI document and the specs are built from this list. */
 export const routes: ApiRoute[] = [
   ...markdownRoutes,
@@ -39,6 +56,7 @@ export const routes: ApiRoute[] = [
   ...repositorySearchRoutes,
   ...repositoryRoutes,
   ...topicRoutes,
+  ...gitContentRoutes,
   ...subscriptionRoutes,
   ...relatedUserRoutes,
   ...contentRoutes,
@@ -76,22 +94,30 @@ export const quotaRoutes: Route<Identity, QuotaServices>[] = [
   documentRoute,
 ]
 
-/** The routes that a service has: a host may turn issues and releases off, and packages. */
-export const routesWith = (options: { issues: boolean; packages: unknown }): typeof routes =>
+/** The routes that a service has: a host may turn issues and releases off, the contents of repositories, and packages. */
+export const routesWith = (options: {
+  issues: boolean
+  packages: unknown
+  contents: unknown
+  repositories: unknown
+}): typeof routes =>
   routes.filter(
     (route) =>
       (options.issues || !contentRoutes.includes(route)) &&
+      ((options.contents !== false && options.repositories !== false) || !gitContentRoutes.includes(route)) &&
       (options.packages !== false || !(packageRoutes as ApiRoute[]).includes(route)),
   )
 
-/** The routes outside of the API whose replies are streams: git, Git LFS, packages, attachments. */
+/** The routes outside of the API whose replies are streams: git, archives, Git LFS, packages, attachments. */
 export const streamRoutesFor = (served: {
   git: boolean
+  contents: boolean
   lfs: boolean
   packages: boolean
   issues: boolean
 }) => [
   ...(served.git ? gitRoutes : []),
+  ...(served.contents ? archiveRoutes : []),
   ...(served.lfs ? lfsRoutes : []),
   ...(served.packages ? registryRoutes : []),
   ...(served.issues ? downloadRoutes : []),

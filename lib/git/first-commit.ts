@@ -35,7 +35,8 @@ export const firstCommitStream = (branch: string, commit: FirstCommit): string =
 
 const filesOf = (commit: FirstCommit): [path: string, text: string][] => {
   const { name, description, author, when } = commit
-  const readme = description === '' ? `# ${name}\n` : `# ${name}\n\n${description}\n`
+  // Without a line feed at its end, as on Forgejo, whose clients compare it.
+  const readme = description === '' ? `# ${name}\n` : `# ${name}\n\n${description}`
   const files: [string, string | undefined][] = [
     ['README.md', readme],
     ['.gitignore', gitignoreText(commit)],
@@ -65,9 +66,9 @@ export const checkTemplates = (names: TemplateNames): void => {
 
 const gitignoreText = (names: TemplateNames): string | undefined => {
   const texts = gitignoreNames(names).map(
-    (name) => `# ---> ${name}\n${readFileSync(gitignoreFile(name), 'utf8')}`,
+    (name) => `# ---> ${name}\n${readFileSync(gitignoreFile(name), 'utf8')}\n`,
   )
-  return texts.length === 0 ? undefined : texts.join('\n')
+  return texts.length === 0 ? undefined : texts.join('')
 }
 
 const licenseText = (names: TemplateNames, author: string, year: number): string | undefined => {

@@ -11,7 +11,18 @@ import {
 } from './process.ts'
 
 /** The long-running git programs. */
-export type Program = 'upload-pack' | 'receive-pack' | 'gc'
+export type Program = 'upload-pack' | 'receive-pack' | 'gc' | ReadCommand
+
+/** The commands that read a repository for one request of the API. */
+export type ReadCommand =
+  | 'archive'
+  | 'cat-file'
+  | 'diff-tree'
+  | 'for-each-ref'
+  | 'format-patch'
+  | 'ls-tree'
+  | 'merge-base'
+  | 'rev-list'
 
 /** The client that a process works for. */
 export interface ProcessClient {
@@ -34,6 +45,8 @@ export interface ProcessesOptions extends ProcessLimits {
   /** How many of them for one client; a quarter when absent. */
   readonly maxConcurrentPerClient?: number | undefined
   readonly onError: (error: Error, fields: object) => void
+  /** What a client is told for whom no process can be started. */
+  readonly message?: string
 }
 
 /** The long-running git processes, each started within its client's budget. */
@@ -51,7 +64,7 @@ export class GitProcesses {
     this.#budget = new ClientBudget({
       ...{ slots: maxConcurrent, slotsPerClient: maxConcurrentPerClient },
       ...{ queue: 4 * maxConcurrent, queuePerClient: 4 * maxConcurrent },
-      message: 'too many clients are fetching or pushing: try again',
+      message: options.message ?? 'too many clients are fetching or pushing: try again',
     })
   }
 
@@ -126,7 +139,7 @@ const reportFailure = (
     onError(new Error(`git ${program}: ${stderr || cause}`), { repository, code, cause })
 }
 
-const isWriter = (program: Program): boolean => program !== 'upload-pack'
+const isWriter = (program: Program): boolean => program === 'receive-pack' || program === 'gc'
 
 /**
  * The processes of one repository. Invariant: the repository is recovered only while no writer runs on it, and no writer
@@ -197,7 +210,8 @@ class RepositoryProcesses {
   }
 }
 
-const checkOnDisk = async (folder: string): Promise<void> => {
+/** @throws Error when a repository is not on the disk */
+export const checkOnDisk = async (folder: string): Promise<void> => {
   await stat(join(folder, 'HEAD')).catch((cause) => {
     throw new Error(`the git data is not where it should be: ${folder}`, { cause })
   })

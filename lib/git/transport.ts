@@ -5,7 +5,7 @@ import { ifMissing } from '../disk.ts'
 import { bufferStart, feedChecked, feedConnection } from './fetch.ts'
 import { folderOf } from './folders.ts'
 import { announce, configuration, feed, type GitProcess, type WriteListener } from './process.ts'
-import { GitProcesses, type ProcessClient, type ProcessesOptions, type Program } from './processes.ts'
+import { GitProcesses, type ProcessClient, type ProcessesOptions } from './processes.ts'
 import { holdReport, PushCheck, type RefUpdate, readPush } from './push.ts'
 import { createReachability, type FindUnreachable } from './reachability.ts'
 
@@ -68,7 +68,11 @@ export class Transport {
   }
 
   /** Lists the references, at the start of a fetch or a push. */
-  async advertise(id: number, service: Exclude<Program, 'gc'>, client: ProcessClient): Promise<Readable> {
+  async advertise(
+    id: number,
+    service: 'upload-pack' | 'receive-pack',
+    client: ProcessClient,
+  ): Promise<Readable> {
     const config = configuration(...(service === 'upload-pack' ? UPLOAD : RECEIVE))
     const args = [...config, service, '--stateless-rpc', '--advertise-refs', this.#folderOf(id)]
     const child = await this.#processes.start(id, service, args, client)

@@ -7,6 +7,7 @@ export { impliedStatuses, openApiDocument } from './openapi.ts'
 export type { Pagination } from './paging.ts'
 export { serveReference } from './reference-page.ts'
 export {
+  Download,
   Empty,
   ErrorBody,
   Forbidden,
@@ -14,6 +15,7 @@ export {
   Html,
   Ndjson,
   NotFound,
+  type OpenDownload,
   type Produce,
   SerializedJson,
   type StreamReply,

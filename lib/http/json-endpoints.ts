@@ -7,10 +7,19 @@ import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { type Failure, retryAfterHeader } from './failure.ts'
 import { type PageLimits, pageHeaders, paginationOf } from './paging.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
-import { Html, matchesETag, Ndjson, type Produce, type Reply, SerializedJson } from './responses.ts'
+import {
+  Download,
+  Html,
+  matchesETag,
+  Ndjson,
+  type OpenDownload,
+  type Produce,
+  type Reply,
+  SerializedJson,
+} from './responses.ts'
 import type { HtmlUrlsOf, Identity, Route } from './route.ts'
 import { Router } from './router.ts'
-import { HTML_HEADERS, JSON_HEADERS, send, sendEmpty, sendStream } from './send.ts'
+import { HTML_HEADERS, JSON_HEADERS, send, sendEmpty, sendHead, sendReply, sendStream } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
 
 interface JsonEndpointsOptions<I extends Identity, S> {
@@ -99,6 +108,7 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
     const kind = route.responses[status]
     if (kind === Html) return send(res, status, body as string, HTML_HEADERS)
     if (kind === Ndjson) return sendStream(req, res, status, body as Produce)
+    if (kind === Download) return sendDownload(context, body as OpenDownload)
     const json = SerializedJson.of(body)
     if (route.method !== 'GET' || status >= 300)
       return send(res, status, json.text, [...JSON_HEADERS, ...headers])
@@ -120,6 +130,14 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
     if (!this.#options.notFoundBody) return sendEmpty(res, 404)
     send(res, 404, jsonOf({ message, url: baseUrl + REFERENCE_PATH }), JSON_HEADERS)
   }
+}
+
+const sendDownload = async ({ req, res }: RequestContext, open: OpenDownload): Promise<void> => {
+  const disconnected = new AbortController()
+  res.once('close', () => disconnected.abort())
+  const reply = await open({ headers: req.headers, signal: disconnected.signal })
+  if (req.method === 'HEAD') sendHead(res, reply)
+  else await sendReply(res, reply)
 }
 
 const NO_MEMBERS = new URLSearchParams()

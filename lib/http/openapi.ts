@@ -5,7 +5,7 @@ import { exampleOf } from './examples.ts'
 import { errorExamples, statusTexts } from './failure.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
 import { movedStatus, namesRepository } from './request-url.ts'
-import { Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
+import { Download, Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
 import { type FileField, type Identity, isFileField, type Route } from './route.ts'
 import { coercionOf } from './validate.ts'
 
@@ -198,13 +198,19 @@ export const impliedStatuses = (route: ImplyingRoute): number[] => [
 const response = (status: number, kind: ResponseKind, schemaOf: Convert): Json => {
   if (kind === ErrorBody) return { $ref: `#/components/responses/${responseName(status)}` }
   const description = statusTexts[status] ?? 'an answer'
-  if (kind === Html || kind === Ndjson) {
-    const type = kind === Html ? 'text/html' : 'application/x-ndjson'
+  if (kind === Html || kind === Ndjson || kind === Download) {
+    const type = TEXT_TYPES[kind.kind]
     return { description, content: { [type]: { schema: { type: 'string' }, example: kind.example } } }
   }
   if (!('type' in kind)) return { description }
   return { description, content: { 'application/json': mediaType(kind as v.GenericSchema, schemaOf) } }
 }
+
+const TEXT_TYPES = {
+  html: 'text/html',
+  ndjson: 'application/x-ndjson',
+  download: 'application/octet-stream',
+} as const
 
 /** The error responses of all routes, which are the same for every route. */
 const errorResponses = (schemaOf: Convert): Json =>

@@ -18,6 +18,16 @@ export const Ndjson = {
     '{"format":"allot-export","version":1,"schema":1,"time":"2026-11-21T04:09:00Z"}\n{"sequence":"account","next":8}\n',
 } as const
 
+/** The bytes of a file or of a command's output, with their own headers. */
+export const Download = { kind: 'download', example: 'the content of the file' } as const
+
+/** Opens a download, once the response may begin: a read that runs again opens nothing twice. */
+export type OpenDownload = (request: {
+  readonly headers: IncomingHttpHeaders
+  /** Aborted when the client disconnects. */
+  readonly signal: AbortSignal
+}) => Promise<StreamReply>
+
 /** Produces a response piece by piece. `write` resolves when the next piece may be written, and rejects after a disconnect. */
 export type Produce = (write: (bytes: Uint8Array) => Promise<void>) => Promise<unknown>
 
@@ -26,7 +36,13 @@ export const ErrorBody = v.object({ message: v.string(), url: v.string() })
 export const Forbidden = ErrorBody
 export const ValidationError = ErrorBody
 
-export type ResponseKind = v.GenericSchema | typeof Html | typeof Ndjson | typeof Empty | typeof NotFound
+export type ResponseKind =
+  | v.GenericSchema
+  | typeof Html
+  | typeof Ndjson
+  | typeof Download
+  | typeof Empty
+  | typeof NotFound
 export type Responses = Readonly<Record<number, ResponseKind>>
 
 /** JSON that is serialized already. `T` is the type of its value. */
@@ -75,7 +91,9 @@ type BodyOf<K> = K extends v.GenericSchema
     ? string
     : K extends typeof Ndjson
       ? Produce
-      : undefined
+      : K extends typeof Download
+        ? OpenDownload
+        : undefined
 
 export interface Reply<S extends number = number, B = unknown> {
   readonly status: S

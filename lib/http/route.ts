@@ -117,6 +117,8 @@ interface RouteDeclaration extends AccessRule {
   summary: string
   auth: Auth
   paging?: Paging
+  /** Whether the last parameter of the path takes the rest of the URL's path, with its slashes. */
+  takesRest?: boolean
   /** Content type of the body; JSON when absent. The handler gets any other body as text. */
   accepts?:
     | 'text/plain'
@@ -250,6 +252,8 @@ export interface StreamRoute<I extends Identity = Identity, S = unknown> {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
   /** Relative to the root of the service; `{x}` marks a segment. */
   readonly path: string
+  /** Whether the last parameter takes the rest of the path, with its slashes. */
+  readonly takesRest?: boolean
   /** Content type that the request must have. */
   readonly accepts?: string
   /** Bytes of the decompressed body; unlimited when absent. */

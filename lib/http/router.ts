@@ -4,6 +4,8 @@ import findMyWay, { type HTTPMethod } from 'find-my-way'
 export interface Routed {
   readonly method: string
   readonly path: string
+  /** Whether the last parameter takes the rest of the path, with its slashes. */
+  readonly takesRest?: boolean
 }
 
 export interface Match<R> {
@@ -44,7 +46,7 @@ export class Router<R extends Routed> {
     })
     for (const route of routes) {
       const methods = headIsGet && route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]
-      this.#router.on(methods as HTTPMethod[], routerPath(route.path), () => undefined, route)
+      this.#router.on(methods as HTTPMethod[], routerPath(route), () => undefined, route)
     }
   }
 
@@ -52,7 +54,9 @@ export class Router<R extends Routed> {
   match(method: string, path: string): Match<R> | undefined {
     const found = this.#router.find(method as HTTPMethod, path)
     // find-my-way answers a path that cannot be decoded with its own handler, which has no route.
-    return found?.store ? { route: found.store as R, params: found.params } : this.#matchNone(path)
+    if (!found?.store) return this.#matchNone(path)
+    const route = found.store as R
+    return { route, params: route.takesRest ? withRest(route.path, found.params) : found.params }
   }
 
   #matchNone(path: string): Match<R> | undefined {
@@ -66,5 +70,18 @@ export class Router<R extends Routed> {
   }
 }
 
-/** `{x}` is `:x` to find-my-way, and a literal colon is doubled. */
-const routerPath = (path: string): string => path.replaceAll(':', '::').replace(/\{(\w+)\}/g, ':$1')
+/** `{x}` is `:x` to find-my-way, or `*` when it takes the rest of the path, and a literal colon is doubled. */
+const routerPath = ({ path, takesRest }: Routed): string => {
+  const pattern = path.replaceAll(':', '::').replace(/\{(\w+)\}/g, ':$1')
+  return takesRest ? pattern.replace(LAST_PARAMETER, '*') : pattern
+}
+
+const LAST_PARAMETER = /:\w+$/
+
+type Params = Match<unknown>['params']
+
+/** Gives the rest of the path, which find-my-way calls `*`, the name of the last parameter. */
+const withRest = (path: string, { '*': rest, ...params }: Params): Params => ({
+  ...params,
+  [path.slice(path.lastIndexOf('{') + 1, -1)]: rest,
+})

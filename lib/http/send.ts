@@ -1,8 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { endAfterDrain } from './connection.ts'
 import { ClientDisconnected } from './failure.ts'
-import type { Produce } from './responses.ts'
+import type { Produce, StreamReply } from './responses.ts'
 
 const PRIVATE = ['Cache-Control', 'max-age=0, private, must-revalidate']
 export const JSON_HEADERS: readonly string[] = [...PRIVATE, 'Content-Type', 'application/json;charset=utf-8']
@@ -89,3 +91,36 @@ const drained = (res: ServerResponse): Promise<void> =>
   })
 
 const disconnected = () => new ClientDisconnected('the client disconnected before the response was complete')
+
+/** A reply, and what rejects when the body of the request breaks off. */
+export type PendingReply = StreamReply & { readonly brokenBody?: Promise<never> }
+
+/** The response to a GET without its body. */
+export const sendHead = (res: ServerResponse, { status, headers, body }: StreamReply): void => {
+  if (typeof body !== 'string') body.destroy()
+  res.writeHead(status, Object.entries(headers).flat()).end()
+}
+
+/** Sends the status with the first byte of the body: until then a failure can still get an error response. */
+export const sendReply = async (res: ServerResponse, reply: PendingReply): Promise<void> => {
+  const { status, headers, body, completed, brokenBody } = reply
+  completed?.catch(() => undefined)
+  if (typeof body === 'string') return send(res, status, body, Object.entries(headers).flat())
+  await Promise.race([firstByte(body), ...(brokenBody === undefined ? [] : [brokenBody])]).catch((error) => {
+    body.destroy()
+    throw error
+  })
+  res.writeHead(status, Object.entries(headers).flat())
+  await pipeline(body, res, { end: false })
+  await completed
+  res.end()
+}
+
+/** Resolves at the first byte or at the end of a body. */
+const firstByte = async (body: Readable): Promise<void> => {
+  if (body.readableLength > 0 || body.readableEnded) return
+  await new Promise<void>((resolve, reject) => {
+    body.once('readable', resolve)
+    body.once('error', reject)
+  })
+}

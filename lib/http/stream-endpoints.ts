@@ -1,13 +1,10 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import type { IncomingMessage } from 'node:http'
 import { decompressedBody } from './body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { type Failure, retryAfterHeader } from './failure.ts'
-import type { StreamReply } from './responses.ts'
 import type { AccessRule, Identity, StreamRoute } from './route.ts'
 import { Router } from './router.ts'
-import { send, sendEmpty, TEXT_HEADERS } from './send.ts'
+import { type PendingReply, send, sendEmpty, sendHead, sendReply, TEXT_HEADERS } from './send.ts'
 
 interface StreamEndpointsOptions<I extends Identity, S> {
   routes: readonly StreamRoute<I, S>[]
@@ -28,9 +25,6 @@ export interface StreamCredentials {
 type DeclaredRoute<I extends Identity, S> = StreamRoute<I, S> & AccessRule
 
 type Context<I extends Identity, S> = RequestContext<I, DeclaredRoute<I, S>>
-
-/** A reply, and what rejects when the body of the request breaks off. */
-type PendingReply = StreamReply & { readonly brokenBody?: Promise<never> }
 
 /** Git, LFS objects, packages and downloads: routes at the root of the service whose bodies are streams. */
 export class StreamEndpoints<I extends Identity, S>
@@ -104,36 +98,6 @@ const WRONG_METHOD: DeclaredRoute<never, never> = {
   path: '',
   auth: 'none',
   handle: () => Promise.reject(new Error('this route is never called')),
-}
-
-/** The response to a GET without its body. */
-const sendHead = (res: ServerResponse, { status, headers, body }: StreamReply): void => {
-  if (typeof body !== 'string') body.destroy()
-  res.writeHead(status, Object.entries(headers).flat()).end()
-}
-
-/** Sends the status with the first byte of the body: until then a failure can still get an error response. */
-const sendReply = async (res: ServerResponse, reply: PendingReply): Promise<void> => {
-  const { status, headers, body, completed, brokenBody } = reply
-  completed?.catch(() => undefined)
-  if (typeof body === 'string') return send(res, status, body, Object.entries(headers).flat())
-  await Promise.race([firstByte(body), ...(brokenBody === undefined ? [] : [brokenBody])]).catch((error) => {
-    body.destroy()
-    throw error
-  })
-  res.writeHead(status, Object.entries(headers).flat())
-  await pipeline(body, res, { end: false })
-  await completed
-  res.end()
-}
-
-/** Resolves at the first byte or at the end of a body. */
-const firstByte = async (body: Readable): Promise<void> => {
-  if (body.readableLength > 0 || body.readableEnded) return
-  await new Promise<void>((resolve, reject) => {
-    body.once('readable', resolve)
-    body.once('error', reject)
-  })
 }
 
 /** git asks its user for a name and a password only when a response carries a challenge. */

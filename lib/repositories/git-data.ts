@@ -4,6 +4,7 @@ import { now } from '../clock.ts'
 import type { OnDeletionError } from '../disk.ts'
 import { checkTemplates, type FirstCommit, type TemplateNames } from '../git/first-commit.ts'
 import type { GitStorage } from '../git/index.ts'
+import type { GitReader } from '../git/objects/index.ts'
 import type { Transport } from '../git/transport.ts'
 import { type Account, pendingFolders } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -33,6 +34,8 @@ interface GitDataOptions {
   readonly gitStorage: GitStorage | undefined
   /** Its processes are stopped before the repository that they work on is deleted. */
   readonly transport: Pick<Transport, 'stop'> | undefined
+  /** Likewise. */
+  readonly gitReader: Pick<GitReader, 'stop'> | undefined
   /** Host name of no-reply addresses, where {@link NewRepository.host} is absent. */
   readonly hostName: string
   readonly onDeletionError: OnDeletionError
@@ -119,8 +122,9 @@ export class GitData {
   }
 
   async #delete(id: number): Promise<void> {
-    const { store, transport, gitStorage } = this.#options
+    const { store, transport, gitReader, gitStorage } = this.#options
     await transport?.stop(id)
+    await gitReader?.stop(id)
     await gitStorage?.remove(id)
     await store.write((tx) => confirmFolder(tx, id))
   }

@@ -24,6 +24,12 @@ const VALUES: Record<string, string[]> = {
   name: ['tool', MARK],
   version: ['1'],
   token: ['spec'],
+  branch: ['main', MARK],
+  sha: ['main', MARK],
+  ref: ['heads', `heads/${MARK}`],
+  filepath: ['README.md', MARK],
+  archive: ['main.zip', `${MARK}.zip`],
+  basehead: ['main...main', `main...${MARK}`],
 }
 
 /** Every path of a route, with every combination of values for its parameters. */

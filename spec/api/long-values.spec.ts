@@ -156,7 +156,7 @@ describe('A value that is too long for a key of the store', () => {
           }
     })
 
-  const streams = streamRoutesFor({ git: true, lfs: true, packages: true, issues: true })
+  const streams = streamRoutesFor({ git: true, contents: true, lfs: true, packages: true, issues: true })
   for (const { method, path } of streams)
     it(`gets no 5xx from ${method} ${path}`, async () => {
       const headers = { authorization: `Bearer ${tokens.root}` }

@@ -12,7 +12,7 @@ import { committedDocument, currentDocument } from './document.ts'
 
 let allot: TestServer
 before(async () => {
-  allot = await start({ repositories: false })
+  allot = await start()
 })
 after(() => allot.stop())
 

@@ -205,7 +205,7 @@ describe('auto_init', () => {
     assert.equal(git(body.id, 'rev-list', '--all', '--count').trim(), '1')
     assert.equal(git(body.id, 'symbolic-ref', 'HEAD').trim(), 'refs/heads/main')
     assert.equal(git(body.id, 'ls-tree', '--name-only', 'main').trim(), '.gitignore\nLICENSE\nREADME.md')
-    assert.equal(git(body.id, 'show', 'main:README.md'), '# real\n\nReally <made>\n')
+    assert.equal(git(body.id, 'show', 'main:README.md'), '# real\n\nReally <made>')
     assert.match(git(body.id, 'show', 'main:.gitignore'), /node_modules[\s\S]*\*\.test/)
     assert.match(
       git(body.id, 'show', 'main:LICENSE'),
@@ -244,7 +244,7 @@ describe('auto_init', () => {
       auto_init: true,
     })
     assert.equal(status, 201)
-    assert.equal(git(body.id, 'show', 'main:README.md'), `# odd\n\n${description}\n`)
+    assert.equal(git(body.id, 'show', 'main:README.md'), `# odd\n\n${description}`)
     assert.equal(git(body.id, 'ls-tree', '--name-only', 'main').trim(), 'README.md')
     git(body.id, 'fsck', '--strict')
   })

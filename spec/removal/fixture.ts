@@ -43,6 +43,7 @@ export const openFixture = async (
     quota,
     jobs,
     gitStorage: undefined,
+    gitReader: undefined,
     transport: undefined,
     fileStorage: new FileStorage({ directory: join(tmpdir(), 'allot-house') }),
     hostName: 'localhost',

@@ -1,0 +1,136 @@
+import * as v from 'valibot'
+import { invalid } from '../../errors.ts'
+import type { Commit as GitCommit } from '../../git/objects/parse.ts'
+import { Download, ErrorBody, NotFound, type StreamReply, ValidationError } from '../../http/index.ts'
+import { changesOf } from '../../repositories/contents/changes.ts'
+import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
+import { commitOf, type OpenRepository, refuseEmpty } from '../../repositories/contents/open-repository.ts'
+import { parameter, repositoryNameOf } from '../fields.ts'
+import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
+import { contentsIn, processReply, read } from './access.ts'
+import { Commit, type CommitParts, presentCommits } from './schema.ts'
+
+const wanted = (name: string) => v.optional(parameter(v.boolean(), `Whether ${name}; true when absent.`))
+
+const parts = {
+  stat: wanted('the number of changed lines is given'),
+  verification: wanted('the signature is given'),
+  files: wanted('the changed files are given'),
+}
+
+type PartsQuery = { [Part in keyof CommitParts]?: boolean | undefined }
+
+const partsIn = ({ stat = true, verification = true, files = true }: PartsQuery): CommitParts => ({
+  stat,
+  verification,
+  files,
+})
+
+const present = async (
+  services: Services,
+  request: Recipient,
+  open: OpenRepository,
+  commits: readonly GitCommit[],
+  parts: CommitParts,
+): Promise<v.InferOutput<typeof Commit>[]> => {
+  const changes = parts.stat || parts.files ? await changesOf(open, commits) : new Map()
+  return presentCommits(services, request, open, commits, { ...parts, changes })
+}
+
+/** A time of a query, or an empty text as clients written in Go send it. */
+const Moment = v.pipe(
+  v.string(),
+  v.regex(
+    /^(?:|\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:\d\d))?)$/,
+    'must be a time such as 2026-11-21T04:09:00Z',
+  ),
+)
+
+/** @returns seconds since 1970 @throws AllotError invalid for a day that does not exist */
+const secondsOf = (name: string, moment: string | undefined): number | undefined => {
+  if (!moment) return undefined
+  const time = Date.parse(moment)
+  if (Number.isNaN(time)) throw invalid(`${name}: ${moment} is not a time`)
+  return Math.floor(time / 1000)
+}
+
+export const commitRoutes = [
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/commits',
+    operationId: 'repoGetAllCommits',
+    summary: "A branch's history, the newest commit first",
+    query: v.object({
+      sha: v.optional(parameter(v.string(), 'Branch, tag or commit; the default branch when absent.')),
+      path: v.optional(parameter(v.string(), 'Only commits that changed this file or folder.')),
+      author: v.optional(parameter(v.string(), "Only commits with this in the author's name or address.")),
+      since: v.optional(parameter(Moment, 'Only commits of this time and after it.')),
+      until: v.optional(parameter(Moment, 'Only commits of this time and before it.')),
+      not: v.optional(parameter(v.string(), 'Leaves out the commits that this branch, tag or commit has.')),
+      ...parts,
+    }),
+    paging: 'lenient',
+    responses: { 200: v.array(Commit), 404: NotFound, 409: ErrorBody, 422: ValidationError },
+    handle: async (request, services) => {
+      const { user, params, query, page, client } = request
+      const contents = contentsIn(services)
+      const name = repositoryNameOf(params)
+      const open = await contents.open(user, name, client())
+      if (open === undefined) return reply(404)
+      refuseEmpty(open)
+      const commit = await commitOf(open, query.sha ?? '')
+      const times = { since: secondsOf('since', query.since), until: secondsOf('until', query.until) }
+      const found = commit && (await listCommits({ ...open, commit }, { ...query, ...times }, page))
+      if (!found) return reply(404)
+      return pageOf(await present(services, request, open, found.items, partsIn(query)), found.total)
+    },
+  }),
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/git/commits/{sha}',
+    operationId: 'repoGetSingleCommit',
+    summary: 'A commit',
+    query: v.object(parts),
+    responses: { 200: Commit, 404: NotFound },
+    handle: async (request, services) => {
+      const { user, params, query, client } = request
+      const open = await contentsIn(services).openAt(user, repositoryNameOf(params), params.sha, client())
+      const commit = open && (await readCommit(open, open.commit))
+      if (commit === undefined) return reply(404)
+      const [presented] = await present(services, request, open!, [commit], partsIn(query))
+      return reply(200, presented!)
+    },
+  }),
+  ...(['diff', 'patch'] as const).map((kind) =>
+    route({
+      ...read,
+      method: 'GET',
+      path: `/repos/{owner}/{repo}/git/commits/{sha}.${kind}` as const,
+      operationId: kind === 'diff' ? 'repoDownloadCommitDiff' : 'repoDownloadCommitPatch',
+      summary: kind === 'diff' ? 'What a commit changed, as a diff' : 'A commit as a patch for git-am',
+      responses: { 200: Download, 404: NotFound },
+      handle: async ({ user, params, client }, services) => {
+        const open = await contentsIn(services).openAt(user, repositoryNameOf(params), params.sha, client())
+        const commit = open && (await readCommit(open, open.commit))
+        if (commit === undefined) return reply(404)
+        return reply(200, ({ signal }) => streamChange(open!, commit, kind, signal))
+      },
+    }),
+  ),
+]
+
+const streamChange = async (
+  { git, access }: OpenRepository,
+  { id, parents }: GitCommit,
+  kind: 'diff' | 'patch',
+  signal: AbortSignal,
+): Promise<StreamReply> => {
+  const [parent] = parents
+  const tree = parent === undefined ? ['--root', '--no-commit-id', id] : [parent, id]
+  const child = await (kind === 'patch'
+    ? git.start(access, 'format-patch', ['-1', '--stdout', '--no-signature', id], signal)
+    : git.start(access, 'diff-tree', ['-p', ...tree], signal))
+  return processReply(child, { 'Content-Type': 'text/plain;charset=utf-8' })
+}

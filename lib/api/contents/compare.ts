@@ -1,0 +1,48 @@
+import * as v from 'valibot'
+import { NotFound } from '../../http/index.ts'
+import { compare } from '../../repositories/contents/compare.ts'
+import { languagesOf } from '../../repositories/contents/languages.ts'
+import { example, number, repositoryNameOf } from '../fields.ts'
+import { reply, route } from '../route.ts'
+import { contentsIn, read } from './access.ts'
+import { Commit, CommitFiles, presentCommits } from './schema.ts'
+
+const Compare = v.object({
+  total_commits: number(1),
+  /** The newest 250. */
+  commits: v.array(Commit),
+  files: CommitFiles,
+})
+
+export const compareRoutes = [
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/compare/{basehead}',
+    takesRest: true,
+    operationId: 'repoCompareDiff',
+    summary: 'What one branch, tag or commit has that another has not, as `base...head`',
+    responses: { 200: Compare, 404: NotFound },
+    handle: async (request, services) => {
+      const { user, params, client } = request
+      const open = await contentsIn(services).open(user, repositoryNameOf(params), client())
+      const found = open && (await compare(open, params.basehead))
+      if (found === undefined) return reply(404)
+      const parts = { stat: false, files: false, verification: true, changes: new Map() }
+      const commits = await presentCommits(services, request, open!, found.commits, parts)
+      return reply(200, { total_commits: found.total, commits, files: [...found.files] })
+    },
+  }),
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/languages',
+    operationId: 'repoGetLanguages',
+    summary: "The languages of the default branch's files, with the bytes of each",
+    responses: { 200: example(v.record(v.string(), v.number()), { TypeScript: 1200 }), 404: NotFound },
+    handle: async ({ user, params, client }, services) => {
+      const open = await contentsIn(services).open(user, repositoryNameOf(params), client())
+      return open === undefined ? reply(404) : reply(200, await languagesOf(open))
+    },
+  }),
+]

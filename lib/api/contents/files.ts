@@ -1,0 +1,184 @@
+import * as v from 'valibot'
+import { MODES, type TreeEntry } from '../../git/objects/parse.ts'
+import { NotFound, SerializedJson, ValidationError } from '../../http/index.ts'
+import { lastCommitOf } from '../../repositories/contents/commits.ts'
+import {
+  type FoundEntry,
+  findEntry,
+  lfsPointerIn,
+  listFolder,
+  readFile,
+  type SizedEntry,
+  sizesOf,
+  submoduleUrls,
+} from '../../repositories/contents/files.ts'
+import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
+import { example, number, parameter, repositoryNameOf, text } from '../fields.ts'
+import { type Recipient, reply, route, type Services } from '../route.ts'
+import { contentsIn, read } from './access.ts'
+import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
+
+const API = 'https://code.example.org/api/v1/repos/alice/app'
+const contentUrl = text(`${API}/contents/README.md?ref=main`)
+const blobUrl = text(`${API}/git/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`)
+const pageUrl = text('https://code.example.org/alice/app/src/branch/main/README.md')
+
+export const ContentsResponse = v.object({
+  name: text('README.md'),
+  path: text('README.md'),
+  sha: Sha,
+  /** Null for the entries of a folder. */
+  last_commit_sha: v.nullable(Sha),
+  type: example(v.picklist(['file', 'dir', 'symlink', 'submodule']), 'file'),
+  size: number(12),
+  /** Null for everything but files, and in lists. */
+  encoding: v.nullable(v.literal('base64')),
+  content: v.nullable(text('IyBhcHAK')),
+  /** Of a symbolic link. */
+  target: v.nullable(v.string()),
+  url: contentUrl,
+  html_url: pageUrl,
+  git_url: v.nullable(blobUrl),
+  download_url: v.nullable(text(`${API}/raw/README.md?ref=main`)),
+  submodule_git_url: v.nullable(v.string()),
+  _links: v.object({ self: contentUrl, git: v.nullable(blobUrl), html: pageUrl }),
+  /** Of a file that stands for an LFS object. */
+  lfs_oid: v.optional(v.string()),
+  lfs_size: v.optional(v.number()),
+})
+export type ContentsResponse = v.InferOutput<typeof ContentsResponse>
+
+type Type = ContentsResponse['type']
+
+const typeOf = ({ mode }: TreeEntry): Type => {
+  if (mode === MODES.tree) return 'dir'
+  if (mode === MODES.submodule) return 'submodule'
+  return mode === MODES.symlink ? 'symlink' : 'file'
+}
+
+/** Encodes the names of a path, and keeps its slashes. */
+export const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
+
+/** What the URLs of an entry are made of. */
+export interface EntryContext {
+  readonly urls: RepositoryUrls
+  /** As the client named it. */
+  readonly ref: string
+  readonly submodules: ReadonlyMap<string, string>
+}
+
+/** How pages name a reference: as a commit when it is an id. */
+const pageOfRef = (ref: string): string =>
+  /^[0-9a-f]{40}$/.test(ref) ? `commit/${ref}` : `branch/${encodePath(ref)}`
+
+const presentEntry = ({ path, entry, size }: SizedEntry, context: EntryContext): ContentsResponse => {
+  const { urls, ref, submodules } = context
+  const type = typeOf(entry)
+  const query = `?ref=${encodeURIComponent(ref)}`
+  const url = `${urls.api}/contents/${encodePath(path)}${query}`
+  const gitKind = type === 'dir' ? 'trees' : 'blobs'
+  const git = type === 'submodule' ? null : `${urls.api}/git/${gitKind}/${entry.id}`
+  const html = `${urls.html}/src/${pageOfRef(ref)}/${encodePath(path)}`
+  const isFile = type === 'file' || type === 'symlink'
+  return {
+    ...{ name: entry.name, path, sha: entry.id, last_commit_sha: null, type, size },
+    ...{ encoding: null, content: null, target: null },
+    url,
+    html_url: html,
+    git_url: git,
+    download_url: isFile ? `${urls.api}/raw/${encodePath(path)}${query}` : null,
+    submodule_git_url: type === 'submodule' ? (submodules.get(path) ?? null) : null,
+    _links: { self: url, git, html },
+  }
+}
+
+/** A file, symbolic link or submodule, with its content. */
+export const presentFile = async (
+  open: OpenCommit,
+  found: FoundEntry,
+  context: EntryContext,
+): Promise<ContentsResponse> => {
+  const [size = 0] = await sizesOf(open, [found.entry])
+  const presented = {
+    ...presentEntry({ ...found, size }, context),
+    last_commit_sha: (await lastCommitOf(open, found.path)) ?? null,
+  }
+  if (presented.type === 'submodule' || size > open.git.maxObjectSize) return presented
+  const content = await readFile(open, found)
+  if (presented.type === 'symlink') return { ...presented, target: content.toString('utf8') }
+  const pointer = lfsPointerIn(content)
+  return {
+    ...presented,
+    encoding: 'base64',
+    content: content.toString('base64'),
+    ...(pointer === undefined ? {} : { lfs_oid: pointer.oid, lfs_size: pointer.size }),
+  }
+}
+
+const presentFound = async (
+  open: OpenCommit,
+  found: FoundEntry,
+  context: EntryContext,
+): Promise<ContentsResponse | ContentsResponse[]> => {
+  if (found.entry.mode !== MODES.tree) return presentFile(open, found, context)
+  return (await listFolder(open, found)).map((entry) => presentEntry(entry, context))
+}
+
+type ContentsRequest = Recipient & {
+  readonly params: { owner: string; repo: string }
+  readonly query: { ref?: string | undefined }
+  readonly client: () => string
+}
+
+/** Caches what the last request for these contents of a commit got. */
+const replyContents = async (services: Services, request: ContentsRequest, path: string) => {
+  const { user, params, query, client, baseUrl } = request
+  const contents = contentsIn(services)
+  const open = await contents.openAt(user, repositoryNameOf(params), query.ref ?? '', client())
+  if (open === undefined) return reply(404)
+  const ref = query.ref || open.repository.defaultBranch
+  const json = await contents.cached(
+    open,
+    ['contents', params.owner, params.repo, baseUrl, ref, path],
+    async () => {
+      const found = await findEntry(open, path)
+      if (found === undefined) return undefined
+      const urls = await urlsOf(services, open.repository, request)
+      const context = { urls, ref, submodules: await submoduleUrls(open) }
+      return new SerializedJson(await presentFound(open, found, context))
+    },
+  )
+  return json === undefined ? reply(404) : reply(200, json)
+}
+
+const query = v.object({
+  ref: v.optional(parameter(v.string(), 'Branch, tag or commit; the default branch when absent.')),
+})
+
+export const contentsResponses = v.union([ContentsResponse, v.array(ContentsResponse)])
+
+const responses = { 200: contentsResponses, 404: NotFound, 422: ValidationError } as const
+
+export const fileRoutes = [
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/contents',
+    operationId: 'repoGetContentsList',
+    summary: 'The entries of the root folder',
+    query,
+    responses: { 200: contentsResponses, 404: NotFound },
+    handle: (request, services) => replyContents(services, request, ''),
+  }),
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/contents/{filepath}',
+    takesRest: true,
+    operationId: 'repoGetContents',
+    summary: 'A file with its content, or the entries of a folder',
+    query,
+    responses,
+    handle: (request, services) => replyContents(services, request, request.params.filepath),
+  }),
+]

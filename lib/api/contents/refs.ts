@@ -1,0 +1,169 @@
+import * as v from 'valibot'
+import { NotFound } from '../../http/index.ts'
+import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
+import { type Ref, refsBelow } from '../../repositories/contents/refs.ts'
+import { readTree } from '../../repositories/contents/trees.ts'
+import { example, number, parameter, repositoryNameOf, text, wholeNumber } from '../fields.ts'
+import { type Recipient, reply, route, type Services } from '../route.ts'
+import { contentsIn, read } from './access.ts'
+import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
+
+const API = 'https://code.example.org/api/v1/repos/alice/app/git'
+
+const Reference = v.object({
+  ref: text('refs/heads/main'),
+  url: text(`${API}/refs/heads/main`),
+  object: v.object({
+    type: text('commit'),
+    sha: Sha,
+    url: text(`${API}/commits/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+  }),
+})
+
+const presentRef = ({ ref, id, type }: Ref, { api }: RepositoryUrls): v.InferOutput<typeof Reference> => ({
+  ref,
+  url: `${api}/git/${ref}`,
+  object: { type, sha: id, url: `${api}/git/${type}s/${id}` },
+})
+
+const GitTree = v.object({
+  sha: Sha,
+  url: text(`${API}/trees/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+  tree: v.array(
+    v.object({
+      path: text('README.md'),
+      mode: text('100644'),
+      type: example(v.picklist(['blob', 'tree', 'commit']), 'blob'),
+      size: number(12),
+      sha: Sha,
+      url: text(`${API}/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+    }),
+  ),
+  /** Whether there are more entries on other pages. */
+  truncated: v.boolean(),
+  page: number(1),
+  total_count: number(3),
+})
+
+/** Entries of a page of a tree, where clients expect more than in other lists. */
+const TREE_PAGE = 1000
+
+const GitBlob = v.object({
+  content: v.nullable(text('IyBhcHAK')),
+  encoding: v.nullable(v.literal('base64')),
+  url: text(`${API}/blobs/2e1cfa82b035c26cbbbdae632cea070514eb8b77`),
+  sha: Sha,
+  size: number(6),
+})
+
+const openIn = async (
+  services: Services,
+  { user, params, client }: Recipient & { params: { owner: string; repo: string }; client: () => string },
+): Promise<OpenRepository | undefined> => contentsIn(services).open(user, repositoryNameOf(params), client())
+
+/** One reference when it has exactly the name, else the list of those that begin with it. */
+const replyRefs = async (
+  services: Services,
+  request: Recipient & { params: { owner: string; repo: string }; client: () => string },
+  name: string,
+) => {
+  const open = await openIn(services, request)
+  if (open === undefined) return reply(404)
+  const found = await refsBelow(open, name)
+  if (found.length === 0 && name !== '') return reply(404)
+  const urls = await urlsOf(services, open.repository, request)
+  const exact = found.find(({ ref }) => ref === `refs/${name}`)
+  const presented = (exact === undefined ? found : [exact]).map((ref) => presentRef(ref, urls))
+  return reply(200, presented)
+}
+
+const treePageOf = ({ page = 1, per_page: perPage, limit }: TreeQuery) => {
+  const size = Math.min(Math.max(perPage || limit || TREE_PAGE, 1), TREE_PAGE)
+  const number = Math.max(page, 1)
+  return { number, offset: (number - 1) * size, limit: size }
+}
+
+interface TreeQuery {
+  page?: number | undefined
+  per_page?: number | undefined
+  limit?: number | undefined
+}
+
+export const refRoutes = [
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/git/refs',
+    operationId: 'repoListAllGitRefs',
+    summary: 'All references',
+    responses: { 200: v.array(Reference), 404: NotFound },
+    handle: (request, services) => replyRefs(services, request, ''),
+  }),
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/git/refs/{ref}',
+    takesRest: true,
+    operationId: 'repoListGitRefs',
+    summary: 'The reference with a name, or those whose names begin with it',
+    responses: { 200: v.array(Reference), 404: NotFound },
+    handle: (request, services) => replyRefs(services, request, request.params.ref),
+  }),
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/git/trees/{sha}',
+    operationId: 'GetTree',
+    summary: 'The entries of a tree, of a branch, a tag or a commit',
+    query: v.object({
+      recursive: v.optional(parameter(v.boolean(), 'Whether the trees below it are listed, too.')),
+      page: v.optional(parameter(wholeNumber, 'Number of the page, from 1.')),
+      per_page: v.optional(parameter(wholeNumber, 'Entries on a page: at most 1000, the default.')),
+      limit: v.optional(parameter(wholeNumber, 'The same as `per_page`.')),
+    }),
+    responses: { 200: GitTree, 404: NotFound },
+    handle: async (request, services) => {
+      const { params, query } = request
+      const open = await openIn(services, request)
+      const { number, ...slice } = treePageOf(query)
+      const found =
+        open && (await readTree(open, params.sha, { ...slice, isRecursive: query.recursive === true }))
+      if (found === undefined) return reply(404)
+      const { api } = await urlsOf(services, open!.repository, request)
+      const { id, items, total } = found
+      return reply(200, {
+        sha: id,
+        url: `${api}/git/trees/${id}`,
+        tree: items.map(({ path, mode, type, size, id }) => {
+          const url = type === 'commit' ? '' : `${api}/git/${type}s/${id}`
+          return { path, mode, type, size, sha: id, url }
+        }),
+        truncated: slice.offset + items.length < total,
+        page: number,
+        total_count: total,
+      })
+    },
+  }),
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/git/blobs/{sha}',
+    operationId: 'GetBlob',
+    summary: 'The content of a file, by its id',
+    responses: { 200: GitBlob, 404: NotFound },
+    handle: async (request, services) => {
+      const { sha } = request.params
+      const open = await openIn(services, request)
+      if (open === undefined || !/^[0-9a-f]{4,40}$/.test(sha)) return reply(404)
+      const { git, access } = open
+      const found = await git.find(access, [sha])
+      if (found?.type !== 'blob') return reply(404)
+      const isSmall = found.size <= git.maxObjectSize
+      const content = isSmall ? (await git.object(access, found.id))!.content.toString('base64') : null
+      const { api } = await urlsOf(services, open.repository, request)
+      const { id, size } = found
+      const encoding = isSmall ? ('base64' as const) : null
+      return reply(200, { content, encoding, url: `${api}/git/blobs/${id}`, sha: id, size })
+    },
+  }),
+]

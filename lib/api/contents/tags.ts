@@ -1,0 +1,145 @@
+import * as v from 'valibot'
+import type { Tag as GitTag } from '../../git/objects/parse.ts'
+import { NotFound } from '../../http/index.ts'
+import { readCommit, readTag } from '../../repositories/contents/commits.ts'
+import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
+import { findTag, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
+import { number, repositoryNameOf, text, timestamp } from '../fields.ts'
+import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
+import { contentsIn, read } from './access.ts'
+import {
+  CommitMeta,
+  CommitUser,
+  commitUrl,
+  presentSignature,
+  presentVerification,
+  type RepositoryUrls,
+  Sha,
+  urlsOf,
+  Verification,
+} from './schema.ts'
+
+const archiveCounts = v.object({ zip: number(0), tar_gz: number(0) })
+
+export const Tag = v.object({
+  name: text('v1.0'),
+  message: text('Version 1.0'),
+  id: Sha,
+  commit: v.nullable(CommitMeta),
+  zipball_url: text('https://code.example.org/alice/app/archive/v1.0.zip'),
+  tarball_url: text('https://code.example.org/alice/app/archive/v1.0.tar.gz'),
+  archive_download_count: archiveCounts,
+})
+
+const AnnotatedTag = v.object({
+  tag: text('v1.0'),
+  sha: Sha,
+  url: text(
+    'https://code.example.org/api/v1/repos/alice/app/git/tags/2e1cfa82b035c26cbbbdae632cea070514eb8b77',
+  ),
+  message: text('Version 1.0\n'),
+  tagger: v.nullable(CommitUser),
+  object: v.object({ type: text('commit'), url: CommitMeta.entries.url, sha: Sha }),
+  verification: Verification,
+  archive_download_count: archiveCounts,
+})
+
+const NO_DOWNLOADS = { zip: 0, tar_gz: 0 }
+
+/** URLs of the archives of a branch, a tag or a commit. */
+export const archiveUrls = ({ base }: Pick<RepositoryUrls, 'base'>, name: string) => {
+  const url = `${base}/archive/${name.split('/').map(encodeURIComponent).join('/')}`
+  return { zipball_url: `${url}.zip`, tarball_url: `${url}.tar.gz` }
+}
+
+export const presentTag = async (
+  open: OpenRepository,
+  urls: RepositoryUrls,
+  ref: Ref,
+): Promise<v.InferOutput<typeof Tag>> => {
+  const annotated = ref.type === 'tag' ? await readTag(open, ref.id) : undefined
+  const commit = await readCommit(open, ref.target)
+  return {
+    name: shortName(ref),
+    message: (annotated ?? commit)?.message.trim() ?? '',
+    id: ref.id,
+    commit:
+      commit === undefined
+        ? null
+        : { url: commitUrl(urls, commit.id), sha: commit.id, created: timestamp(commit.committer.time) },
+    ...archiveUrls(urls, shortName(ref)),
+    archive_download_count: NO_DOWNLOADS,
+  }
+}
+
+const presentAnnotated = (
+  { id, name, message, tagger, object }: GitTag,
+  urls: RepositoryUrls,
+): v.InferOutput<typeof AnnotatedTag> => ({
+  tag: name,
+  sha: id,
+  url: `${urls.api}/git/tags/${id}`,
+  message,
+  tagger: tagger === undefined ? null : presentSignature(tagger),
+  object: { type: object.type, url: `${urls.api}/git/${object.type}s/${object.id}`, sha: object.id },
+  verification: presentVerification(undefined),
+  archive_download_count: NO_DOWNLOADS,
+})
+
+const openTag = async (
+  services: Services,
+  request: Recipient & { params: { owner: string; repo: string }; client: () => string },
+) => {
+  const open = await contentsIn(services).open(
+    request.user,
+    repositoryNameOf(request.params),
+    request.client(),
+  )
+  return open && { open, urls: await urlsOf(services, open.repository, request) }
+}
+
+export const tagRoutes = [
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/tags',
+    operationId: 'repoListTags',
+    summary: "A repository's tags, the newest first",
+    paging: 'lenient',
+    responses: { 200: v.array(Tag), 404: NotFound },
+    handle: async (request, services) => {
+      const found = await openTag(services, request)
+      if (found === undefined) return reply(404)
+      const { items, total } = await listTags(found.open, request.page)
+      return pageOf(await Promise.all(items.map((ref) => presentTag(found.open, found.urls, ref))), total)
+    },
+  }),
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/tags/{tag}',
+    takesRest: true,
+    operationId: 'repoGetTag',
+    summary: 'A tag, by its name',
+    responses: { 200: Tag, 404: NotFound },
+    handle: async (request, services) => {
+      const found = await openTag(services, request)
+      const ref = found && (await findTag(found.open, request.params.tag))
+      if (ref === undefined) return reply(404)
+      return reply(200, await presentTag(found!.open, found!.urls, ref))
+    },
+  }),
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/git/tags/{sha}',
+    operationId: 'GetAnnotatedTag',
+    summary: 'An annotated tag, by its id',
+    responses: { 200: AnnotatedTag, 404: NotFound },
+    handle: async (request, services) => {
+      const found = await openTag(services, request)
+      const tag = found && (await readTag(found.open, request.params.sha))
+      return tag === undefined ? reply(404) : reply(200, presentAnnotated(tag, found!.urls))
+    },
+  }),
+]

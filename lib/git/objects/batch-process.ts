@@ -1,0 +1,179 @@
+import { AllotError } from '../../errors.ts'
+import { configuration, ENVIRONMENT, type GitProcess, startProcess } from '../process.ts'
+
+/** Type and size of an object, with its id. */
+export interface ObjectInfo {
+  readonly id: string
+  readonly type: 'commit' | 'tree' | 'blob' | 'tag'
+  /** Bytes */
+  readonly size: number
+}
+
+interface Answer extends ObjectInfo {
+  readonly content: Buffer
+}
+
+interface Request {
+  readonly hasContent: boolean
+  resolve(answer: Answer | undefined): void
+  reject(error: Error): void
+}
+
+interface BatchOptions {
+  readonly git: string
+  /** Bytes of memory; undefined: not limited. */
+  readonly maxMemory: number | undefined
+  /** Whether git has `--batch-command`, which asks for types and for contents in one process. */
+  readonly hasBatchCommand: boolean
+}
+
+/**
+ * The object database of one repository, read by `git cat-file` processes that stay open (git-cat-file, "BATCH OUTPUT"). An older
+ * git needs one process for types and one for contents.
+ */
+export class BatchProcess {
+  readonly #info: Channel
+  readonly #contents: Channel
+  readonly #isOne: boolean
+
+  private constructor(info: Channel, contents: Channel) {
+    this.#info = info
+    this.#contents = contents
+    this.#isOne = info === contents
+  }
+
+  /** @throws AllotError unavailable when git is not installed */
+  static async start(
+    folder: string,
+    { git, maxMemory, hasBatchCommand }: BatchOptions,
+  ): Promise<BatchProcess> {
+    const open = async (mode: string) => {
+      const args = [...configuration(), `--git-dir=${folder}`, 'cat-file', mode]
+      return new Channel(await startProcess(args, { git, env: ENVIRONMENT, isDetached: false, maxMemory }))
+    }
+    if (hasBatchCommand) {
+      const channel = await open('--batch-command')
+      return new BatchProcess(channel, channel)
+    }
+    return new BatchProcess(await open('--batch-check'), await open('--batch'))
+  }
+
+  /**
+   * @param expression names an object, as in gitrevisions; without line breaks
+   * @returns undefined when there is no such object
+   * @throws BatchEnded when the process has ended
+   */
+  info(expression: string): Promise<ObjectInfo | undefined> {
+    return this.#info.ask(this.#isOne ? `info ${expression}` : expression, false)
+  }
+
+  /** The object with its content, which is read into memory as a whole: ask for its size before. */
+  async content(id: string): Promise<Buffer | undefined> {
+    return (await this.#contents.ask(this.#isOne ? `contents ${id}` : id, true))?.content
+  }
+
+  get isAlive(): boolean {
+    return this.#info.isAlive && this.#contents.isAlive
+  }
+
+  stop(): void {
+    this.#info.stop()
+    this.#contents.stop()
+  }
+
+  /** Resolves when no process runs. */
+  async ended(): Promise<void> {
+    await Promise.all([this.#info.ended, this.#contents.ended])
+  }
+}
+
+/** The process ended before it answered: it was killed, or stopped because it took too long. */
+export class BatchEnded extends AllotError {
+  constructor(stderr: string) {
+    super('unavailable', 'git ended before it had read the object: try again', {
+      cause: new Error(`git cat-file: ${stderr}`),
+    })
+  }
+}
+
+const HEADER = /^([0-9a-f]{40,64}) (commit|tree|blob|tag) (\d+)$/
+const LINE_FEED = 10
+
+/** One process, which answers its requests in their order. */
+class Channel {
+  readonly #child: GitProcess
+  readonly #requests: Request[] = []
+  readonly ended: Promise<void>
+  #chunks: Buffer[] = []
+  #length = 0
+  /** The object whose content is arriving. */
+  #header: ObjectInfo | undefined
+  isAlive = true
+
+  constructor(child: GitProcess) {
+    this.#child = child
+    child.stdout.on('data', (chunk: Buffer) => this.#add(chunk))
+    this.ended = child.ended.then(({ stderr }) => {
+      this.isAlive = false
+      for (const { reject } of this.#requests.splice(0)) reject(new BatchEnded(stderr))
+    })
+  }
+
+  ask(line: string, hasContent: boolean): Promise<Answer | undefined> {
+    if (!this.isAlive) return Promise.reject(new BatchEnded('it has ended'))
+    return new Promise((resolve, reject) => {
+      this.#requests.push({ hasContent, resolve, reject })
+      this.#child.stdin.write(`${line}\n`)
+    })
+  }
+
+  stop(): void {
+    this.isAlive = false
+    this.#child.stop()
+  }
+
+  #add(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#length += chunk.length
+    while (this.#step());
+  }
+
+  /** Takes one header or one content from what has arrived. @returns false when it is not complete yet */
+  #step(): boolean {
+    const header = this.#header
+    if (header === undefined) return this.#takeHeader()
+    // A line feed follows the content.
+    if (this.#length <= header.size) return false
+    const bytes = this.#joined()
+    this.#header = undefined
+    this.#keep(bytes.subarray(header.size + 1))
+    // A copy, so that the cache does not keep the whole chunk alive.
+    this.#requests.shift()?.resolve({ ...header, content: Buffer.from(bytes.subarray(0, header.size)) })
+    return true
+  }
+
+  #takeHeader(): boolean {
+    if (this.#length === 0) return false
+    const bytes = this.#joined()
+    const end = bytes.indexOf(LINE_FEED)
+    if (end === -1) return false
+    this.#keep(bytes.subarray(end + 1))
+    const [, id, type, size] = HEADER.exec(bytes.toString('latin1', 0, end)) ?? []
+    const info = id === undefined ? undefined : { id, type: type as ObjectInfo['type'], size: Number(size) }
+    if (info !== undefined && this.#requests[0]?.hasContent) this.#header = info
+    else this.#requests.shift()?.resolve(info && { ...info, content: NOTHING })
+    return true
+  }
+
+  #joined(): Buffer {
+    if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks)]
+    return this.#chunks[0]!
+  }
+
+  #keep(rest: Buffer): void {
+    this.#chunks = rest.length === 0 ? [] : [rest]
+    this.#length = rest.length
+  }
+}
+
+const NOTHING = Buffer.alloc(0)

@@ -1,0 +1,199 @@
+import type { Readable } from 'node:stream'
+import { LRUCache } from 'lru-cache'
+import { namedCache } from '../../caches.ts'
+import { AllotError, invalid } from '../../errors.ts'
+import { folderOf } from '../folders.ts'
+import { configuration, type GitProcess, type ProcessLimits } from '../process.ts'
+import { GitProcesses, type ProcessesOptions, type ReadCommand } from '../processes.ts'
+import type { ObjectInfo } from './batch-process.ts'
+import { ObjectPool } from './object-pool.ts'
+
+interface ReaderOptions extends Omit<ProcessesOptions, 'maxConcurrentPerClient' | 'message'> {
+  /** Maximum number of `git cat-file` processes. */
+  readonly processes: number
+  /** Bytes of objects that are kept in memory. */
+  readonly cacheSize: number
+  /** Bytes of an object that is read into memory as a whole. */
+  readonly maxObjectSize: number
+  /** Bytes of the output of a command that is read into memory as a whole. */
+  readonly maxOutputSize: number
+  /** Limits of commands whose output is sent as a download. */
+  readonly download: Pick<ProcessLimits, 'idleTimeout' | 'timeout'>
+}
+
+export interface GitObject extends ObjectInfo {
+  readonly content: Buffer
+}
+
+/** One read of a repository: whose, and for whom. */
+export interface ReadAccess {
+  readonly repository: number
+  /** Whose budget of processes is used, as lib/clients.ts defines it. */
+  readonly client: string
+}
+
+/** What each object needs in the cache, besides its content. */
+const ENTRY_OVERHEAD = 300
+
+/** Reads repositories: objects by `git cat-file` processes that stay open, everything else by one command for each read. */
+export class GitReader {
+  readonly #options: ReaderOptions
+  readonly #pool: ObjectPool
+  readonly #commands: GitProcesses
+  /** An object never changes, so its id is its key, with the repository that a viewer must be able to read. */
+  readonly #objects: LRUCache<string, GitObject>
+
+  constructor(options: ReaderOptions) {
+    this.#options = options
+    this.#pool = new ObjectPool(options)
+    const message = 'too many clients are reading repositories: try again'
+    this.#commands = new GitProcesses({ ...options, idleTimeout: options.timeout, message }, {})
+    this.#objects = namedCache(
+      'git objects',
+      new LRUCache<string, GitObject>({
+        maxSize: options.cacheSize,
+        maxEntrySize: options.cacheSize / 8,
+        sizeCalculation: ({ content }) => content.length + ENTRY_OVERHEAD,
+      }),
+    )
+  }
+
+  /** Bytes of memory for objects. */
+  get cacheSize(): number {
+    return this.#options.cacheSize
+  }
+
+  /** Bytes of the largest object that {@link GitReader.object} returns. */
+  get maxObjectSize(): number {
+    return this.#options.maxObjectSize
+  }
+
+  /**
+   * The first of some objects that exists.
+   * @param expressions as in gitrevisions, made of checked names: git would run `:/text` over the whole history
+   */
+  async find(
+    { repository, client }: ReadAccess,
+    expressions: readonly string[],
+  ): Promise<ObjectInfo | undefined> {
+    const asked = expressions.filter((expression) => !expression.includes('\n'))
+    return this.#pool.use(repository, client, async (batch) => {
+      for (const expression of asked) {
+        const found = await batch.info(expression)
+        if (found !== undefined) return found
+      }
+      return undefined
+    })
+  }
+
+  /** Types and sizes of objects, in the order of their ids; undefined for those that do not exist. */
+  infos({ repository, client }: ReadAccess, ids: readonly string[]): Promise<(ObjectInfo | undefined)[]> {
+    return this.#pool.use(repository, client, (batch) => Promise.all(ids.map((id) => batch.info(id))))
+  }
+
+  /**
+   * An object with its content.
+   * @returns undefined when it does not exist
+   * @throws AllotError invalid when it is larger than `maxObjectSize`
+   */
+  async object(access: ReadAccess, id: string): Promise<GitObject | undefined> {
+    const [object] = await this.objects(access, [id])
+    return object
+  }
+
+  /** Objects with their contents, in the order of their ids; undefined for those that do not exist. */
+  async objects(access: ReadAccess, ids: readonly string[]): Promise<(GitObject | undefined)[]> {
+    const key = (id: string) => `${access.repository}:${id}`
+    const found = ids.map((id) => this.#objects.get(key(id)))
+    const missing = ids.filter((id, index) => found[index] === undefined && OBJECT_ID.test(id))
+    if (missing.length === 0) return found
+    const read = await this.#read(access, missing)
+    for (const object of read) if (object !== undefined) this.#objects.set(key(object.id), object)
+    const byId = new Map(missing.map((id, index) => [id, read[index]]))
+    return ids.map((id, index) => found[index] ?? byId.get(id))
+  }
+
+  #read({ repository, client }: ReadAccess, ids: readonly string[]): Promise<(GitObject | undefined)[]> {
+    const { maxObjectSize } = this.#options
+    return this.#pool.use(repository, client, async (batch) => {
+      const infos = await Promise.all(ids.map((id) => batch.info(id)))
+      const large = infos.find((info) => info !== undefined && info.size > maxObjectSize)
+      if (large !== undefined)
+        throw invalid(
+          `the ${large.type} ${large.id} has ${large.size} bytes, and at most ${maxObjectSize} can be read at once`,
+        )
+      const contents = await Promise.all(infos.map((info) => info && batch.content(info.id)))
+      return infos.map((info, index) => info && { ...info, content: contents[index]! })
+    })
+  }
+
+  /**
+   * Starts a command whose output is streamed.
+   * @param signal stops it, when its output is a download
+   * @throws AllotError unavailable when too many run
+   */
+  async start(
+    { repository, client }: ReadAccess,
+    command: ReadCommand,
+    args: readonly string[],
+    signal?: AbortSignal,
+  ): Promise<GitProcess> {
+    const folder = folderOf(this.#options.directory, repository)
+    const all = [...configuration(), `--git-dir=${folder}`, command, ...args]
+    const { timeout, maxMemory, download } = this.#options
+    const limits =
+      signal === undefined ? { idleTimeout: timeout, timeout, maxMemory } : { ...download, maxMemory }
+    const context = { protocol: undefined, client, signal: signal ?? new AbortController().signal }
+    return this.#commands.start(repository, command, all, context, limits)
+  }
+
+  /**
+   * Runs a command to its end.
+   * @param input lines for its standard input
+   * @returns its output; undefined when it fails, as for an object that does not exist
+   * @throws AllotError invalid when the output is larger than `maxOutputSize`; unavailable when it takes too long
+   */
+  async run(
+    access: ReadAccess,
+    command: ReadCommand,
+    args: readonly string[],
+    input = '',
+  ): Promise<Buffer | undefined> {
+    const { maxOutputSize } = this.#options
+    const child = await this.start(access, command, args)
+    child.stdin.end(input)
+    const output = await readAtMost(child.stdout, maxOutputSize)
+    if (output === undefined) {
+      child.stop()
+      throw invalid(`the answer would be larger than ${maxOutputSize} bytes: ask for less`)
+    }
+    const { code, cause } = await child.ended
+    if (cause !== 'itself' || code === null)
+      throw new AllotError('unavailable', 'reading the repository took too long: ask for less, or try again')
+    return code === 0 ? output : undefined
+  }
+
+  /** Ends what reads a repository, before it is deleted. */
+  async stop(repository: number): Promise<void> {
+    await Promise.all([this.#pool.stop(repository), this.#commands.stop(repository)])
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#pool.close(), ...this.#commands.endings()])
+  }
+}
+
+/** Of an object, or the beginning of one: nothing else may reach git as an id. */
+const OBJECT_ID = /^[0-9a-f]{4,64}$/
+
+/** @returns undefined when there is more */
+const readAtMost = async (stream: Readable, limit: number): Promise<Buffer | undefined> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of stream) {
+    size += (chunk as Buffer).length
+    if (size > limit) return undefined
+    chunks.push(chunk as Buffer)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,164 @@
+/** Person and time of a commit or a tag. */
+export interface Signature {
+  readonly name: string
+  readonly email: string
+  /** Seconds since 1970. */
+  readonly time: number
+  /** Minutes that the zone of the time is ahead of UTC. */
+  readonly offset: number
+}
+
+export interface Commit {
+  readonly id: string
+  readonly tree: string
+  readonly parents: readonly string[]
+  readonly author: Signature
+  readonly committer: Signature
+  readonly message: string
+  /** The armored signature and what it signs; undefined when the commit is not signed. */
+  readonly signature: { readonly text: string; readonly payload: string } | undefined
+}
+
+/** An annotated tag. */
+export interface Tag {
+  readonly id: string
+  readonly name: string
+  /** What the tag points to. */
+  readonly object: { readonly id: string; readonly type: string }
+  /** Absent from the oldest tags. */
+  readonly tagger: Signature | undefined
+  readonly message: string
+}
+
+/** One entry of a folder. */
+export interface TreeEntry {
+  /** Such as `100644`, with six digits. */
+  readonly mode: string
+  readonly name: string
+  readonly id: string
+}
+
+/** Modes of entries, in octal as git writes them. */
+export const MODES = {
+  tree: '040000',
+  symlink: '120000',
+  submodule: '160000',
+  file: '100644',
+  executable: '100755',
+}
+
+export const typeOfMode = (mode: string): 'tree' | 'commit' | 'blob' => {
+  if (mode === MODES.tree) return 'tree'
+  return mode === MODES.submodule ? 'commit' : 'blob'
+}
+
+/** A header of a commit or a tag, and its further lines, which begin with a space. */
+type Header = [name: string, value: string]
+
+const headersOf = (text: string): { headers: Header[]; message: string } => {
+  const end = text.startsWith('\n') ? 0 : text.indexOf('\n\n') + 1
+  const head = end === 0 ? text : text.slice(0, end - 1)
+  const headers: Header[] = []
+  for (const line of head.split('\n')) {
+    const last = headers.at(-1)
+    const space = line.indexOf(' ')
+    if (space === 0 && last !== undefined) last[1] += `\n${line.slice(1)}`
+    else headers.push([line.slice(0, space), line.slice(space + 1)])
+  }
+  return { headers, message: end === 0 ? '' : text.slice(end + 1) }
+}
+
+const headerIn = (headers: readonly Header[], wanted: string): string | undefined =>
+  headers.find(([name]) => name === wanted)?.[1]
+
+export const parseCommit = (id: string, content: Buffer): Commit => {
+  const { headers, message } = headersOf(decode(content))
+  const signature = headerIn(headers, 'gpgsig')
+  const author = parseSignature(headerIn(headers, 'author') ?? '')
+  return {
+    id,
+    tree: headerIn(headers, 'tree') ?? '',
+    parents: headers.filter(([name]) => name === 'parent').map(([, value]) => value),
+    author,
+    committer: parseSignature(headerIn(headers, 'committer') ?? '') ?? author,
+    message,
+    signature: signature === undefined ? undefined : { text: signature, payload: payloadOf(content) },
+  }
+}
+
+/** What a signature covers: the commit without the signature. */
+const payloadOf = (content: Buffer): string =>
+  decode(content).replace(/\ngpgsig (?:[^\n]*)(?:\n [^\n]*)*/, '')
+
+export const parseTag = (id: string, content: Buffer): Tag => {
+  const { headers, message } = headersOf(decode(content))
+  const tagger = headerIn(headers, 'tagger')
+  return {
+    id,
+    name: headerIn(headers, 'tag') ?? '',
+    object: { id: headerIn(headers, 'object') ?? '', type: headerIn(headers, 'type') ?? '' },
+    tagger: tagger === undefined ? undefined : parseSignature(tagger),
+    message,
+  }
+}
+
+/** Damaged signatures of old histories keep what can be read of them. */
+const parseSignature = (text: string): Signature => {
+  const [, name = text, email = '', rest = ''] = /^(.*?) ?<([^>]*)>(.*)$/.exec(text) ?? []
+  const [, seconds = '0', sign = '+', hours = '0', minutes = '0'] =
+    /^ (\d{1,12})(?: ([-+])(\d\d)(\d\d))?/.exec(rest) ?? []
+  const offset = Number(hours) * 60 + Number(minutes)
+  return { name, email, time: Number(seconds), offset: sign === '-' ? -offset : offset }
+}
+
+/** UTF-8, or Latin-1 for the text of histories that are older than UTF-8. */
+const decode = (content: Buffer): string => {
+  try {
+    return UTF8.decode(content)
+  } catch {
+    return content.toString('latin1')
+  }
+}
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+/** Bytes of an object id in a tree. */
+const ID_BYTES = 20
+const [SPACE, NUL] = [32, 0]
+
+/** @returns the position after each entry, with the positions of its parts */
+function* positionsIn(tree: Buffer): Generator<{ start: number; space: number; nul: number }> {
+  for (let start = 0; start < tree.length; ) {
+    const space = tree.indexOf(SPACE, start)
+    const nul = tree.indexOf(NUL, space)
+    if (space === -1 || nul === -1) return
+    yield { start, space, nul }
+    start = nul + 1 + ID_BYTES
+  }
+}
+
+const entryAt = (
+  tree: Buffer,
+  { start, space, nul }: { start: number; space: number; nul: number },
+): TreeEntry => ({
+  mode: tree.toString('latin1', start, space).padStart(6, '0'),
+  name: tree.toString('utf8', space + 1, nul),
+  id: tree.toString('hex', nul + 1, nul + 1 + ID_BYTES),
+})
+
+/** The entries of a folder, in the order of git. */
+export const parseTree = (tree: Buffer): TreeEntry[] => {
+  const entries: TreeEntry[] = []
+  for (const position of positionsIn(tree)) entries.push(entryAt(tree, position))
+  return entries
+}
+
+/** One entry of a folder, without parsing the others. */
+export const findInTree = (tree: Buffer, name: string): TreeEntry | undefined => {
+  const bytes = Buffer.from(name)
+  for (const position of positionsIn(tree)) {
+    const { space, nul } = position
+    if (nul - space - 1 === bytes.length && tree.compare(bytes, 0, bytes.length, space + 1, nul) === 0)
+      return entryAt(tree, position)
+  }
+  return undefined
+}

@@ -1,0 +1,88 @@
+import { LRUCache } from 'lru-cache'
+import { namedCache } from '../../caches.ts'
+import type { Commit } from '../../git/objects/parse.ts'
+import type { OpenRepository } from './open-repository.ts'
+
+/** What a commit changed, compared with its first parent. */
+export interface CommitChanges {
+  readonly files: readonly { readonly filename: string; readonly status: FileStatus }[]
+  /** Lines; files that are not text count as none. */
+  readonly additions: number
+  readonly deletions: number
+}
+
+export type FileStatus = 'added' | 'removed' | 'modified'
+
+const STATUSES: Record<string, FileStatus> = { A: 'added', D: 'removed' }
+
+/** Changes by repository, parent and commit, which never change. */
+const known = namedCache(
+  'commit changes',
+  new LRUCache<string, CommitChanges>({
+    maxSize: 16 * 1024 * 1024,
+    maxEntrySize: 1024 * 1024,
+    sizeCalculation: ({ files }) => files.reduce((sum, { filename }) => sum + filename.length + 100, 300),
+  }),
+)
+
+type Compared = Pick<Commit, 'id' | 'parents'>
+
+/** The changes of some commits against their first parents, by their ids. */
+export const changesOf = async (
+  open: OpenRepository,
+  commits: readonly Compared[],
+): Promise<Map<string, CommitChanges>> => {
+  const keys = new Map(
+    commits.map(({ id, parents }) => [id, `${open.access.repository}:${parents[0]}..${id}`]),
+  )
+  const key = (id: string) => keys.get(id)!
+  const unknown = commits.filter(({ id }) => !known.has(key(id)))
+  const read = unknown.length === 0 ? new Map<string, CommitChanges>() : await readChanges(open, unknown)
+  for (const [id, changes] of read) known.set(key(id), changes)
+  const found = new Map<string, CommitChanges>()
+  for (const { id } of commits) {
+    const changes = read.get(id) ?? known.get(key(id))
+    if (changes !== undefined) found.set(id, changes)
+  }
+  return found
+}
+
+const OPTIONS = ['--stdin', '-z', '-r', '--root', '--no-renames', '--raw', '--numstat', '--no-ext-diff']
+
+const readChanges = async (
+  { git, access }: OpenRepository,
+  commits: readonly Compared[],
+): Promise<Map<string, CommitChanges>> => {
+  // git compares a commit with the parents that its line names.
+  const input = commits.map(({ id, parents }) => [id, ...parents.slice(0, 1)].join(' '))
+  const output = await git.run(access, 'diff-tree', OPTIONS, `${input.join('\n')}\n`)
+  return parseChanges(output?.toString('utf8') ?? '')
+}
+
+interface Draft {
+  files: { filename: string; status: FileStatus }[]
+  additions: number
+  deletions: number
+}
+
+/** Each commit is its id, then `:modes ids status` and a path for each file, then `added deleted path` for each file. */
+const parseChanges = (output: string): Map<string, CommitChanges> => {
+  const changes = new Map<string, CommitChanges>()
+  let current: Draft | undefined
+  const fields = output.split('\0')
+  for (let index = 0; index < fields.length; index++) {
+    const field = fields[index]!
+    if (/^[0-9a-f]{40}$/.test(field)) {
+      current = { files: [], additions: 0, deletions: 0 }
+      changes.set(field, current)
+    } else if (field.startsWith(':')) {
+      const status = STATUSES[field.at(-1)!] ?? 'modified'
+      current?.files.push({ filename: fields[++index]!, status })
+    } else if (current !== undefined && field !== '') {
+      const [additions, deletions] = field.split('\t', 2)
+      current.additions += Number(additions) || 0
+      current.deletions += Number(deletions) || 0
+    }
+  }
+  return changes
+}

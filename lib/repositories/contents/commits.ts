@@ -1,0 +1,119 @@
+import { LRUCache } from 'lru-cache'
+import { maxEntries, namedCache } from '../../caches.ts'
+import { type Commit, parseCommit, parseTag, type Tag } from '../../git/objects/parse.ts'
+import type { Page } from '../../records/collection.ts'
+import { commitOf, type OpenCommit, type OpenRepository } from './open-repository.ts'
+
+/** Commits by their ids; those that do not exist are left out. */
+export const readCommits = async (
+  { git, access }: OpenRepository,
+  ids: readonly string[],
+): Promise<Commit[]> => {
+  const objects = await git.objects(access, ids)
+  return objects.flatMap((object) =>
+    object?.type === 'commit' ? [parseCommit(object.id, object.content)] : [],
+  )
+}
+
+export const readCommit = async (open: OpenRepository, id: string): Promise<Commit | undefined> => {
+  const [commit] = await readCommits(open, [id])
+  return commit
+}
+
+/** An annotated tag, by the id of the tag itself. */
+export const readTag = async ({ git, access }: OpenRepository, id: string): Promise<Tag | undefined> => {
+  const object = await git.object(access, id)
+  return object?.type === 'tag' ? parseTag(object.id, object.content) : undefined
+}
+
+/** Which commits of a history are listed; everything that is absent does not matter. */
+export interface CommitFilter {
+  /** File or folder that the commit changed. */
+  readonly path?: string | undefined
+  /** Part of the author's name or address, without case. */
+  readonly author?: string | undefined
+  /** Seconds since 1970, of the committer's time. */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+  /** Branch, tag or id: commits that it reaches are left out. */
+  readonly not?: string | undefined
+}
+
+/**
+ * A page of the history of a commit, the newest first.
+ * @returns undefined when the reference in `not` does not exist
+ */
+export const listCommits = async (
+  open: OpenCommit,
+  filter: CommitFilter,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<Page<Commit> | undefined> => {
+  const selection = await selectionOf(open, filter)
+  if (selection === undefined) return undefined
+  const args = [`--max-count=${limit}`, `--skip=${offset}`, ...selection]
+  const [ids, total] = await Promise.all([revList(open, args), countCommits(open, selection)])
+  return { items: await readCommits(open, ids), total }
+}
+
+const selectionOf = async (open: OpenCommit, filter: CommitFilter): Promise<string[] | undefined> => {
+  const { path, author, since, until, not } = filter
+  const excluded = not ? await commitOf(open, not) : undefined
+  if (not && excluded === undefined) return undefined
+  return [
+    ...(author ? ['--fixed-strings', '--regexp-ignore-case', `--author=${author}`] : []),
+    ...(since === undefined ? [] : [`--since=${since}`]),
+    ...(until === undefined ? [] : [`--until=${until}`]),
+    open.commit,
+    ...(excluded === undefined ? [] : [`^${excluded}`]),
+    '--',
+    ...(path ? [`:(literal,top)${path}`] : []),
+  ]
+}
+
+const revList = async ({ git, access }: OpenRepository, args: readonly string[]): Promise<string[]> => {
+  const output = (await git.run(access, 'rev-list', args))?.toString('latin1') ?? ''
+  return output.split('\n').filter((id) => id !== '')
+}
+
+/** Numbers of commits by repository and selection. A selection names commits by their ids, so its number never changes. */
+const counts = namedCache('commit counts', new LRUCache<string, number>(maxEntries(10_000)))
+
+/** The tip of each repository whose history was counted last, from which the next tip is counted in a moment. */
+const countedTips = namedCache(
+  'counted tips',
+  new LRUCache<number, { tip: string; count: number }>(maxEntries(10_000)),
+)
+
+const countCommits = async (open: OpenCommit, selection: readonly string[]): Promise<number> => {
+  const { repository } = open.access
+  const key = [repository, ...selection].join(' ')
+  const known = counts.get(key)
+  if (known !== undefined) return known
+  const isWhole = selection.length === 2
+  const count = isWhole ? await countHistory(open) : await countList(open, selection)
+  counts.set(key, count)
+  if (isWhole) countedTips.set(repository, { tip: open.commit, count })
+  return count
+}
+
+const countList = async ({ git, access }: OpenRepository, selection: readonly string[]): Promise<number> =>
+  Number((await git.run(access, 'rev-list', ['--count', ...selection]))?.toString('latin1') ?? 0)
+
+/** Counts the difference to a history that was counted before, or else the whole history, by its bitmap if it has one. */
+const countHistory = async (open: OpenCommit): Promise<number> => {
+  const { git, access, commit } = open
+  const last = countedTips.get(access.repository)
+  if (last !== undefined) {
+    const args = ['--left-right', '--count', `${last.tip}...${commit}`]
+    const [left, right] = (await git.run(access, 'rev-list', args))?.toString('latin1').split(/\s/) ?? []
+    // The former tip may be deleted.
+    if (right !== undefined) return last.count - Number(left) + Number(right)
+  }
+  return countList(open, ['--use-bitmap-index', commit])
+}
+
+/** The last commit that changed a file or folder; undefined when it cannot be found quickly. */
+export const lastCommitOf = async (open: OpenCommit, path: string): Promise<string | undefined> => {
+  const [id] = await revList(open, ['--max-count=1', open.commit, '--', `:(literal,top)${path}`])
+  return id
+}

@@ -1,0 +1,40 @@
+import type { Commit } from '../../git/objects/parse.ts'
+import { changesOf, type FileStatus } from './changes.ts'
+import { readCommits } from './commits.ts'
+import { commitOf, type OpenRepository } from './open-repository.ts'
+
+export interface Comparison {
+  /** Commits that only the head has, of which {@link Comparison.commits} are the newest. */
+  readonly total: number
+  readonly commits: readonly Commit[]
+  /** What the head changed since the two histories parted. */
+  readonly files: readonly { readonly filename: string; readonly status: FileStatus }[]
+}
+
+/** Commits of a comparison in one response. */
+const MAX_COMMITS = 250
+
+/**
+ * @param text `base...head`, or `base..head`; only a head is compared with the default branch
+ * @returns undefined when one of the references does not exist
+ */
+export const compare = async (open: OpenRepository, text: string): Promise<Comparison | undefined> => {
+  const [, base = '', head = text] = /^(.*?)\.\.\.?(.*)$/.exec(text) ?? []
+  const [left, right] = [await commitOf(open, base), await commitOf(open, head)]
+  if (left === undefined || right === undefined) return undefined
+  const { git, access } = open
+  const range = `${left}..${right}`
+  const outputOf = async (command: 'rev-list' | 'merge-base', args: readonly string[]) =>
+    ((await git.run(access, command, args))?.toString('latin1') ?? '').trim()
+  const [listed, total, parted] = await Promise.all([
+    outputOf('rev-list', [`--max-count=${MAX_COMMITS}`, range]),
+    outputOf('rev-list', ['--count', range]),
+    outputOf('merge-base', [left, right]),
+  ])
+  const commits = await readCommits(open, listed === '' ? [] : listed.split('\n'))
+  return { total: Number(total), commits, files: await filesBetween(open, parted || left, right) }
+}
+
+/** Compares two commits as if the one were the only parent of the other. */
+const filesBetween = async (open: OpenRepository, from: string, to: string): Promise<Comparison['files']> =>
+  from === to ? [] : ((await changesOf(open, [{ id: to, parents: [from] }])).get(to)?.files ?? [])

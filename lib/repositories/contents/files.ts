@@ -1,0 +1,122 @@
+import { invalid } from '../../errors.ts'
+import type { ObjectInfo } from '../../git/objects/batch-process.ts'
+import { findInTree, MODES, parseTree, type TreeEntry } from '../../git/objects/parse.ts'
+import type { OpenCommit } from './open-repository.ts'
+
+/** Something at a path of a commit. */
+export interface FoundEntry {
+  /** Without slashes at its ends; empty for the root folder. */
+  readonly path: string
+  readonly entry: TreeEntry
+}
+
+/** An entry of a folder, and the size of its content. */
+export interface SizedEntry extends FoundEntry {
+  /** Bytes; 0 for folders and submodules. */
+  readonly size: number
+}
+
+/** @returns the path without slashes at its ends; undefined when no file can be there */
+export const normalizePath = (path: string): string | undefined => {
+  const trimmed = path.replace(/^\/+|\/+$/g, '')
+  if (trimmed === '') return ''
+  return trimmed.split('/').every((name) => name !== '' && name !== '.' && name !== '..')
+    ? trimmed
+    : undefined
+}
+
+/** @returns undefined when the commit has nothing at the path */
+export const findEntry = async (open: OpenCommit, path: string): Promise<FoundEntry | undefined> => {
+  const wanted = normalizePath(path)
+  if (wanted === undefined) return undefined
+  const slash = wanted.lastIndexOf('/')
+  const folder = await findFolder(open, wanted.slice(0, Math.max(slash, 0)))
+  if (folder === undefined) return undefined
+  const root = { mode: MODES.tree, name: '', id: folder.id }
+  const entry = wanted === '' ? root : findInTree(await contentOf(open, folder), wanted.slice(slash + 1))
+  return entry && { path: wanted, entry }
+}
+
+const findFolder = async (
+  { git, access, commit }: OpenCommit,
+  path: string,
+): Promise<ObjectInfo | undefined> => {
+  const found = await git.find(access, [`${commit}:${path}`])
+  return found?.type === 'tree' ? found : undefined
+}
+
+const contentOf = async ({ git, access }: OpenCommit, { id }: { id: string }): Promise<Buffer> =>
+  (await git.object(access, id))?.content ?? Buffer.alloc(0)
+
+/** Entries of a folder in one response. */
+const MAX_ENTRIES = 10_000
+
+/**
+ * The entries of a folder, in the order of git.
+ * @throws AllotError invalid when there are too many for one response
+ */
+export const listFolder = async (open: OpenCommit, { path, entry }: FoundEntry): Promise<SizedEntry[]> => {
+  const entries = parseTree(await contentOf(open, entry))
+  if (entries.length > MAX_ENTRIES)
+    throw invalid(
+      `the folder has ${entries.length} entries, and at most ${MAX_ENTRIES} are listed at once: use git/trees, which has pages`,
+    )
+  const sizes = await sizesOf(open, entries)
+  return entries.map((one, index) => ({
+    path: path === '' ? one.name : `${path}/${one.name}`,
+    entry: one,
+    size: sizes[index]!,
+  }))
+}
+
+/** Sizes of files in bytes; 0 for everything else. */
+export const sizesOf = async (
+  { git, access }: OpenCommit,
+  entries: readonly Pick<TreeEntry, 'id' | 'mode'>[],
+): Promise<number[]> => {
+  const infos = await git.infos(
+    access,
+    entries.map(({ id }) => id),
+  )
+  return infos.map((info) => (info?.type === 'blob' ? info.size : 0))
+}
+
+/** The content of a file. @throws AllotError invalid when it is larger than can be read at once */
+export const readFile = async (open: OpenCommit, { entry }: FoundEntry): Promise<Buffer> =>
+  contentOf(open, entry)
+
+/** The address of each submodule that the commit's `.gitmodules` names, by its path. */
+export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, string>> => {
+  const found = await findEntry(open, '.gitmodules')
+  const text = found === undefined ? '' : (await readFile(open, found)).toString('utf8')
+  const urls = new Map<string, string>()
+  for (const section of text.split(/^\s*\[/m)) {
+    const path = settingIn(section, 'path')
+    const url = settingIn(section, 'url')
+    if (path !== undefined && url !== undefined) urls.set(path, url)
+  }
+  return urls
+}
+
+const settingIn = (section: string, name: string): string | undefined =>
+  new RegExp(`^\\s*${name}\\s*=\\s*"?(.*?)"?\\s*$`, 'm').exec(section)?.[1]
+
+/** A file that stands for an LFS object (git-lfs, "Specification"). */
+export interface LfsPointer {
+  /** SHA-256 of the object. */
+  readonly oid: string
+  /** Bytes */
+  readonly size: number
+}
+
+/** Larger files are not pointers. */
+export const MAX_POINTER_BYTES = 1024
+
+export const lfsPointerIn = (content: Buffer): LfsPointer | undefined => {
+  if (content.length > MAX_POINTER_BYTES) return undefined
+  const text = content.toString('utf8')
+  if (!text.startsWith('version https://git-lfs.github.com/spec/v1\n')) return undefined
+  const [, oid] = /^oid sha256:([0-9a-f]{64})$/m.exec(text) ?? []
+  const [, size] = /^size (\d{1,16})$/m.exec(text) ?? []
+  return oid === undefined || size === undefined ? undefined : { oid, size: Number(size) }
+}

@@ -1,0 +1,147 @@
+import { LRUCache } from 'lru-cache'
+import { readableRepository, type Viewer } from '../../accounts/access.ts'
+import { isRefName } from '../../accounts/names.ts'
+import { cacheKey, namedCache } from '../../caches.ts'
+import { AllotError } from '../../errors.ts'
+import type { GitReader, ReadAccess } from '../../git/objects/index.ts'
+import type { Repository } from '../../records/schema/index.ts'
+import type { Store } from '../../records/store.ts'
+import type { RepositoryName } from '../relations.ts'
+
+/** A repository that the viewer can read, and what its git data is read with. */
+export interface OpenRepository {
+  readonly repository: Repository
+  readonly git: GitReader
+  readonly access: ReadAccess
+}
+
+/** The same, and one commit of it. */
+export interface OpenCommit extends OpenRepository {
+  /** Id of the commit. */
+  readonly commit: string
+}
+
+/** What the cache measures: serialized JSON. */
+interface SerializedSize {
+  readonly text: string
+}
+
+/** Opens repositories for reads of their git data. */
+export class RepositoryContents {
+  readonly #store: Store
+  readonly #git: GitReader
+  /** What was made of commits, by repository and commit. */
+  readonly #made: LRUCache<string, SerializedSize>
+
+  /** @param cacheSize bytes of presented contents that are kept in memory */
+  constructor(store: Store, git: GitReader, cacheSize: number) {
+    this.#store = store
+    this.#git = git
+    this.#made = namedCache(
+      'repository contents',
+      new LRUCache<string, SerializedSize>({
+        maxSize: cacheSize,
+        maxEntrySize: cacheSize / 8,
+        sizeCalculation: ({ text }, key) => 2 * (text.length + key.length) + 300,
+      }),
+    )
+  }
+
+  /**
+   * Keeps what is made of a commit, which never changes.
+   * @param parts everything else that it depends on
+   * @param make returns undefined for what does not exist, which is not kept
+   */
+  async cached<T extends SerializedSize>(
+    { access, commit }: OpenCommit,
+    parts: readonly string[],
+    make: () => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const key = `${access.repository} ${commit} ${JSON.stringify(parts)}`
+    const known = this.#made.get(key) as T | undefined
+    if (known !== undefined) return known
+    const made = await make()
+    if (made !== undefined) this.#made.set(key, made)
+    return made
+  }
+
+  /**
+   * @param client whose budget of processes the reads use, as lib/clients.ts defines it
+   * @returns undefined when the viewer cannot see the repository
+   */
+  async open(
+    viewer: Viewer,
+    { owner, name }: RepositoryName,
+    client: string,
+  ): Promise<OpenRepository | undefined> {
+    const repository = await this.#store.read((tx) => readableRepository(tx, viewer, owner, name))
+    return repository && this.of(repository, client)
+  }
+
+  /** The git data of a repository that the caller has authorized. */
+  of(repository: Repository, client: string): OpenRepository {
+    return { repository, git: this.#git, access: { repository: repository.id, client } }
+  }
+
+  /**
+   * Opens a repository at a commit. The commit of a reference is cached until the repository's record changes, which every push
+   * does. In a shared store another process can push, so it is read from the disk each time.
+   * @param ref name of a branch or a tag, or a commit's id; the default branch when it is empty
+   * @returns undefined when the viewer cannot see the repository, or when it has no such commit
+   */
+  async openAt(
+    viewer: Viewer,
+    { owner, name }: RepositoryName,
+    ref: string,
+    client: string,
+  ): Promise<OpenCommit | undefined> {
+    const user = viewer === null ? null : { id: viewer.id, admin: viewer.admin, scopes: viewer.scopes }
+    const key = cacheKey('commit of a reference', { user, owner, name, ref })
+    const found = await this.#store.read(
+      async (tx) => {
+        const repository = await readableRepository(tx, viewer, owner, name)
+        if (repository === undefined) return undefined
+        const commit = await commitOf(this.of(repository, client), ref)
+        return commit === undefined ? undefined : { repository, commit }
+      },
+      this.#store.driver.shared ? undefined : key,
+    )
+    return found && { ...this.of(found.repository, client), commit: found.commit }
+  }
+}
+
+/** @throws AllotError conflict when nothing was pushed yet */
+export const refuseEmpty = ({ repository }: OpenRepository): void => {
+  if (repository.empty) throw new AllotError('conflict', 'Git Repository is empty.')
+}
+
+/** The commit that a branch, a tag or an id names; the default branch's when the name is empty. */
+export const commitOf = async (
+  { repository, git, access }: OpenRepository,
+  ref: string,
+): Promise<string | undefined> => {
+  const wanted = ref === '' ? `refs/heads/${repository.defaultBranch}` : ref
+  return (
+    await git.find(
+      access,
+      expressionsOf(wanted).map((name) => `${name}^{commit}`),
+    )
+  )?.id
+}
+
+const HEADS = 'refs/heads/'
+const TAGS = 'refs/tags/'
+
+/** What a name may mean, the most likely first. Names that git would not take for a reference are left out. */
+export const expressionsOf = (name: string): string[] => {
+  if (/^[0-9a-f]{40}$/.test(name)) return [name, HEADS + name, TAGS + name]
+  if (name === 'HEAD') return [name]
+  if (!isRefName(name)) return []
+  const full = /^(?:refs\/)?((?:heads|tags)\/.+)$/.exec(name)?.[1]
+  return [
+    HEADS + name,
+    TAGS + name,
+    ...(full === undefined ? [] : [`refs/${full}`]),
+    ...(/^[0-9a-f]{4,39}$/.test(name) ? [name] : []),
+  ]
+}

@@ -1,0 +1,78 @@
+import { isRefName } from '../../accounts/names.ts'
+import type { Page } from '../../records/collection.ts'
+import type { OpenRepository } from './open-repository.ts'
+
+/** A reference, and the object that it points to. */
+export interface Ref {
+  /** Such as `refs/heads/main`. */
+  readonly ref: string
+  readonly id: string
+  readonly type: string
+  /** The object that an annotated tag leads to; the same id for everything else. */
+  readonly target: string
+}
+
+const FORMAT = '--format=%(refname) %(objectname) %(objecttype) %(*objectname)'
+
+/** @param prefix such as `refs/heads/`; git's pattern matches whole components @param order a key of git-for-each-ref */
+const listRefs = async (
+  { git, access }: OpenRepository,
+  prefix: string,
+  order = 'refname',
+): Promise<Ref[]> => {
+  const args = [FORMAT, `--sort=${order}`, prefix]
+  const output = (await git.run(access, 'for-each-ref', args))?.toString('utf8') ?? ''
+  return output
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [ref, id, type, target] = line.split(' ') as [string, string, string, string]
+      return { ref, id, type, target: target || id }
+    })
+}
+
+interface Slice {
+  readonly offset: number
+  readonly limit: number
+}
+
+const pageOf = (refs: readonly Ref[], { offset, limit }: Slice): Page<Ref> => ({
+  items: refs.slice(offset, offset + limit),
+  total: refs.length,
+})
+
+/** Branches, by name. */
+export const listBranches = async (open: OpenRepository, slice: Slice): Promise<Page<Ref>> =>
+  pageOf(await listRefs(open, 'refs/heads'), slice)
+
+/** Tags, the newest first. */
+export const listTags = async (open: OpenRepository, slice: Slice): Promise<Page<Ref>> =>
+  pageOf(await listRefs(open, 'refs/tags', '-creatordate'), slice)
+
+/**
+ * The references whose names begin with some text, as `heads` or `tags/v1.`.
+ * @param start without `refs/`; every reference when it is empty
+ */
+export const refsBelow = async (open: OpenRepository, start: string): Promise<Ref[]> => {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: no reference has them, and git would take some for a pattern.
+  if (/[\u0000-\u0020~^:?*[\\]/.test(start)) return []
+  const wanted = `refs/${start}`
+  const folder = wanted.slice(0, wanted.lastIndexOf('/') + 1)
+  return (await listRefs(open, folder)).filter(({ ref }) => ref.startsWith(wanted))
+}
+
+const findRef = async ({ git, access }: OpenRepository, ref: string): Promise<Ref | undefined> => {
+  const object = await git.find(access, [ref])
+  if (object === undefined) return undefined
+  const target = object.type === 'tag' ? await git.find(access, [`${object.id}^{}`]) : object
+  return { ref, id: object.id, type: object.type, target: (target ?? object).id }
+}
+
+export const findBranch = async (open: OpenRepository, name: string): Promise<Ref | undefined> =>
+  isRefName(name) ? findRef(open, `refs/heads/${name}`) : undefined
+
+export const findTag = async (open: OpenRepository, name: string): Promise<Ref | undefined> =>
+  isRefName(name) ? findRef(open, `refs/tags/${name}`) : undefined
+
+/** The name of a branch or a tag. */
+export const shortName = ({ ref }: Ref): string => ref.replace(/^refs\/(?:heads|tags)\//, '')

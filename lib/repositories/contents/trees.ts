@@ -1,0 +1,116 @@
+import { LRUCache } from 'lru-cache'
+import { maxEntries, namedCache } from '../../caches.ts'
+import { parseTree, typeOfMode } from '../../git/objects/parse.ts'
+import { expressionsOf, type OpenRepository } from './open-repository.ts'
+
+/** An entry of a tree, or of a tree below it, with its whole path. */
+export interface TreeItem {
+  readonly path: string
+  readonly mode: string
+  readonly type: 'tree' | 'commit' | 'blob'
+  readonly id: string
+  /** Bytes; 0 for everything but files. */
+  readonly size: number
+}
+
+export interface TreePage {
+  /** Id of the tree. */
+  readonly id: string
+  readonly items: readonly TreeItem[]
+  /** Entries on all pages. */
+  readonly total: number
+}
+
+interface Slice {
+  readonly offset: number
+  readonly limit: number
+}
+
+/** @param name of a branch or a tag, or the id of a commit or a tree; undefined when there is no such tree */
+export const readTree = async (
+  open: OpenRepository,
+  name: string,
+  { isRecursive, offset, limit }: Slice & { isRecursive: boolean },
+): Promise<TreePage | undefined> => {
+  const { git, access } = open
+  const names = expressionsOf(name === '' ? open.repository.defaultBranch : name)
+  const tree = await git.find(
+    access,
+    names.map((one) => `${one}^{tree}`),
+  )
+  if (tree === undefined) return undefined
+  const read = isRecursive ? readRecursively : readFlat
+  const { entries, total } = await read(open, tree.id, { offset, limit })
+  const infos = await git.infos(
+    access,
+    entries.map(({ id }) => id),
+  )
+  const items = entries.map(({ mode, path, id }, index) => {
+    const info = infos[index]
+    return { path, mode, id, type: typeOfMode(mode), size: info?.type === 'blob' ? info.size : 0 }
+  })
+  return { id: tree.id, items, total }
+}
+
+interface Entries {
+  readonly entries: readonly { readonly mode: string; readonly path: string; readonly id: string }[]
+  readonly total: number
+}
+
+const readFlat = async (
+  { git, access }: OpenRepository,
+  id: string,
+  { offset, limit }: Slice,
+): Promise<Entries> => {
+  const tree = await git.object(access, id)
+  const all = tree === undefined ? [] : parseTree(tree.content)
+  const entries = all.slice(offset, offset + limit).map(({ name, ...entry }) => ({ ...entry, path: name }))
+  return { entries, total: all.length }
+}
+
+/** Numbers of entries of whole trees, by repository and id. */
+const totals = namedCache('tree totals', new LRUCache<string, number>(maxEntries(10_000)))
+
+/** Counts all entries, and keeps those of the page. A tree that was counted before is read only as far as the page. */
+const readRecursively = async (
+  { git, access }: OpenRepository,
+  id: string,
+  { offset, limit }: Slice,
+): Promise<Entries> => {
+  const key = `${access.repository}:${id}`
+  const known = totals.get(key)
+  const child = await git.start(access, 'ls-tree', ['-r', '-t', '-z', '--full-tree', id])
+  child.stdin.end()
+  const entries: { mode: string; path: string; id: string }[] = []
+  let total = 0
+  try {
+    for await (const line of recordsOf(child.stdout)) {
+      if (total >= offset && total < offset + limit) entries.push(entryOf(line))
+      total++
+      if (known !== undefined && total >= offset + limit) return { entries, total: known }
+    }
+  } finally {
+    child.stop()
+  }
+  await child.ended
+  totals.set(key, total)
+  return { entries, total }
+}
+
+/** Records that end with a NUL. */
+export async function* recordsOf(stream: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let rest = ''
+  const decoder = new TextDecoder()
+  for await (const chunk of stream) {
+    const records = (rest + decoder.decode(chunk, { stream: true })).split('\0')
+    rest = records.pop()!
+    yield* records
+  }
+}
+
+/** `mode type id<TAB>path` */
+const entryOf = (line: string) => {
+  const tab = line.indexOf('\t')
+  const [mode, , id] = line.slice(0, tab).split(' ') as [string, string, string]
+  return { mode, id, path: line.slice(tab + 1) }
+}

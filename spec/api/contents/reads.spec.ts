@@ -1,0 +1,386 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { after, before, describe, it } from 'node:test'
+import { git, urlFor } from '../../git/client.ts'
+import { type ServedGit, startGit } from '../../git/served.ts'
+import { assertError, assertList, assertNotFound, RFC3339 } from '../../support/expectations.ts'
+import type { Person } from '../../support/test-server.ts'
+import { BIG, POINTER, pushContents, SUBMODULE_COMMIT } from './repository.ts'
+
+let allot: ServedGit
+let ann: Person
+let ben: Person
+let at: string
+let ids: Record<string, string>
+let checkout: string
+before(async () => {
+  allot = await startGit()
+  ann = await allot.person('ann')
+  ben = await allot.person('ben')
+  const pushed = await pushContents(allot, ann, 'app')
+  ;({ ids, checkout } = pushed)
+  at = `/repos/${pushed.path}`
+})
+after(() => allot.stop())
+
+const get = (path: string, who: Person | undefined = ann) => allot.as(who, 'GET', at + path)
+const body = async (path: string) => {
+  const answer = await get(path)
+  assert.equal(answer.status, 200, `${path}: ${answer.text}`)
+  return answer.body
+}
+const idOf = (expression: string) => git(checkout, 'rev-parse', expression)
+/** A response whose body is not JSON, with its bytes. */
+const download = async (path: string, headers: Record<string, string> = {}) => {
+  const answer = await fetch(allot.api + at + path, { headers })
+  return { status: answer.status, headers: answer.headers, bytes: Buffer.from(await answer.arrayBuffer()) }
+}
+
+describe('The commits of a repository', () => {
+  it('are listed from a branch, a tag or an id, the newest first, in pages', async () => {
+    const all = [ids.third, ids.second, ids.first]
+    for (const start of ['', '?sha=main', '?sha=plain', `?sha=${ids.third}`])
+      assertList(await get(`/commits${start}`), 'sha', all)
+    assertList(await get('/commits?sha=feature/x'), 'sha', all.slice(1))
+    const page = await get('/commits?limit=1&page=2&sha=main')
+    assertList(page, 'sha', [ids.second], 3)
+    assert.match(page.headers.get('link') ?? '', /page=3&sha=main>; rel="next"/)
+  })
+
+  it('are filtered by path, author, time and what another branch has', async () => {
+    const some: [query: string, expected: (string | undefined)[]][] = [
+      ['path=README.md', [ids.third, ids.first]],
+      ['path=src', [ids.second]],
+      ['path=*.md', []],
+      ['author=ADA@example', [ids.third, ids.second, ids.first]],
+      ['author=nobody', []],
+      ['since=2001-01-01T00:00:00Z&until=2001-01-02T00:00:00Z', []],
+      ['since=2001-01-01T00:00:00Z', [ids.third, ids.second, ids.first]],
+      ['not=feature/x', [ids.third]],
+    ]
+    for (const [query, expected] of some) assertList(await get(`/commits?${query}`), 'sha', expected)
+    assertError(await get('/commits?since=yesterday'), 422, /since: must be a time/)
+  })
+
+  it('have the shape that Gitea sends, with what they changed', async () => {
+    const { author, committer, parents, ...commit } = await body(`/git/commits/${ids.third}`)
+    const url = `${allot.api}${at}/git/commits/${ids.third}`
+    assert.equal(author ?? committer, null)
+    assert.equal(commit.url, url)
+    assert.equal(commit.html_url, `${allot.base}/ann/app/commit/${ids.third}`)
+    assert.deepEqual(commit.files, [{ filename: 'README.md', status: 'modified' }])
+    assert.deepEqual(commit.stats, { total: 2, additions: 2, deletions: 0 })
+    assert.deepEqual(
+      parents.map(({ sha }: { sha: string }) => sha),
+      [ids.second],
+    )
+    const { verification, tree, ...rest } = commit.commit
+    assert.equal(verification.reason, 'gpg.error.not_signed_commit')
+    assert.equal(tree.sha, await idOf(`${ids.third}^{tree}`))
+    const person = { name: 'Ada', email: 'ada@example.test', date: commit.created }
+    assert.match(commit.created, RFC3339)
+    assert.deepEqual(rest, { url, author: person, committer: person, message: 'Change the readme\n' })
+    const bare = await body(`/git/commits/main?stat=false&files=false&verification=false`)
+    assert.deepEqual([bare.files, bare.stats, bare.commit.verification], [null, null, null])
+  })
+
+  it('name a user by the no-reply address, and by the own address only to the user', async () => {
+    const kim = await allot.person('kim', { email: 'kim@example.test' })
+    const path = await allot.repository(kim, 'named', { auto_init: true })
+    const folder = `${checkout}-named`
+    await git(checkout, 'clone', '--quiet', urlFor(allot, path, kim), folder)
+    const env = ['-c', 'user.name=Kim']
+    await git(
+      folder,
+      ...env,
+      'commit',
+      '--quiet',
+      '--allow-empty',
+      '-m',
+      'own',
+      '--author',
+      'Kim <kim@example.test>',
+    )
+    await git(folder, 'push', '--quiet')
+    const authors = async (who: Person | undefined) =>
+      (await allot.as(who, 'GET', `/repos/${path}/commits`)).body.map(
+        ({ author }: { author: { login: string } | null }) => author?.login,
+      )
+    assert.deepEqual(await authors(kim), ['kim', 'kim'])
+    for (const who of [undefined, ben]) assert.deepEqual(await authors(who), [undefined, 'kim'])
+  })
+
+  it('are downloaded as a diff and as a patch that git applies', async () => {
+    const diff = await download(`/git/commits/${ids.first}.diff`)
+    assert.equal(diff.headers.get('content-type'), 'text/plain;charset=utf-8')
+    assert.equal(
+      diff.bytes.toString(),
+      'diff --git a/README.md b/README.md\nnew file mode 100644\nindex 0000000..3a3ba39\n--- /dev/null\n+++ b/README.md\n@@ -0,0 +1 @@\n+# app\n'.replace(
+        '3a3ba39',
+        (await idOf(`${ids.first}:README.md`)).slice(0, 7),
+      ),
+    )
+    const patch = (await download('/git/commits/main.patch')).bytes.toString()
+    assert.match(
+      patch,
+      /^From [0-9a-f]{40} .*\nFrom: Ada <ada@example.test>\n.*\nSubject: \[PATCH\] Change the readme\n/s,
+    )
+    for (const path of ['/git/commits/nope.diff', '/git/commits/nope.patch']) assertNotFound(await get(path))
+  })
+
+  it('of an empty repository are answered 409, as by a Forgejo', async () => {
+    const path = await allot.repository(ann, 'empty')
+    assertError(await allot.as(ann, 'GET', `/repos/${path}/commits`), 409, /Git Repository is empty/)
+    for (const list of ['branches', 'tags', 'git/refs'])
+      assert.deepEqual((await allot.as(ann, 'GET', `/repos/${path}/${list}`)).body, [])
+    assert.deepEqual((await allot.as(ann, 'GET', `/repos/${path}/languages`)).body, {})
+    assertNotFound(await allot.as(ann, 'GET', `/repos/${path}/contents`))
+  })
+})
+
+describe('Branches, tags and references', () => {
+  it('are listed and found by their names, which may have slashes', async () => {
+    assertList(await get('/branches'), 'name', ['feature/x', 'main'])
+    assertList(await get('/branches?limit=1&page=2'), 'name', ['main'], 2)
+    for (const name of ['feature/x', 'feature%2Fx']) {
+      const branch = await body(`/branches/${name}`)
+      assert.equal(branch.commit.id, ids.second)
+      assert.equal(branch.user_can_push, true)
+    }
+    assert.equal((await get('/branches/main', ben)).body.user_can_push, false)
+    const { body: tags } = await get('/tags')
+    assert.deepEqual(tags.map(({ name }: { name: string }) => name).sort(), ['plain', 'v1.0'])
+    const [tag, plain] = [await body('/tags/v1.0'), await body('/tags/plain')]
+    assert.deepEqual([tag.message, tag.commit.sha, plain.id], ['Version 1', ids.second, ids.third])
+    assert.equal(tag.zipball_url, `${allot.base}/ann/app/archive/v1.0.zip`)
+    const annotated = await body(`/git/tags/${tag.id}`)
+    assert.equal(annotated.message, 'Version 1\n')
+    assert.deepEqual([annotated.object.type, annotated.object.sha], ['commit', ids.second])
+    assert.equal(annotated.tagger.email, 'ada@example.test')
+  })
+
+  it('are listed together, by the beginning of their names, or one alone', async () => {
+    const refs = async (path: string) => (await body(path)).map(({ ref }: { ref: string }) => ref)
+    const heads = ['refs/heads/feature/x', 'refs/heads/main']
+    assert.deepEqual(await refs('/git/refs'), [...heads, 'refs/tags/plain', 'refs/tags/v1.0'])
+    assert.deepEqual(await refs('/git/refs/heads'), heads)
+    assert.deepEqual(await refs('/git/refs/heads/main'), ['refs/heads/main'])
+    assert.deepEqual(await refs('/git/refs/tags/v1'), ['refs/tags/v1.0'])
+  })
+})
+
+describe('Trees and blobs', () => {
+  it('are read by name or id, with everything below them, in pages', async () => {
+    const tree = await body('/git/trees/main')
+    assert.equal(tree.sha, await idOf('main^{tree}'))
+    assert.deepEqual([tree.total_count, tree.truncated], [8, false])
+    const byPath = Object.fromEntries(tree.tree.map((entry: { path: string }) => [entry.path, entry]))
+    assert.deepEqual([byPath.src.type, byPath.lib.type, byPath.lib.sha], ['tree', 'commit', SUBMODULE_COMMIT])
+    assert.deepEqual([byPath['big.bin'].size, byPath.link.mode], [BIG.length, '120000'])
+    const all = await body('/git/trees/main?recursive=true&per_page=5&page=2')
+    assert.deepEqual([all.total_count, all.truncated, all.page, all.tree.length], [12, true, 2, 5])
+    const last = await body('/git/trees/main?recursive=1&per_page=5&page=3')
+    assert.deepEqual(
+      last.tree.map(({ path }: { path: string }) => path),
+      ['src/deep', 'src/deep/b.py'],
+    )
+    const { content, size } = await body(`/git/blobs/${byPath['A+#&ä b'].sha}`)
+    assert.deepEqual([Buffer.from(content, 'base64').toString(), size], ['odd\n', 4])
+  })
+})
+
+describe('The contents of a commit', () => {
+  it('are a file with its content, a link with its target, a submodule with its address', async () => {
+    const file = await body(`/contents/README.md?ref=${ids.first}`)
+    assert.equal(Buffer.from(file.content, 'base64').toString(), '# app\n')
+    assert.deepEqual([file.type, file.encoding, file.size, file.path], ['file', 'base64', 6, 'README.md'])
+    assert.equal(file.last_commit_sha, ids.first)
+    assert.equal((await body('/contents/src/a.ts')).last_commit_sha, ids.second)
+    const link = await body('/contents/link')
+    assert.deepEqual([link.type, link.target, link.content], ['symlink', 'README.md', null])
+    const lib = await body('/contents/lib')
+    assert.deepEqual(
+      [lib.type, lib.sha, lib.submodule_git_url, lib.git_url],
+      ['submodule', SUBMODULE_COMMIT, 'https://code.example.org/alice/lib.git', null],
+    )
+    const pointer = await body('/contents/asset.bin')
+    assert.deepEqual([pointer.lfs_oid, pointer.lfs_size], ['a'.repeat(64), 5])
+    const odd = await body(`/contents/${encodeURIComponent('A+#&ä b')}`)
+    for (const url of [odd.url, odd.download_url, odd.git_url])
+      assert.equal((await fetch(url)).status, 200, url)
+  })
+
+  it('are the entries of a folder, whose slashes at the ends do not matter', async () => {
+    const names = (list: { name: string }[]) => list.map(({ name }) => name)
+    assert.deepEqual(names(await body('/contents/src')), ['a.ts', 'c.h', 'deep'])
+    assert.deepEqual(names(await body('/contents//src/')), ['a.ts', 'c.h', 'deep'])
+    assert.equal((await body('/contents')).length, 8)
+    assert.equal((await body('/contents/?ref=main')).length, 8)
+    const [first] = await body('/contents/src')
+    assert.deepEqual([first.path, first.size, first.content], ['src/a.ts', 10, null])
+  })
+
+  it('follow the branch when it moves, and stay what they were for an id', async () => {
+    const path = await allot.repository(ann, 'moving', { auto_init: true })
+    const folder = `${checkout}-moving`
+    await git(checkout, 'clone', '--quiet', urlFor(allot, path, ann), folder)
+    const before = (await allot.as(ann, 'GET', `/repos/${path}/contents`)).body.length
+    const { commit } = (await allot.as(ann, 'GET', `/repos/${path}/branches/main`)).body
+    for (let more = 1; more <= 3; more++) {
+      await git(folder, 'config', 'user.name', 'Ada')
+      await git(folder, 'config', 'user.email', 'ada@example.test')
+      await git(folder, 'mv', 'README.md', `R${more}`).catch(() =>
+        git(folder, 'mv', `R${more - 1}`, `R${more}`),
+      )
+      await git(folder, 'commit', '--quiet', '-m', 'move')
+      await git(folder, 'push', '--quiet')
+      const [entry] = (await allot.as(ann, 'GET', `/repos/${path}/contents`)).body
+      assert.equal(entry.name, `R${more}`)
+    }
+    const old = (await allot.as(ann, 'GET', `/repos/${path}/contents?ref=${commit.id}`)).body
+    assert.deepEqual([old.length, old[0].name], [before, 'README.md'])
+  })
+
+  it('are downloaded as they are, whole or in part', async () => {
+    const whole = await download('/raw/big.bin')
+    assert.ok(whole.bytes.equals(BIG))
+    assert.equal(whole.headers.get('content-type'), 'application/octet-stream')
+    const part = await download('/raw/big.bin', { range: 'bytes=1000000-1000099' })
+    assert.equal(part.status, 206)
+    assert.ok(part.bytes.equals(BIG.subarray(1_000_000, 1_000_100)))
+    for (const kind of ['raw', 'media']) {
+      const small = await get(`/${kind}/README.md?ref=${ids.first}`)
+      assert.equal(small.text, '# app\n')
+      const range = { range: 'bytes=2-4' }
+      assert.equal((await allot.request('GET', `${at}/${kind}/README.md`, { headers: range })).text, 'app')
+      const beyond = { range: 'bytes=5000-' }
+      const refused = await allot.request('GET', `${at}/${kind}/README.md`, { headers: beyond })
+      assert.equal(refused.status, 416)
+    }
+    const headers = { 'if-none-match': whole.headers.get('etag')! }
+    assert.equal((await download('/raw/big.bin', headers)).status, 304)
+    const head = await fetch(`${allot.api}${at}/raw/big.bin`, { method: 'HEAD' })
+    assert.deepEqual([head.status, head.headers.get('content-length')], [200, String(BIG.length)])
+  })
+
+  it('are the LFS object, where media finds one that the repository has', async () => {
+    const content = 'large\n'
+    const oid = createHash('sha256').update(content).digest('hex')
+    const path = await allot.repository(ann, 'large')
+    const folder = `${checkout}-large`
+    await git(checkout, 'clone', '--quiet', urlFor(allot, path, ann), folder)
+    writeFileSync(`${folder}/asset`, POINTER(oid, content.length))
+    await git(folder, 'add', 'asset')
+    await git(folder, 'commit', '--quiet', '-m', 'asset')
+    await git(folder, 'push', '--quiet', 'origin', 'HEAD:main')
+    const upload = await fetch(`${allot.base}/${path}.git/info/lfs/objects/${oid}/${content.length}`, {
+      ...{ method: 'PUT', body: content, headers: { authorization: `token ${ann.token}` } },
+    })
+    assert.equal(upload.status, 200)
+    assert.equal((await allot.as(ann, 'GET', `/repos/${path}/media/asset`)).text, content)
+    assert.match((await allot.as(ann, 'GET', `/repos/${path}/raw/asset`)).text, /^version https/)
+  })
+})
+
+describe('An archive', () => {
+  it('is streamed as zip and tar.gz, in the API and where tags name it', async () => {
+    for (const [name, magic] of [
+      ['main.zip', '504b0304'],
+      ['feature/x.zip', '504b0304'],
+      ['v1.0.tar.gz', '1f8b'],
+      [`${ids.first}.tar.gz`, '1f8b'],
+    ] as const) {
+      const archive = await download(`/archive/${name}`)
+      assert.equal(archive.bytes.toString('hex', 0, magic.length / 2), magic)
+      assert.match(archive.headers.get('content-disposition') ?? '', /attachment; filename="app-/)
+      const same = await fetch(`${allot.base}/ann/app/archive/${name}`)
+      assert.equal((await same.arrayBuffer()).byteLength, archive.bytes.length)
+    }
+    for (const name of ['nope.zip', 'main.rar', 'main']) assertNotFound(await get(`/archive/${name}`))
+    assert.equal((await fetch(`${allot.base}/ann/app/archive/nope.zip`)).status, 404)
+  })
+})
+
+describe('A comparison', () => {
+  it('tells the commits and files that only the head has', async () => {
+    const { total_commits, commits, files } = await body('/compare/feature/x...main')
+    assert.deepEqual([total_commits, commits[0].sha], [1, ids.third])
+    assert.deepEqual(files, [{ filename: 'README.md', status: 'modified' }])
+    assert.equal((await body('/compare/main...feature/x')).total_commits, 0)
+    assert.equal((await body(`/compare/${ids.first}..main`)).total_commits, 2)
+    assert.equal((await body('/compare/feature/x')).total_commits, 0)
+  })
+})
+
+describe('The languages of a repository', () => {
+  it('are counted in bytes, by the names of its own files', async () => {
+    assert.deepEqual(await body('/languages'), { TypeScript: 10, Python: 9, C: 7 })
+  })
+})
+
+describe('What does not exist', () => {
+  it('is answered 404, also when the name is not one that git takes', async () => {
+    const wrong = [
+      'nope',
+      'main~1',
+      ':/readme',
+      'a..b',
+      '-x',
+      '%00',
+      'main%0Amain',
+      'HEAD@{1}',
+      'x'.repeat(300),
+    ]
+    for (const name of wrong) {
+      const text = name.includes('%') ? name : encodeURIComponent(name)
+      for (const path of [
+        `/commits?sha=${text}`,
+        `/git/commits/${text}`,
+        `/git/trees/${text}`,
+        `/git/blobs/${text}`,
+        `/git/tags/${text}`,
+        `/git/refs/${text}`,
+        `/branches/${text}`,
+        `/tags/${text}`,
+        `/contents?ref=${text}`,
+        `/contents/README.md?ref=${text}`,
+        `/raw/README.md?ref=${text}`,
+        `/media/README.md?ref=${text}`,
+        `/compare/main...${text}`,
+      ])
+        assertNotFound(await get(path))
+    }
+    for (const path of ['nope', 'README.md/x', 'src%2F..%2FREADME.md', '.git/config', 'a%0Ab', 'lib/x'])
+      for (const kind of ['contents', 'raw', 'media']) assertNotFound(await get(`/${kind}/${path}`))
+    for (const kind of ['raw', 'media']) assertNotFound(await get(`/${kind}/src`))
+  })
+
+  it('is also what the viewer cannot read: each route is answered 404, and 403 without the scope', async () => {
+    const path = await allot.repository(ann, 'secret', { auto_init: true, private: true })
+    const paths = [
+      ...['commits', 'git/commits/main', 'git/commits/main.diff', 'git/commits/main.patch', 'branches'],
+      ...[
+        'branches/main',
+        'tags',
+        'tags/x',
+        'git/refs',
+        'git/refs/heads',
+        'git/trees/main',
+        'git/blobs/aaaa',
+      ],
+      ...['git/tags/aaaa', 'contents', 'contents/README.md', 'raw/README.md', 'media/README.md'],
+      ...['archive/main.zip', 'compare/main...main', 'languages'],
+    ]
+    const token = await allot.scoped(ann, 'read:user')
+    for (const one of paths) {
+      const url = `/repos/${path}/${one}`
+      for (const who of [undefined, ben]) assertNotFound(await allot.as(who, 'GET', url))
+      assertError(await allot.request('GET', url, { token }), 403, /read:repository/)
+    }
+    const url = `${allot.base}/${path}/archive/main.zip`
+    assert.equal((await fetch(url)).status, 401)
+    assert.equal((await fetch(url, { headers: { authorization: `token ${ben.token}` } })).status, 404)
+    assert.equal((await fetch(url, { headers: { authorization: `token ${ann.token}` } })).status, 200)
+  })
+})
