@@ -70,7 +70,7 @@ export type Hosting = ReturnType<typeof createHosting>
 
 /** Wires the services together, and registers the handlers of all jobs but those of lib/quota. */
 export const createHosting = (options: HostingOptions) => {
-  const { store, quota, jobs, gitStorage, gitReader } = options
+  const { store, quota, jobs, gitStorage } = options
   const gitData = new GitData(options)
   const files = new StoredFiles(options)
   const pushJournal = new PushJournal(options)
@@ -94,8 +94,7 @@ export const createHosting = (options: HostingOptions) => {
     setUp: new SetUp(store, options.authenticate !== undefined),
     sessions: new Sessions(store, options.sessionLifetime),
     pushJournal,
-    /** Undefined when the contents of repositories are not served. */
-    contents: gitReader && new RepositoryContents(store, gitReader, gitReader.cacheSize),
+    contents: contentsOf(options),
     files,
     repositories: new Repositories(parts, gitStorage && pushJournal),
     topics: new Topics(store),
@@ -131,6 +130,10 @@ export const createHosting = (options: HostingOptions) => {
     close: () => keyReader.close(),
   }
 }
+
+/** Undefined when the contents of repositories are not served. */
+const contentsOf = ({ store, gitReader }: HostingOptions): RepositoryContents | undefined =>
+  gitReader && new RepositoryContents(store, gitReader, gitReader.cacheSize)
 
 const identitiesOf = (options: HostingOptions, accounts: Accounts): Identities => {
   const { store, login, authenticate, trustedProxies: proxies } = options
