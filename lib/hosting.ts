@@ -78,10 +78,7 @@ export const createHosting = (options: HostingOptions) => {
   const parts = { store, quota, jobs, gitData, files }
   const removal = new AccountRemoval(parts)
   const accounts = new Accounts(store, jobs, removal)
-  jobs.handle('updateRelations', updateRelationsJob)
-  jobs.handle('updateFollows', updateFollowsJob)
-  jobs.handle('removeRepositoryFiles', removeFilesJob(files))
-  registerRemovalJobs(parts)
+  registerJobs(parts)
   return {
     accounts,
     identities: identitiesOf(options, accounts),
@@ -129,6 +126,14 @@ export const createHosting = (options: HostingOptions) => {
     /** Ends the worker threads. */
     close: () => keyReader.close(),
   }
+}
+
+const registerJobs = (parts: Parameters<typeof registerRemovalJobs>[0] & { files: StoredFiles }): void => {
+  const { jobs, files } = parts
+  jobs.handle('updateRelations', updateRelationsJob)
+  jobs.handle('updateFollows', updateFollowsJob)
+  jobs.handle('removeRepositoryFiles', removeFilesJob(files))
+  registerRemovalJobs(parts)
 }
 
 /** Undefined when the contents of repositories are not served. */
