@@ -10,6 +10,7 @@ import { SetUp } from './accounts/set-up.ts'
 import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
 import { Attachments } from './content/attachments.ts'
 import { Comments } from './content/comments.ts'
+import { InstanceOverview } from './content/instance-overview.ts'
 import { Issues } from './content/issues.ts'
 import { Lfs } from './content/lfs.ts'
 import { Packages } from './content/packages.ts'
@@ -108,6 +109,7 @@ export const createHosting = (options: HostingOptions) => {
     plans: new PlansByName({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
     things: new UsedThings(store, quota),
+    overview: new InstanceOverview(store, quota),
     /** @param source address of the server that was copied from */
     migrated: (source: string) => new MigratedRecords(store, source),
     /** Resolves when the store could write now: a transaction that changes nothing. */

@@ -30,6 +30,12 @@ export interface OwnerOverQuota extends SubjectLimit {
   used: Sum
 }
 
+interface OwnerWithGroups {
+  readonly owner: number
+  readonly usage: Usage
+  readonly groups: readonly QuotaGroup[]
+}
+
 interface OverQuotaQuery {
   /** Undefined: any subject. */
   subject?: Subject | undefined
@@ -84,6 +90,17 @@ export class Reports {
       let total = noUsage
       for await (const { usage } of scanOwners(tx, this.#owners)) total = addDelta(total, usage)
       return total
+    })
+  }
+
+  /** Every owner with its usage and the groups that apply to it, in ascending order of ids. */
+  everyOwner(): Promise<OwnerWithGroups[]> {
+    return this.#store.read(async (tx) => {
+      const groupsFor = groupResolver(await readPolicy(tx, this.#defaults))
+      const found: OwnerWithGroups[] = []
+      for await (const { owner, usage, assigned } of scanOwners(tx, this.#owners))
+        found.push({ owner, usage, groups: groupsFor(assigned) })
+      return found
     })
   }
 

@@ -131,11 +131,9 @@ export const Figures = ({
 export const PREVIEW = 'preview'
 
 /** The buttons of a form whose effect can be previewed. */
-export const ActionButtons = ({ label, isDangerous = false }: { label: string; isDangerous?: boolean }) => (
+export const ActionButtons = ({ label }: { label: string }) => (
   <div class="buttons">
-    <button type="submit" class={isDangerous ? 'danger' : ''}>
-      {label}
-    </button>
+    <button type="submit">{label}</button>
     <button type="submit" class="secondary" name="do" value={PREVIEW}>
       Preview changes
     </button>

@@ -5,8 +5,10 @@ import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatc
 import type { Failure, Log } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
+import { accountFormRoutes } from './admin/accounts.tsx'
 import { groupRoutes } from './admin/groups.tsx'
 import { adminRoutes } from './admin/overview.tsx'
+import { ownerRoutes } from './admin/owners.tsx'
 import { ruleRoutes } from './admin/rules.tsx'
 import { failureView, renderDocument } from './document.tsx'
 import { PageResponses } from './page-responses.ts'
@@ -57,6 +59,8 @@ export const pageRoutes = [
   ...repositoryRoutes,
   ...accountRoutes,
   ...adminRoutes,
+  ...ownerRoutes,
+  ...accountFormRoutes,
   ...ruleRoutes,
   ...groupRoutes,
 ]

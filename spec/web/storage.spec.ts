@@ -215,12 +215,14 @@ describe('The administration pages', () => {
     assert.match(words(text), /398 MiB used \([\d,]+ bytes\) by 3 users and 3 organizations\./)
     assert.match(
       words(text),
-      /2 owners, largest excess first\. Owner Used Limit ann Over quota by 26\.3 MiB Rule builds: size: ?assets: ?artifacts 66\.3 MiB 40 MiB acme Over quota by 20 MiB Rule total: size: ?all 220 MiB 200 MiB /,
+      /2 owners, largest excess first\. ann Over quota by 26\.3 MiB Artifacts: 66\.3 MiB of 40 MiB, rule builds acme Over quota by 20 MiB Total: 220 MiB of 200 MiB, rule total/,
     )
     const total = await root.get('/-/admin?subject=size:all')
     assert.match(words(total.text), /ann Near limit: 26\.7 MiB left Rule total: size: ?all /)
     const artifacts = await root.get('/-/admin?subject=size:assets:artifacts&within=0')
-    const named = [...artifacts.text.matchAll(/<td><a href="\/-\/storage\/([^"]+)"/g)].map(([, name]) => name)
+    const named = [
+      ...artifacts.text.replace(/^.*id="over"/s, '').matchAll(/<td><a href="\/-\/storage\/([^"]+)"/g),
+    ].map(([, name]) => name)
     const { body } = await allot.as(allot.root, 'GET', '/admin/quota/over?subject=size:assets:artifacts')
     assert.deepEqual(
       named,
@@ -264,7 +266,11 @@ describe('The administration pages', () => {
       const saved = await root.post('/-/admin/rule', { name, limit: 'Unlimited', subject: 'size:all' })
       assert.equal(saved.headers.get('location'), `/-/admin/rule?name=${query}&done=saved`)
       assert.deepEqual((await rules()).at(-1), { name, limit: -1, subjects: ['size:all'] })
-      assert.equal((await root.post('/-/admin/rule/delete', { name })).status, 303)
+      assert.match(
+        words((await root.post('/-/admin/rule/delete', { name })).text),
+        /Nothing has been saved yet/,
+      )
+      assert.equal((await root.post('/-/admin/rule/delete', { name, confirmed: 'yes' })).status, 303)
     }
     assert.equal((await rules()).length, 3)
     assert.equal((await root.get('/-/admin/rule?name=gone')).status, 404)
@@ -306,7 +312,7 @@ describe('The administration pages', () => {
     await root.get('/-/admin/rule?name=twice')
     await root.post('/-/admin/rule', { name: 'twice', limit: '6', subject: 'size:all' })
     assert.deepEqual((await rules()).at(-1), { ...twice, limit: 6 })
-    await root.post('/-/admin/rule/delete', { name: 'twice' })
+    await root.post('/-/admin/rule/delete', { name: 'twice', confirmed: 'yes' })
   })
 
   it('preview which owners an edit would affect, without saving it', async () => {
@@ -319,18 +325,21 @@ describe('The administration pages', () => {
       words(shown.text),
       /Nothing has been saved yet\. 1 owner would go over quota or come back within it\./,
     )
-    assert.match(words(shown.text), /ann Subject Used Limit size: all Goes over quota 173 MiB 100 MiB/)
+    assert.match(
+      words(shown.text),
+      /Effect ann Goes over quota Total: 173 MiB of 100 MiB, rule total 11 subjects/,
+    )
     assert.deepEqual(await rules(), before)
     assert.match(shown.text, /<input type="hidden" name="limit" value="100 MiB"/)
     const deleted = await root.post('/-/admin/rule/delete', { name: 'total', do: 'preview' })
     assert.match(
       words(deleted.text),
-      /acme Subject Used Limit size: all Comes back within quota 220 MiB none/,
+      /Delete the rule total\? .* acme Comes back within quota Total: 220 MiB of 200 MiB, rule total/,
     )
     const removed = await root.post('/-/admin/group/members', { name: 'paid', remove: 'ben', do: 'preview' })
     assert.match(words(removed.text), /No owner would go over quota or come back within it/)
     const added = await root.post('/-/admin/group/members', { name: 'paid', owner: 'acme', do: 'preview' })
-    assert.match(words(added.text), /acme .* all Comes back within quota/)
+    assert.match(words(added.text), /acme Comes back within quota/)
     assert.deepEqual(await rules(), before)
   })
 
@@ -361,7 +370,7 @@ describe('The administration pages', () => {
     assert.equal((await root.post('/-/admin/group', { name, rule: 'none such' })).status, 422)
     assert.equal((await root.post('/-/admin/groups', { name })).status, 409)
     assert.equal(
-      (await root.post('/-/admin/group/delete', { name })).headers.get('location'),
+      (await root.post('/-/admin/group/delete', { name, confirmed: 'yes' })).headers.get('location'),
       '/-/admin/groups?done=deleted',
     )
     assert.equal((await root.get(`/-/admin/group?name=${query}`)).status, 404)

@@ -2,6 +2,7 @@
 /** What the pages of administrators share: their navigation, and forms that can be previewed. */
 import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
+import { formatSize } from '../../byte-sizes.ts'
 import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/route.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
@@ -15,13 +16,12 @@ import {
   PageHead,
   Post,
   PREVIEW,
-  Size,
-  SizeCell,
+  Section,
   SubjectCode,
-  Table,
   Tabs,
 } from '../components.tsx'
-import { type PageRequest, type PageRoute, type PageServices, page, type View } from '../route.ts'
+import { type Crumb, type PageRequest, type PageRoute, type PageServices, page, type View } from '../route.ts'
+import { subjectTexts } from '../subject-names.ts'
 
 /** Declares that a page is for administrators. */
 export const adminPage = { method: 'GET', auth: 'admin', scope: 'read:admin' } as const
@@ -30,6 +30,8 @@ export const adminPage = { method: 'GET', auth: 'admin', scope: 'read:admin' } a
 interface AdminAction {
   /** The change as a plan, to preview which owners it affects. */
   plan(): NamedPlan | Promise<NamedPlan>
+  /** What is deleted, in words; such a form always asks first. */
+  readonly deletes?: string
   /** Makes the change. @returns the path to redirect to */
   apply(): Promise<string>
   /** The form again, with the message of the error that refused it. */
@@ -50,12 +52,15 @@ export const adminForm = <const Path extends string>(
       const action = await prepare(request, services)
       const { form, user } = request
       try {
-        if (form.text('do') === PREVIEW) {
+        const asksFirst = action.deletes !== undefined && form.text('confirmed') === ''
+        if (form.text('do') === PREVIEW || asksFirst) {
           const fields = form.entries.filter(([name]) => name !== 'form' && name !== 'do')
-          return await preview(services, await action.plan(), path, fields)
+          return await preview(services, await action.plan(), { path, fields, deletes: action.deletes })
         }
         requireScopes(user, { scope: 'write:admin' })
-        return { to: await action.apply() }
+        const to = await action.apply()
+        services.hosting.overview.changed()
+        return { to }
       } catch (error) {
         if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
         return { ...(await action.showAgain(error.message)), status: error.code === 'conflict' ? 409 : 422 }
@@ -71,36 +76,51 @@ type Fields = readonly (readonly [name: string, value: string])[]
 /** Affected owners that a preview lists. */
 const MAX_LISTED = 100
 
-/**
- * Shows the effect of a form, which is not saved yet.
- * @param fields fields of the form, to submit it after all
- */
+interface PreviewedForm {
+  readonly path: string
+  /** Fields of the form, to submit it after all. */
+  readonly fields: Fields
+  readonly deletes: string | undefined
+}
+
+/** Shows the effect of a form, which is not saved yet. */
 const preview = async (
   services: PageServices,
   plan: NamedPlan,
-  path: string,
-  fields: Fields,
+  { path, fields, deletes }: PreviewedForm,
 ): Promise<View> => {
   const changed = await services.hosting.plans.simulate(plan, { offset: 0, limit: MAX_LISTED })
   const { items, total } = await withNames(services, changed)
   const owners = formatCount(total, 'owner')
+  const title = deletes === undefined ? 'Preview of changes' : `Delete ${deletes}?`
   return {
-    title: 'Preview of changes',
+    title,
+    crumbs: CRUMBS,
     body: (
       <>
-        <PageHead title="Preview of changes" />
+        <PageHead title={title} />
         <Notice kind="success">Nothing has been saved yet.</Notice>
         <p>
           {total === 0 ? 'No owner' : owners} would go over quota or come back within it.
           {total > items.length && ` Showing the first ${items.length}.`}
         </p>
-        {items.map((owner) => (
-          <PreviewedOwner key={owner.name} {...owner} />
-        ))}
-        <Post to={path} fields={fields}>
+        {items.length > 0 && (
+          <Section id="effect" title="Effect">
+            <ul class="plain rows">
+              {items.map((owner) => (
+                <PreviewedOwner key={owner.name} {...owner} />
+              ))}
+            </ul>
+          </Section>
+        )}
+        <Post to={path} fields={deletes === undefined ? fields : [...fields, ['confirmed', 'yes']]}>
           <div class="buttons">
-            <button type="submit">Apply changes</button>
-            <Link to={formPath(path, fields)}>Cancel</Link>
+            <button type="submit" class={deletes === undefined ? '' : 'danger'}>
+              {deletes === undefined ? 'Apply changes' : `Delete ${deletes}`}
+            </button>
+            <Link class="button secondary" to={formPath(path, fields)}>
+              Cancel
+            </Link>
           </div>
         </Post>
       </>
@@ -115,29 +135,42 @@ const formPath = (path: string, fields: Fields): string => {
   return page === undefined ? path : `${page}?name=${encodeURIComponent(name)}`
 }
 
-const PreviewedOwner = ({ name, answers }: Pick<ChangedOwner, 'answers'> & { name: string }) => (
-  <section>
-    <h2>
-      <Link to={`/-/storage/${name}`}>{name}</Link>
-    </h2>
-    <Table column="Subject" numbers={['Used', 'Limit']}>
-      {answers.map(({ subject, used, after }) => (
-        <tr key={subject}>
-          <td>
-            <SubjectCode subject={subject} />
-            <div class={`small state ${after.over ? 'over' : 'within'}`}>
-              {after.over ? 'Goes over quota' : 'Comes back within quota'}
+/** One line: what changes for the owner and the rule that binds then; every subject is listed on demand. */
+const PreviewedOwner = ({ name, answers }: Pick<ChangedOwner, 'answers'> & { name: string }) => {
+  const gained = answers.filter(({ after }) => after.over)
+  const [first] = gained.length > 0 ? gained : answers
+  if (first === undefined) return null
+  const { subject, used, before, after } = first
+  const binding = after.over ? after.binding : before.binding
+  return (
+    <li>
+      <div class="line">
+        <Link to={`/-/storage/${name}`}>
+          <bdi>{name}</bdi>
+        </Link>
+        <span class={`state ${after.over ? 'over' : 'within'}`}>
+          {after.over ? 'Goes over quota' : 'Comes back within quota'}
+        </span>
+      </div>
+      <div class="small">
+        {subjectTexts[subject].name}: {formatSize(used)}
+        {binding !== undefined && ` of ${formatSize(binding.limit)}, rule ${binding.rule}`}
+        {!after.over && after.binding !== undefined && `; from now on ${formatSize(after.binding.limit)}`}
+      </div>
+      {answers.length > 1 && (
+        <details class="small">
+          <summary>{formatCount(answers.length, 'subject')}</summary>
+          {answers.map((answer) => (
+            <div key={answer.subject}>
+              <SubjectCode subject={answer.subject} />{' '}
+              {answer.after.over ? 'goes over quota' : 'comes back within quota'}
             </div>
-          </td>
-          <SizeCell bytes={used} />
-          <td class="number">
-            {after.binding === undefined ? 'none' : <Size bytes={after.binding.limit} />}
-          </td>
-        </tr>
-      ))}
-    </Table>
-  </section>
-)
+          ))}
+        </details>
+      )}
+    </li>
+  )
+}
 
 /** Adds the names of owners. Leaves out owners that were deleted since the page was read. */
 export const withNames = async <T extends { owner: number }>(
@@ -150,15 +183,24 @@ export const withNames = async <T extends { owner: number }>(
   return { items: named.filter(({ name }) => name !== ''), total }
 }
 
+const CRUMBS = [{ name: 'Administration', to: '/-/admin' }]
+
 const ADMIN_TABS = [
   { name: 'Overview', to: '/-/admin' },
+  { name: 'Owners', to: '/-/admin/owners' },
   { name: 'Rules', to: '/-/admin/rules' },
   { name: 'Groups', to: '/-/admin/groups' },
 ]
 
 /** A page of administrators, with the result of the last form. */
-export const adminView = (title: string, message: FlashMessage, content: ComponentChildren): View => ({
+export const adminView = (
+  title: string,
+  message: FlashMessage,
+  content: ComponentChildren,
+  crumbs: readonly Crumb[] = [],
+): View => ({
   title,
+  crumbs,
   body: (
     <>
       <PageHead title={title} />

@@ -1,10 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import { formatExactLimit } from '../../byte-sizes.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import type { Account } from '../../records/schema/index.ts'
 import {
   ActionButtons,
+  Empty,
   type FlashMessage,
   formatCount,
   Link,
@@ -16,6 +18,7 @@ import {
   Table,
 } from '../components.tsx'
 import { type PageServices, page, type View } from '../route.ts'
+import { subjectsInWords } from '../subject-names.ts'
 import { adminForm, adminPage, adminView } from './form.tsx'
 import { ALL, rulePath } from './rules.tsx'
 
@@ -74,7 +77,8 @@ export const groupRoutes = [
   adminForm('/-/admin/group/delete', async ({ form }, services) => {
     const group = await findGroup(services, form.text('name'))
     return {
-      plan: () => ({}),
+      deletes: `the group ${group.name}`,
+      plan: () => planWithoutGroup(services, group.name),
       async apply() {
         await services.quota.groups.remove(group.name)
         return '/-/admin/groups?done=deleted'
@@ -96,6 +100,22 @@ const findOwner = async ({ hosting }: PageServices, name: string): Promise<Accou
   const account = name === '' ? undefined : await hosting.accounts.byName(name)
   if (account === undefined) throw invalid(`there is no user or organization named "${name}"`)
   return account
+}
+
+/** Members that the preview of a deletion looks at. */
+const MAX_PREVIEWED = 500
+
+/** Deleting a group takes it from its owners. */
+const planWithoutGroup = async ({ quota, hosting }: PageServices, name: string): Promise<NamedPlan> => {
+  const members = (await quota.groups.members(name, { offset: 0, limit: MAX_PREVIEWED }))?.items ?? []
+  const accounts = await hosting.accounts.byIds(members)
+  const lists = await Promise.all(
+    accounts.map(async ({ id, name: owner }) => {
+      const groups = await quota.groups.assignedTo(id)
+      return [owner, groups.filter((group) => group !== name)] as const
+    }),
+  )
+  return { assignments: Object.fromEntries(lists) }
 }
 
 /** Adds the group to the groups of an owner, or removes it. */
@@ -124,18 +144,22 @@ const listGroups = async (
         that subject met.
       </p>
       {groups.length === 0 ? (
-        <p>No groups.</p>
+        <Empty title="No groups">
+          <p>A group gives its rules to the owners that it is assigned to.</p>
+        </Empty>
       ) : (
-        <Table column="Group" numbers={[]}>
-          {groups.map((group) => (
-            <tr key={group.name}>
-              <td>
-                <Link to={groupPath(group.name)}>{group.name}</Link>
-                <div class="small">{group.rules.map((rule) => rule.name).join(', ') || 'no rules'}</div>
-              </td>
-            </tr>
-          ))}
-        </Table>
+        <section aria-label="Groups">
+          <Table column="Group" numbers={[]}>
+            {groups.map((group) => (
+              <tr key={group.name}>
+                <td>
+                  <Link to={groupPath(group.name)}>{group.name}</Link>
+                  <div class="small">{group.rules.map((rule) => rule.name).join(', ') || 'no rules'}</div>
+                </td>
+              </tr>
+            ))}
+          </Table>
+        </section>
       )}
       <Section id="new" title="New group">
         <Post to="/-/admin/groups" class="stacked">
@@ -167,11 +191,12 @@ const showGroup = async (
         <p>The group is removed from {formatCount(total, 'owner')}. Its rules are kept.</p>
         <Post to="/-/admin/group/delete" fields={[['name', group.name]]}>
           <button type="submit" class="danger">
-            Delete group
+            Delete group…
           </button>
         </Post>
       </Section>
     </>,
+    [{ name: 'Groups', to: '/-/admin/groups' }],
   )
 }
 
@@ -181,7 +206,7 @@ const Rules = ({ group, rules }: { group: QuotaGroup; rules: QuotaRule[] }) => (
       <fieldset>
         <legend>Rules of this group</legend>
         {rules.length === 0 && <p>No rules exist yet.</p>}
-        {rules.map(({ name }) => (
+        {rules.map(({ name, limit, subjects }) => (
           <div key={name} class="line">
             <label class="box">
               <input
@@ -190,7 +215,12 @@ const Rules = ({ group, rules }: { group: QuotaGroup; rules: QuotaRule[] }) => (
                 value={name}
                 checked={group.rules.some((rule) => rule.name === name)}
               />
-              {name}
+              <span>
+                {name}{' '}
+                <span class="small">
+                  {formatExactLimit(limit)}, {subjectsInWords(subjects)}
+                </span>
+              </span>
             </label>
             <Link to={rulePath(name)} label={`View rule ${name}`}>
               View

@@ -1,126 +1,225 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-
+/** The instance at a glance: totals over time, who uses most, who is over quota or near it, and what the server is doing. */
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
-import type { OwnerOverQuota } from '../../quota/reports.ts'
-import { isSubject, type Subject, subjects, usedBy } from '../../quota/subjects.ts'
 import {
-  formatCount,
-  Link,
-  Pages,
-  pageNumber,
-  Search,
-  Section,
-  Size,
-  SizeCell,
-  SubjectCode,
-  sliceOf,
-  Table,
-} from '../components.tsx'
-import { page } from '../route.ts'
-import { Legend, StateLabel } from '../storage/limits.tsx'
-import { adminPage, adminView, withNames } from './form.tsx'
+  growthIn,
+  type InstanceHistory,
+  type OwnerSummary,
+  totalGrowth,
+} from '../../content/instance-overview.ts'
+import { usedBy } from '../../quota/subjects.ts'
+import { today } from '../../quota/usage.ts'
+import { jobs } from '../../records/jobs.ts'
+import { LAYOUT_VERSION } from '../../records/schema/index.ts'
+import { VERSION } from '../../version.ts'
+import { Figures, formatCount, Link, Section, SizeCell, sliceOf, Table } from '../components.tsx'
+import { type PageServices, page } from '../route.ts'
+import { Change, Chart, ChartTable } from '../storage/chart.tsx'
+import { pointsOf } from '../storage/history.tsx'
+import { Legend } from '../storage/limits.tsx'
+import { formatShare } from '../storage/thing-text.tsx'
+import { adminPage, adminView } from './form.tsx'
+import { overSection } from './over-quota.tsx'
 
-/** Percent of a limit: an owner with no more than this left is listed as near it. */
-const DEFAULT_WITHIN = 20
+const LISTED = 8
 
 export const adminRoutes = [
   page({
     ...adminPage,
     path: '/-/admin',
     async handle({ query }, services) {
-      const { hosting, quota } = services
-      const subject = subjectIn(query.get('subject'))
-      const within = percentIn(query.get('within'))
-      const number = pageNumber(query)
-      const over = await quota.reports.overQuota({ subject, within: within / 100 }, sliceOf(number))
-      const { items, total } = await withNames(services, over)
-      const totals = await quota.reports.totalUsage()
-      const used = usedBy('size:all', totals)
-      const users = formatCount(await hosting.accounts.count('user'), 'user')
-      const organizations = formatCount(await hosting.accounts.count('organization'), 'organization')
+      const { hosting, settings } = services
+      const { owners, total } = await hosting.overview.owners(settings.warnAt)
+      const history = await hosting.overview.history()
+      const used = usedBy('size:all', total)
+      const largest = owners
+        .toSorted((left, right) => Number(right.used) - Number(left.used))
+        .slice(0, LISTED)
       return adminView(
         'Administration',
         {},
         <>
+          <Guide services={services} steps={await nextSteps(services, owners)} />
           <Section id="usage" title="Usage">
-            <p>
-              <strong>{formatSize(used)}</strong> used ({formatBytes(used)}) by {users} and {organizations}.
+            <p class="fullness">
+              <strong>{formatSize(used)}</strong>
+              <span class="muted">
+                used ({formatBytes(used)}) {byCounts(owners)}
+              </span>
             </p>
-            <Legend usage={totals} />
-            <Search to="/-/storage">
-              <div>
-                <label for="owner">User or organization</label>
-                <input id="owner" name="owner" autocapitalize="none" spellcheck={false} required />
-              </div>
-              <button type="submit">Show storage</button>
-            </Search>
+            <Legend usage={total} />
+            <div class="pace">
+              <Counts owners={owners} history={history} />
+            </div>
           </Section>
-          <Section id="over" title="Over quota or near the limit">
-            <Filter subject={subject} within={within} />
-            <p>{total === 0 ? 'No owners.' : `${formatCount(total, 'owner')}, largest excess first.`}</p>
-            {items.length > 0 && <Owners owners={items} />}
-            <Pages
-              to={(to) => `/-/admin?subject=${subject ?? ''}&within=${within}&page=${to}`}
-              page={number}
-              total={total}
-            />
-          </Section>
+          <TotalHistory history={history} />
+          <div class="columns">
+            <TopConsumers owners={largest} used={used} history={history} />
+            <Health services={services} pending={await pendingJobs(services)} />
+          </div>
+          {await overSection(services, query)}
         </>,
       )
     },
   }),
 ]
 
-/** @returns undefined for any subject */
-const subjectIn = (text: string | null): Subject | undefined =>
-  text !== null && isSubject(text) ? text : undefined
-
-const percentIn = (text: string | null): number => {
-  const percent = text ? Number(text) : DEFAULT_WITHIN
-  return Number.isFinite(percent) ? Math.min(100, Math.max(0, percent)) : DEFAULT_WITHIN
+const byCounts = (owners: readonly OwnerSummary[]): string => {
+  const users = owners.filter(({ kind }) => kind === 'user').length
+  return `by ${formatCount(users, 'user')} and ${formatCount(owners.length - users, 'organization')}.`
 }
 
-/** @param within percent of a limit */
-const Filter = ({ subject, within }: { subject: Subject | undefined; within: number }) => (
-  <Search to="/-/admin">
-    <div>
-      <label for="subject">Subject</label>
-      <select id="subject" name="subject">
-        <option value="">any subject</option>
-        {subjects.map((option) => (
-          <option key={option} value={option} selected={option === subject}>
-            {option}
-          </option>
-        ))}
-      </select>
-    </div>
-    <div>
-      <label for="within">Near: percent left</label>
-      <input id="within" name="within" type="number" min="0" max="100" step="any" value={within} />
-    </div>
-    <button type="submit">Filter</button>
-  </Search>
+const Counts = ({
+  owners,
+  history,
+}: {
+  owners: readonly OwnerSummary[]
+  history: InstanceHistory | undefined
+}) => {
+  const countOf = (state: OwnerSummary['state']) => owners.filter((owner) => owner.state === state).length
+  const growth = history === undefined ? undefined : totalGrowth(history, owners)
+  return (
+    <Figures
+      figures={[
+        [
+          'Last 30 days',
+          growth === undefined ? 'being read' : growth === 0 ? 'no change' : <Change bytes={growth} />,
+        ],
+        ['Over quota', <Link to="/-/admin/owners?state=over">{countOf('over').toLocaleString('en')}</Link>],
+        [
+          'Near the limit',
+          <Link to="/-/admin/owners?state=near">{countOf('near').toLocaleString('en')}</Link>,
+        ],
+        [
+          'Without a limit',
+          <Link to="/-/admin/owners?state=unlimited">{countOf('unlimited').toLocaleString('en')}</Link>,
+        ],
+      ]}
+    />
+  )
+}
+
+const TotalHistory = ({ history }: { history: InstanceHistory | undefined }) => {
+  if (history === undefined)
+    return (
+      <Section id="history" title="History">
+        <p class="muted">The history of all owners is being read. Open the page again in a minute.</p>
+      </Section>
+    )
+  const days = history.days.map((usage) => ({ ...usage, owner: 0 }))
+  const points = pointsOf(days, today(), '90')
+  return (
+    <Section id="history" title="History" aside={<span class="small">all owners, up to 90 days</span>}>
+      {points.length < 2 ? (
+        <p class="muted">
+          The history begins today. From tomorrow on, a chart shows here how the total changes.
+        </p>
+      ) : (
+        <>
+          <Chart points={points} limit={undefined} label="Usage of all owners" />
+          <ChartTable points={points} />
+        </>
+      )}
+    </Section>
+  )
+}
+
+const TopConsumers = ({
+  owners,
+  used,
+  history,
+}: {
+  owners: readonly OwnerSummary[]
+  used: number | bigint
+  history: InstanceHistory | undefined
+}) => (
+  <Section id="largest" title="Top consumers" aside={<Link to="/-/admin/owners">All owners</Link>}>
+    <Table column="Owner" numbers={['30 days', 'Share', 'Used']}>
+      {owners.map((owner) => (
+        <tr key={owner.id}>
+          <td>
+            <Link to={`/-/storage/${owner.name}`}>
+              <bdi>{owner.name}</bdi>
+            </Link>
+          </td>
+          <td class="number">
+            {history !== undefined && growthIn(history, owner) !== 0 && (
+              <Change bytes={growthIn(history, owner)} />
+            )}
+          </td>
+          <td class="number">{formatShare(owner.used, used)}</td>
+          <SizeCell bytes={owner.used} />
+        </tr>
+      ))}
+    </Table>
+  </Section>
 )
 
-/** Owners that are over quota or near the limit. */
-const Owners = ({ owners }: { owners: readonly (OwnerOverQuota & { name: string })[] }) => (
-  <Table column="Owner" numbers={['Used', 'Limit']}>
-    {owners.map(({ name, over, subject, used, ...binding }) => (
-      <tr key={name}>
-        <td>
-          <Link to={`/-/storage/${name}`}>{name}</Link>
-          <div class="small">
-            <StateLabel limit={{ left: binding.left, state: over ? 'over' : 'near' }} />
-          </div>
-          <div class="small">
-            Rule {binding.rule}: <SubjectCode subject={subject} />
-          </div>
-        </td>
-        <SizeCell bytes={used} />
-        <td class="number">
-          <Size bytes={binding.limit} />
-        </td>
-      </tr>
-    ))}
-  </Table>
+/** Jobs that are counted at most. */
+const MAX_JOBS = 1000
+
+const pendingJobs = ({ store }: PageServices): Promise<number> =>
+  store.read(async (tx) => {
+    let count = 0
+    for await (const _ of jobs.all(tx)) if (++count >= MAX_JOBS) break
+    return count
+  })
+
+const Health = ({ services: { store }, pending }: { services: PageServices; pending: number }) => (
+  <Section id="health" title="Server">
+    <Figures
+      figures={[
+        ['Version', VERSION],
+        ['Store', `layout ${LAYOUT_VERSION}, ${store.driver.shared ? 'shared' : 'of one process'}`],
+        [
+          'Jobs under way',
+          pending === 0 ? 'none' : pending >= MAX_JOBS ? `${MAX_JOBS} or more` : String(pending),
+        ],
+      ]}
+    />
+    <p class="small">
+      This page was read from the store, so it answers. <code>allot verify</code> compares every index and
+      counter with the records, and <code>allot doctor</code> checks machine, configuration and store.
+    </p>
+  </Section>
 )
+
+interface Step {
+  readonly isDone: boolean
+  readonly text: string
+  readonly to: string
+}
+
+/** What to do next on a new instance, in order; empty once everything is done. */
+const nextSteps = async ({ quota }: PageServices, owners: readonly OwnerSummary[]): Promise<Step[]> => {
+  const [rules, groups] = [await quota.rules.list(sliceOf(1)), await quota.groups.list(sliceOf(1))]
+  const steps = [
+    { isDone: owners.length > 1, text: 'Create the first user', to: '/-/admin/accounts/new?kind=user' },
+    { isDone: rules.total > 0, text: 'Create a rule: how much may be stored', to: '/-/admin/rules' },
+    { isDone: groups.total > 0, text: 'Create a group, and give it the rule', to: '/-/admin/groups' },
+    {
+      isDone: owners.some((owner) => owner.groups.length > 0),
+      text: 'Assign the group to owners, or name it in default_groups',
+      to: '/-/admin/owners',
+    },
+    {
+      isDone: owners.some(({ used }) => used > 0),
+      text: 'Store something: create a repository with a token, and push',
+      to: '/-/account',
+    },
+  ]
+  return steps.every(({ isDone }) => isDone) || owners.length > 5 ? [] : steps
+}
+
+const Guide = ({ steps }: { services: PageServices; steps: readonly Step[] }) =>
+  steps.length === 0 ? null : (
+    <Section id="next" title="What to do next">
+      <ol class="steps">
+        {steps.map(({ isDone, text, to }) => (
+          <li key={text}>
+            {isDone ? <span class="muted">{text} — done</span> : <Link to={to}>{text}</Link>}
+          </li>
+        ))}
+      </ol>
+    </Section>
+  )

@@ -4,8 +4,18 @@ import { AllotError, invalid } from '../../errors.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import { type Subject, subjects } from '../../quota/subjects.ts'
-import { ActionButtons, type FlashMessage, Link, Post, Section, SubjectCode, Table } from '../components.tsx'
+import {
+  ActionButtons,
+  Empty,
+  type FlashMessage,
+  Link,
+  Post,
+  Section,
+  SubjectCode,
+  Table,
+} from '../components.tsx'
 import { type Form, type PageServices, page, type View } from '../route.ts'
+import { subjectsInWords, subjectTexts } from '../subject-names.ts'
 import { adminForm, adminPage, adminView } from './form.tsx'
 
 /** Rules and groups are few: one page lists all of them. */
@@ -50,6 +60,7 @@ export const ruleRoutes = [
   adminForm('/-/admin/rule/delete', async ({ form }, services) => {
     const rule = await findRule(services, form.text('name'))
     return {
+      deletes: `the rule ${rule.name}`,
       plan: () => planWithoutRule(services, rule.name),
       async apply() {
         await services.quota.rules.remove(rule.name)
@@ -131,7 +142,15 @@ const listRules = async (
     message,
     <>
       <p>A rule is met while the total size of its subjects is below its limit.</p>
-      {rules.length === 0 ? <p>No rules.</p> : <RuleTable rules={rules} />}
+      {rules.length === 0 ? (
+        <Empty title="No rules">
+          <p>A rule limits how many bytes its subjects may use together.</p>
+        </Empty>
+      ) : (
+        <section aria-label="Rules">
+          <RuleTable rules={rules} />
+        </section>
+      )}
       <Section id="new" title="New rule">
         <Post to="/-/admin/rules" class="stacked">
           <label for="name">Name</label>
@@ -150,7 +169,7 @@ const RuleTable = ({ rules }: { rules: readonly QuotaRule[] }) => (
       <tr key={name}>
         <td>
           <Link to={rulePath(name)}>{name}</Link>
-          <div class="small">{subjects.join(', ') || 'no subjects'}</div>
+          <div class="small">{subjects.length === 0 ? 'no subjects' : subjectsInWords(subjects)}</div>
         </td>
         <td class="number">{formatExactLimit(limit)}</td>
       </tr>
@@ -174,10 +193,13 @@ const ruleView = ({
       <Section id="delete" title="Delete rule">
         <p>The rule is removed from its groups.</p>
         <Post to="/-/admin/rule/delete" fields={[['name', rule.name]]}>
-          <ActionButtons label="Delete rule" isDangerous />
+          <button type="submit" class="danger">
+            Delete rule…
+          </button>
         </Post>
       </Section>
     </>,
+    [{ name: 'Rules', to: '/-/admin/rules' }],
   )
 
 const LimitAndSubjects = ({ values }: { values: RuleFormValues }) => (
@@ -192,7 +214,10 @@ const LimitAndSubjects = ({ values }: { values: RuleFormValues }) => (
       {subjects.map((subject) => (
         <label key={subject} class="box">
           <input type="checkbox" name="subject" value={subject} checked={values.subjects.includes(subject)} />
-          <SubjectCode subject={subject} />
+          <span>
+            {subjectTexts[subject].name} <SubjectCode subject={subject} />{' '}
+            <span class="small">{subjectTexts[subject].about}</span>
+          </span>
         </label>
       ))}
     </fieldset>

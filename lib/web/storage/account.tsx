@@ -22,7 +22,7 @@ import {
   sliceOf,
   usePageContext,
 } from '../components.tsx'
-import { type PageServices, page, type View } from '../route.ts'
+import { type Crumb, type PageServices, page, type View } from '../route.ts'
 
 type Scope = (typeof SCOPES)[number]
 
@@ -73,7 +73,7 @@ export const accountRoutes = [
       try {
         refuseWiderScopes(user, values.scopes)
         const { secret } = await services.hosting.tokens.create(user.id, values.name, values.scopes)
-        return createdView(user, values.name, secret)
+        return createdView(user.username, values.name, secret)
       } catch (error) {
         if (!(error instanceof AllotError) || !['invalid', 'bad_request', 'forbidden'].includes(error.code))
           throw error
@@ -199,7 +199,12 @@ export const ScopeFields = ({ user, chosen }: { user: Identity; chosen: readonly
 )
 
 /** The only page that ever shows the token. */
-export const createdView = (user: Identity, name: string, secret: string, crumbs = CRUMBS): View => ({
+export const createdView = (
+  username: string,
+  name: string,
+  secret: string,
+  crumbs: readonly Crumb[] = CRUMBS,
+): View => ({
   title: 'New token',
   crumbs,
   body: (
@@ -213,8 +218,7 @@ export const createdView = (user: Identity, name: string, secret: string, crumbs
           </code>
         </p>
         <p class="small">
-          Programs send it as <code>Authorization: token …</code>; git takes it as the password of{' '}
-          {user.username}.
+          Programs send it as <code>Authorization: token …</code>; git takes it as the password of {username}.
         </p>
         <div class="buttons">
           <Link class="button" to={crumbs.at(-1)!.to}>

@@ -49,7 +49,7 @@ main { display: block; padding: var(--s6) var(--gutter) calc(var(--s8) * 2); }
 .head > :first-child { flex: 1 1 20rem; min-width: 0; }
 .crumbs { font-size: .8125rem; margin-bottom: var(--s2); }
 .crumbs ol { display: flex; flex-wrap: wrap; list-style: none; margin: 0; padding: 0; }
-.crumbs li::after { content: "/"; margin: 0 var(--s2); color: var(--muted); }
+.crumbs li + li::before { content: "/"; margin: 0 var(--s2); color: var(--muted); }
 .crumbs a { color: var(--muted); }
 .tabs { display: flex; gap: var(--s5); margin: 0 0 var(--s5); border-bottom: 1px solid var(--border); overflow-x: auto;
   scrollbar-width: none; }

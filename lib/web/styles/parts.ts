@@ -62,6 +62,10 @@ figure { margin: 0; }
 figcaption { margin-top: var(--s2); }
 summary { cursor: pointer; color: var(--link); padding: var(--s1) 0; width: fit-content; border-radius: calc(var(--radius) / 2); }
 details[open] > summary { margin-bottom: var(--s2); }
+.why { margin-top: var(--s1); }
+.rows .why { margin: 0; }
+.more { margin-top: var(--s4); }
+.assign { margin: var(--s4) 0 0; align-items: end; }
 .steps { margin: 0; padding-inline-start: 1.4em; }
 .steps li { padding: var(--s1) 0; }
 `

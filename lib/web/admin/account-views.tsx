@@ -1,0 +1,259 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** What the pages of administrators about one account show. */
+import type { Identity } from '../../accounts/access.ts'
+import { formatExactLimit, formatSize } from '../../byte-sizes.ts'
+import type { QuotaExplanation } from '../../quota/evaluate.ts'
+import { usedBy } from '../../quota/subjects.ts'
+import type { Account } from '../../records/schema/index.ts'
+import { FlashMessage, Link, Notice, PageHead, Post, Section, SizeCell, Table } from '../components.tsx'
+import type { Form, PageServices, View } from '../route.ts'
+import { ScopeFields } from '../storage/account.tsx'
+import { subjectTexts } from '../subject-names.ts'
+import { AdminBox, Field, Visibility } from './account-fields.tsx'
+
+const CRUMBS = [
+  { name: 'Administration', to: '/-/admin' },
+  { name: 'Owners', to: '/-/admin/owners' },
+]
+
+/** @param form what was entered, when it was refused */
+export const newAccountView = (kind: Account['kind'], message: FlashMessage, form?: Form): View => {
+  const enteredIn = (name: string) => form?.text(name) ?? ''
+  const title = `New ${kind}`
+  return {
+    title,
+    crumbs: CRUMBS,
+    body: (
+      <>
+        <PageHead title={title} />
+        <FlashMessage {...message} />
+        <Section id="account" title="Account">
+          <Post to="/-/admin/accounts/new" fields={[['kind', kind]]} class="stacked">
+            <Field
+              id="name"
+              label="Name"
+              value={enteredIn('name')}
+              hint="Part of every URL; it cannot be changed here later."
+              isRequired
+            />
+            <Field id="fullName" label="Name to show" value={enteredIn('fullName')} />
+            {kind === 'user' ? (
+              <>
+                <Field id="email" label="Email" type="email" value={enteredIn('email')} />
+                <Field
+                  id="password"
+                  label="Password"
+                  type="password"
+                  hint="At least 8 characters. Without one, the user signs in with a token."
+                />
+                <AdminBox isChecked={enteredIn('admin') !== ''} />
+              </>
+            ) : (
+              <>
+                <Field id="description" label="Description" value={enteredIn('description')} />
+                <Field
+                  id="owner"
+                  label="Owner"
+                  value={enteredIn('owner')}
+                  hint="The user who owns it; without one, administrators manage it."
+                />
+              </>
+            )}
+            <Visibility value={enteredIn('visibility') || 'public'} />
+            <button type="submit">Create {kind}</button>
+          </Post>
+        </Section>
+      </>
+    ),
+  }
+}
+
+export const accountView = async (
+  { quota }: PageServices,
+  user: Identity,
+  account: Account,
+  message: FlashMessage,
+): Promise<View> => {
+  const explanation = await quota.explain(account.id)
+  const { name, kind, active } = account
+  return {
+    title: `Account ${name}`,
+    crumbs: CRUMBS,
+    body: (
+      <>
+        <PageHead
+          title={<bdi>{name}</bdi>}
+          subtitle={`${kind === 'user' ? 'User' : 'Organization'}${active ? '' : ', disabled'}`}
+        >
+          <Link class="button secondary" to={`/-/storage/${name}`}>
+            Storage
+          </Link>
+        </PageHead>
+        <FlashMessage {...message} />
+        <Why explanation={explanation} />
+        <div class="columns">
+          <Profile account={account} />
+          {kind === 'user' && <Access user={user} account={account} />}
+        </div>
+        <Danger account={account} isOwn={account.id === user.id} />
+      </>
+    ),
+  }
+}
+
+const Profile = ({
+  account: { name, kind, fullName, description, email, admin, visibility },
+}: {
+  account: Account
+}) => (
+  <Section id="profile" title="Profile">
+    <Post to="/-/admin/account" fields={[['name', name]]} class="stacked">
+      <Field id="fullName" label="Name to show" value={fullName} />
+      <Field id="description" label="Description" value={description} />
+      {kind === 'user' && <Field id="email" label="Email" type="email" value={email} />}
+      <Visibility value={visibility} />
+      {kind === 'user' && <AdminBox isChecked={admin} />}
+      <button type="submit">Save</button>
+    </Post>
+  </Section>
+)
+
+const Access = ({ user, account: { name } }: { user: Identity; account: Account }) => (
+  <Section id="access" title="Access">
+    <Post to="/-/admin/account/password" fields={[['name', name]]} class="stacked">
+      <Field
+        id="password"
+        label="New password"
+        type="password"
+        hint="At least 8 characters. It ends the sessions of the old one."
+        isRequired
+      />
+      <button type="submit" class="secondary">
+        Set password
+      </button>
+    </Post>
+    <details class="more">
+      <summary>Make a token for {name}</summary>
+      <Post to="/-/admin/account/token" fields={[['name', name]]} class="stacked">
+        <Field
+          id="token"
+          label="Name of the token"
+          hint="The token is shown once, on the next page."
+          isRequired
+        />
+        <ScopeFields user={user} chosen={['read:user', 'read:repository']} />
+        <button type="submit" class="secondary">
+          Make token
+        </button>
+      </Post>
+    </details>
+  </Section>
+)
+
+const Danger = ({ account: { name, kind, active }, isOwn }: { account: Account; isOwn: boolean }) =>
+  isOwn ? null : (
+    <Section id="danger" title={`Disable or delete the ${kind}`}>
+      <p>
+        {active
+          ? 'A disabled account keeps everything, and nobody can sign in with it.'
+          : 'The account is disabled: nobody can sign in with it.'}
+      </p>
+      <div class="buttons">
+        <Post
+          to="/-/admin/account/active"
+          fields={[
+            ['name', name],
+            ['active', active ? '' : 'yes'],
+          ]}
+        >
+          <button type="submit" class="secondary">
+            {active ? 'Disable' : 'Enable'}
+          </button>
+        </Post>
+        <Post to="/-/admin/account/delete" fields={[['name', name]]}>
+          <button type="submit" class="danger">
+            Delete {kind}…
+          </button>
+        </Post>
+      </div>
+    </Section>
+  )
+
+/** Each rule that applies, and whether it is met: why the owner is over quota, or is not. */
+const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
+  const { groups, over, subject, rule } = explanation
+  return (
+    <Section id="why" title="Limits, and why">
+      <p>
+        {rule === null
+          ? 'No rule limits this owner.'
+          : `${over ? 'Over quota' : 'Within quota'}: the rule ${rule} decides, for ${subjectTexts[subject].name.toLowerCase()}.`}
+      </p>
+      {groups.length > 0 && (
+        <Table column="Rule" numbers={['Used', 'Limit']}>
+          {groups.flatMap((group) =>
+            group.rules.map(({ name, limit, subjects, stands, used }) => (
+              <tr key={`${group.name} ${name}`}>
+                <td>
+                  {name} <span class="small">of group {group.name}</span>
+                  <div class="small">
+                    <span class={`state ${stands ? 'within' : 'over'}`}>{stands ? 'met' : 'not met'}</span>{' '}
+                    {subjects.map((one) => subjectTexts[one].name).join(', ')}
+                  </div>
+                </td>
+                <SizeCell bytes={used} />
+                <td class="number">{limit < 0 ? formatExactLimit(limit) : formatSize(limit)}</td>
+              </tr>
+            )),
+          )}
+        </Table>
+      )}
+    </Section>
+  )
+}
+
+/** Asks before an account is deleted, and says what goes with it. */
+export const deletionView = async ({ quota }: PageServices, account: Account): Promise<View> => {
+  const { name, kind } = account
+  const { usage } = await quota.statuses.of(account.id)
+  const used = usedBy('size:all', usage)
+  const title = `Delete the ${kind} ${name}?`
+  return {
+    title,
+    crumbs: [...CRUMBS, { name, to: `/-/admin/account?name=${encodeURIComponent(name)}` }],
+    body: (
+      <>
+        <PageHead title={title} subtitle="This cannot be undone." />
+        <Notice kind="over">
+          The account with its tokens, keys and memberships is deleted at once
+          {used > 0 && `, and ${formatSize(used)} with it if you allow that`}.
+        </Notice>
+        <Section id="delete" title="Delete">
+          <Post
+            to="/-/admin/account/delete"
+            fields={[
+              ['name', name],
+              ['confirmed', 'yes'],
+            ]}
+          >
+            <label class="box">
+              <input type="checkbox" name="purge" value="yes" />
+              <span>
+                Also delete what it owns: repositories, packages, and organizations without another owner.{' '}
+                <span class="small">Without this, an account that owns something is not deleted.</span>
+              </span>
+            </label>
+            <div class="buttons">
+              <button type="submit" class="danger">
+                Delete {name}
+              </button>
+              <Link class="button secondary" to={`/-/admin/account?name=${encodeURIComponent(name)}`}>
+                Cancel
+              </Link>
+            </div>
+          </Post>
+        </Section>
+      </>
+    ),
+  }
+}

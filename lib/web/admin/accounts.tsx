@@ -1,0 +1,155 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** Forms of administrators about accounts: create, edit, disable, delete, a new password, and a token that is shown once. */
+import type { Identity } from '../../accounts/access.ts'
+import { refuseWiderScopes } from '../../api/tokens.ts'
+import { AllotError, invalid } from '../../errors.ts'
+import type { Account } from '../../records/schema/index.ts'
+import { type Form, type PageReply, type PageRequest, type PageServices, page } from '../route.ts'
+import { createdView } from '../storage/account.tsx'
+import { accountView, deletionView, newAccountView } from './account-views.tsx'
+import { adminPage } from './form.tsx'
+
+/** Errors that a form shows; others get the error page. */
+const REFUSALS: ReadonlySet<string> = new Set(['invalid', 'conflict', 'bad_request', 'forbidden'])
+
+type AccountRequest = PageRequest<never, Identity>
+
+/** Declares a form about an account; when it is refused, its page is shown again with the message. */
+const accountForm = (
+  path: string,
+  apply: (request: AccountRequest, services: PageServices, account: Account) => Promise<PageReply>,
+) =>
+  page({
+    method: 'POST',
+    path,
+    auth: 'admin',
+    scope: 'write:admin',
+    async handle(request, services) {
+      const account = await accountNamed(services, request.form.text('name'))
+      try {
+        const reply = await apply(request as unknown as AccountRequest, services, account)
+        services.hosting.overview.changed()
+        return reply
+      } catch (error) {
+        if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
+        return {
+          ...(await accountView(services, request.user, account, { failure: error.message })),
+          status: 422,
+        }
+      }
+    },
+  })
+
+const accountNamed = async ({ hosting }: PageServices, name: string): Promise<Account> => {
+  const account = name === '' ? undefined : await hosting.accounts.byName(name)
+  if (account === undefined) throw new AllotError('not_found', `there is no account named ${name}`)
+  return account
+}
+
+export const accountPath = (name: string): string => `/-/admin/account?name=${encodeURIComponent(name)}`
+
+export const accountFormRoutes = [
+  page({
+    ...adminPage,
+    path: '/-/admin/accounts/new',
+    handle: async ({ query }) => newAccountView(kindIn(query.get('kind')), {}),
+  }),
+  page({
+    ...adminPage,
+    method: 'POST',
+    path: '/-/admin/accounts/new',
+    scope: 'write:admin',
+    async handle({ form }, services) {
+      const kind = kindIn(form.text('kind'))
+      try {
+        const { name } =
+          kind === 'user' ? await createUser(form, services) : await createOrganization(form, services)
+        services.hosting.overview.changed()
+        return { to: `${accountPath(name)}&done=created` }
+      } catch (error) {
+        if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
+        return { ...newAccountView(kind, { failure: error.message }, form), status: 422 }
+      }
+    },
+  }),
+  page({
+    ...adminPage,
+    path: '/-/admin/account',
+    async handle({ query, user }, services) {
+      const account = await accountNamed(services, query.get('name') ?? '')
+      return accountView(services, user, account, { done: query.get('done') })
+    },
+  }),
+  accountForm('/-/admin/account', async ({ form }, { hosting }, account) => {
+    const isUser = account.kind === 'user'
+    await hosting.accounts.edit(account.id, {
+      fullName: form.text('fullName'),
+      description: form.text('description'),
+      visibility: visibilityIn(form),
+      ...(isUser ? { email: form.text('email'), admin: form.text('admin') !== '' } : {}),
+    })
+    return { to: `${accountPath(account.name)}&done=saved` }
+  }),
+  accountForm('/-/admin/account/active', async ({ form, user }, { hosting }, account) => {
+    const active = form.text('active') === 'yes'
+    if (!active && account.id === user.id) throw invalid('you cannot disable your own account')
+    await hosting.accounts.edit(account.id, { active })
+    return { to: `${accountPath(account.name)}&done=${active ? 'enabled' : 'disabled'}` }
+  }),
+  accountForm('/-/admin/account/password', async ({ form }, { hosting }, account) => {
+    if (account.kind !== 'user') throw invalid('an organization has no password')
+    await hosting.accounts.edit(account.id, { password: form.raw('password') })
+    return { to: `${accountPath(account.name)}&done=saved` }
+  }),
+  accountForm('/-/admin/account/token', async ({ form, user }, { hosting }, account) => {
+    if (account.kind !== 'user') throw invalid('an organization has no tokens')
+    const scopes = form.all('scope')
+    refuseWiderScopes(user, scopes)
+    const { secret } = await hosting.tokens.create(account.id, form.text('token'), scopes)
+    return createdView(account.name, form.text('token'), secret, crumbsOf(account.name))
+  }),
+  accountForm('/-/admin/account/delete', async ({ form, user }, services, account) => {
+    if (account.id === user.id) throw invalid('you cannot delete your own account')
+    if (form.text('confirmed') === '') return deletionView(services, account)
+    await services.hosting.accounts.remove(account.id, { purge: form.text('purge') !== '' })
+    return { to: '/-/admin/owners?done=deleted' }
+  }),
+]
+
+const crumbsOf = (name: string) => [
+  { name: 'Owners', to: '/-/admin/owners' },
+  { name, to: accountPath(name) },
+]
+
+const kindIn = (text: string | null): Account['kind'] => (text === 'organization' ? 'organization' : 'user')
+
+const visibilityIn = (form: Form): Account['visibility'] => {
+  const visibility = form.text('visibility')
+  if (visibility === 'public' || visibility === 'limited' || visibility === 'private') return visibility
+  throw invalid(`visibility: expected public, limited or private, got "${visibility}"`)
+}
+
+const createUser = (form: Form, { hosting }: PageServices): Promise<Account> => {
+  const password = form.raw('password')
+  return hosting.accounts.createUser({
+    name: form.text('name'),
+    fullName: form.text('fullName'),
+    email: form.text('email'),
+    visibility: visibilityIn(form),
+    admin: form.text('admin') !== '',
+    ...(password === '' ? {} : { password }),
+  })
+}
+
+const createOrganization = async (form: Form, { hosting }: PageServices): Promise<Account> => {
+  const ownerName = form.text('owner')
+  const owner = ownerName === '' ? undefined : await hosting.accounts.byName(ownerName)
+  if (ownerName !== '' && owner?.kind !== 'user')
+    throw invalid(`owner: there is no user named "${ownerName}"`)
+  return hosting.organizations.create(owner?.id, {
+    name: form.text('name'),
+    fullName: form.text('fullName'),
+    description: form.text('description'),
+    visibility: visibilityIn(form),
+  })
+}

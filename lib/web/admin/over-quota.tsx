@@ -1,0 +1,132 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The section about owners that are over quota or near it, which can be filtered by subject. */
+import type { OwnerSummary } from '../../content/instance-overview.ts'
+import type { OwnerOverQuota } from '../../quota/reports.ts'
+import { isSubject, type Subject, subjects } from '../../quota/subjects.ts'
+import {
+  formatCount,
+  Link,
+  Pages,
+  pageNumber,
+  Search,
+  Section,
+  Size,
+  SizeCell,
+  SubjectCode,
+  sliceOf,
+  Table,
+} from '../components.tsx'
+import type { PageServices } from '../route.ts'
+import { StateLabel } from '../storage/limits.tsx'
+import { withNames } from './form.tsx'
+import { OwnerState } from './owner-table.tsx'
+
+/** Percent of a limit: an owner with no more than this left is listed as near it. */
+const DEFAULT_WITHIN = 20
+/** Owners that are listed without a filter. */
+const LISTED = 8
+
+/** @returns undefined for any subject */
+const subjectIn = (text: string | null): Subject | undefined =>
+  text !== null && isSubject(text) ? text : undefined
+
+const percentIn = (text: string | null): number => {
+  const percent = text ? Number(text) : DEFAULT_WITHIN
+  return Number.isFinite(percent) ? Math.min(100, Math.max(0, percent)) : DEFAULT_WITHIN
+}
+
+export const overSection = async (services: PageServices, query: URLSearchParams) => {
+  const subject = subjectIn(query.get('subject'))
+  const within = percentIn(query.get('within'))
+  const number = pageNumber(query)
+  const isFiltered = ['subject', 'within', 'page'].some((name) => query.has(name))
+  const { items, total } = isFiltered
+    ? await withNames(
+        services,
+        await services.quota.reports.overQuota({ subject, within: within / 100 }, sliceOf(number)),
+      )
+    : { items: undefined, total: 0 }
+  const owners = items ? [] : await overAndNear(services)
+  const count = items ? total : owners.length
+  return (
+    <Section id="over" title="Over quota or near the limit">
+      <Filter subject={subject} within={within} />
+      <p class="small">
+        {count === 0 ? 'No owners.' : `${formatCount(count, 'owner')}, largest excess first.`}
+      </p>
+      {items ? <OverTable owners={items} /> : <OverList owners={owners.slice(0, LISTED)} />}
+      {items && (
+        <Pages
+          to={(to) => `/-/admin?subject=${subject ?? ''}&within=${within}&page=${to}`}
+          page={number}
+          total={total}
+        />
+      )}
+    </Section>
+  )
+}
+
+const overAndNear = async ({ hosting, settings }: PageServices): Promise<OwnerSummary[]> => {
+  const { owners } = await hosting.overview.owners(settings.warnAt)
+  return owners
+    .filter(({ state }) => state === 'over' || state === 'near')
+    .sort((left, right) => Number(left.binding!.left) - Number(right.binding!.left))
+}
+
+const OverList = ({ owners }: { owners: readonly OwnerSummary[] }) => (
+  <ul class="plain rows">
+    {owners.map((owner) => (
+      <li key={owner.id} class="line">
+        <Link to={`/-/storage/${owner.name}`}>
+          <bdi>{owner.name}</bdi>
+        </Link>
+        <OwnerState owner={owner} />
+      </li>
+    ))}
+  </ul>
+)
+
+/** @param within percent of a limit */
+const Filter = ({ subject, within }: { subject: Subject | undefined; within: number }) => (
+  <Search to="/-/admin">
+    <div>
+      <label for="subject">Subject</label>
+      <select id="subject" name="subject">
+        <option value="">any subject</option>
+        {subjects.map((option) => (
+          <option key={option} value={option} selected={option === subject}>
+            {option}
+          </option>
+        ))}
+      </select>
+    </div>
+    <div>
+      <label for="within">Near: percent left</label>
+      <input id="within" name="within" type="number" min="0" max="100" step="any" value={within} />
+    </div>
+    <button type="submit">Filter</button>
+  </Search>
+)
+
+/** Owners that are over quota or near the limit. */
+const OverTable = ({ owners }: { owners: readonly (OwnerOverQuota & { name: string })[] }) => (
+  <Table column="Owner" numbers={['Used', 'Limit']}>
+    {owners.map(({ name, over, subject, used, ...binding }) => (
+      <tr key={name}>
+        <td>
+          <Link to={`/-/storage/${name}`}>{name}</Link>
+          <div class="small">
+            <StateLabel limit={{ left: binding.left, state: over ? 'over' : 'near' }} />
+          </div>
+          <div class="small">
+            Rule {binding.rule}: <SubjectCode subject={subject} />
+          </div>
+        </td>
+        <SizeCell bytes={used} />
+        <td class="number">
+          <Size bytes={binding.limit} />
+        </td>
+      </tr>
+    ))}
+  </Table>
+)

@@ -1,0 +1,155 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The table of owners, with the form that changes the groups of those that are selected. */
+import { formatSize } from '../../byte-sizes.ts'
+import type { OwnerSummary } from '../../content/instance-overview.ts'
+import { subtract } from '../../integers.ts'
+import type { QuotaGroup } from '../../quota/evaluate.ts'
+import { Link, Post, PREVIEW, Size, usePageContext } from '../components.tsx'
+import { Change } from '../storage/chart.tsx'
+import { subjectTexts } from '../subject-names.ts'
+import { type OwnerQuery, type OwnerRow, pathOf } from './owner-query.ts'
+
+export const OwnerTable = ({
+  query,
+  rows,
+  groups,
+}: {
+  query: OwnerQuery
+  rows: readonly OwnerRow[]
+  groups: readonly QuotaGroup[]
+}) => (
+  <Post to="/-/admin/owners">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col" class="check">
+            <span class="hidden">Select</span>
+          </th>
+          <SortHead query={query} by="name" text="Name" />
+          <th scope="col" class="wide">
+            Groups
+          </th>
+          <SortHead query={query} by="growth" text="30 days" class="number wide" />
+          <SortHead query={query} by="share" text="Limit" class="number wide" />
+          <SortHead query={query} by="used" text="Usage" class="number" />
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <Row key={row.id} row={row} />
+        ))}
+      </tbody>
+    </table>
+    {groups.length > 0 && <Assignment groups={groups} />}
+  </Post>
+)
+
+const SortHead = ({
+  query,
+  by,
+  text,
+  class: className,
+}: {
+  query: OwnerQuery
+  by: OwnerQuery['sort']
+  text: string
+  class?: string
+}) => {
+  const isSorted = query.sort === by
+  const isDescending = (by === 'name') === query.isReverse
+  const to = pathOf({ ...query, sort: by, isReverse: isSorted && !query.isReverse, page: 1 })
+  return (
+    <th
+      scope="col"
+      class={className}
+      aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}
+    >
+      <a href={usePageContext().urlOf(to)}>
+        {text}
+        {isSorted && (isDescending ? ' ↓' : ' ↑')}
+      </a>
+    </th>
+  )
+}
+
+const Row = ({ row }: { row: OwnerRow }) => (
+  <tr>
+    <td class="check">
+      <input
+        type="checkbox"
+        name="owner"
+        value={row.name}
+        aria-label={`Select ${row.name}`}
+        data-bytes={String(row.used)}
+      />
+    </td>
+    <td>
+      <Link to={`/-/storage/${row.name}`}>
+        <bdi>{row.name}</bdi>
+      </Link>{' '}
+      {!row.active && <span class="tag">disabled</span>} {row.admin && <span class="tag">administrator</span>}
+      <div class="small">
+        {row.kind} ·{' '}
+        <Link to={`/-/admin/account?name=${row.name}`} label={`Account ${row.name}`}>
+          Account
+        </Link>
+      </div>
+      {(row.state === 'over' || row.state === 'near') && <OwnerState owner={row} />}
+    </td>
+    <td class="wide small">{row.groups.join(', ') || 'none'}</td>
+    <td class="number wide">{row.growth === 0 ? '' : <Change bytes={row.growth} />}</td>
+    <td class="number wide">
+      {row.binding === undefined ? (
+        <span class="muted">none</span>
+      ) : (
+        <>
+          {Math.round(100 * row.share)} %<div class="small">of {formatSize(row.binding.limit)}</div>
+        </>
+      )}
+    </td>
+    <td class="number">
+      <Size bytes={row.used} />
+    </td>
+  </tr>
+)
+
+/** Why an owner is over quota or near it, in one line. */
+export const OwnerState = ({ owner: { binding, state } }: { owner: OwnerSummary }) =>
+  binding === undefined ? null : (
+    <div class="why small">
+      <span class={`state ${state}`}>
+        {state === 'over'
+          ? `Over quota by ${formatSize(binding.left < 0 ? -binding.left : 0)}`
+          : `Near limit: ${formatSize(binding.left)} left`}
+      </span>{' '}
+      {subjectTexts[binding.subject].name}: {formatSize(subtract(binding.limit, binding.left))} of{' '}
+      {formatSize(binding.limit)}, rule <em>{binding.rule}</em>
+    </div>
+  )
+
+const Assignment = ({ groups }: { groups: readonly QuotaGroup[] }) => (
+  <div class="inline assign">
+    <div>
+      <label for="change">Selected owners</label>
+      <select id="change" name="change">
+        <option value="add">get the group</option>
+        <option value="remove">lose the group</option>
+      </select>
+    </div>
+    <div>
+      <label for="group">Group</label>
+      <select id="group" name="group">
+        {groups.map(({ name }) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+    <button type="submit">Change groups</button>
+    <button type="submit" class="secondary" name="do" value={PREVIEW}>
+      Preview changes
+    </button>
+    <span class="small" data-selected="" />
+  </div>
+)

@@ -1,0 +1,145 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** All users and organizations with usage, limit and growth; the groups of several can be changed at once. */
+import { invalid } from '../../errors.ts'
+import type { QuotaGroup } from '../../quota/evaluate.ts'
+import type { NamedPlan } from '../../quota/plans-by-name.ts'
+import { Empty, formatCount, Link, Pages, Search, Section, sliceOf } from '../components.tsx'
+import { csvOf } from '../csv.ts'
+import { type PageServices, page } from '../route.ts'
+import { adminForm, adminPage, adminView } from './form.tsx'
+import { type OwnerQuery, pathOf, queryIn, rowsFor, STATES } from './owner-query.ts'
+import { OwnerTable } from './owner-table.tsx'
+import { ALL } from './rules.tsx'
+
+export const ownerRoutes = [
+  page({
+    ...adminPage,
+    path: '/-/admin/owners',
+    handle: ({ query }, services) => ownersView(services, queryIn(query), { done: query.get('done') }),
+  }),
+  page({
+    ...adminPage,
+    path: '/-/admin/owners.csv',
+    async handle({ query }, services) {
+      const rows = await rowsFor(services, queryIn(query))
+      const head = ['name', 'kind', 'used', 'limit', 'rule', 'state', 'groups', 'growth']
+      return csvOf(
+        'owners.csv',
+        head,
+        rows.map(({ name, kind, used, binding, state, groups, growth }) => [
+          ...[name, kind, String(used), String(binding?.limit ?? ''), binding?.rule ?? ''],
+          ...[state, groups.join(' '), String(growth)],
+        ]),
+      )
+    },
+  }),
+  adminForm('/-/admin/owners', async ({ form }, services) => {
+    const [names, group] = [form.all('owner'), form.text('group')]
+    const isAdded = form.text('change') !== 'remove'
+    const plan = () => assignmentPlan(services, names, group, isAdded)
+    return {
+      plan,
+      async apply() {
+        await services.hosting.plans.apply(await plan())
+        services.hosting.overview.changed()
+        return `/-/admin/owners?done=saved`
+      },
+      showAgain: (failure) => ownersView(services, queryIn(new URLSearchParams()), { failure }),
+    }
+  }),
+]
+
+/** Owners that one form changes at most. */
+const MAX_SELECTED = 50
+
+/** Adds a group to those of several owners, or removes it. */
+const assignmentPlan = async (
+  { hosting, quota }: PageServices,
+  names: readonly string[],
+  group: string,
+  isAdded: boolean,
+): Promise<NamedPlan> => {
+  if (names.length === 0) throw invalid('owners: select at least one')
+  if (names.length > MAX_SELECTED)
+    throw invalid(`owners: select at most ${MAX_SELECTED}, got ${names.length}`)
+  if ((await quota.groups.get(group)) === undefined) throw invalid('group: choose one')
+  const lists = await Promise.all(
+    names.map(async (name) => {
+      const account = await hosting.accounts.byName(name)
+      if (account === undefined) throw invalid(`there is no user or organization named "${name}"`)
+      const others = (await quota.groups.assignedTo(account.id)).filter((assigned) => assigned !== group)
+      return [account.name, isAdded ? [...others, group] : others] as const
+    }),
+  )
+  return { assignments: Object.fromEntries(lists) }
+}
+
+const ownersView = async (
+  services: PageServices,
+  query: OwnerQuery,
+  message: Parameters<typeof adminView>[1],
+) => {
+  const rows = await rowsFor(services, query)
+  const { offset, limit } = sliceOf(query.page)
+  const { items: groups } = await services.quota.groups.list(ALL)
+  return adminView(
+    'Owners',
+    message,
+    <Section
+      id="owners"
+      title="Users and organizations"
+      aside={
+        <span class="choices">
+          <Link to="/-/admin/accounts/new?kind=user">New user</Link>
+          <Link to="/-/admin/accounts/new?kind=organization">New organization</Link>
+        </span>
+      }
+    >
+      <Filters query={query} groups={groups} />
+      <p class="small">{formatCount(rows.length, 'owner')}</p>
+      {rows.length === 0 ? (
+        <Empty title="No owner matches">
+          <p>Change or clear the filter.</p>
+        </Empty>
+      ) : (
+        <OwnerTable query={query} rows={rows.slice(offset, offset + limit)} groups={groups} />
+      )}
+      <Pages to={(number) => pathOf({ ...query, page: number })} page={query.page} total={rows.length} />
+    </Section>,
+  )
+}
+
+const Filters = ({ query, groups }: { query: OwnerQuery; groups: readonly QuotaGroup[] }) => (
+  <Search to="/-/admin/owners">
+    <div>
+      <label for="q">Name contains</label>
+      <input id="q" name="q" type="search" value={query.search} autocapitalize="none" spellcheck={false} />
+    </div>
+    <div>
+      <label for="state">State</label>
+      <select id="state" name="state">
+        <option value="">Any state</option>
+        {Object.entries(STATES).map(([state, name]) => (
+          <option key={state} value={state} selected={state === query.state}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+    <div>
+      <label for="group-filter">Group</label>
+      <select id="group-filter" name="group">
+        <option value="">Any group</option>
+        {groups.map(({ name }) => (
+          <option key={name} value={name} selected={name === query.group}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+    <button type="submit">Filter</button>
+    <Link class="button secondary" to={pathOf({ ...query, page: 1 }, 'owners.csv')}>
+      CSV
+    </Link>
+  </Search>
+)

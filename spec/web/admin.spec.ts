@@ -1,0 +1,318 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type PageClient, type PageServer, startPages } from './browser.ts'
+import { PASSWORD, startFixture } from './fixture.ts'
+
+/** The visible text of the main part of a page. */
+const words = (html: string): string =>
+  html
+    .replace(/^.*<main[^>]*>/s, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+
+describe('The table of owners', () => {
+  let allot: PageServer
+  let root: PageClient
+  before(async () => {
+    allot = await startFixture()
+    root = allot.browser()
+    await root.signIn('root', PASSWORD)
+  })
+  after(() => allot.stop())
+
+  const listed = async (query = '') =>
+    [...(await root.get(`/-/admin/owners${query}`)).text.matchAll(/name="owner" value="([^"]*)"/g)].map(
+      ([, name]) => name,
+    )
+
+  it('lists users and organizations, largest first, and sorts by name, share and growth', async () => {
+    assert.deepEqual(await listed(), ['acme', 'ann', 'secret', 'ben', 'club', 'root'])
+    assert.deepEqual(await listed('?order=reverse'), ['root', 'club', 'ben', 'secret', 'ann', 'acme'])
+    assert.deepEqual(await listed('?sort=name'), ['acme', 'ann', 'ben', 'club', 'root', 'secret'])
+    assert.deepEqual((await listed('?sort=share')).slice(0, 2), ['ann', 'acme'])
+    assert.deepEqual((await listed('?sort=growth')).slice(0, 2), ['acme', 'ann'])
+    const { text } = await root.get('/-/admin/owners')
+    assert.match(
+      words(text),
+      /acme organization · Account Over quota by 20 MiB Total: 220 MiB of 200 MiB, rule total free \+ 220 MiB 110 % of 200 MiB 220 MiB/,
+    )
+    assert.match(words(text), /ben user · Account paid none 0 B/)
+  })
+
+  it('searches by a part of the name, and filters by state and group', async () => {
+    // The full name of ann contains a c, too.
+    assert.deepEqual(await listed('?q=C'), ['acme', 'ann', 'secret', 'club'])
+    assert.deepEqual(await listed('?q=no+such'), [])
+    assert.deepEqual(await listed('?state=over'), ['acme', 'ann'])
+    assert.deepEqual(await listed('?group=paid'), ['ben'])
+    assert.deepEqual(await listed('?group=paid&state=over'), [])
+    for (const query of ['?page=7', '?state=x&sort=y&group=%00', `?q=${'x'.repeat(5000)}`])
+      assert.equal((await root.get(`/-/admin/owners${query}`)).status, 200)
+  })
+
+  it('is a CSV file', async () => {
+    const { text, headers } = await root.get('/-/admin/owners.csv?state=over')
+    assert.match(headers.get('content-type')!, /^text\/csv/)
+    const [head, first, second, ...rest] = text.trim().split('\r\n')
+    assert.equal(head, 'name,kind,used,limit,rule,state,groups,growth')
+    assert.match(first!, /^acme,organization,\d+,209715200,total,over,free,\d+$/)
+    assert.match(second!, /^ann,user,\d+,41943040,builds,over,free,\d+$/)
+    assert.deepEqual(rest, [])
+  })
+
+  it('changes the groups of several owners at once, after a preview', async () => {
+    const change = { owner: ['ann', 'acme'], group: 'paid', change: 'add' }
+    const shown = await root.post('/-/admin/owners', { ...change, do: 'preview' })
+    assert.match(
+      words(shown.text),
+      /2 owners would go over quota or come back within it\. .*ann Comes back within quota/,
+    )
+    assert.deepEqual(await listed('?group=paid'), ['ben'])
+    const done = await root.post('/-/admin/owners', change)
+    assert.equal(done.headers.get('location'), '/-/admin/owners?done=saved')
+    assert.deepEqual(await listed('?group=paid'), ['acme', 'ann', 'ben'])
+    await root.post('/-/admin/owners', { ...change, change: 'remove' })
+    assert.deepEqual(await listed('?group=paid'), ['ben'])
+    for (const [fields, message] of [
+      [{ group: 'paid' }, /Owners: select at least one/],
+      [{ owner: 'nobody', group: 'paid' }, /There is no user or organization named &quot;nobody&quot;/],
+      [{ owner: 'ann', group: 'none' }, /Group: choose one/],
+      [{ owner: Array(51).fill('ann'), group: 'paid' }, /Owners: select at most 50, got 51/],
+    ] as const) {
+      const { status, text } = await root.post('/-/admin/owners', fields)
+      assert.equal(status, 422)
+      assert.match(text, message)
+    }
+  })
+
+  it('shows a change of usage, of a limit and of a name at once', async () => {
+    await allot.allot.ledger.put({
+      kind: 'packages',
+      key: 'new',
+      owner: 'ben',
+      name: 'p',
+      size: 300 * 1024 ** 2,
+      type: 'npm',
+      version: '1',
+    })
+    assert.equal((await listed())[0], 'ben')
+    await allot.allot.ledger.delete({ kind: 'packages', key: 'new' })
+    await allot.allot.quota.rules.edit('builds', { limit: -1 })
+    assert.deepEqual(await listed('?state=over'), ['acme'])
+    await allot.allot.quota.rules.edit('builds', { limit: 40 * 1024 ** 2 })
+    assert.deepEqual(await listed('?state=over'), ['acme', 'ann'])
+  })
+
+  it('is for administrators', async () => {
+    const ann = allot.browser()
+    await ann.signIn('ann', PASSWORD)
+    for (const path of ['owners', 'owners.csv', 'account?name=ben', 'accounts/new', ''])
+      assert.equal((await ann.get(`/-/admin/${path}`.replace(/\/$/, ''))).status, 403, path)
+    const reader = allot.browser()
+    await reader.signIn('', await allot.scoped(allot.root, 'read:admin', 'read:user'))
+    await reader.get('/-/admin/owners')
+    const change = { owner: 'ann', group: 'paid', change: 'add' }
+    assert.equal((await reader.post('/-/admin/owners', change)).status, 403)
+    for (const path of [
+      'account',
+      'account/delete',
+      'account/token',
+      'account/active',
+      'account/password',
+      'accounts/new',
+    ])
+      assert.equal(
+        (await reader.post(`/-/admin/${path}`, { name: 'ben', confirmed: 'yes' })).status,
+        403,
+        path,
+      )
+  })
+
+  it('has totals over time, top consumers and the state of the server beside it on the overview', async () => {
+    const { text } = await root.get('/-/admin')
+    assert.equal(text.match(/class="hit"/g)!.length, 81)
+    assert.match(words(text), /Last 30 days \+ 274 MiB Over quota 2 Near the limit 0 Without a limit 1/)
+    assert.match(
+      words(text),
+      /Top consumers All owners Owner 30 days Share Used acme \+ 220 MiB 55 % 220 MiB ann/,
+    )
+    assert.match(words(text), /Server Version 0\.1\.0 Store layout \d+, .* Jobs under way none/)
+  })
+})
+
+describe('The forms about accounts', () => {
+  let allot: PageServer
+  let root: PageClient
+  before(async () => {
+    allot = await startPages()
+    root = allot.browser()
+    await root.signIn('', allot.root.token)
+  })
+  after(() => allot.stop())
+
+  it('begin with a guide on an empty instance, which ends when everything is done', async () => {
+    const { text } = await root.get('/-/admin')
+    assert.match(
+      words(text),
+      /What to do next Create the first user Create a rule: how much may be stored Create a group, .* Assign the group to owners.* Store something/,
+    )
+    await allot.allot.quota.rules.create({ name: 'r', limit: 5, subjects: ['size:all'] })
+    assert.match(words((await root.get('/-/admin')).text), /Create a rule: how much may be stored — done/)
+    await allot.allot.quota.groups.create({ name: 'g', rules: ['r'] })
+    await allot.allot.quota.groups.assign('root', 'g')
+    await allot.person('first')
+    await allot.allot.ledger.put({
+      kind: 'packages',
+      key: 'k',
+      owner: 'root',
+      name: 'p',
+      size: 1,
+      type: 'npm',
+      version: '1',
+    })
+    assert.doesNotMatch(words((await root.get('/-/admin')).text), /What to do next/)
+  })
+
+  it('create users and organizations', async () => {
+    await root.get('/-/admin/accounts/new?kind=user')
+    const made = await root.post('/-/admin/accounts/new', {
+      ...{
+        kind: 'user',
+        name: 'ann',
+        fullName: 'Ann',
+        email: 'ann@example.org',
+        password: PASSWORD,
+        visibility: 'limited',
+      },
+    })
+    assert.equal(made.headers.get('location'), '/-/admin/account?name=ann&done=created')
+    const { body } = await allot.as(allot.root, 'GET', '/users/ann')
+    assert.deepEqual(
+      [body.full_name, body.email, body.visibility, body.is_admin],
+      ['Ann', 'ann@example.org', 'limited', false],
+    )
+    assert.equal((await allot.browser().signIn('ann', PASSWORD)).status, 303)
+    const organization = await root.post('/-/admin/accounts/new', {
+      ...{ kind: 'organization', name: 'acme', owner: 'ann', visibility: 'public' },
+    })
+    assert.equal(organization.status, 303)
+    const ann = (await allot.allot.accounts.byName('ann'))!
+    const acme = (await allot.allot.accounts.byName('acme'))!
+    assert.ok(await allot.allot.organizations.isOwner(acme.id, ann.id))
+  })
+
+  it('show the error above the form, and keep what was entered except passwords', async () => {
+    for (const [fields, message] of [
+      [{ name: 'ann', visibility: 'public' }, /Name: ann is already taken/],
+      [{ name: 'a b', visibility: 'public' }, /Name/],
+      [
+        { name: 'new', visibility: 'secret' },
+        /Visibility: expected public, limited or private, got &quot;secret&quot;/,
+      ],
+      [{ name: 'new', password: 'short', visibility: 'public' }, /Password: must have at least 8 characters/],
+      [
+        { kind: 'organization', name: 'new', owner: 'nobody', visibility: 'public' },
+        /Owner: there is no user named &quot;nobody&quot;/,
+      ],
+    ] as const) {
+      const { status, text } = await root.post('/-/admin/accounts/new', { kind: 'user', ...fields })
+      assert.equal(status, 422)
+      assert.match(text, message)
+      assert.ok(text.includes(`value="${fields.name}"`))
+      assert.ok(!text.includes('short'))
+    }
+    assert.equal(await allot.allot.accounts.byName('new'), undefined)
+  })
+
+  it('edit, disable and enable an account, set a password, and make a token that is shown once', async () => {
+    const { text } = await root.get('/-/admin/account?name=ann')
+    assert.match(text, /name="email"[^>]*value="ann@example\.org"|value="ann@example\.org"[^>]*name="email"/)
+    await root.post('/-/admin/account', {
+      name: 'ann',
+      fullName: 'Ann B',
+      email: 'b@example.org',
+      visibility: 'public',
+      admin: 'yes',
+    })
+    const { body } = await allot.as(allot.root, 'GET', '/users/ann')
+    assert.deepEqual([body.full_name, body.email, body.is_admin], ['Ann B', 'b@example.org', true])
+    await root.post('/-/admin/account', {
+      name: 'ann',
+      fullName: 'Ann B',
+      email: 'b@example.org',
+      visibility: 'public',
+    })
+    await root.post('/-/admin/account/password', { name: 'ann', password: 'another password' })
+    assert.equal((await allot.browser().signIn('ann', PASSWORD)).status, 422)
+    assert.equal((await allot.browser().signIn('ann', 'another password')).status, 303)
+    const made = await root.post('/-/admin/account/token', { name: 'ann', token: 'ci', scope: 'read:user' })
+    const [secret] = /\b[\da-f]{40}\b/.exec(words(made.text))!
+    const user = () => allot.request('GET', '/user', { token: secret })
+    assert.equal((await user()).status, 200)
+    assert.ok(!(await root.get('/-/admin/account?name=ann')).text.includes(secret))
+    const disabled = await root.post('/-/admin/account/active', { name: 'ann', active: '' })
+    assert.equal(disabled.headers.get('location'), '/-/admin/account?name=ann&done=disabled')
+    assert.equal((await user()).status, 403)
+    assert.match(words((await root.get('/-/admin/account?name=ann')).text), /User, disabled/)
+    await root.post('/-/admin/account/active', { name: 'ann', active: 'yes' })
+    assert.equal((await user()).status, 200)
+  })
+
+  it('explain why an owner is within quota or over it', async () => {
+    assert.match(
+      words((await root.get('/-/admin/account?name=ann')).text),
+      /Limits, and why No rule limits this owner/,
+    )
+    assert.match(
+      words((await root.get('/-/admin/account?name=root')).text),
+      /Within quota: the rule r decides, for total\. Rule Used Limit r of group g met Total 1 B 5 B/,
+    )
+  })
+
+  it('ask before they delete an account, and delete what it owns only when told to', async () => {
+    await allot.allot.ledger.put({
+      kind: 'packages',
+      key: 'own',
+      owner: 'ann',
+      name: 'p',
+      size: 9,
+      type: 'npm',
+      version: '1',
+    })
+    const asked = await root.post('/-/admin/account/delete', { name: 'ann' })
+    assert.match(
+      words(asked.text),
+      /Delete the user ann\? This cannot be undone\. .* and 9 B with it if you allow that/,
+    )
+    const refused = await root.post('/-/admin/account/delete', { name: 'ann', confirmed: 'yes' })
+    assert.equal(refused.status, 422)
+    assert.match(refused.text, /only owner of an organization that it founded/)
+    const done = await root.post('/-/admin/account/delete', { name: 'ann', confirmed: 'yes', purge: 'yes' })
+    assert.equal(done.headers.get('location'), '/-/admin/owners?done=deleted')
+    assert.equal((await root.get('/-/admin/account?name=ann')).status, 404)
+    assert.equal((await root.get('/-/admin/account?name=acme')).status, 404)
+  })
+
+  it('do not let administrators lock themselves out', async () => {
+    for (const path of ['active', 'delete'])
+      assert.equal(
+        (await root.post(`/-/admin/account/${path}`, { name: 'root', confirmed: 'yes' })).status,
+        422,
+      )
+    assert.equal((await root.get('/-/admin')).status, 200)
+  })
+
+  it('ask before a rule or a group is deleted, and name whom it concerns', async () => {
+    const rule = await root.post('/-/admin/rule/delete', { name: 'r' })
+    assert.match(words(rule.text), /Delete the rule r\? Nothing has been saved yet\./)
+    await allot.allot.quota.rules.edit('r', { limit: 1 })
+    const group = await root.post('/-/admin/group/delete', { name: 'g' })
+    assert.match(
+      words(group.text),
+      /Delete the group g\? .* 1 owner would .* root Comes back within quota Total: 1 B of 1 B, rule r/,
+    )
+    assert.equal((await allot.allot.quota.groups.assignedTo('root')).length, 1)
+    await root.post('/-/admin/group/delete', { name: 'g', confirmed: 'yes' })
+    assert.equal(await allot.allot.quota.groups.get('g'), undefined)
+  })
+})
