@@ -143,7 +143,10 @@ export const createAllot = async (options: AllotOptions): Promise<Allot> => {
 }
 
 /** The same as {@link createAllot}, with the internal services. */
-export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
+export const openAllot = async (
+  given: AllotOptions,
+  { servesSsh = true }: { servesSsh?: boolean } = {},
+): Promise<OpenAllot> => {
   const { options, host } = await locate(given)
   const { driver, log } = host
   const storage = openDiskStorage(options, log)
@@ -154,7 +157,9 @@ export const openAllot = async (given: AllotOptions): Promise<OpenAllot> => {
   const write = (to: Write, onProgress?: OnProgress) => exportStore({ driver, ...storage }, to, onProgress)
   const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh))
   const git = createGitServices(storage.transport, { hosting: domain.hosting, host })
-  const ssh = await orClose(driver, openSsh({ options, store, hosting: domain.hosting, git, log }))
+  const ssh = servesSsh
+    ? await orClose(driver, openSsh({ options, store, hosting: domain.hosting, git, log }))
+    : undefined
   const lfsTokens = ssh?.lfsTokens
   const { gitReader } = storage
   const reading = { git, gitReader, lfsTokens }

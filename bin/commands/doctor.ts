@@ -35,10 +35,11 @@ const folderOf = (check: string, folder: string) => ({
 })
 
 const findingsFor = async ({ url, ...flags }: Flags): Promise<Finding[]> => {
-  const [{ foldersOf, levelFolder, outside, storeLocation }, machine, service] = await Promise.all([
+  const [{ foldersOf, levelFolder, outside, storeLocation }, machine, service, ssh] = await Promise.all([
     import('../config/store.ts'),
     import('../doctor/machine.ts'),
     import('../doctor/service.ts'),
+    import('../doctor/ssh.ts'),
   ])
   let location: StoreLocation
   try {
@@ -64,6 +65,7 @@ const findingsFor = async ({ url, ...flags }: Flags): Promise<Finding[]> => {
     ...(await service.checkPackages(config)),
     ...service.checkCertificate(config),
     service.checkAddresses(config),
+    ...(await ssh.checkSsh(config, repositories ? repositories.directory : undefined)),
     await service.checkServer(config, url ?? (process.env.ALLOT_URL || undefined)),
   ]
 }

@@ -12,6 +12,7 @@ export const addServeCommand = (program: Command): void => {
     .option('--tls-certificate <file>', 'PEM file with the certificate, for https; SIGHUP reads it again')
     .option('--tls-key <file>', 'PEM file with the private key of the certificate')
     .option('--redirect-port <n>', 'port for http whose requests are redirected to https')
+    .option('--ssh-port <n>', 'port for git over SSH, which is off otherwise; needs the package ssh2')
     .option(
       '--workers <n>',
       'number of processes that share the port and a PostgreSQL database (default: one process)',
@@ -29,6 +30,7 @@ export const addServeCommand = (program: Command): void => {
 interface Flags extends StoreFlags, Pick<ServerFlags, 'host' | 'tlsCertificate' | 'tlsKey'> {
   port?: string
   redirectPort?: string
+  sshPort?: string
   workers?: string
 }
 
@@ -36,12 +38,13 @@ const MAX_PORT = 65_535
 /** More processes than any machine can use. */
 const MAX_WORKERS = 128
 
-const runServer = async ({ port, redirectPort, workers, ...flags }: Flags): Promise<void> => {
+const runServer = async ({ port, redirectPort, sshPort, workers, ...flags }: Flags): Promise<void> => {
   const ports = {
     ...(port !== undefined && { port: parseNumber('--port', port, 0, MAX_PORT) }),
     ...(redirectPort !== undefined && {
       redirectPort: parseNumber('--redirect-port', redirectPort, 0, MAX_PORT),
     }),
+    ...(sshPort !== undefined && { sshPort: parseNumber('--ssh-port', sshPort, 1, MAX_PORT) }),
   }
   const count = workers === undefined ? undefined : parseNumber('--workers', workers, 1, MAX_WORKERS)
   const { serve } = await import('../server/serve.ts')

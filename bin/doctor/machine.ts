@@ -149,10 +149,11 @@ const newestChange = async (folder: string): Promise<number> => {
 const OWN_FILES = 300
 const FILES_PER_GIT = 4
 
-export const checkOpenFiles = ({ server, git }: Config): Finding => {
+export const checkOpenFiles = ({ server, git, ssh }: Config): Finding => {
   const report = process.report?.getReport() as { userLimits?: { open_files?: { soft: number | string } } }
   const limit = Number(report?.userLimits?.open_files?.soft ?? Number.POSITIVE_INFINITY)
-  const needed = server.maxConnections + FILES_PER_GIT * git.maxConcurrent + OWN_FILES
+  const sshConnections = ssh.port === undefined ? 0 : ssh.maxConnections
+  const needed = server.maxConnections + sshConnections + FILES_PER_GIT * git.maxConcurrent + OWN_FILES
   // The limit can be `unlimited`, which is not a number.
   if (!(limit < needed))
     return finding('open files', 'ok', `up to ${Number.isFinite(limit) ? limit : 'any number'}`)

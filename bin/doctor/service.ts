@@ -93,7 +93,7 @@ const databaseFindings = (where: string, { version, fsync, skewMs }: DatabaseAns
 }
 
 /** Packages that only some servers need. */
-export const checkPackages = async ({ server }: Config): Promise<Finding[]> => {
+export const checkPackages = async ({ server, ssh }: Config): Promise<Finding[]> => {
   const packages = [
     { name: 'openpgp', feature: 'GPG keys', isNeeded: false, load: () => import('openpgp') },
     {
@@ -101,6 +101,12 @@ export const checkPackages = async ({ server }: Config): Promise<Finding[]> => {
       feature: 'metrics',
       isNeeded: server.metrics !== 'off',
       load: () => import('prom-client'),
+    },
+    {
+      name: 'ssh2',
+      feature: 'SSH connections',
+      isNeeded: ssh.port !== undefined,
+      load: () => import('ssh2'),
     },
   ]
   return Promise.all(

@@ -15,6 +15,7 @@ import type { Config } from '../config/config.ts'
 import { sendText } from '../server/listeners.ts'
 import { workerMetrics } from './worker-metrics.ts'
 
+export { measureSsh } from './ssh-metrics.ts'
 export { aggregateWorkers } from './worker-metrics.ts'
 
 /**

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Server } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { OpenAllot } from '../../lib/allot.ts'
 import { type Log, sendEmpty } from '../../lib/http/index.ts'
@@ -134,3 +135,18 @@ export const withStrictTransport =
     res.setHeader('Strict-Transport-Security', `max-age=${YEAR_SECONDS}`)
     listener(req, res)
   }
+
+/** @param advice what to do when the port cannot be used */
+export const listen = (server: Server, port: number, host: string, advice: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const fault = LISTEN_FAULTS[error.code ?? '']
+      reject(fault === undefined ? error : new Error(`port ${port} of ${host} ${fault}: ${advice}`))
+    })
+    server.listen(port, host, resolve)
+  })
+
+const LISTEN_FAULTS: Partial<Record<string, string>> = {
+  EADDRINUSE: 'is in use',
+  EACCES: 'needs root or the capability CAP_NET_BIND_SERVICE',
+}

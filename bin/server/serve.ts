@@ -7,6 +7,7 @@ import type { OpenAllot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { importWith } from '../../lib/optional-package.ts'
 import { createLimitedServer } from '../../lib/server.ts'
+import type { SshCommand } from '../../lib/ssh/index.ts'
 import { VERSION } from '../../lib/version.ts'
 import { type Config, limitsIn } from '../config/config.ts'
 import {
@@ -19,8 +20,15 @@ import {
 } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 import { print, printNote } from '../terminal.ts'
-import { redirectToHttps, withHealthChecks, withRequestLog, withStrictTransport } from './listeners.ts'
+import {
+  listen,
+  redirectToHttps,
+  withHealthChecks,
+  withRequestLog,
+  withStrictTransport,
+} from './listeners.ts'
 import { gracefulShutdown } from './shutdown.ts'
+import { commandLogger, startSsh } from './ssh.ts'
 import { ReloadedTls, tlsFilesOf } from './tls.ts'
 import {
   disconnectWorker,
@@ -34,7 +42,9 @@ import {
 
 /** Options of `[server]` that the command line also has; they take precedence over the configuration file. */
 export type ServerFlags = StoreFlags &
-  Partial<Pick<Config['server'], 'host' | 'port' | 'tlsCertificate' | 'tlsKey' | 'redirectPort'>>
+  Partial<Pick<Config['server'], 'host' | 'port' | 'tlsCertificate' | 'tlsKey' | 'redirectPort'>> & {
+    sshPort?: number
+  }
 
 /**
  * Runs the server until SIGTERM or SIGINT. With `workers`, this process supervises that many processes, in each of which
@@ -42,8 +52,9 @@ export type ServerFlags = StoreFlags &
  */
 export const serve = async (flags: ServerFlags, workers?: number): Promise<void> => {
   const location = storeLocation(flags)
-  const { config: _, ...settings } = flags
+  const { config: _, sshPort, ...settings } = flags
   location.config.server = { ...location.config.server, ...settings }
+  if (sshPort !== undefined) location.config.ssh = { ...location.config.ssh, port: sshPort }
   const worker = workerNumber()
   const log = pino(pino.destination(2))
   const isSupervisor = worker === undefined && workers !== undefined && needsWorkers(workers, location)
@@ -85,9 +96,14 @@ const tlsOf = ({ server }: Config, log: Logger): ReloadedTls | undefined => {
   return files && new ReloadedTls(files, log)
 }
 
-const printStarted = ({ url, data }: WorkerStarted, redirect: Redirect | undefined, suffix = ''): void => {
+const printStarted = (
+  { url, data, sshUrl }: WorkerStarted,
+  redirect: Redirect | undefined,
+  suffix = '',
+): void => {
+  const overSsh = sshUrl === undefined ? '' : `, git over SSH at ${sshUrl}`
   const redirected = redirect === undefined ? '' : `, redirects ${redirect.url} to it`
-  print(`Allot ${VERSION} serves ${url} with its data in ${data}${suffix}${redirected}`)
+  print(`Allot ${VERSION} serves ${url} with its data in ${data}${suffix}${redirected}${overSsh}`)
 }
 
 const serveHere = async (location: StoreLocation, log: Logger): Promise<void> => {
@@ -96,6 +112,7 @@ const serveHere = async (location: StoreLocation, log: Logger): Promise<void> =>
   await createFolders(location)
   const { allot, config, data } = await openStore(location, {
     log,
+    servesSsh: true,
     wrapDriver: async (driver, { server }) =>
       server.metrics === 'off' ? driver : (await loadMetrics()).measureDriver(driver),
   })
@@ -107,10 +124,13 @@ const serveHere = async (location: StoreLocation, log: Logger): Promise<void> =>
   const stop = gracefulShutdown(server, () => allot.close())
   const worker = workerNumber()
   let redirect: Redirect | undefined
+  let ssh: Awaited<ReturnType<typeof startSsh>>
   try {
-    await listen(server, sharedPort() ?? settings.port, settings.host)
+    await listen(server, sharedPort() ?? settings.port, settings.host, portAdvice('--port'))
     const origin = originOf(server)
-    const started = { url: origin + api.basePath, data }
+    const baseUrl = config.api.baseUrl ?? origin
+    ssh = await startSsh(allot, config, { baseUrl, onCommand: await commandListener(allot, config, log) })
+    const started = { url: origin + api.basePath, data, ...(ssh && { sshUrl: ssh.url }) }
     if (worker === undefined) redirect = await startRedirect(config, started.url)
     // Only one of several workers creates the administrator. It listens by now, so the token cannot be lost.
     const token = worker === undefined || worker === 1 ? await setUpStore(allot) : undefined
@@ -119,7 +139,7 @@ const serveHere = async (location: StoreLocation, log: Logger): Promise<void> =>
     notifyStarted(started)
     await stopSignal()
   } finally {
-    await Promise.all([stop(), redirect?.stop()])
+    await Promise.all([stop(), redirect?.stop(), ssh?.stop()])
   }
 }
 
@@ -135,12 +155,27 @@ const startRedirect = async (config: Config, httpsUrl: string): Promise<Redirect
   const redirect = redirectToHttps(config.api.baseUrl, new URL(httpsUrl).port)
   const server = createLimitedServer(redirect, limitsIn(config))
   const stop = gracefulShutdown(server, async () => undefined)
-  await listen(server, redirectPort, host, '--redirect-port')
+  await listen(server, redirectPort, host, portAdvice('--redirect-port'))
   return { url: originOf(server), stop }
 }
 
 /** Called only when metrics are on: their modules take a while to load. */
 const loadMetrics = () => importWith('prom-client', 'metrics', () => import('../metrics/index.ts'))
+
+/** What happens after each command over SSH. */
+const commandListener = async (
+  { sshServer }: OpenAllot,
+  { server }: Config,
+  log: Logger,
+): Promise<(command: SshCommand) => void> => {
+  const isMeasured = server.metrics !== 'off' && sshServer !== undefined
+  const measure = isMeasured ? (await loadMetrics()).measureSsh(sshServer) : undefined
+  const logCommand = server.log === 'requests' ? commandLogger(log) : undefined
+  return (command) => {
+    measure?.(command)
+    logCommand?.(command)
+  }
+}
 
 const createListener = async (
   allot: OpenAllot,
@@ -158,25 +193,11 @@ const createListener = async (
   return server.log === 'requests' ? withRequestLog(log, listener) : listener
 }
 
-/** @param option that sets the port */
-const listen = (server: Server, port: number, host: string, option = '--port'): Promise<void> =>
-  new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      const fault = LISTEN_FAULTS[error.code ?? '']
-      const advice = `choose another with ${option}, or 0 for a free port`
-      reject(fault === undefined ? error : new Error(`port ${port} of ${host} ${fault}: ${advice}`))
-    })
-    server.listen(port, host, resolve)
-  })
-
-const LISTEN_FAULTS: Partial<Record<string, string>> = {
-  EADDRINUSE: 'is in use',
-  EACCES: 'needs root or the capability CAP_NET_BIND_SERVICE',
-}
+const portAdvice = (option: string): string => `choose another with ${option}, or 0 for a free port`
 
 const freePort = async (host: string): Promise<number> => {
   const server = createServer()
-  await listen(server, 0, host)
+  await listen(server, 0, host, portAdvice('--port'))
   const { port } = server.address() as AddressInfo
   await promisify(server.close.bind(server))()
   return port

@@ -7,6 +7,7 @@ import type { Log } from '../../lib/http/index.ts'
 export interface WorkerStarted {
   url: string
   data: string
+  sshUrl?: string
 }
 
 /** Pause before a worker that ended is replaced. It doubles each time, until a worker has run for `STABLE_MS`. */

@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process'
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { createServer, type Socket } from 'node:net'
@@ -100,6 +101,30 @@ export const ssh = (
     )
     child.stdin?.end()
   })
+
+/** A command whose client sends nothing more until it is told to. */
+export interface HeldCommand {
+  readonly child: ChildProcessWithoutNullStreams
+  /** Resolves at the first byte of output. */
+  readonly begun: Promise<unknown>
+  readonly ended: Promise<Outcome>
+}
+
+/** Starts a command, and keeps its standard input open. */
+export const holdSsh = (port: number, file: string, command: string, ...more: string[]): HeldCommand => {
+  const args = [...OPTIONS, ...trusting, '-i', file, '-p', String(port), ...more, 'git@127.0.0.1', command]
+  const child = spawn('ssh', args)
+  child.stdin.on('error', () => undefined)
+  const outcome = { out: '', err: '' }
+  child.stdout.on('data', (chunk: Buffer) => {
+    outcome.out += chunk.toString('latin1')
+  })
+  child.stderr.on('data', (chunk: Buffer) => {
+    outcome.err += chunk
+  })
+  const ended = once(child, 'close').then(([code]) => ({ code: code ?? -1, ...outcome }))
+  return { child, begun: Promise.race([once(child.stdout, 'data'), ended]), ended }
+}
 
 /** Runs git over SSH. @returns its output. @throws Error when the command fails */
 export const gitWith = async (file: string, folder: string, ...args: string[]): Promise<string> => {

@@ -1,0 +1,49 @@
+import { createServer, type Socket } from 'node:net'
+import { promisify } from 'node:util'
+import type { OpenAllot } from '../../lib/allot.ts'
+import type { Log } from '../../lib/http/index.ts'
+import type { SshCommand } from '../../lib/ssh/index.ts'
+import type { Config } from '../config/config.ts'
+import { listen } from './listeners.ts'
+
+/** How long a client may take to finish its command once the server stops. */
+const STOP_TIMEOUT_MS = 8000
+
+interface SshListener {
+  readonly url: string
+  /** Accepts no more connections, and cuts those that remain after a while. */
+  stop(): Promise<void>
+}
+
+/** Listens for SSH, when it is on. @param baseUrl of the HTTP server, for clients of Git LFS */
+export const startSsh = async (
+  allot: Pick<OpenAllot, 'ssh' | 'sshServer'>,
+  { server: { host }, ssh: { port } }: Config,
+  options: { baseUrl: string; onCommand: (command: SshCommand) => void },
+): Promise<SshListener | undefined> => {
+  if (allot.sshServer === undefined || port === undefined) return undefined
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+    allot.ssh(socket, options)
+  })
+  await listen(server, port, host, 'choose another with --ssh-port or port under [ssh]')
+  const name = host.includes(':') ? `[${host}]` : host
+  return {
+    url: `ssh://git@${name}:${port}`,
+    async stop() {
+      const timer = setTimeout(() => {
+        for (const socket of sockets) socket.destroy()
+      }, STOP_TIMEOUT_MS)
+      await promisify(server.close.bind(server))()
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** Logs a line for each command. */
+export const commandLogger =
+  (log: Log) =>
+  (command: SshCommand): void =>
+    log.info({ ...command }, 'command over SSH')
