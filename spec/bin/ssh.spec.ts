@@ -9,6 +9,7 @@ import { gitWith, holdSsh, keyPair } from '../ssh/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { freePort } from '../support/free-port.ts'
 import { createSender } from '../support/request.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { allot as commandLine, type Served, served } from './program.ts'
 
 interface Finding {
@@ -60,8 +61,8 @@ describe('allot serve with git over SSH', () => {
   it('takes a push, which it logs and counts in the metrics', async () => {
     const url = `ssh://git@127.0.0.1:${port}/root/demo.git`
     await gitWith(key.file, await aCheckout(), 'push', '--quiet', url, 'main')
-    const lines = server.printed().split('\n')
-    const line = lines.find((one) => one.includes('"command over SSH"'))
+    const logged = () => /^.*"command over SSH".*$/m.exec(server.printed())?.[0]
+    await waitFor(() => logged() !== undefined)
     const {
       ms,
       bytesReceived,
@@ -71,7 +72,7 @@ describe('allot serve with git over SSH', () => {
       hostname: ___,
       level: ____,
       ...rest
-    } = JSON.parse(line!)
+    } = JSON.parse(logged()!)
     assert.deepEqual(rest, {
       command: 'git-receive-pack',
       repository: 'root/demo',
