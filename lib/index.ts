@@ -44,6 +44,7 @@ export type { NewRepository } from './repositories/git-data.ts'
 export type {
   Ledger,
   LedgerEntry,
+  LedgerListing,
   LedgerName,
   LedgerOperation,
   OwnerEntry,

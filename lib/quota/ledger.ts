@@ -49,6 +49,20 @@ export class Ledger {
     return entry !== undefined && (await isLive(tx, entry)) ? entry : undefined
   }
 
+  /** Entries whose keys begin with a prefix, in the order of the keys. @param after the last key of the page before */
+  async byKey(
+    tx: ReadTransaction,
+    kind: LedgerKind,
+    { prefix, after = '', limit }: { prefix: string; after?: string | undefined; limit: number },
+  ): Promise<LedgerEntry[]> {
+    const found: LedgerEntry[] = []
+    for await (const entry of ledgerEntries.allFrom(tx, [kind], after || prefix)) {
+      if (!entry.key.startsWith(prefix) || found.length === limit) break
+      if (entry.key !== after && (await isLive(tx, entry))) found.push(entry)
+    }
+    return found
+  }
+
   /** Saves the entry, replacing one with the same kind and key: the same entry twice counts once. */
   async put(tx: WriteContext, entry: NewEntry): Promise<{ replaced: boolean }> {
     const replaced = await this.#uncount(tx, entry.kind, entry.key)

@@ -98,6 +98,13 @@ export class Collection<R, U extends string = never, O extends string = never, C
       yield decodeValue<R>(value)
   }
 
+  /** The records whose ids begin with `prefix`, from the text `from` of the next part on. */
+  async *allFrom(tx: ReadTransaction, prefix: KeyTuple, from: string): AsyncGenerator<R> {
+    const { end } = rangeBelow([this.#name, 'r', ...prefix])
+    const range = { start: this.#lookupKey([...prefix, from]), end }
+    for await (const [, value] of tx.range(range)) yield decodeValue<R>(value)
+  }
+
   /** All records as the stored JSON, to pass on without parsing. */
   async *allJson(tx: ReadTransaction): AsyncGenerator<Bytes> {
     for await (const [, value] of tx.range(rangeBelow([this.#name, 'r']))) yield value

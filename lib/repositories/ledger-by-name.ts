@@ -11,7 +11,7 @@ import { paced } from '../records/pacing.ts'
 import { type LedgerEntry, LedgerKind, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { Ledger, LedgerName, LedgerOperation } from './ledger-types.ts'
+import type { Ledger, LedgerListing, LedgerName, LedgerOperation } from './ledger-types.ts'
 
 const shortText = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 const wholeNumber = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
@@ -73,6 +73,13 @@ export const createLedgerByName = (parts: NamedLedgerParts): LedgerByName => {
         const record = await ledger.get(tx, kind, key)
         return record && namedEntry(tx, owners, record)
       }),
+    list: async (listing) => {
+      const { kind, ...page } = checkListing(listing)
+      return store.read(async (tx) => {
+        const records = await ledger.byKey(tx, kind, page)
+        return Promise.all(records.map((record) => namedEntry(tx, owners, record)))
+      })
+    },
     put: (entry) => store.write((tx) => put(tx, entry)),
     delete: (name) => store.write((tx) => remove(tx, name)),
     batch: async (operations) => {
@@ -102,6 +109,24 @@ export const checkLedgerKey = (key: string): void => {
   if (key === '' || Buffer.byteLength(key) > 255) throw invalid('key: must have 1 to 255 bytes')
   if (!key.isWellFormed()) throw invalid('key: is not valid Unicode text')
   refuseControls(key, 'key')
+}
+
+const MAX_LISTED = 1000
+
+const Listing = v.strictObject({
+  kind: LedgerKind,
+  prefix: shortText,
+  after: v.optional(v.string()),
+  limit: v.optional(v.pipe(wholeNumber, v.minValue(1), v.maxValue(MAX_LISTED)), MAX_LISTED),
+})
+
+/** @throws AllotError invalid, with the name of the option */
+const checkListing = (listing: LedgerListing): v.InferOutput<typeof Listing> => {
+  const { issues, output } = v.safeParse(Listing, listing, { abortEarly: true })
+  if (issues !== undefined) throw invalid(describeIssue(issues[0]))
+  if (output.after !== undefined && !output.after.startsWith(output.prefix))
+    throw invalid('after: must begin with the prefix')
+  return output
 }
 
 const requireObject = (entry: object) => {

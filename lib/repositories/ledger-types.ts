@@ -88,6 +88,17 @@ interface PutResult<E> {
   entry: E
 }
 
+/** Which entries {@link Ledger.list} returns. */
+export interface LedgerListing {
+  readonly kind: LedgerKind
+  /** How the keys begin, such as `bucket/`. */
+  readonly prefix: string
+  /** The last key of the page before; absent for the first page. */
+  readonly after?: string | undefined
+  /** How many entries at most, 1 to 1,000; 1,000 when absent. */
+  readonly limit?: number | undefined
+}
+
 /** Records what counts toward quota and is stored elsewhere, as entries with names that the host chooses. */
 export interface Ledger<E = LedgerEntry> {
   /**
@@ -95,6 +106,12 @@ export interface Ledger<E = LedgerEntry> {
    * @returns the entry with the present names of its owner and repository; undefined when there is none
    */
   get(name: LedgerName): Promise<E | undefined>
+  /**
+   * Lists entries by their keys, in the order of their Unicode code points, such as to compare them with a bucket.
+   * @returns one page: fewer entries than `limit` when there are no more
+   * @throws AllotError invalid, with the name of the option that is wrong
+   */
+  list(options: LedgerListing): Promise<E[]>
   /**
    * Saves the entry, replacing one with the same kind and key, so that the same call twice counts once.
    * @throws AllotError invalid, with the name of the member that is wrong or missing

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { LedgerEntry, LedgerOperation } from '../../lib/index.ts'
+import type { LedgerEntry, LedgerListing, LedgerOperation } from '../../lib/index.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -326,6 +326,60 @@ describe('allot.ledger', () => {
     assert.deepEqual(listed.body, [{ name: 'cache', size: 9, html_url: '' }])
     await allot.allot.accounts.remove(carol.id)
     assert.equal(await ledger.get({ kind: 'artifacts', key: 'of-carol' }), undefined)
+  })
+})
+
+describe('allot.ledger.list', () => {
+  const listed = async (options: Omit<LedgerListing, 'kind'>) =>
+    (await allot.allot.ledger.list({ kind: 'packages', ...options })).map(({ key }) => key)
+
+  it('lists the entries with a prefix by key, page by page, without those of deleted owners', async () => {
+    const { ledger, accounts } = allot.allot
+    const [dora, gone] = [await allot.person('dora'), await allot.person('gone')]
+    const put = (key: string, owner = 'dora') =>
+      ledger.put({ kind: 'packages', key, owner, name: key, type: 'npm', version: '1', size: 1 })
+    const keys = ['b', 'b/', 'b/10', 'b/2', 'b/a', 'b/é', 'b/\uffee', 'b/😀', 'b0', 'c']
+    for (const key of keys.toReversed()) await put(key)
+    await put('b/gone', 'gone')
+    await ledger.put({ kind: 'artifacts', key: 'b/artifact', owner: 'dora', name: 'x', size: 1 })
+    await accounts.remove(gone.id)
+    const below = keys.slice(1, 8)
+    assert.deepEqual(await listed({ prefix: 'b/' }), below)
+    assert.deepEqual(await listed({ prefix: 'b' }), keys.slice(0, 9))
+    assert.deepEqual(await listed({ prefix: 'b/😀' }), ['b/😀'])
+    assert.deepEqual(await listed({ prefix: 'nothing' }), [])
+    for (const limit of [1, 2, 7, 8]) {
+      const found: string[] = []
+      for (let after: string | undefined, page: string[]; ; after = page.at(-1)) {
+        page = await listed({ prefix: 'b/', after, limit })
+        found.push(...page)
+        if (page.length < limit) break
+      }
+      assert.deepEqual(found, below, String(limit))
+    }
+    const [first] = await ledger.list({ kind: 'packages', prefix: 'b/10' })
+    assert.deepEqual(first, await ledger.get({ kind: 'packages', key: 'b/10' }))
+    await accounts.remove(dora.id)
+    assert.deepEqual(await listed({ prefix: 'b' }), [])
+  })
+
+  it('names the option that is wrong', async () => {
+    const wrong: [options: object, message: RegExp][] = [
+      [{}, /^Prefix is required$/],
+      [{ prefix: '' }, /^prefix: /],
+      [{ prefix: 5 }, /^prefix: expected text|^prefix: /],
+      [{ prefix: 'a', kind: 'files' }, /^kind: /],
+      [{ prefix: 'a', limit: 0 }, /^limit: /],
+      [{ prefix: 'a', limit: 1001 }, /^limit: /],
+      [{ prefix: 'a', limit: 1.5 }, /^limit: /],
+      [{ prefix: 'a', after: 'b' }, /^after: must begin with the prefix$/],
+      [{ prefix: 'a', page: 2 }, /page/],
+    ]
+    for (const [options, message] of wrong)
+      await assert.rejects(allot.allot.ledger.list({ kind: 'packages', ...options } as LedgerListing), {
+        code: 'invalid',
+        message,
+      })
   })
 })
 
