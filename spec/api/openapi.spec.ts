@@ -149,8 +149,9 @@ describe('GET /api/swagger', () => {
     assert.doesNotMatch(html, /https?:/)
     const [, script] = /<script defer src="([^"]+)"/.exec(html)!
     const [, document] = /spec-url="([^"]+)"/.exec(html)!
-    assert.ok((await (await fetch(allot.base + script)).text()).length > 100_000)
-    assert.match(await (await fetch(allot.base + document)).text(), /"openapi":"3\.1\.0"/)
+    const textOf = async (path = '') => (await fetch(new URL(path, allot.base))).text()
+    assert.ok((await textOf(script)).length > 100_000)
+    assert.match(await textOf(document), /"openapi":"3\.1\.0"/)
   })
 
   it('is the `url` of errors, also below a prefix', async () => {

@@ -10,11 +10,16 @@ import { temporaryDirectory } from '../support/folder.ts'
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
 const exec = promisify(execFile)
 
-/** The command that a reader runs, in a temporary directory. */
+/** The folder in which an example runs. */
+const cwdOf = new Map<string, string>()
+
+/** What the command of a reader runs, in a temporary directory. The program `tsx` itself can end before its child does. */
 const command = (file: string): [string, string[], object] => {
-  const tsx = join(examples, '../node_modules/.bin/tsx')
-  const args = ['--tsconfig', join(examples, '../tsconfig.json'), join(examples, file)]
-  return [tsx, args, { cwd: temporaryDirectory(), env: { ...process.env, PORT: '0' } }]
+  const args = ['--import', import.meta.resolve('tsx'), join(examples, file)]
+  const env = { ...process.env, PORT: '0', TSX_TSCONFIG_PATH: join(examples, '../tsconfig.json') }
+  const cwd = temporaryDirectory()
+  cwdOf.set(file, cwd)
+  return [process.execPath, args, { cwd, env }]
 }
 
 const files = readdirSync(examples).filter((file) => file.endsWith('.ts'))
@@ -24,6 +29,30 @@ const hasPages = (file: string) => sourceOf(file).includes("'/storage'")
 
 const CURL = /try: (curl .*)\n/
 const PAGES_TOO = /try: (curl .*)\nor open (.*)\n/
+
+/** What else a reader would try, by example. @param curl the command that the example prints */
+const MORE: Record<string, (curl: string) => Promise<void>> = {
+  'refuse-upload.ts': async (curl) => {
+    const url = /http\S+/.exec(curl)![0]
+    const upload = async (bytes: number, user = 'alice') => {
+      const headers = { 'X-Forwarded-User': user }
+      const response = await fetch(url, { method: 'POST', headers, body: 'x'.repeat(bytes) })
+      return [response.status, await response.text()]
+    }
+    assert.deepEqual(await upload(1024), [413, 'only 1018 bytes are left\n'])
+    assert.equal((await upload(1018))[0], 201)
+    assert.deepEqual(await upload(1), [413, 'over quota\n'])
+    assert.equal((await upload(1, 'bob'))[0], 201)
+  },
+  'tenants.ts': async (curl) => {
+    const { origin } = new URL(/http\S+/.exec(curl)![0])
+    const statuses = ['north/api/v1/version', 'south/storage/-/sign-in', 'west/api/v1/version'].map(
+      async (path) => (await fetch(`${origin}/${path}`)).status,
+    )
+    assert.deepEqual(await Promise.all(statuses), [200, 200, 404])
+    assert.deepEqual(readdirSync(join(cwdOf.get('tenants.ts')!, 'data')).sort(), ['north', 'south'])
+  },
+}
 
 describe('The examples', () => {
   for (const file of files.filter(serves))
@@ -42,7 +71,8 @@ describe('The examples', () => {
           child.on('close', (code) => reject(new Error(`${file} ended with ${code}: ${text}`)))
         })
         const { stdout } = await exec('bash', ['-c', `${curl} -sf`])
-        assert.match(stdout, /"Version"|"login":"alice"/)
+        assert.match(stdout, /"Version"|"login":"alice"|^stored 6 bytes/)
+        await MORE[file]?.(curl!)
         if (page !== undefined) assert.match(await (await fetch(page)).text(), /<h1>Sign in<\/h1>/)
         const ended = new Promise((resolve) => child.on('close', resolve))
         child.kill('SIGTERM')
@@ -55,6 +85,10 @@ describe('The examples', () => {
   const PRINTED: Record<string, RegExp> = {
     'reporting-usage.ts':
       /first.png: 600 .*\nsecond.png: 600 .*\nthird.png: refused .*\nalice uses 1200 of 1000 bytes: over quota\n/,
+    'bucket-reconcile.ts':
+      /^first run: 2 entries .* 1000 bytes\nsecond run: 0 .*\nafter .*: 3 entries corrected, alice uses 700 bytes\n$/,
+    'only-quota.ts':
+      /^(?=.*\(default total\): over quota\n)(?=.*is at the limit of default total\n).*\(paid total\): within quota\n.* uses 0 .*\n1 day /s,
     'next-route.ts': /\n200 \{"Version".*\n303 \/code\/storage\/-\/sign-in\n$/,
     'custom-driver.ts': /alice is stored in a sorted array/,
   }

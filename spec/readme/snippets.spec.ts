@@ -222,14 +222,15 @@ describe('The ts snippets', () => {
           const [greeting] = await once(connect(port, '127.0.0.1'), 'data')
           return assert.match(String(greeting), /^SSH-2\.0-allot\r\n/)
         }
+        const prefix = code.includes("'north'") ? '/north' : ''
         const [path, body] = code.includes('createQuota')
-          ? ['files/api/v1/user/quota', /token is required/]
-          : ['api/v1/version', /"Version"/]
-        const response = await fetch(`http://127.0.0.1:${port}/${path}`)
+          ? ['/files/api/v1/user/quota', /token is required/]
+          : [`${prefix}/api/v1/version`, /"Version"/]
+        const response = await fetch(`http://127.0.0.1:${port}${path}`)
         assert.match(await response.text(), body)
         if (!code.includes("'/storage'")) return
-        const page = await fetch(`http://127.0.0.1:${port}/storage`, { redirect: 'manual' })
-        assert.deepEqual([page.status, page.headers.get('location')], [303, '/storage/-/sign-in'])
+        const page = await fetch(`http://127.0.0.1:${port}${prefix}/storage`, { redirect: 'manual' })
+        assert.deepEqual([page.status, page.headers.get('location')], [303, `${prefix}/storage/-/sign-in`])
       } finally {
         child.kill('SIGKILL')
         await ended
