@@ -44,7 +44,9 @@ before(async () => {
     `[server]\nlog = "requests"\nmetrics = "loopback"\n[ssh]\nport = ${port}\nhost = "git.example.org"\n`,
   )
   server = await served(['--config', file, '--data', data])
-  token = /^ {2}([0-9a-f]{40})$/m.exec(server.printed())![1]!
+  const printed = () => /^ {2}([0-9a-f]{40})$/m.exec(server.printed())?.[1]
+  await waitFor(() => printed() !== undefined)
+  token = printed()!
   const send = createSender(server.api)
   await send('POST', '/user/keys', { token, body: { title: 'laptop', key: key.key } })
   await send('POST', '/user/repos', { token, body: { name: 'demo' } })
