@@ -9,7 +9,7 @@ import { host } from './servers/index.ts'
 
 const exec = promisify(execFile)
 const MIB = 20
-const env = {
+export const gitEnvironment = {
   PATH: process.env.PATH,
   HOME: '/nowhere',
   GIT_CONFIG_NOSYSTEM: '1',
@@ -19,7 +19,8 @@ const env = {
   GIT_COMMITTER_EMAIL: 'ada@example.test',
 }
 
-const git = (cwd: string, ...words: string[]) => exec('git', words, { cwd, env, maxBuffer: 2 ** 24 })
+export const git = (cwd: string, ...words: string[]) =>
+  exec('git', words, { cwd, env: gitEnvironment, maxBuffer: 2 ** 24 })
 
 /** A repository of 400 files that cannot be packed any smaller. */
 const filled = async (folder: string): Promise<string> => {

@@ -3,6 +3,7 @@ import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { replaceSection } from '../readme/documents.ts'
+import { changes } from './changes.ts'
 import { clone } from './clone.ts'
 import { instanceOf } from './instance.ts'
 import { lfs } from './lfs.ts'
@@ -57,6 +58,7 @@ const all = {
     logins,
     quota,
     writes,
+    changes,
     startUp,
     verification,
     clone,

@@ -5,9 +5,8 @@ import { HtmlRenderer, Parser } from 'commonmark'
 import { withProgressBar } from '../../bin/terminal.ts'
 import { fill, INSTANCE, type Shape } from './filled.ts'
 import { type Bench, inTurns, type Measurement } from './report/measure.ts'
-import { ask, type Hosted, host } from './servers/index.ts'
+import { type Hosted, host } from './servers/index.ts'
 import { type Load, loadWith, local } from './servers/load.ts'
-import { syncedBatches } from './synced.ts'
 
 const API = '/api/v1'
 
@@ -49,26 +48,6 @@ const flat = async (served: Hosted, rounds: number): Promise<Measurement[]> => {
     })
   }
   return measured
-}
-
-const stars = async (served: Hosted, rounds: number): Promise<Measurement> => {
-  const token = served.told.largest
-  const path = `${API}/user/starred/user-1/`
-  const names = (await ask(served.port, `${API}/users/user-1/repos?limit=50`, token)).text
-  const repositories = (JSON.parse(names) as { name: string }[]).map(({ name }) => name)
-  const requests = repositories.flatMap((name) =>
-    (['PUT', 'DELETE'] as const).map((method) => ({ method, path: path + name })),
-  )
-  const raw = await syncedBatches()
-  const [value, reference] = (await inTurns(rounds, [
-    () => rate({ base: local(served.port), path: '/', tokens: [token], requests }),
-    raw.rate,
-  ]).finally(raw.close)) as [number, number]
-  return {
-    ...{ name: '`PUT` and `DELETE` of a star, durable', value, reference, unit: 'requests/s' },
-    against: 'classic-level, synced batches of 32 with as many keys',
-    ...{ goal: 'at least 0.5', isReached: value / reference >= 0.5 },
-  }
 }
 
 /** 4 KiB of what people write. */
@@ -141,8 +120,6 @@ export const instanceOf = (scale: number): Bench => ({
     const served = await host('instance', store, String(shape.people))
     try {
       const measured = [await besideFastify(served, rounds), ...(await flat(served, rounds))]
-      say('writing stars')
-      measured.push(await stars(served, rounds))
       say('rendering')
       measured.push(await markdown(served, rounds))
       return measured

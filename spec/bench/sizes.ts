@@ -8,12 +8,12 @@ const READS = 200
 /** What is asked for one at a time, on a connection that is open, and how much it may grow from the smallest to the largest. */
 const ASKED: readonly [name: string, path: (at: number) => string, within?: number][] = [
   ['`GET /user/quota`', () => '/user/quota', 1.1],
-  // Another page each time, so that none is remembered.
+  // Another page each time, so that none is cached.
   [
     '`GET /user/quota/artifacts`',
     (at) => `/user/quota/artifacts?limit=${10 + (at % 40)}&page=${1 + (at % 7)}`,
   ],
-  ['`GET /repos/search`', (at) => `/repos/search?q=${WORDS[at % WORDS.length]}&limit=20`, 5],
+  ['`GET /repos/search`', (at) => `/repos/search?q=${WORDS[at % WORDS.length]}&limit=${10 + (at % 40)}`, 5],
 ]
 
 const timed = (served: Hosted, path: (at: number) => string) => {

@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
 
 const BATCH_SIZE = 32
-/** As many keys as a star writes: its record, places and counters in two indexes, and the repository with its place. */
-const KEYS = 7
 const VALUE = Buffer.alloc(100, 'x')
 
-/** Changes a second of raw LevelDB, in synced batches of 32 changes made by hand. */
-export const syncedBatches = async (): Promise<{
+/** Changes of so many keys each, a second, of raw LevelDB, in synced batches of 32 changes made by hand. */
+export const syncedBatches = async (
+  keys: number,
+): Promise<{
   rate: () => Promise<number>
   close: () => Promise<void>
 }> => {
@@ -21,7 +21,7 @@ export const syncedBatches = async (): Promise<{
     const begun = performance.now()
     let changes = 0
     for (; performance.now() - begun < 1000; changes += BATCH_SIZE) {
-      const puts = Array.from({ length: BATCH_SIZE * KEYS }, () => ({
+      const puts = Array.from({ length: BATCH_SIZE * keys }, () => ({
         ...{ type: 'put' as const, key: Buffer.from(`key ${++made * 7919}`), value: VALUE },
       }))
       await raw.batch(puts, { sync: true })

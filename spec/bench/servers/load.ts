@@ -59,7 +59,7 @@ export const loadWith = async (load: Load): Promise<Loaded> => {
   writeFileSync(script, scriptOf(load))
   try {
     const { connections = 32, seconds = 1, base, path } = load
-    const words = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, base + path]
+    const words = ['-t1', `-c${connections}`, `-d${seconds}s`, '-s', script, base + path.replace('{n}', '0')]
     const { stdout } = await exec(...pinnedGenerator('wrk', words))
     const { requests, microseconds, failed } = JSON.parse(/^\{.*\}$/m.exec(stdout)![0])
     if (failed > 0) throw new Error(`${path}: ${failed} requests had no answer, or not a 2xx`)
@@ -70,7 +70,19 @@ export const loadWith = async (load: Load): Promise<Loaded> => {
 }
 
 /** Requests that are formatted before the load begins, and one line of JSON at its end. */
-const scriptOf = ({ path, tokens, requests = [{ method: 'GET', path }] }: Load): string => {
+const scriptOf = (load: Load): string =>
+  load.path.includes('{n}') ? numberedScript(load) : preparedScript(load)
+
+/** Different requests without end: `{n}` in the path is their number. */
+const numberedScript = ({ path, tokens, requests = [] }: Load): string => `local number = 0
+local headers = { Authorization = "token ${tokens[0]}", ["Content-Type"] = "application/json" }
+request = function()
+  number = number + 1
+  return wrk.format("${requests[0]!.method}", (string.gsub("${path}", "{n}", number)), headers, ${JSON.stringify(requests[0]!.body)})
+end
+${DONE}`
+
+const preparedScript = ({ path, tokens, requests = [{ method: 'GET', path }] }: Load): string => {
   const count = Math.max(tokens.length, requests.length)
   const all = Array.from({ length: count }, (_, at) => {
     const { method, path, body } = requests[at % requests.length]!
@@ -87,13 +99,15 @@ request = function()
   at = at % ${count} + 1
   return all[at]
 end
-done = function(summary)
+${DONE}`
+}
+
+const DONE = `done = function(summary)
   local failed = summary.errors
   io.write(string.format('{"requests":%d,"microseconds":%d,"failed":%d}\\n', summary.requests, summary.duration,
     failed.connect + failed.read + failed.write + failed.status + failed.timeout))
 end
 `
-}
 
 /** Requests a second of GET at 32 connections. */
 export const load = async (port: number, path: string, ...tokens: string[]): Promise<number> =>

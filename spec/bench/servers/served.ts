@@ -1,8 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { level } from '../../../drivers/level/index.ts'
 import { type OpenAllot, openAllot } from '../../../lib/allot.ts'
 import { createAllot, type LedgerOperation } from '../../../lib/index.ts'
@@ -86,6 +87,18 @@ const allot = async (many: number) => {
   }, tokens)
 }
 
+/** Writes each body to a file, and answers once it is on the disk. */
+const syncedFiles = (folder: string) => {
+  let number = 0
+  listen((req, res) => {
+    const file = createWriteStream(join(folder, `sent-${number++}`), { flush: true })
+    pipeline(req, file).then(
+      () => res.writeHead(201).end(),
+      (error) => res.destroy(error),
+    )
+  }, {})
+}
+
 /** What a host writes: the handler of a data folder on a server of its own. */
 const embedded = async () => {
   const data = mkdtempSync(join(tmpdir(), 'allot-bench-'))
@@ -98,5 +111,6 @@ if (kind === 'bare') bare(JSON.parse(word!))
 else if (kind === 'git') await git(listen)
 else if (kind === 'http-backend') httpBackend(listen, word!)
 else if (kind === 'instance') await instance(listen, word!, Number(number))
+else if (kind === 'synced-files') syncedFiles(word!)
 else if (kind === 'embedded') await embedded()
 else await allot(Number(word))

@@ -1,0 +1,188 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { memory } from '../../drivers/memory/index.ts'
+import { openAllot } from '../../lib/allot.ts'
+import type { StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
+import { initialize, pushes } from './pushes.ts'
+import { type Bench, inTurns, type Measurement } from './report/measure.ts'
+import { host } from './servers/index.ts'
+import { type Load, loadWith, local } from './servers/load.ts'
+import { API, type Program, post, program } from './servers/program.ts'
+import { syncedBatches } from './synced.ts'
+
+const REPOSITORIES = 40
+const MIB = 1024 * 1024
+
+const nameOf = (number: number) => `r-${number}`
+
+/** Counts the keys that a driver writes. */
+const counting = (driver: StorageDriver, count: (key: Uint8Array) => void): StorageDriver => ({
+  ...driver,
+  write: (body) =>
+    driver.write((tx) => {
+      const counted: WriteTransaction = {
+        get: (key) => tx.get(key),
+        getMany: (keys) => tx.getMany(keys),
+        range: (range) => tx.range(range),
+        put: (key, value) => {
+          count(key)
+          tx.put(key, value)
+        },
+        delete: (key) => {
+          count(key)
+          tx.delete(key)
+        },
+      }
+      return body(counted)
+    }),
+})
+
+/** How many keys a star, and a ledger entry of an owner that has some, write with all indexes and counters. */
+const keysOf = async () => {
+  const keys = new Set<string>()
+  const driver = counting(memory(), (key) => keys.add(Buffer.from(key).toString('latin1')))
+  const { hosting, ledger, close } = await openAllot({ driver, repositories: false })
+  const root = await hosting.accounts.createUser({ name: 'root' })
+  await hosting.repositories.create(root, root, { name: 'demo' })
+  const put = (key: string) =>
+    ledger.put({ kind: 'artifacts', key, repository: 'root/demo', name: 'x', size: 1, run: 1 })
+  await put('first')
+  keys.clear()
+  await hosting.relations.stars.set({ id: root.id, admin: false }, { owner: 'root', name: 'demo' })
+  const star = keys.size
+  keys.clear()
+  await put('second')
+  const entry = keys.size
+  await close()
+  return { star, entry }
+}
+
+interface Compared {
+  name: string
+  unit: Measurement['unit']
+  against: string
+  /** The least ratio. */
+  goal: number
+}
+
+/** In turns with the same work by hand. */
+const compare = async (
+  { name, unit, against, goal }: Compared,
+  rounds: number,
+  ours: () => Promise<number>,
+  hand: () => Promise<number>,
+): Promise<Measurement> => {
+  const [value, reference] = (await inTurns(rounds, [ours, hand])) as [number, number]
+  const isReached = value / reference >= goal
+  return { name, unit, value, reference, against, goal: `at least ${goal}`, isReached }
+}
+
+/** Durable writes of 32 connections, against synced batches with as many keys. */
+const batched = async (
+  { name, keys }: { name: string; keys: number },
+  rounds: number,
+  load: () => Load,
+): Promise<Measurement> => {
+  const raw = await syncedBatches(keys)
+  const against = `classic-level, synced batches of 32 with ${keys} keys each`
+  const compared = { name, unit: 'requests/s' as const, against, goal: 0.8 }
+  return compare(compared, rounds, async () => (await loadWith(load())).rate, raw.rate).finally(raw.close)
+}
+
+const stars = ({ port, token }: Program) => {
+  const names = Array.from({ length: REPOSITORIES }, (_, number) => nameOf(number))
+  const requests = (['PUT', 'DELETE'] as const).flatMap((method) =>
+    names.map((name) => ({ method, path: `${API}/user/starred/root/${name}` })),
+  )
+  return (): Load => ({ base: local(port), path: '/', tokens: [token], requests })
+}
+
+const entries = ({ port, token }: Program) => {
+  let turn = 0
+  const body = JSON.stringify({ repository: `root/${nameOf(0)}`, name: 'x', size: 1, run: 1 })
+  return (): Load => {
+    const path = `${API}/admin/ledger/artifacts/key-${turn++}-{n}`
+    return { base: local(port), path, tokens: [token], requests: [{ method: 'PUT', path, body }] }
+  }
+}
+
+/** So many a second, a few at once. */
+const rateOf = async (count: number, atOnce: number, work: (number: number) => Promise<unknown>) => {
+  let next = 0
+  const begun = performance.now()
+  const worker = async () => {
+    while (next < count) await work(next++)
+  }
+  await Promise.all(Array.from({ length: atOnce }, worker))
+  return (count / (performance.now() - begun)) * 1000
+}
+
+const UPLOADS = 40
+const content = Buffer.alloc(MIB, 'Allot')
+
+const put = async (url: string, token: string): Promise<void> => {
+  const headers = { authorization: `token ${token}` }
+  const { status } = await fetch(url, { method: 'PUT', headers, body: content })
+  if (status !== 201) throw new Error(`PUT ${url}: ${status}`)
+}
+
+/** Files of 1 MiB, against a bare server that writes each to the disk and syncs it. */
+const uploads = async ({ port, token }: Program, folder: string, rounds: number): Promise<Measurement> => {
+  const bare = await host('synced-files', folder)
+  let turn = 0
+  const send = (to: number) => () => {
+    const base = `${local(to)}/api/packages/root/generic/files/${turn++}`
+    return rateOf(UPLOADS, 4, (number) => put(`${base}/${number}`, token))
+  }
+  const compared = { name: 'a file of 1 MiB, sent', unit: 'MiB/s' as const, goal: 0.8 }
+  const against = 'bare node:http that writes a synced file'
+  return compare({ ...compared, against }, rounds, send(port), send(bare.port)).finally(bare.stop)
+}
+
+const CREATED = 20
+
+/** Repositories with a first commit, against `git init` and `git fast-import` of such a commit. */
+const repositories = async (served: Program, folder: string, rounds: number): Promise<Measurement> => {
+  let turn = 0
+  const ours = () => {
+    const prefix = `n-${turn++}`
+    return rateOf(CREATED, 2, (number) =>
+      post(served, '/user/repos', { name: `${prefix}-${number}`, auto_init: true }),
+    )
+  }
+  const hand = () => {
+    const prefix = join(folder, `hand-${turn++}`)
+    return rateOf(CREATED, 2, (number) => initialize(`${prefix}-${number}.git`))
+  }
+  const compared = { name: 'a repository with its first commit, 2 at once', unit: 'requests/s' as const }
+  return compare({ ...compared, against: '`git init` and `git fast-import`', goal: 0.6 }, rounds, ours, hand)
+}
+
+/** What clients write, against the same work by hand. */
+export const changes: Bench = {
+  name: 'changes',
+  sendsLoad: true,
+  async run({ rounds, say }) {
+    const folder = mkdtempSync(join(tmpdir(), 'allot-bench-'))
+    const served = await program(join(folder, 'd'))
+    try {
+      for (let number = 0; number < REPOSITORIES; number++)
+        await post(served, '/user/repos', { name: nameOf(number) })
+      const { star, entry } = await keysOf()
+      say('writing stars and ledger entries')
+      const measured = [
+        await batched({ name: 'a star set or taken away', keys: star }, rounds, stars(served)),
+        await batched({ name: 'a ledger entry', keys: entry }, rounds, entries(served)),
+      ]
+      say('sending files, creating repositories and pushing')
+      measured.push(await uploads(served, folder, rounds))
+      measured.push(await repositories(served, folder, rounds))
+      measured.push(await pushes(served, nameOf(0), folder, rounds))
+      return measured
+    } finally {
+      await served.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+}
