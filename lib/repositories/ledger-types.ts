@@ -90,6 +90,7 @@ interface PutResult<E> {
 
 /** Which entries {@link Ledger.list} returns. */
 export interface LedgerListing {
+  /** One kind at a time. */
   readonly kind: LedgerKind
   /** How the keys begin, such as `bucket/`. */
   readonly prefix: string
