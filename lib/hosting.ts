@@ -7,6 +7,7 @@ import { type LoginLimits, LoginThrottle, PasswordLogin } from './accounts/login
 import { Memberships } from './accounts/memberships.ts'
 import { Organizations } from './accounts/organizations.ts'
 import { SetUp } from './accounts/set-up.ts'
+import { Teams } from './accounts/teams.ts'
 import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
 import { Attachments } from './content/attachments.ts'
 import { Comments } from './content/comments.ts'
@@ -28,6 +29,7 @@ import type { QuotaEngine } from './quota/index.ts'
 import { PlansByName } from './quota/plans-by-name.ts'
 import type { Jobs } from './records/jobs.ts'
 import type { Store } from './records/store.ts'
+import { Collaborators } from './repositories/collaborators.ts'
 import { RepositoryContents } from './repositories/contents/open-repository.ts'
 import { GitData } from './repositories/git-data.ts'
 import { createLedgerByName } from './repositories/ledger-by-name.ts'
@@ -38,7 +40,9 @@ import { Relations } from './repositories/relations.ts'
 import { Repositories } from './repositories/repositories.ts'
 import { Search } from './repositories/search.ts'
 import { removeFilesJob, StoredFiles } from './repositories/stored-files.ts'
+import { TeamRepositories } from './repositories/team-repositories.ts'
 import { Topics } from './repositories/topics.ts'
+import { Transfers } from './repositories/transfers.ts'
 
 interface HostingOptions {
   store: Store
@@ -79,12 +83,12 @@ export const createHosting = (options: HostingOptions) => {
   const parts = { store, quota, jobs, gitData, files }
   const removal = new AccountRemoval(parts)
   const accounts = new Accounts(store, jobs, removal)
+  const repositories = new Repositories(parts, gitStorage && pushJournal)
   registerJobs(parts)
   return {
     accounts,
     identities: identitiesOf(options, accounts),
     organizations: new Organizations(store, removal),
-    memberships: new Memberships(store),
     emails: new EmailAddresses(store),
     sshKeys: new SshKeys(store, keyReader),
     gpgKeys: new GpgKeys(store, keyReader),
@@ -94,7 +98,8 @@ export const createHosting = (options: HostingOptions) => {
     pushJournal,
     contents: contentsOf(options),
     files,
-    repositories: new Repositories(parts, gitStorage && pushJournal),
+    repositories,
+    ...sharingOf(store, repositories),
     topics: new Topics(store),
     relations: new Relations(store),
     profiles: new Profiles(store),
@@ -141,6 +146,14 @@ const registerJobs = (parts: Parameters<typeof registerRemovalJobs>[0] & { files
 /** Undefined when the contents of repositories are not served. */
 const contentsOf = ({ store, gitReader }: HostingOptions): RepositoryContents | undefined =>
   gitReader && new RepositoryContents(store, gitReader, gitReader.cacheSize)
+/** Who may do what, besides owners. */
+const sharingOf = (store: Store, repositories: Repositories) => ({
+  memberships: new Memberships(store),
+  teams: new Teams(store),
+  teamRepositories: new TeamRepositories(store),
+  collaborators: new Collaborators(store),
+  transfers: new Transfers(store, repositories),
+})
 
 const identitiesOf = (options: HostingOptions, accounts: Accounts): Identities => {
   const { store, login, authenticate, trustedProxies: proxies } = options

@@ -32,6 +32,8 @@ export interface DataOptions {
    * themselves. Default: `true`.
    */
   issues?: boolean | undefined
+  /** Whether the routes of collaborators and teams are served; rights that were given stay. Default: `true`. */
+  sharing?: boolean | undefined
   /** Limits of owners without a group, and warnings. */
   quota?: QuotaOptions | undefined
   /** Git data on this disk; `false` when the host stores repositories itself. */

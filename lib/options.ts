@@ -213,6 +213,10 @@ export const Options = v.strictObject({
     v.optional(v.boolean(), true),
     'Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them themselves.',
   ),
+  sharing: described(
+    v.optional(v.boolean(), true),
+    'Whether the routes of collaborators and teams are served; rights that were given stay.',
+  ),
   quota: described(v.optional(QuotaOptions, {}), 'Limits of owners without a group, and warnings.'),
   repositories: described(
     v.optional(v.union([v.literal(false), RepositoryOptions]), {}),

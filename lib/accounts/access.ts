@@ -11,6 +11,7 @@ import {
   repositories,
 } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { canDoAnything, isOfferedTo, readsAllOf, rightsOn, sharedWith } from './rights.ts'
 
 /** The account that a read is done for; null for a client that has not signed in. */
 export type Viewer = {
@@ -21,6 +22,9 @@ export type Viewer = {
   /** Scopes of the token; absent for a password and for calls from the host, which have every scope. */
   readonly scopes?: ReadonlySet<string> | undefined
 } | null
+
+/** A viewer who has signed in. */
+export type SignedIn = NonNullable<Viewer>
 
 /** The user who sent a request, and the scopes of the credentials. */
 export interface Identity {
@@ -37,15 +41,20 @@ export const hasScope = (scopes: ReadonlySet<string> | undefined, scope: string)
   scopes.has(scope) ||
   scopes.has(scope.replace(/^read:/, 'write:'))
 
-/** Purpose of reading a repository: `issue` for its issues and comments, which have their own scope. */
-export type ReadFor = 'repository' | 'issue'
+/**
+ * Purpose of reading a repository: its git data and LFS objects (`code`), its issues and comments, which have their own
+ * scope, its releases, or what everyone sees who has a right on a part of it (`repository`).
+ */
+export type ReadFor = 'repository' | 'code' | 'issue' | 'release'
 
 /**
  * The viewer with respect to repositories. Invariant: a token without the scope reads only what is public, in every list,
  * search and count, because `canRead`, `audiencesOf` and every list and search apply this function.
  */
 export const repositoryViewer = (viewer: Viewer, readFor: ReadFor = 'repository'): Viewer =>
-  viewer !== null && hasScope(viewer.scopes, `read:${readFor}`) ? viewer : null
+  viewer !== null && hasScope(viewer.scopes, readFor === 'issue' ? 'read:issue' : 'read:repository')
+    ? viewer
+    : null
 
 export const audienceOfAccount = (account: Account): Audience => audienceOf[account.visibility]
 
@@ -66,7 +75,7 @@ const isOpenTo = (viewer: Viewer, audience: Audience) => openAudiences(viewer).i
 export const membershipOf = (tx: ReadTransaction, organization: number, account: number) =>
   memberships.get(tx, [organization, account])
 
-/** Whether the viewer is the account itself or a member of it, and so sees its private repositories. */
+/** Whether the viewer is the account itself or a member of it, and so sees it. */
 const belongsTo = async (tx: ReadTransaction, viewer: Viewer, account: number): Promise<boolean> => {
   if (viewer === null) return false
   return viewer.id === account || (await membershipOf(tx, account, viewer.id)) !== undefined
@@ -87,7 +96,10 @@ export const ownersFor = async (tx: ReadTransaction, account: number): Promise<n
   return [account, ...organizations.filter((id) => !deleted.includes(id))]
 }
 
-/** "Readers are its owner, the organization's members, and administrators." */
+/** The part of a repository that a purpose needs a right on. */
+const PART_OF = { repository: 'code', code: 'code', issue: 'issues', release: 'releases' } as const
+
+/** "Readers are its owner, the organization's members, and administrators", and those with whom it is shared. */
 export const canRead = async (
   tx: ReadTransaction,
   viewer: Viewer,
@@ -95,7 +107,12 @@ export const canRead = async (
   readFor?: ReadFor,
 ): Promise<boolean> => {
   const reader = repositoryViewer(viewer, readFor)
-  return isOpenTo(reader, repository.audience) || belongsTo(tx, reader, repository.owner)
+  if (isOpenTo(reader, repository.audience)) return true
+  if (reader === null) return false
+  const rights = await rightsOn(tx, reader, repository)
+  if (readFor === undefined || readFor === 'repository')
+    return canDoAnything(rights) || isOfferedTo(tx, reader.id, repository.id)
+  return rights[PART_OF[readFor]] > 0
 }
 
 /** The audiences of an owner's repositories that the viewer may list. */
@@ -105,7 +122,21 @@ export const audiencesOf = async (
   owner: number,
 ): Promise<readonly Audience[]> => {
   const reader = repositoryViewer(viewer)
-  return (await belongsTo(tx, reader, owner)) ? [0, 1, 2] : openAudiences(reader)
+  const readsAll = reader !== null && (await readsAllOf(tx, reader.id, owner))
+  return readsAll ? [0, 1, 2] : openAudiences(reader)
+}
+
+/** Repositories of an owner that are shared with the viewer one by one, of those that are not open to the viewer. */
+export const sharedOf = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  owner?: number,
+): Promise<readonly Repository[]> => {
+  const reader = repositoryViewer(viewer)
+  if (reader === null) return []
+  const { repositories: shared } = await sharedWith(tx, reader.id)
+  const open = openAudiences(reader)
+  return shared.filter((one) => (owner === undefined || one.owner === owner) && !open.includes(one.audience))
 }
 
 export interface Permission {
@@ -114,18 +145,22 @@ export interface Permission {
   pull: boolean
 }
 
-/** Owners have admin permission, members can push, readers can pull. */
+/**
+ * What the viewer may do: owners administer, members write unless they are in the organization by teams, collaborators and
+ * teams have what they were given, and everyone reads what is open.
+ * @param readFor the part that `push` and `pull` are about; git data when absent
+ */
 export const permissionOn = async (
   tx: ReadTransaction,
   viewer: Viewer,
   repository: Repository,
+  readFor: ReadFor = 'repository',
 ): Promise<Permission> => {
-  if (viewer === null) return { admin: false, push: false, pull: repository.audience === 0 }
-  if (viewer.admin || viewer.id === repository.owner) return { admin: true, push: true, pull: true }
-  const membership = await membershipOf(tx, repository.owner, viewer.id)
-  if (membership === undefined)
-    return { admin: false, push: false, pull: isOpenTo(viewer, repository.audience) }
-  return { admin: membership.owner, push: true, pull: true }
+  const isOpen = isOpenTo(viewer, repository.audience)
+  if (viewer === null) return { admin: false, push: false, pull: isOpen }
+  const rights = await rightsOn(tx, viewer, repository)
+  const right = rights[PART_OF[readFor]]
+  return { admin: rights.code === 3, push: right >= 2, pull: isOpen || right >= 1 }
 }
 
 /** Longest name in the store; a longer one in a request would not fit into a key. */
@@ -203,86 +238,3 @@ export const readableRepository = async (
   const repository = await repositoryByName(tx, ownerName, name)
   return repository !== undefined && (await canRead(tx, viewer, repository, readFor)) ? repository : undefined
 }
-
-/**
- * The record to change: its id, or a function that finds it and checks the permission. The function runs in the
- * transaction of the change, so that a permission that was withdrawn meanwhile has no effect.
- */
-export type Target<T> = number | Authorizer<T>
-
-/**
- * @returns undefined when the record does not exist or the viewer cannot see it
- * @throws AllotError forbidden when the viewer can see it but must not change it
- */
-export type Authorizer<T> = (tx: ReadTransaction) => Promise<T | undefined>
-
-/** A user who makes a change. */
-export type SignedIn = NonNullable<Viewer>
-
-const isOwnerOf = async (tx: ReadTransaction, viewer: SignedIn, account: number): Promise<boolean> =>
-  viewer.admin || viewer.id === account || (await membershipOf(tx, account, viewer.id))?.owner === true
-
-/** A repository that the viewer has admin permission on. */
-export const authorizeAdmin =
-  (viewer: SignedIn, owner: string, name: string): Authorizer<Repository> =>
-  async (tx) => {
-    const repository = await readableRepository(tx, viewer, owner, name)
-    if (repository !== undefined && !(await permissionOn(tx, viewer, repository)).admin)
-      throw new AllotError('forbidden', 'only owners may do this')
-    return repository
-  }
-
-/** A new owner of a repository: the viewer, or an organization that the viewer owns, since its quota pays for it. */
-export const authorizeTransferTo =
-  (viewer: SignedIn, name: string): Authorizer<Account> =>
-  async (tx) => {
-    const owner = await visibleAccount(tx, viewer, name)
-    if (owner !== undefined && !(await isOwnerOf(tx, viewer, owner.id)))
-      throw new AllotError(
-        'forbidden',
-        `only administrators and owners of ${owner.name} may give it a repository`,
-      )
-    return owner
-  }
-
-/** An organization in which the viewer can create repositories. */
-export const authorizeCreateIn =
-  (viewer: SignedIn, name: string): Authorizer<Account> =>
-  async (tx) => {
-    const organization = await visibleOrganization(tx, viewer, name)
-    if (organization === undefined || viewer.admin) return organization
-    if ((await membershipOf(tx, organization.id, viewer.id)) === undefined)
-      throw new AllotError('forbidden', `only members of ${organization.name} may create repositories in it`)
-    return organization
-  }
-
-/** An organization whose members the viewer can change. */
-export const authorizeMembersOf =
-  (viewer: SignedIn, name: string): Authorizer<Account> =>
-  async (tx) => {
-    const organization = await visibleOrganization(tx, viewer, name)
-    if (organization !== undefined && !(await isOwnerOf(tx, viewer, organization.id)))
-      throw new AllotError('forbidden', `only owners of ${organization.name} may do this`)
-    return organization
-  }
-
-/** An organization that the viewer can remove the member from: owners can remove anyone, and members can leave. */
-export const authorizeRemoveMember =
-  (viewer: SignedIn, name: string, member: string): Authorizer<Account> =>
-  async (tx) => {
-    const isSelf = (await accountByName(tx, member))?.id === viewer.id
-    return isSelf ? visibleOrganization(tx, viewer, name) : authorizeMembersOf(viewer, name)(tx)
-  }
-
-export const visibleUser =
-  (viewer: SignedIn, name: string): Authorizer<Account> =>
-  async (tx) => {
-    const account = await visibleAccount(tx, viewer, name)
-    return account?.kind === 'user' ? account : undefined
-  }
-
-/** Any account, even if it has become hidden since it joined, so that owners can still remove it. */
-export const anyAccount =
-  (name: string): Authorizer<Account> =>
-  (tx) =>
-    accountByName(tx, name)

@@ -21,12 +21,15 @@ import {
   quotaOwners,
   sessions,
   sshKeys,
+  teamMembers,
+  teams,
   tokens,
 } from '../records/schema/index.ts'
 import { audienceOfAccount } from './access.ts'
 
 const accountAudience = lookup(accounts, audienceOfAccount)
 const isOrganization = lookup(accounts, ({ kind }) => (kind === 'organization' ? 1 : 0))
+const teamIds = lookup(teams)
 const quotaOwner = lookup(quotaOwners)
 const pendingRemoval = pendingJob('removeAccountData')
 const pendingFollows = pendingJob('updateFollows')
@@ -73,7 +76,7 @@ const followAudiences = check(follows, (follow, find, report) => {
 
 /** What accounts derive from each other, and who refers to accounts in lower layers. */
 export const accountsIntegrity: IntegrityChecks = {
-  lookups: [accountAudience, isOrganization, quotaOwner, pendingRemoval, pendingFollows],
+  lookups: [accountAudience, isOrganization, teamIds, quotaOwner, pendingRemoval, pendingFollows],
   recounts: [],
   checks: [
     followAudiences,
@@ -81,6 +84,15 @@ export const accountsIntegrity: IntegrityChecks = {
       requireAccount(find, member, `a member of organization ${organization} is`, report)
       if (find(isOrganization, organization) !== 1 && find(pendingRemoval, organization) === undefined)
         report(`account ${member} is a member of organization ${organization}, which does not exist`)
+    }),
+    check(teams, ({ id, organization }, find, report) => {
+      if (find(isOrganization, organization) !== 1 && find(pendingRemoval, organization) === undefined)
+        report(`team ${id} belongs to organization ${organization}, which does not exist`)
+    }),
+    check(teamMembers, ({ account, organization, team }, find, report) => {
+      requireAccount(find, account, `a member of team ${team} is`, report)
+      if (find(teamIds, team) === undefined && find(pendingRemoval, organization) === undefined)
+        report(`account ${account} is a member of team ${team}, which does not exist`)
     }),
     ownedBy(tokens, 'token'),
     check(sessions, ({ account }, find, report) =>

@@ -12,6 +12,7 @@ import {
   visibleAccount,
   visibleOrganization,
 } from './access.ts'
+import { canCreateIn, isFullMember } from './rights.ts'
 
 /** What a member may do in an organization. */
 interface OrganizationPermissions {
@@ -95,7 +96,9 @@ export class Memberships {
       const user = await accountByName(tx, userName)
       if (organization === undefined || user === undefined) return undefined
       if (user.id !== viewer.id && !viewer.admin) return undefined
-      return permissionsIn(await membershipOf(tx, organization.id, user.id), user)
+      const membership = await membershipOf(tx, organization.id, user.id)
+      const canCreate = await canCreateIn(tx, user.id, organization.id)
+      return permissionsIn(membership, user, canCreate)
     })
   }
 }
@@ -103,11 +106,16 @@ export class Memberships {
 const belongs = async (tx: ReadTransaction, viewer: Viewer, organization: number): Promise<boolean> =>
   viewer !== null && (viewer.admin || (await membershipOf(tx, organization, viewer.id)) !== undefined)
 
-const permissionsIn = (membership: Membership | undefined, user: Account): OrganizationPermissions => {
+const permissionsIn = (
+  membership: Membership | undefined,
+  user: Account,
+  canCreate: boolean,
+): OrganizationPermissions => {
   const isOwner = user.admin || membership?.owner === true
   const isMember = isOwner || membership !== undefined
   return {
-    ...{ isOwner, isAdmin: isOwner, canWrite: isMember, canRead: isMember },
-    canCreateRepository: isMember,
+    ...{ isOwner, isAdmin: isOwner, canRead: isMember },
+    canWrite: isOwner || (membership !== undefined && isFullMember(membership)),
+    canCreateRepository: isOwner || canCreate,
   }
 }

@@ -6,20 +6,22 @@ import {
   accounts,
   type Membership,
   memberships,
+  teamMembers,
   type Visibility,
 } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
   canSee,
   existingAccount,
   membershipOf,
-  type Target,
   type Viewer,
   visibleAccount,
   visibleOrganization,
 } from './access.ts'
 import { blankAccount, definedMembers, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
+import type { Target } from './authorize.ts'
+import { teamsOf } from './rights.ts'
 
 export interface NewOrganization {
   /** Name, unique without regard to case among users and organizations. */
@@ -141,7 +143,12 @@ export class Organizations {
       if (before === undefined) await refuseTooMany(tx, options.by ?? null, account)
       const owner = options.owner ?? before?.owner ?? false
       if (before !== undefined && !owner) await keepAnOwner(tx, before, options.by)
-      const { founder, ...kept } = before ?? { organization: id, member: account.id, createdAt: now() }
+      // A role that is given by name is more than that of a team.
+      const {
+        founder,
+        byTeam: _,
+        ...kept
+      } = before ?? { organization: id, member: account.id, createdAt: now() }
       const after: Membership = { ...kept, owner }
       await memberships.save(tx, owner && founder === true ? { ...after, founder } : after)
     })
@@ -162,6 +169,7 @@ export class Organizations {
       const before = await memberships.get(tx, key)
       if (before === undefined) return false
       await keepAnOwner(tx, before, options.by)
+      await leaveTeams(tx, before)
       await memberships.remove(tx, key)
       return true
     })
@@ -174,6 +182,12 @@ export class Organizations {
       return account?.kind === 'organization' ? account : undefined
     }, options)
   }
+}
+
+/** Takes a member who leaves an organization out of its teams. */
+const leaveTeams = async (tx: WriteContext, { organization, member }: Membership): Promise<void> => {
+  for (const { id } of await teamsOf(tx, member, organization))
+    await teamMembers.remove(tx, [member, organization, id])
 }
 
 /** Members, administrators and the member itself know of a membership; others only when it is public. */
@@ -201,7 +215,11 @@ const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Acc
 const JOINED_LIMIT = 100
 const SHARED_LIMIT = 50
 
-const refuseTooMany = async (tx: ReadTransaction, by: Viewer, { id, name }: Account): Promise<void> => {
+export const refuseTooMany = async (
+  tx: ReadTransaction,
+  by: Viewer,
+  { id, name }: Account,
+): Promise<void> => {
   if (by === null || by.admin || by.id === id) return
   const joined = await memberships.list(tx, 'member', { prefix: [id], limit: JOINED_LIMIT })
   if (joined.length >= JOINED_LIMIT)
@@ -222,7 +240,7 @@ const refuseTooMany = async (tx: ReadTransaction, by: Viewer, { id, name }: Acco
  * Keeps the founder from leaving an organization without an owner by mistake. An owner whom another user added did not
  * choose to be one and can always leave; the organization then has no owner, which administrators see in their list.
  */
-const keepAnOwner = async (
+export const keepAnOwner = async (
   tx: ReadTransaction,
   { organization, owner, founder }: Membership,
   by: Viewer | undefined,

@@ -105,6 +105,8 @@ const parameters = {
   username: { description: 'Name of the account. Upper and lower case are the same.', example: 'alice' },
   reponame: { description: 'Name of the repository, without its owner.', example: 'app' },
   org: { description: 'Name of the organization.', example: 'acme' },
+  collaborator: { description: 'Name of the user with whom it is shared.', example: 'bob' },
+  team: { description: 'Name of the team.', example: 'Developers' },
   topic: { description: 'Name of the topic.', example: 'git' },
   target: { description: 'Name of the account that may be followed.', example: 'bob' },
   tag: { description: 'Name of the tag that the release is of.', example: 'v1.0' },

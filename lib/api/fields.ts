@@ -29,6 +29,7 @@ export type IdParameter = ReturnType<typeof idParameter>
 export const issueIndex = idParameter('Number of the issue within its repository.', 1)
 export const commentId = idParameter('Id of the comment.', 9)
 export const releaseId = idParameter('Id of the release.', 10)
+export const teamId = idParameter('Id of the team.', 14)
 export const repositoryId = idParameter('Id of the repository.', 7)
 export const attachmentId = idParameter('Id of the attachment.', 11)
 export const shortText = v.pipe(v.string(), v.maxLength(255))

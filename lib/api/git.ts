@@ -26,7 +26,7 @@ export const requireReadable = async (
 ): Promise<Repository> => {
   if (user !== null) requireScopes(user, { scope: 'read:repository' })
   const name = nameIn(params.repo)
-  const repository = await hosting.repositories.find(user, params.owner, name)
+  const repository = await hosting.repositories.find(user, params.owner, name, 'code')
   if (repository !== undefined) return repository
   // The 404 of a former name becomes a redirect, for clients without credentials as well if the repository is public.
   const hasMoved = user === null && (await hosting.repositories.findMoved(user, params.owner, name))

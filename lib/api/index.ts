@@ -29,7 +29,11 @@ import { newRepositoryRoutes, repositoryRoutes } from './repositories.ts'
 import { repositoryListRoutes, repositorySearchRoutes } from './repository-lists.ts'
 import type { Services } from './route.ts'
 import { documentRoute, exportRoutes, markdownRoutes, serverRoutes } from './server.ts'
+import { collaboratorRoutes } from './sharing/collaborators.ts'
 import { membershipRoutes } from './sharing/memberships.ts'
+import { repositoryTeamRoutes, teamRepositoryRoutes } from './sharing/team-repositories.ts'
+import { teamMemberRoutes, teamRoutes } from './sharing/teams.ts'
+import { transferRoutes } from './sharing/transfers.ts'
 import { tokenRoutes } from './tokens.ts'
 import { topicRoutes } from './topics.ts'
 import { adminUserRoutes, userRoutes } from './users.ts'
@@ -48,6 +52,15 @@ const gitContentRoutes: ApiRoute[] = [
   ...compareRoutes,
 ]
 
+/** Routes of collaborators, of teams, and of repositories that are offered to another owner. */
+const sharingRoutes: ApiRoute[] = [
+  ...collaboratorRoutes,
+  ...repositoryTeamRoutes,
+  ...teamRoutes,
+  ...teamMemberRoutes,
+  ...teamRepositoryRoutes,
+]
+
 /** Every JSON route, in the order of the API document (docs/api.md). The router, the OpenAPI document and the specs are built from this list. */
 export const routes: ApiRoute[] = [
   ...markdownRoutes,
@@ -55,6 +68,7 @@ export const routes: ApiRoute[] = [
   ...repositoryListRoutes,
   ...repositorySearchRoutes,
   ...repositoryRoutes,
+  ...transferRoutes,
   ...topicRoutes,
   ...gitContentRoutes,
   ...subscriptionRoutes,
@@ -70,6 +84,7 @@ export const routes: ApiRoute[] = [
   ...tokenRoutes,
   ...organizationRoutes,
   ...membershipRoutes,
+  ...sharingRoutes,
   ...serverRoutes,
   documentRoute,
   ...userQuotaRoutes,
@@ -94,9 +109,10 @@ export const quotaRoutes: Route<Identity, QuotaServices>[] = [
   documentRoute,
 ]
 
-/** The routes that a service has: a host may turn issues and releases off, the contents of repositories, and packages. */
+/** The routes that a service has: a host may turn issues and releases off, contents of repositories, sharing, and packages. */
 export const routesWith = (options: {
   issues: boolean
+  sharing: boolean
   packages: unknown
   contents: unknown
   repositories: unknown
@@ -105,6 +121,7 @@ export const routesWith = (options: {
     (route) =>
       (options.issues || !contentRoutes.includes(route)) &&
       ((options.contents !== false && options.repositories !== false) || !gitContentRoutes.includes(route)) &&
+      (options.sharing || !sharingRoutes.includes(route)) &&
       (options.packages !== false || !(packageRoutes as ApiRoute[]).includes(route)),
   )
 

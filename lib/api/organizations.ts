@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } from '../accounts/access.ts'
+import { anyAccount, authorizeMembersOf, authorizeRemoveMember, visibleUser } from '../accounts/authorize.ts'
 import type { NewOrganization } from '../accounts/organizations.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, requireScopes, ValidationError } from '../http/index.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
@@ -32,7 +32,7 @@ export const Organization = v.object({
 })
 export type Organization = v.InferOutput<typeof Organization>
 
-const presentOrganization = (account: Account, { baseUrl }: { baseUrl: string }): Organization => ({
+export const presentOrganization = (account: Account, { baseUrl }: { baseUrl: string }): Organization => ({
   id: account.id,
   name: account.name,
   full_name: account.fullName,

@@ -1,17 +1,12 @@
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
-import {
-  type Authorizer,
-  authorizeAdmin,
-  authorizeCreateIn,
-  authorizeTransferTo,
-  readableRepository,
-} from '../accounts/access.ts'
+import { readableRepository } from '../accounts/access.ts'
+import { type Authorizer, authorizeAdmin, authorizeCreateIn, authorizeOwner } from '../accounts/authorize.ts'
 import { invalid } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
-import { acceptedBooleans, example, repositoryId, shortText, text } from './fields.ts'
+import { acceptedBooleans, example, repositoryId, text } from './fields.ts'
 import { cachedRepository, Repository, readRepository } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
 import { accountDeleted, hostOf } from './users.ts'
@@ -214,23 +209,6 @@ export const repositoryRoutes = [
     summary: 'Delete a repository, with everything that counts in it',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.repositories.remove(authorizeAdmin(user, params.owner, params.repo))),
-  }),
-  route({
-    ...write,
-    method: 'POST',
-    path: '/repos/{owner}/{repo}/transfer',
-    operationId: 'repoTransfer',
-    summary: 'Give a repository to another owner, with its usage',
-    body: v.object({ new_owner: example(shortText, 'acme') }),
-    responses: { 202: Repository, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, params, body } = request
-      const moved = await services.hosting.repositories.transfer(
-        authorizeAdmin(user, params.owner, params.repo),
-        authorizeTransferTo(user, body.new_owner),
-      )
-      return moved === undefined ? reply(404) : reply(202, await readRepository(services, request, moved))
-    },
+      replyEmpty(await hosting.repositories.remove(authorizeOwner(user, params.owner, params.repo))),
   }),
 ]

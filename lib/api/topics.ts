@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { authorizeAdmin } from '../accounts/access.ts'
+import { authorizeAdmin } from '../accounts/authorize.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { normalTopic } from '../repositories/topics.ts'
 import { example } from './fields.ts'

@@ -91,20 +91,20 @@ export const targetOf = async (
   { on, targetId, repository: id }: Attachment,
 ): Promise<AttachmentTarget | undefined> => {
   const repository = await repositoryById(tx, id)
-  const readFor = on === 'release' ? 'repository' : 'issue'
+  const readFor = on === 'release' ? 'release' : 'issue'
   if (repository === undefined || !(await canRead(tx, viewer, repository, readFor))) return undefined
   const found = await targetById(tx, on, targetId)
   return found && ifVisible(tx, viewer, { repository, ...found })
 }
 
-const readForOf = (which: AttachmentTargetName): ReadFor => ('release' in which ? 'repository' : 'issue')
+const readForOf = (which: AttachmentTargetName): ReadFor => ('release' in which ? 'release' : 'issue')
 
 const ifVisible = async (
   tx: ReadTransaction,
   viewer: Viewer,
   target: AttachmentTarget,
 ): Promise<AttachmentTarget | undefined> =>
-  target.isDraft && !(await permissionOn(tx, viewer, target.repository)).push ? undefined : target
+  target.isDraft && !(await permissionOn(tx, viewer, target.repository, 'release')).push ? undefined : target
 
 const targetNamed = async (
   tx: ReadTransaction,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { membershipOf, type SignedIn, type Viewer, visibleAccount } from '../accounts/access.ts'
+import { type SignedIn, type Viewer, visibleAccount } from '../accounts/access.ts'
+import { canChangePackages } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { ContentInfo } from '../files/index.ts'
@@ -172,8 +173,7 @@ const writableBy = async (
   name: string,
 ): Promise<Account | undefined> => {
   const owner = await visibleAccount(tx, viewer, name)
-  if (owner === undefined || viewer.admin || viewer.id === owner.id) return owner
-  if ((await membershipOf(tx, owner.id, viewer.id)) === undefined)
+  if (owner !== undefined && !viewer.admin && !(await canChangePackages(tx, viewer.id, owner.id)))
     throw new AllotError('forbidden', `only members of ${owner.name} can change its packages`)
   return owner
 }

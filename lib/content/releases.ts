@@ -91,7 +91,7 @@ export class Releases {
     checkTexts('release', { tag, target, name, body })
     const id = await store.sequences.next('release')
     return store.write(async (tx) => {
-      const access = await writeAccess(tx, viewer, path)
+      const access = await writeAccess(tx, viewer, path, 'release')
       if (access === undefined) return undefined
       requireWriter(access)
       const { repository } = access
@@ -110,10 +110,10 @@ export class Releases {
   /** The release with the id or the tag, or the latest one. */
   find(viewer: Viewer, path: RepositoryName, which: WhichRelease): Promise<FoundRelease | undefined> {
     return this.#parts.store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, path.owner, path.name)
+      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'release')
       const release = repository && (await releaseIn(tx, repository, which))
       if (repository === undefined || release === undefined) return undefined
-      if (release.draft && !(await permissionOn(tx, viewer, repository)).push) return undefined
+      if (release.draft && !(await permissionOn(tx, viewer, repository, 'release')).push) return undefined
       return { repository, release }
     })
   }
@@ -126,9 +126,9 @@ export class Releases {
     slice: Slice,
   ): Promise<ReleasePage | undefined> {
     return this.#parts.store.read(async (tx) => {
-      const repository = await readableRepository(tx, viewer, path.owner, path.name)
+      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'release')
       if (repository === undefined) return undefined
-      const { push } = await permissionOn(tx, viewer, repository)
+      const { push } = await permissionOn(tx, viewer, repository, 'release')
       return { repository, page: await list(tx, repository.id, push, query, slice) }
     })
   }
@@ -171,7 +171,7 @@ const writableRelease = async (
   path: RepositoryName,
   which: WhichRelease,
 ): Promise<FoundRelease | undefined> => {
-  const access = await writeAccess(tx, viewer, path)
+  const access = await writeAccess(tx, viewer, path, 'release')
   const release = access && (await releaseIn(tx, access.repository, which))
   if (access === undefined || release === undefined) return undefined
   if (release.draft && !access.permission.push) return undefined

@@ -1,13 +1,15 @@
-import { type Authorizer, repositoryById, type Target } from '../accounts/access.ts'
+import { repositoryById } from '../accounts/access.ts'
 import { ownsRepositories, type Removal, type RemovalOptions } from '../accounts/accounts.ts'
+import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { invalid } from '../errors.ts'
-import type { Collection } from '../records/collection.ts'
 import type { JobHandler } from '../records/jobs.ts'
+import type { KeyTuple } from '../records/key-codec.ts'
 import { paced } from '../records/pacing.ts'
 import {
   type Account,
   type Attachment,
   accounts,
+  collaborators,
   comments,
   emailAddresses,
   follows,
@@ -24,7 +26,11 @@ import {
   sessions,
   sshKeys,
   stars,
+  teamMembers,
+  teamRepositories,
+  teams,
   tokens,
+  transfers,
   watches,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
@@ -70,6 +76,9 @@ export class AccountRemoval implements Removal {
 
   async #removeAccount(tx: WriteContext, id: number): Promise<void> {
     await removeListed(memberships, 'member')(tx, id)
+    await removeListed(teamMembers, 'account')(tx, id)
+    await removeListed(collaborators, 'account')(tx, id)
+    await removeListed(transfers, 'doer')(tx, id)
     await removeListed(tokens, 'account')(tx, id)
     await removeListed(sessions, 'account')(tx, id)
     await removeListed(emailAddresses, 'account')(tx, id)
@@ -136,11 +145,20 @@ export const registerRemovalJobs = (parts: RepositoryParts): void => {
     removeRelations(watches),
     removeListed(follows, 'followers'),
     removeListed(follows, 'following'),
+    removeListed(teamMembers, 'organization'),
+    removeListed(teamRepositories, 'organization'),
+    removeListed(teams, 'organization'),
+    removeListed(transfers, 'recipient'),
     removeListed(memberships, 'organization'),
     removeRedirectsOf,
     (tx, id, limit, { quota }) => quota.removeOwnerEntries(tx, id, limit),
   ])
-  handle('removeRepositoryContents', repositoryById, [removeIssues, removeReleases, removeIssueSequence])
+  handle('removeRepositoryContents', repositoryById, [
+    removeIssues,
+    removeReleases,
+    removeIssueSequence,
+    removeListed(collaborators, 'repository'),
+  ])
   handle('removeComments', (tx, id) => issues.get(tx, [id]), [removeComments])
   handle('removePackageFiles', (tx, id) => packageVersions.get(tx, [id]), [removePackageFiles])
 }
@@ -165,9 +183,16 @@ const removalJob = (parts: RepositoryParts, exists: Exists, removers: readonly R
   },
 })
 
+/** What removing the records of an index needs. */
+interface ListedCollection<R, O extends string> {
+  readonly options: { readonly id: (record: R) => KeyTuple }
+  list(tx: ReadTransaction, index: O, listing: { prefix: KeyTuple; limit?: number }): Promise<R[]>
+  remove(tx: WriteContext, id: KeyTuple): Promise<unknown>
+}
+
 /** Removes the records that an index has at an id; without a limit, all of them. */
 const removeListed =
-  <R, O extends string>(collection: Collection<R, string, O, string>, index: O) =>
+  <R, O extends string>(collection: ListedCollection<R, O>, index: O) =>
   async (tx: WriteContext, id: number, limit?: number): Promise<number> => {
     const listing = { prefix: [id], ...(limit === undefined ? {} : { limit }) }
     const found = await collection.list(tx, index, listing)

@@ -13,16 +13,20 @@ import {
 } from '../integrity/index.ts'
 import {
   type Audience,
+  collaborators,
   noContents,
   type Relation,
   redirects,
   repositories,
   repositoryUsages,
   stars,
+  teamRepositories,
+  transfers,
   watches,
 } from '../records/schema/index.ts'
 
 const repositoryAudience = lookup(repositories, ({ audience }) => audience)
+const pendingContents = pendingJob('removeRepositoryContents')
 const pendingRelations = pendingJob('updateRelations')
 
 export const hasRepository = (find: Find, id: number): boolean => find(repositoryAudience, id) !== undefined
@@ -105,7 +109,7 @@ const usageRecords: Recount = {
 
 /** What repositories and their relations derive from each other and from accounts. */
 export const repositoriesIntegrity: IntegrityChecks = {
-  lookups: [repositoryAudience, pendingRelations],
+  lookups: [repositoryAudience, pendingContents, pendingRelations],
   recounts: [
     countOn('stars', relationsOf(stars)),
     countOn('watchers', relationsOf(watches)),
@@ -122,6 +126,21 @@ export const repositoriesIntegrity: IntegrityChecks = {
     repositoryChecks,
     relationChecks(stars, 'star'),
     relationChecks(watches, 'watch'),
+    check(collaborators, ({ repository, account }, find, report) => {
+      requireAccount(find, account, `a collaborator of repository ${repository} is`, report)
+      if (!hasRepository(find, repository) && find(pendingContents, repository) === undefined)
+        report(`account ${account} collaborates on repository ${repository}, which does not exist`)
+    }),
+    check(teamRepositories, ({ team, repository }, find, report) => {
+      if (!hasRepository(find, repository))
+        report(`team ${team} has rights on repository ${repository}, which does not exist`)
+    }),
+    check(transfers, ({ repository, doer, recipient }, find, report) => {
+      requireAccount(find, doer, `repository ${repository} is offered by`, report)
+      requireAccount(find, recipient, `repository ${repository} is offered to`, report)
+      if (!hasRepository(find, repository))
+        report(`repository ${repository} is offered to account ${recipient}, but does not exist`)
+    }),
     check(redirects, ({ owner, name, repository }, find, report) => {
       requireAccount(find, owner, `the former repository name ${name} belongs to`, report)
       if (!hasRepository(find, repository))

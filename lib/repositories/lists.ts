@@ -4,9 +4,11 @@ import {
   openAudiences,
   ownersFor,
   repositoryViewer,
+  sharedOf,
   type Viewer,
   visibleAccount,
 } from '../accounts/access.ts'
+import { sharedWith } from '../accounts/rights.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
@@ -51,30 +53,47 @@ export const repositoriesOf = async (
   owner: number,
   order: RepositoryOrder,
   slice: Slice,
-): Promise<Page<Repository>> => list(tx, [[owner, await audiencesOf(tx, viewer, owner)]], order, slice)
+): Promise<Page<Repository>> => {
+  const audiences = await audiencesOf(tx, viewer, owner)
+  const shared = audiences.includes(2) ? [] : await sharedOf(tx, viewer, owner)
+  return list(tx, { owners: [[owner, audiences]], shared }, order, slice)
+}
 
-/** Repositories of the viewer and of the viewer's organizations. */
+/** Repositories of the viewer and of the viewer's organizations, and those that are shared with the viewer. */
 export const repositoriesFor = async (
   tx: ReadTransaction,
   viewer: NonNullable<Viewer>,
   order: RepositoryOrder,
   slice: Slice,
 ): Promise<Page<Repository>> => {
-  const owners = await ownersFor(tx, viewer.id)
-  const audiences: readonly Audience[] = repositoryViewer(viewer) === null ? openAudiences(null) : [0, 1, 2]
-  return list(
-    tx,
-    owners.map((owner) => [owner, audiences]),
-    order,
-    slice,
-  )
+  const joined = await ownersFor(tx, viewer.id)
+  const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
+  const isBounded = repositoryViewer(viewer) === null
+  const open = openAudiences(isBounded ? null : viewer).filter((audience) => audience < 2)
+  const audiencesIn = (owner: number): readonly Audience[] =>
+    !isBounded && owners.includes(owner) ? [0, 1, 2] : open
+  const listed: Listed = {
+    owners: joined.map((owner) => [owner, audiencesIn(owner)]),
+    // Those of the owners are listed with them, as far as they are open.
+    shared: shared.filter(({ owner, audience }) =>
+      isBounded
+        ? audience === 0 && !joined.includes(owner)
+        : !(joined.includes(owner) && open.includes(audience)),
+    ),
+  }
+  return list(tx, listed, order, slice)
 }
 
-type Owned = readonly [owner: number, audiences: readonly Audience[]]
+interface Listed {
+  /** Owners with the audiences of the repositories to list. */
+  readonly owners: readonly (readonly [owner: number, audiences: readonly Audience[]])[]
+  /** Further repositories, none of which is listed with its owner. */
+  readonly shared: readonly Repository[]
+}
 
 const list = async (
   tx: ReadTransaction,
-  owners: readonly Owned[],
+  { owners, shared }: Listed,
   order: RepositoryOrder,
   slice: Slice,
 ): Promise<Page<Repository>> => {
@@ -87,25 +106,52 @@ const list = async (
   const counts = await Promise.all(prefixes.map((prefix) => repositories.count(tx, 'owner', prefix)))
   const filled = prefixes.filter((_, index) => counts[index]! > 0)
   const found = filled.map((prefix) => repositories.entries(tx, index, { prefix, reverse, limit }))
-  const listings = index === 'name' && filled.length > 1 ? await byFullName(tx, filled, found) : found
-  const total = counts.reduce((sum, count) => sum + count, 0)
+  const isByFullName = index === 'name' && (filled.length > 1 || shared.length > 0)
+  const listings = isByFullName ? await byFullName(tx, filled, found) : found
+  if (shared.length > 0) listings.push(await sharedListing(tx, shared, index, reverse))
+  const total = counts.reduce((sum, count) => sum + count, 0) + shared.length
   return { items: await repositories.load(tx, await pageOf(merge(listings, reverse), slice)), total }
 }
 
 type Entries = AsyncIterable<IndexEntry>
 
 /** Puts the owner's name in front of the order of each listing, because a list by name is ordered by `owner/name`. */
-const byFullName = (
+const byFullName = async (
   tx: ReadTransaction,
-  prefixes: (readonly [owner: number, audience: Audience])[],
-  listings: Entries[],
-): Promise<Entries[]> =>
-  Promise.all(
-    listings.map(async (listing, index) => {
-      const owner = await accounts.get(tx, [prefixes[index]![0]])
-      return withOrderPrefix(encodeKey([owner?.name.toLowerCase() ?? '']), listing)
-    }),
+  prefixes: readonly (readonly [owner: number, audience: Audience])[],
+  listings: readonly Entries[],
+): Promise<Entries[]> => {
+  const owners = await accounts.byIds(
+    tx,
+    prefixes.map(([owner]) => owner),
   )
+  return listings.map((listing, index) => withOrderPrefix(nameKey(owners.get(prefixes[index]![0])), listing))
+}
+
+const nameKey = (owner: Account | undefined): Bytes => encodeKey([owner?.name.toLowerCase() ?? ''])
+
+/** Single repositories as a listing, whose order is that of the other listings. */
+const sharedListing = async (
+  tx: ReadTransaction,
+  shared: readonly Repository[],
+  index: OrderIndex,
+  reverse: boolean,
+): Promise<Entries> => {
+  const owners = await accounts.byIds(
+    tx,
+    shared.map(({ owner }) => owner),
+  )
+  const entries = shared.map((repository) => {
+    const entry = repositories.entryOf(index, 2, repository)
+    if (index !== 'name') return entry
+    return { ...entry, order: Buffer.concat([nameKey(owners.get(repository.owner)), entry.order]) }
+  })
+  const sign = reverse ? -1 : 1
+  entries.sort((left, right) => sign * Buffer.compare(left.order, right.order))
+  return (async function* () {
+    yield* entries
+  })()
+}
 
 async function* withOrderPrefix(prefix: Bytes, listing: Entries): AsyncGenerator<IndexEntry> {
   for await (const entry of listing) yield { ...entry, order: Buffer.concat([prefix, entry.order]) }

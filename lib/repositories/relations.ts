@@ -2,7 +2,6 @@ import {
   canRead,
   canSee,
   existingAccount,
-  ownersFor,
   readableRepository,
   repositoryById,
   repositoryViewer,
@@ -10,6 +9,7 @@ import {
   type Viewer,
 } from '../accounts/access.ts'
 import { visiblePage } from '../accounts/list-page.ts'
+import { sharedWith } from '../accounts/rights.ts'
 import { countsWithPending, pendingRelations } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
@@ -190,7 +190,7 @@ const withCount = (relation: RelationCollection, repository: Repository, change:
 }
 
 /**
- * An account's relations to private repositories of the owners that the viewer belongs to; all of its relations to private
+ * An account's relations to private repositories of the owners that the viewer belongs to, and to shared ones; all of its relations to private
  * repositories, when those are fewer than the owners' private repositories.
  */
 const relationsToOwn = async (
@@ -199,12 +199,13 @@ const relationsToOwn = async (
   viewer: SignedIn,
   account: number,
 ): Promise<Relation[]> => {
-  const owners = await ownersFor(tx, viewer.id)
+  const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
   const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, 2])))
-  const readable = counts.reduce((sum, count) => sum + count, 0)
+  const readable = counts.reduce((sum, count) => sum + count, shared.length)
   if (readable > (await relation.count(tx, 'account', [account, 2])))
     return relation.list(tx, 'account', { prefix: [account, 2] })
-  const found: Relation[] = []
+  const sharedKeys = shared.map(({ id }) => [account, id])
+  const found = (await relation.getMany(tx, sharedKeys)).filter((record) => record !== undefined)
   for (const owner of owners.filter((_, index) => counts[index]! > 0)) {
     const own = await repositories.list(tx, 'id', { prefix: [owner, 2] })
     const keys = own.map(({ id }) => [account, id])

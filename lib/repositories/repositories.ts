@@ -1,14 +1,13 @@
 import {
-  type Authorizer,
-  audienceOfAccount,
   audienceOfRepository,
   canRead,
+  type ReadFor,
   readableRepository,
   repositoryById,
-  type Target,
   type Viewer,
 } from '../accounts/access.ts'
 import { definedMembers } from '../accounts/accounts.ts'
+import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { checkBranchName, checkRepositoryName, checkTexts } from '../accounts/names.ts'
 import { ownerOf, saveWithVisibility } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
@@ -17,15 +16,24 @@ import type { QuotaEngine } from '../quota/index.ts'
 import type { LfsChanged } from '../quota/ledger.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
-import { type Account, accounts, type Repository, repositories, watches } from '../records/schema/index.ts'
+import {
+  type Account,
+  accounts,
+  collaborators,
+  type Repository,
+  repositories,
+  transfers,
+} from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { confirmFolder, type GitData, type NewRepository } from './git-data.ts'
+import type { GitData, NewRepository } from './git-data.ts'
 import { type RepositoryOrder, repositoriesOf } from './lists.ts'
+import { authorFor, insertRepository, isNameTaken, recordOf, refuseTaken, taken } from './new-repository.ts'
 import type { PushJournal } from './push-journal.ts'
-import { findRedirect, redirect, removeRedirects, takeName } from './redirects.ts'
-import { type RepositoryName, saveRelation } from './relations.ts'
+import { findRedirect, redirect, removeRedirects } from './redirects.ts'
+import type { RepositoryName } from './relations.ts'
 import type { StoredFiles } from './stored-files.ts'
+import { removeTeamsOf } from './team-repositories.ts'
 
 interface RepositoryEdit {
   /** Name; the former name redirects to the new one. */
@@ -91,7 +99,7 @@ export class Repositories {
     return gitData.create(id, repository, authorFor(owner, creator), (size) =>
       this.#store.write(async (tx) => {
         const current = await existing(tx, find)
-        return insert(tx, quota, creator, recordOf(id, current, repository, size))
+        return insertRepository(tx, quota, creator, recordOf(id, current, repository, size))
       }),
     )
   }
@@ -102,8 +110,8 @@ export class Repositories {
   }
 
   /** The repository with the name, if the viewer can see it. */
-  find(viewer: Viewer, owner: string, name: string): Promise<Repository | undefined> {
-    return this.#store.read((tx) => readableRepository(tx, viewer, owner, name))
+  find(viewer: Viewer, owner: string, name: string, readFor?: ReadFor): Promise<Repository | undefined> {
+    return this.#store.read((tx) => readableRepository(tx, viewer, owner, name, readFor))
   }
 
   /** The repository with the id, if the viewer can see it. */
@@ -154,6 +162,7 @@ export class Repositories {
       if (owner === before.owner) return before
       const after = { ...before, owner, updatedAt: now() }
       await refuseTaken(tx, owner, before.name)
+      await endSharing(tx, after)
       await redirect(tx, before, after)
       await quota.repositories.move(tx, before.id, owner)
       const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
@@ -198,6 +207,13 @@ export class Repositories {
   }
 }
 
+/** Ends what a new owner has not given: the rights of teams, an offer, and that of the new owner as a collaborator. */
+const endSharing = async (tx: WriteContext, { id, owner }: Repository): Promise<void> => {
+  await removeTeamsOf(tx, id)
+  await transfers.remove(tx, [id])
+  await collaborators.remove(tx, [id, owner])
+}
+
 const rename = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {
   checkRepositoryName(after.name)
   if (after.name.toLowerCase() !== before.name.toLowerCase()) await refuseTaken(tx, before.owner, after.name)
@@ -217,6 +233,8 @@ export const removeRepository = async (
 ): Promise<number> => {
   await repositories.remove(tx, [id])
   await removeRedirects(tx, id)
+  await transfers.remove(tx, [id])
+  await removeTeamsOf(tx, id)
   for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
     await repositories.save(tx, { ...fork, parent: null })
   const entries = await quota.repositories.remove(tx, id, limit)
@@ -226,10 +244,6 @@ export const removeRepository = async (
   await gitData.deleteAfterCommit(tx, id)
   return 1 + entries + relations + contents + stored
 }
-
-/** Author of the first commit: a creator with a narrower audience than the owner must not be named in it. */
-const authorFor = (owner: Account, creator: Account): Account =>
-  audienceOfAccount(creator) > audienceOfAccount(owner) ? owner : creator
 
 /** Saves the bytes of LFS objects on the repository's record, because lists are ordered by it. */
 export const saveLfsSize: LfsChanged = async (tx, id, lfs) => {
@@ -245,54 +259,3 @@ const existing = async (tx: ReadTransaction, find: Authorizer<Account>): Promise
   if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')
   return owner
 }
-
-const recordOf = (id: number, owner: Account, repository: NewRepository, size: number): Repository => ({
-  id,
-  owner: owner.id,
-  name: repository.name,
-  description: repository.description ?? '',
-  website: '',
-  private: repository.private ?? false,
-  audience: audienceOfRepository(owner, repository.private ?? false),
-  empty: repository.autoInit !== true,
-  mirror: false,
-  archived: false,
-  ...(repository.template === true ? { template: true } : {}),
-  parent: null,
-  defaultBranch: repository.defaultBranch ?? 'main',
-  size,
-  lfs: 0,
-  stars: 0,
-  forks: 0,
-  watchers: 0,
-  createdAt: now(),
-  updatedAt: now(),
-})
-
-/** Saves a new repository, which its creator watches if it is a user. */
-const insert = async (
-  tx: WriteContext,
-  quota: QuotaEngine,
-  creator: Account,
-  repository: Repository,
-): Promise<Repository> => {
-  const { id, owner, name } = repository
-  await refuseTaken(tx, owner, name)
-  await takeName(tx, repository)
-  const isWatched = creator.kind === 'user'
-  if (isWatched) await saveRelation(tx, watches, creator.id, repository)
-  const record = { ...repository, watchers: isWatched ? 1 : 0 }
-  await repositories.save(tx, record)
-  await confirmFolder(tx, id)
-  await quota.repositories.create(tx, { id, owner, private: record.private, git: record.size })
-  return record
-}
-
-const refuseTaken = async (tx: ReadTransaction, owner: number, name: string) => {
-  if (await isNameTaken(tx, owner, name)) throw taken(name)
-}
-
-const isNameTaken = async (tx: ReadTransaction, owner: number, name: string): Promise<boolean> =>
-  (await repositories.findBy(tx, 'name', [owner, name.toLowerCase()])) !== undefined
-
-const taken = (name: string) => new AllotError('conflict', `the owner already has a repository named ${name}`)

@@ -5,8 +5,8 @@ import {
   audiencesOf,
   canSee,
   openAudiences,
-  ownersFor,
   repositoryViewer,
+  sharedOf,
   type Viewer,
 } from '../accounts/access.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type SearchPage,
   without,
 } from '../accounts/list-page.ts'
+import { sharedWith } from '../accounts/rights.ts'
 import { CacheConstant, maxEntries, namedCache } from '../caches.ts'
 import { ClientBudget } from '../clients.ts'
 import { invalid } from '../errors.ts'
@@ -224,16 +225,27 @@ const ofDeletedOwners: DeletedEntries = async (tx, audience, word) => {
   return deleted
 }
 
-/** Private repositories of the viewer and the viewer's organizations; an administrator's open listings include them. */
+/** Private repositories of the viewer and the viewer's organizations, and shared ones; an administrator's open listings include them. */
 const ownListings = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<SearchListing[]> => {
   if (viewer === null || openAudiences(viewer).includes(2)) return []
-  const owners = await ownersFor(tx, viewer.id)
+  const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
   const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, 2])))
-  return owners
+  const own = owners
     .filter((_, index) => counts[index]! > 0)
     .map((owner) => ({
       entries: containing(word, repositories.entries(tx, 'name', { prefix: [owner, 2] })),
     }))
+  return [...own, ...sharedListing(shared, viewer, word)]
+}
+
+/** Shared repositories that are not open to the viewer: by name, as the other listings. */
+const sharedListing = (shared: readonly Repository[], viewer: Viewer, word: string): SearchListing[] => {
+  const open = openAudiences(viewer)
+  const entries = shared
+    .filter(({ audience }) => !open.includes(audience))
+    .map((repository) => repositories.entryOf('name', 2, repository))
+    .sort((left, right) => Buffer.compare(left.order, right.order))
+  return entries.length === 0 ? [] : [{ entries: containing(word, entries) }]
 }
 
 const ownersListings = async (
@@ -241,10 +253,14 @@ const ownersListings = async (
   viewer: Viewer,
   owner: number,
   word: string,
-): Promise<SearchListing[]> =>
-  (await audiencesOf(tx, viewer, owner)).map((audience) => ({
+): Promise<SearchListing[]> => {
+  const audiences = await audiencesOf(tx, viewer, owner)
+  const own = audiences.map((audience) => ({
     entries: containing(word, repositories.entries(tx, 'name', { prefix: [owner, audience] })),
   }))
+  if (audiences.includes(2)) return own
+  return [...own, ...sharedListing(await sharedOf(tx, viewer, owner), viewer, word)]
+}
 
 /** The viewer's own account, which users can find even when it is hidden from all others. */
 const selfListing = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<SearchListing[]> => {

@@ -1,4 +1,4 @@
-import type { Authorizer } from '../accounts/access.ts'
+import type { Authorizer } from '../accounts/authorize.ts'
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
 import { type Repository, repositories } from '../records/schema/index.ts'

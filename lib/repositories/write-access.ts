@@ -35,7 +35,7 @@ export const writeAccess = async (
   if (repository === undefined) return undefined
   if (repository.archived)
     throw new AllotError('forbidden', 'this repository is archived: it cannot be changed')
-  return { repository, permission: await permissionOn(tx, viewer, repository) }
+  return { repository, permission: await permissionOn(tx, viewer, repository, readFor) }
 }
 
 /**

@@ -161,10 +161,10 @@ export class Commands {
     if (line.repository === undefined)
       throw new AllotError('bad_request', `${line.program}: expected a repository, such as 'owner/name.git'`)
     const { owner, name } = line.repository
-    const repository = await repositories.find(user, owner, name)
+    const repository = await repositories.find(user, owner, name, 'code')
     if (repository !== undefined) return { repository, owner, name }
     const moved = await repositories.findMoved(user, owner, name)
-    const found = moved && (await repositories.find(user, moved.owner, moved.name))
+    const found = moved && (await repositories.find(user, moved.owner, moved.name, 'code'))
     if (found === undefined) throw new AllotError('not_found', `Repository not found: ${owner}/${name}`)
     channel.note(`This repository is now ${moved!.owner}/${moved!.name}: change the URL of the remote.\n`)
     return { repository: found, ...moved! }

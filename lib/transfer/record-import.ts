@@ -11,6 +11,7 @@ import {
   checkTexts,
   isRefName,
 } from '../accounts/names.ts'
+import { checkTeamTexts } from '../accounts/teams.ts'
 import { checkPackageFileName, checkPackageName, checkVersionName } from '../content/packages.ts'
 import { AllotError, describeIssue, invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
@@ -39,6 +40,7 @@ import {
   rules,
   sessions,
   sshKeys,
+  teams,
   tokens,
 } from '../records/schema/index.ts'
 import { setSequence } from '../records/store.ts'
@@ -140,6 +142,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     checkTopics(repository.topics ?? [])
     checkTexts('repository', repository)
   }),
+  checkOf(teams, checkTeamTexts),
   checkOf(redirects, ({ name }) => checkRepositoryName(name)),
   checkOf(files, ({ name, sha256 }) => {
     requireStoredName('name', name)

@@ -11,6 +11,8 @@ const VALUES: Record<string, string[]> = {
   target: ['alice', 'outsider', `${MARK}-user`],
   repo: ['open', `${MARK}-repo`],
   reponame: ['open', `${MARK}-repo`],
+  collaborator: ['alice', 'outsider', `${MARK}-user`],
+  team: ['Owners', MARK],
   topic: ['git', MARK],
   id: ['1', '2', '3', '4', '5'],
   quotarule: [`${MARK} rule`],

@@ -73,6 +73,9 @@ const worldWithSecrets = async (): Promise<World> => {
     size: 5,
     run: 1,
   })
+  await made(allot, alice, 'POST', '/orgs/acme/teams', { name: `${MARK}-team`, permission: 'read' })
+  for (const shared of [`alice/${MARK}-repo`, 'alice/open'])
+    await made(allot, alice, 'PUT', `/repos/${shared}/collaborators/${hidden.name}`, {})
   await withContents(allot, alice, `alice/${MARK}-repo`)
   const viewer = { id: hidden.id, admin: false }
   const at = { owner: hidden.name, type: 'generic', name: MARK, version: '1' }
@@ -162,6 +165,7 @@ const BODIES: Record<string, object> = {
   repoEdit: { description: 'x' },
   repoTransfer: { new_owner: 'owned' },
   orgAddMember: { role: 'member' },
+  orgCreateTeam: { name: 'x', permission: 'read' },
   createOrgRepo: { name: 'x' },
   createOrgRepoDeprecated: { name: 'x' },
   userCreateToken: { name: 'x', scopes: ['read:user'] },

@@ -115,7 +115,6 @@ const contents = async (
   }
 }
 
-/** Creates an instance with every kind of record. */
 /** Sets the clock back. */
 const daysAgo = async (days: number, work: () => Promise<unknown>): Promise<void> => {
   mock.timers.enable({ apis: ['Date'], now: Date.now() - days * 86_400_000 })
@@ -126,6 +125,18 @@ const daysAgo = async (days: number, work: () => Promise<unknown>): Promise<void
   }
 }
 
+/** A team with a member and a repository, a collaborator and an offer. */
+const share = async ({ collaborators, teams, teamRepositories, transfers }: OpenAllot['hosting']) => {
+  const root = { id: 1, admin: true }
+  const units = [{ unit: 'repo.code', level: 'write' } as const]
+  const { team } = (await teams.create(root, 'guild', { name: 'Masons', level: 'write', units }))!
+  await teams.addMember(root, team!.id, 'cleo')
+  await teamRepositories.add(root, team!.id, { owner: 'guild', name: 'hidden' })
+  await collaborators.set(root, { owner: 'guild', name: 'hidden' }, 'cleo', 'read')
+  await transfers.begin({ id: 2, admin: false }, { owner: 'ann', name: 'hall' }, 'cleo')
+}
+
+/** Creates an instance with every kind of record. */
 export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<Secrets> => {
   const password = 'correct horse battery'
   const { accounts, emails, organizations, repositories, relations, tokens } = hosting
@@ -216,6 +227,7 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
     type: 'npm',
     version: '1.0.0',
   })
+  await share(hosting)
   const secret = async (account: number, name: string, scopes: string[]) =>
     (await tokens.create(account, name, scopes)).secret
   return {

@@ -96,6 +96,8 @@ const Membership = v.object({
   founder: v.optional(v.boolean()),
   /** Whether everyone who sees the organization may know of the membership; absent: no. */
   public: v.optional(v.boolean()),
+  /** Whether the member has only the rights of its teams; absent: the member can write to all repositories. */
+  byTeam: v.optional(v.boolean()),
   createdAt: seconds,
 })
 export type Membership = v.InferOutput<typeof Membership>

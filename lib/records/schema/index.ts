@@ -45,6 +45,7 @@ import {
   stars,
   watches,
 } from './repositories.ts'
+import { collaborators, teamMembers, teamRepositories, teams, transfers } from './sharing.ts'
 
 export {
   type Audience,
@@ -58,6 +59,7 @@ export * from './files.ts'
 export * from './migrated.ts'
 export * from './quota.ts'
 export * from './repositories.ts'
+export * from './sharing.ts'
 
 /** All search indexes. */
 export const searchIndexes = [accountNames, repositoryNames, issueTitles] as const
@@ -76,6 +78,11 @@ export const collections = [
   stars,
   watches,
   follows,
+  collaborators,
+  teams,
+  teamMembers,
+  teamRepositories,
+  transfers,
   sshKeys,
   gpgKeys,
   rules,
@@ -117,6 +124,7 @@ const numberedRecords = <R>(
 /** Every sequence, for the integrity check: a sequence must be above each number that a record has. */
 export const numbered: readonly NumberedRecords[] = [
   numberedRecords('account', accounts, (account) => [account.id]),
+  numberedRecords('account', teams, (team) => [team.id]),
   numberedRecords('account', quotaOwners, (owner) => [owner.id]),
   numberedRecords('repository', repositories, (repository) => [repository.id]),
   numberedRecords('push', pushJournal, (push) => [push.id]),

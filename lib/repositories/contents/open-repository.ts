@@ -74,7 +74,7 @@ export class RepositoryContents {
     { owner, name }: RepositoryName,
     client: string,
   ): Promise<OpenRepository | undefined> {
-    const repository = await this.#store.read((tx) => readableRepository(tx, viewer, owner, name))
+    const repository = await this.#store.read((tx) => readableRepository(tx, viewer, owner, name, 'code'))
     return repository && this.of(repository, client)
   }
 
@@ -99,7 +99,7 @@ export class RepositoryContents {
     const key = cacheKey('commit of a reference', { user, owner, name, ref })
     const found = await this.#store.read(
       async (tx) => {
-        const repository = await readableRepository(tx, viewer, owner, name)
+        const repository = await readableRepository(tx, viewer, owner, name, 'code')
         if (repository === undefined) return undefined
         const commit = await commitOf(this.of(repository, client), ref)
         return commit === undefined ? undefined : { repository, commit }

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Deletes selected things after a confirmation that says what they free, and downloads what this server keeps. */
-import { authorizeAdmin, type Identity } from '../../accounts/access.ts'
+import type { Identity } from '../../accounts/access.ts'
+import { authorizeAdmin } from '../../accounts/authorize.ts'
 import { formatSize } from '../../byte-sizes.ts'
 import { isRemovable, removalScope, type Thing } from '../../content/used-things.ts'
 import { AllotError, invalid } from '../../errors.ts'

@@ -1,0 +1,91 @@
+import { AllotError } from '../errors.ts'
+import type { Account, Repository } from '../records/schema/index.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import {
+  accountByName,
+  membershipOf,
+  permissionOn,
+  readableRepository,
+  type SignedIn,
+  visibleAccount,
+  visibleOrganization,
+} from './access.ts'
+import { canCreateIn } from './rights.ts'
+
+/**
+ * The record to change: its id, or a function that finds it and checks the permission. The function runs in the
+ * transaction of the change, so that a permission that was withdrawn meanwhile has no effect.
+ */
+export type Target<T> = number | Authorizer<T>
+
+/**
+ * @returns undefined when the record does not exist or the viewer cannot see it
+ * @throws AllotError forbidden when the viewer can see it but must not change it
+ */
+export type Authorizer<T> = (tx: ReadTransaction) => Promise<T | undefined>
+
+/** A user who makes a change. */
+export const isOwnerOf = async (tx: ReadTransaction, viewer: SignedIn, account: number): Promise<boolean> =>
+  viewer.admin || viewer.id === account || (await membershipOf(tx, account, viewer.id))?.owner === true
+
+/** A repository that the viewer has admin permission on. */
+export const authorizeAdmin =
+  (viewer: SignedIn, owner: string, name: string): Authorizer<Repository> =>
+  async (tx) => {
+    const repository = await readableRepository(tx, viewer, owner, name)
+    if (repository !== undefined && !(await permissionOn(tx, viewer, repository)).admin)
+      throw new AllotError('forbidden', 'only those who administer the repository may do this')
+    return repository
+  }
+
+/** A repository that the viewer owns, or whose organization the viewer owns: its administrators cannot delete or transfer it. */
+export const authorizeOwner =
+  (viewer: SignedIn, owner: string, name: string): Authorizer<Repository> =>
+  async (tx) => {
+    const repository = await readableRepository(tx, viewer, owner, name)
+    if (repository !== undefined && !(await isOwnerOf(tx, viewer, repository.owner)))
+      throw new AllotError('forbidden', 'only owners may do this')
+    return repository
+  }
+
+/** An organization in which the viewer can create repositories. */
+export const authorizeCreateIn =
+  (viewer: SignedIn, name: string): Authorizer<Account> =>
+  async (tx) => {
+    const organization = await visibleOrganization(tx, viewer, name)
+    if (organization === undefined || viewer.admin) return organization
+    if (!(await canCreateIn(tx, viewer.id, organization.id)))
+      throw new AllotError('forbidden', `only members of ${organization.name} may create repositories in it`)
+    return organization
+  }
+
+/** An organization whose members the viewer can change. */
+export const authorizeMembersOf =
+  (viewer: SignedIn, name: string): Authorizer<Account> =>
+  async (tx) => {
+    const organization = await visibleOrganization(tx, viewer, name)
+    if (organization !== undefined && !(await isOwnerOf(tx, viewer, organization.id)))
+      throw new AllotError('forbidden', `only owners of ${organization.name} may do this`)
+    return organization
+  }
+
+/** An organization that the viewer can remove the member from: owners can remove anyone, and members can leave. */
+export const authorizeRemoveMember =
+  (viewer: SignedIn, name: string, member: string): Authorizer<Account> =>
+  async (tx) => {
+    const isSelf = (await accountByName(tx, member))?.id === viewer.id
+    return isSelf ? visibleOrganization(tx, viewer, name) : authorizeMembersOf(viewer, name)(tx)
+  }
+
+export const visibleUser =
+  (viewer: SignedIn, name: string): Authorizer<Account> =>
+  async (tx) => {
+    const account = await visibleAccount(tx, viewer, name)
+    return account?.kind === 'user' ? account : undefined
+  }
+
+/** Any account, even if it has become hidden since it joined, so that owners can still remove it. */
+export const anyAccount =
+  (name: string): Authorizer<Account> =>
+  (tx) =>
+    accountByName(tx, name)

@@ -1,0 +1,226 @@
+/**
+ * The rights of accounts on repositories. `rightsOn` is the only place that says what an account may do with one; lists and
+ * searches ask `sharedWith`, which says the same of all repositories at once. Both read records only, within the transaction
+ * of their caller, so a right that is withdrawn has no effect on a write that begins later.
+ */
+
+import { pendingIds } from '../records/jobs.ts'
+import {
+  accounts,
+  collaborators,
+  type Level,
+  type Membership,
+  memberships,
+  type Repository,
+  repositories,
+  type Team,
+  type TeamRepository,
+  teamMembers,
+  teamRepositories,
+  teams,
+  transfers,
+  type Unit,
+} from '../records/schema/index.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+
+/** 0 nothing, 1 read, 2 write, 3 administer. */
+export type Right = 0 | 1 | 2 | 3
+
+/** What an account may do with each part of a repository. */
+export interface Rights {
+  readonly code: Right
+  readonly issues: Right
+  readonly releases: Right
+}
+
+const PARTS = ['code', 'issues', 'releases'] as const
+
+const RIGHT_OF: Readonly<Record<Level, Right>> = { read: 1, write: 2, admin: 3 }
+
+const onAll = (right: Right): Rights => ({ code: right, issues: right, releases: right })
+
+const NO_RIGHTS = onAll(0)
+
+/** The greater right on each part. */
+const combined = (left: Rights, right: Rights): Rights => ({
+  code: greater(left.code, right.code),
+  issues: greater(left.issues, right.issues),
+  releases: greater(left.releases, right.releases),
+})
+
+const greater = (left: Right, right: Right): Right => (left > right ? left : right)
+
+export const canDoAnything = (rights: Rights): boolean => PARTS.some((part) => rights[part] > 0)
+
+/** What a team may do with a unit. */
+export const rightOfTeam = ({ level, units }: Team, unit: Unit): Right => {
+  if (level === 'admin') return 3
+  const granted = units.find((one) => one.unit === unit)
+  return granted === undefined ? 0 : RIGHT_OF[granted.level]
+}
+
+const rightsOfTeam = (team: Team): Rights => ({
+  code: rightOfTeam(team, 'repo.code'),
+  issues: rightOfTeam(team, 'repo.issues'),
+  releases: rightOfTeam(team, 'repo.releases'),
+})
+
+/** What a member may do with every repository: owners administer them, members write to them unless they joined by a team. */
+const rightsOfMember = ({ owner, byTeam }: Membership): Rights => {
+  if (owner) return onAll(3)
+  return byTeam === true ? NO_RIGHTS : onAll(2)
+}
+
+/** Whether the membership gives rights on all repositories of the organization. */
+export const isFullMember = ({ owner, byTeam }: Membership): boolean => owner || byTeam !== true
+
+/** The rights that an account was given on a repository; those that everyone has are not among them. */
+export const rightsOn = async (
+  tx: ReadTransaction,
+  { id, admin }: { readonly id: number; readonly admin: boolean },
+  repository: Repository,
+): Promise<Rights> => {
+  if (admin || id === repository.owner) return onAll(3)
+  const [membership, collaborator] = await Promise.all([
+    memberships.get(tx, [repository.owner, id]),
+    collaborators.get(tx, [repository.id, id]),
+  ])
+  const shared = collaborator === undefined ? NO_RIGHTS : onAll(RIGHT_OF[collaborator.level])
+  if (membership === undefined) return shared
+  const own = combined(shared, rightsOfMember(membership))
+  return own.code === 3 ? own : combined(own, await rightsByTeams(tx, id, repository))
+}
+
+const rightsByTeams = async (
+  tx: ReadTransaction,
+  account: number,
+  repository: Repository,
+): Promise<Rights> => {
+  const joined = await teamsOf(tx, account, repository.owner)
+  const keys = joined.map(({ id }) => [id, repository.id])
+  const assigned = joined.length === 0 ? [] : await teamRepositories.getMany(tx, keys)
+  return joined
+    .filter((team, index) => team.allRepositories || assigned[index] !== undefined)
+    .map(rightsOfTeam)
+    .reduce(combined, NO_RIGHTS)
+}
+
+/** The teams that an account is in: of one organization, or of all. */
+export const teamsOf = async (
+  tx: ReadTransaction,
+  account: number,
+  organization?: number,
+): Promise<Team[]> => {
+  const ids: number[] = []
+  const prefix = organization === undefined ? [account] : [account, organization]
+  for await (const { team } of teamMembers.all(tx, prefix)) ids.push(team)
+  return ids.length === 0 ? [] : [...(await teams.byIds(tx, ids)).values()]
+}
+
+/** Whether an account can read every repository of an owner. */
+export const readsAllOf = async (tx: ReadTransaction, account: number, owner: number): Promise<boolean> => {
+  if (account === owner) return true
+  const membership = await memberships.get(tx, [owner, account])
+  if (membership === undefined) return false
+  if (isFullMember(membership)) return true
+  const joined = await teamsOf(tx, account, owner)
+  return joined.some((team) => team.allRepositories && canDoAnything(rightsOfTeam(team)))
+}
+
+/** Whether a member of an organization can create repositories in it. */
+export const canCreateIn = async (
+  tx: ReadTransaction,
+  account: number,
+  organization: number,
+): Promise<boolean> => {
+  const membership = await memberships.get(tx, [organization, account])
+  if (membership === undefined) return false
+  if (isFullMember(membership)) return true
+  return (await teamsOf(tx, account, organization)).some(({ canCreate }) => canCreate)
+}
+
+/** Whether an account can change the packages of an owner: itself, or an organization. */
+export const canChangePackages = async (
+  tx: ReadTransaction,
+  account: number,
+  owner: number,
+): Promise<boolean> => {
+  if (account === owner) return true
+  const membership = await memberships.get(tx, [owner, account])
+  if (membership === undefined) return false
+  if (isFullMember(membership)) return true
+  const joined = await teamsOf(tx, account, owner)
+  return joined.some((team) => rightOfTeam(team, 'repo.packages') >= 2)
+}
+
+/** Whether the repository is offered to the account, or to an organization that it owns. */
+export const isOfferedTo = async (
+  tx: ReadTransaction,
+  account: number,
+  repository: number,
+): Promise<boolean> => {
+  const transfer = await transfers.get(tx, [repository])
+  if (transfer === undefined) return false
+  return (
+    transfer.recipient === account ||
+    (await memberships.get(tx, [transfer.recipient, account]))?.owner === true
+  )
+}
+
+/** What an account can read because of a right that it was given. */
+export interface Shared {
+  /** Owners of whom it can read every repository: itself and organizations. */
+  readonly owners: readonly number[]
+  /** Repositories of other owners, each once. */
+  readonly repositories: readonly Repository[]
+}
+
+/**
+ * The number of organizations, teams and repositories to which others can add an account is limited (organizations.ts,
+ * teams.ts, collaborators.ts), so that its requests stay fast.
+ */
+export const sharedWith = async (tx: ReadTransaction, account: number): Promise<Shared> => {
+  const [joined, groups, single] = await Promise.all([
+    memberships.list(tx, 'member', { prefix: [account] }),
+    teamsOf(tx, account),
+    collaborators.list(tx, 'account', { prefix: [account] }),
+  ])
+  // Memberships of deleted organizations are removed in steps, by a job.
+  const deleted = joined.length === 0 ? [] : await pendingIds(tx, 'removeAccountData')
+  const effective = groups.filter((team) => canDoAnything(rightsOfTeam(team)))
+  const owners = new Set([
+    account,
+    ...joined.filter(isFullMember).map(({ organization }) => organization),
+    ...effective.filter((team) => team.allRepositories).map(({ organization }) => organization),
+  ])
+  for (const id of deleted) owners.delete(id)
+  const ids = [
+    ...single.map(({ repository }) => repository),
+    ...(await assignedTo(
+      tx,
+      effective.filter(({ organization }) => !owners.has(organization)),
+    )),
+  ]
+  return { owners: [...owners], repositories: await existingOutside(tx, owners, ids) }
+}
+
+const assignedTo = async (tx: ReadTransaction, groups: readonly Team[]): Promise<number[]> => {
+  const lists = await Promise.all(groups.map(({ id }) => teamRepositories.list(tx, 'team', { prefix: [id] })))
+  return lists.flat().map(({ repository }: TeamRepository) => repository)
+}
+
+/** The repositories that exist and whose owners exist and are not among the given ones. */
+const existingOutside = async (
+  tx: ReadTransaction,
+  owners: ReadonlySet<number>,
+  ids: readonly number[],
+): Promise<Repository[]> => {
+  if (ids.length === 0) return []
+  const found = [...(await repositories.byIds(tx, ids)).values()]
+  const outside = found.filter(({ owner }) => !owners.has(owner))
+  const existing = await accounts.byIds(
+    tx,
+    outside.map(({ owner }) => owner),
+  )
+  return outside.filter(({ owner }) => existing.has(owner))
+}

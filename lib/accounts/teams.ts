@@ -1,0 +1,298 @@
+import { now } from '../clock.ts'
+import { AllotError, invalid } from '../errors.ts'
+import type { Page, Slice } from '../records/collection.ts'
+import {
+  type Account,
+  accounts,
+  type Membership,
+  memberships,
+  type Team,
+  teamMembers,
+  teamRepositories,
+  teams,
+} from '../records/schema/index.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { accountByName, membershipOf, type SignedIn, type Viewer, visibleOrganization } from './access.ts'
+import { authorizeMembersOf, isOwnerOf, visibleUser } from './authorize.ts'
+import { keepAnOwner, refuseTooMany } from './organizations.ts'
+import { teamsOf } from './rights.ts'
+
+/** A team as its viewers see it. Without a record, it is the team of the organization's owners. */
+export interface FoundTeam {
+  readonly organization: Account
+  readonly team: Team | undefined
+}
+
+export type TeamEdit = Partial<
+  Pick<Team, 'name' | 'description' | 'level' | 'units' | 'allRepositories' | 'canCreate'>
+>
+export type NewTeam = TeamEdit & Pick<Team, 'name'>
+
+/** Name of the team of the owners, which no other team can have. */
+export const OWNERS = 'Owners'
+
+const MAX_TEAMS = 500
+/** Teams to which others than administrators can add an account, since its requests read all of them. */
+const MAX_JOINED = 100
+
+/**
+ * Teams of organizations. Methods return undefined for what does not exist, and for viewers who are not in the organization.
+ */
+export class Teams {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** The owners, then the teams of an organization by name. @param word part of the name or the description */
+  list(viewer: Viewer, name: string, slice: Slice, word = ''): Promise<Page<FoundTeam> | undefined> {
+    return this.#store.read(async (tx) => {
+      const organization = await visibleOrganization(tx, viewer, name)
+      if (organization === undefined || !(await belongs(tx, viewer, organization.id))) return undefined
+      const kept = await teams.list(tx, 'organization', { prefix: [organization.id] })
+      const all = [undefined, ...kept].filter((team) => matches(team, word.toLowerCase()))
+      const items = all.map((team) => ({ organization, team }))
+      return { items: items.slice(slice.offset, slice.offset + slice.limit), total: items.length }
+    })
+  }
+
+  /** The teams that a user is in. */
+  of(account: number, { offset, limit }: Slice): Promise<Page<FoundTeam>> {
+    return this.#store.read(async (tx) => {
+      const joined = await memberships.list(tx, 'member', { prefix: [account] })
+      const kept = await teamsOf(tx, account)
+      const organizations = await accounts.byIds(
+        tx,
+        joined.map(({ organization }) => organization),
+      )
+      const items = joined.flatMap((membership): FoundTeam[] => {
+        const organization = organizations.get(membership.organization)
+        if (organization === undefined) return []
+        const own = kept.filter((team) => team.organization === organization.id)
+        return [...(membership.owner ? [undefined] : []), ...own].map((team) => ({ organization, team }))
+      })
+      return { items: items.slice(offset, offset + limit), total: items.length }
+    })
+  }
+
+  find(viewer: Viewer, id: number): Promise<FoundTeam | undefined> {
+    return this.#store.read((tx) => visibleTeam(tx, viewer, id))
+  }
+
+  /** @throws AllotError forbidden for others than owners; invalid for a malformed or taken name; conflict for too many */
+  async create(viewer: SignedIn, name: string, given: NewTeam): Promise<FoundTeam | undefined> {
+    // Ids of teams come from the sequence of accounts: see the record.
+    const id = await this.#store.sequences.next('account')
+    return this.#store.write(async (tx) => {
+      const organization = await authorizeMembersOf(viewer, name)(tx)
+      if (organization === undefined) return undefined
+      if ((await teams.count(tx, 'organization', [organization.id])) >= MAX_TEAMS)
+        throw new AllotError('conflict', `an organization can have at most ${MAX_TEAMS} teams`)
+      const team: Team = { ...blankTeam(id, organization.id), ...given }
+      await checkTeam(tx, team)
+      await teams.save(tx, team)
+      return { organization, team }
+    })
+  }
+
+  edit(viewer: SignedIn, id: number, change: (before: Team) => TeamEdit): Promise<FoundTeam | undefined> {
+    return this.#store.write(async (tx) => {
+      const found = await ownTeam(tx, viewer, id)
+      if (found === undefined) return undefined
+      if (found.team === undefined) throw invalid(`the team ${OWNERS} cannot be changed`)
+      const team = { ...found.team, ...change(found.team) }
+      await checkTeam(tx, team)
+      await teams.save(tx, team)
+      return { ...found, team }
+    })
+  }
+
+  /** Deletes a team. Members who were in the organization by this team alone leave it. */
+  remove(viewer: SignedIn, id: number): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const found = await ownTeam(tx, viewer, id)
+      if (found === undefined) return false
+      if (found.team === undefined) throw invalid(`the team ${OWNERS} cannot be deleted`)
+      for (const { account } of await teamMembers.list(tx, 'team', { prefix: [id] }))
+        await leaveTeam(tx, found.organization.id, account, id)
+      for (const { repository } of await teamRepositories.list(tx, 'team', { prefix: [id] }))
+        await teamRepositories.remove(tx, [id, repository])
+      await teams.remove(tx, [id])
+      return true
+    })
+  }
+
+  /** The members of a team, by id. */
+  members(viewer: Viewer, id: number, { offset, limit }: Slice): Promise<Page<Account> | undefined> {
+    return this.#store.read(async (tx) => {
+      const found = await visibleTeam(tx, viewer, id)
+      if (found === undefined) return undefined
+      const ids = await memberIds(tx, found)
+      const page = await accounts.byIds(tx, ids.slice(offset, offset + limit))
+      return { items: [...page.values()], total: ids.length }
+    })
+  }
+
+  member(viewer: Viewer, id: number, name: string): Promise<Account | undefined> {
+    return this.#store.read(async (tx) => {
+      const found = await visibleTeam(tx, viewer, id)
+      const account = found && viewer && (await visibleUser(viewer, name)(tx))
+      if (found === undefined || !account) return undefined
+      return (await memberIds(tx, found)).includes(account.id) ? account : undefined
+    })
+  }
+
+  /**
+   * Adds a user to a team, and to the organization with the rights of its teams alone.
+   * @returns whether the team and the user exist
+   * @throws AllotError forbidden for others than owners; conflict for a user who is in too many teams or organizations
+   */
+  addMember(viewer: SignedIn, id: number, name: string): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const found = await ownTeam(tx, viewer, id)
+      const account = found && (await visibleUser(viewer, name)(tx))
+      if (found === undefined || account === undefined) return false
+      await join(tx, viewer, found, account)
+      return true
+    })
+  }
+
+  /** Takes a user out of a team; whoever was in the organization by this team alone leaves it. */
+  removeMember(viewer: SignedIn, id: number, name: string): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const found = await ownTeam(tx, viewer, id, name)
+      // One who has become hidden since can still be taken out.
+      const account = found && (await accountByName(tx, name))
+      if (found === undefined || account === undefined) return false
+      const { organization, team } = found
+      if (team !== undefined) return leaveTeam(tx, organization.id, account.id, id)
+      const membership = await membershipOf(tx, organization.id, account.id)
+      if (membership?.owner !== true) return false
+      await keepAnOwner(tx, membership, viewer)
+      const { founder: _, ...member } = membership
+      await saveOrLeave(tx, { ...member, owner: false })
+      return true
+    })
+  }
+}
+
+const blankTeam = (id: number, organization: number): Omit<Team, 'name'> => ({
+  ...{ id, organization, description: '', level: 'read', units: [] },
+  ...{ allRepositories: false, canCreate: false, createdAt: now() },
+})
+
+const NAME = /^[\p{L}\p{N}](?:[\p{L}\p{N} ._-]*[\p{L}\p{N}])?$/u
+
+/** @throws AllotError invalid for the name or the description */
+export const checkTeamTexts = ({ name, description }: Pick<Team, 'name' | 'description'>): void => {
+  if (name.length > 255 || !NAME.test(name))
+    throw invalid(
+      "name: must have 1 to 255 letters, digits, spaces, '.', '_' and '-', with a letter or digit at both ends",
+    )
+  if (name.toLowerCase() === OWNERS.toLowerCase()) throw invalid(`name: ${OWNERS} is the team of the owners`)
+  if (description.length > 255) throw invalid('description: must have at most 255 characters')
+}
+
+const checkTeam = async (tx: ReadTransaction, team: Team): Promise<void> => {
+  checkTeamTexts(team)
+  const other = await teams.findBy(tx, 'name', [team.organization, team.name.toLowerCase()])
+  if (other !== undefined && other.id !== team.id)
+    throw invalid(`name: there is a team ${other.name} already`)
+}
+
+const matches = (team: Team | undefined, word: string): boolean =>
+  [team?.name ?? OWNERS, team?.description ?? ''].some((text) => text.toLowerCase().includes(word))
+
+const belongs = async (tx: ReadTransaction, viewer: Viewer, organization: number): Promise<boolean> =>
+  viewer !== null && (viewer.admin || (await membershipOf(tx, organization, viewer.id)) !== undefined)
+
+/** The team with the id, if the viewer is in its organization. */
+export const visibleTeam = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  id: number,
+): Promise<FoundTeam | undefined> => {
+  const team = await teams.get(tx, [id])
+  const organization = await accounts.get(tx, [team?.organization ?? id])
+  if (organization?.kind !== 'organization' || !(await belongs(tx, viewer, organization.id))) return undefined
+  return { organization, team }
+}
+
+/**
+ * A team that the viewer can change.
+ * @param leaving name of the member who leaves it, which users can do themselves
+ * @throws AllotError forbidden for others than owners of the organization
+ */
+export const ownTeam = async (
+  tx: ReadTransaction,
+  viewer: SignedIn,
+  id: number,
+  leaving?: string,
+): Promise<FoundTeam | undefined> => {
+  const found = await visibleTeam(tx, viewer, id)
+  if (found === undefined || (await isOwnerOf(tx, viewer, found.organization.id))) return found
+  const self = leaving === undefined ? undefined : await accounts.get(tx, [viewer.id])
+  if (self?.name.toLowerCase() === leaving?.toLowerCase() && self !== undefined) return found
+  throw new AllotError('forbidden', `only owners of ${found.organization.name} may do this`)
+}
+
+const memberIds = async (tx: ReadTransaction, { organization, team }: FoundTeam): Promise<number[]> => {
+  if (team !== undefined) {
+    const members = await teamMembers.list(tx, 'team', { prefix: [team.id] })
+    return members.map(({ account }) => account)
+  }
+  const members = await memberships.list(tx, 'organization', { prefix: [organization.id] })
+  return members.filter(({ owner }) => owner).map(({ member }) => member)
+}
+
+const join = async (
+  tx: WriteContext,
+  viewer: SignedIn,
+  { organization, team }: FoundTeam,
+  account: Account,
+): Promise<void> => {
+  const before = await membershipOf(tx, organization.id, account.id)
+  if (before === undefined) await refuseTooMany(tx, viewer, account)
+  const blank = { organization: organization.id, member: account.id, owner: false, createdAt: now() }
+  const membership: Membership = before ?? { ...blank, byTeam: true }
+  if (team === undefined) {
+    await memberships.save(tx, { ...membership, owner: true })
+    return
+  }
+  if (before === undefined) await memberships.save(tx, membership)
+  const key = [account.id, organization.id, team.id] as const
+  if ((await teamMembers.get(tx, key)) !== undefined) return
+  const joined = await teamMembers.count(tx, 'account', [account.id])
+  if (joined >= MAX_JOINED && !viewer.admin && viewer.id !== account.id)
+    throw new AllotError(
+      'conflict',
+      `${account.name} is in ${MAX_JOINED} teams already: only an administrator can add more`,
+    )
+  await teamMembers.save(tx, {
+    ...{ account: account.id, organization: organization.id, team: team.id },
+    createdAt: now(),
+  })
+}
+
+/** @returns whether the account was in the team */
+const leaveTeam = async (
+  tx: WriteContext,
+  organization: number,
+  account: number,
+  team: number,
+): Promise<boolean> => {
+  if ((await teamMembers.remove(tx, [account, organization, team])) === undefined) return false
+  const membership = await membershipOf(tx, organization, account)
+  if (membership !== undefined) await saveOrLeave(tx, membership)
+  return true
+}
+
+/** Saves a membership, or removes it when it has neither a role nor a team left. */
+const saveOrLeave = async (tx: WriteContext, membership: Membership): Promise<void> => {
+  const { organization, member, owner, byTeam } = membership
+  const isKept = owner || byTeam !== true || (await teamsOf(tx, member, organization)).length > 0
+  if (isKept) await memberships.save(tx, membership)
+  else await memberships.remove(tx, [organization, member])
+}

@@ -1,0 +1,65 @@
+/** Giving a repository to another owner. */
+import * as v from 'valibot'
+import { ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
+import { example, repositoryNameOf, shortText, wholeNumber } from '../fields.ts'
+import { Repository, readRepository } from '../repository-presenter.ts'
+import { reply, route } from '../route.ts'
+
+const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
+
+const TransferRepoOption = v.object({
+  new_owner: example(shortText, 'acme'),
+  team_ids: v.optional(
+    v.nullable(v.pipe(v.array(wholeNumber), v.maxLength(0, 'must be empty: give teams rights afterwards'))),
+  ),
+})
+
+export const transferRoutes = [
+  route({
+    ...write,
+    method: 'POST',
+    path: '/repos/{owner}/{repo}/transfer',
+    operationId: 'repoTransfer',
+    summary:
+      'Give a repository to another owner, with its usage: 202 at once for owners of both, and 201 when the new owner must accept it',
+    body: TransferRepoOption,
+    responses: {
+      ...{ 201: Repository, 202: Repository, 403: Forbidden, 404: NotFound },
+      ...{ 409: ErrorBody, 422: ValidationError },
+    },
+    handle: async (request, services) => {
+      const { user, params, body } = request
+      const { transfers } = services.hosting
+      const begun = await transfers.begin(user, repositoryNameOf(params), body.new_owner)
+      if (begun === undefined) return reply(404)
+      const repository = await readRepository(services, request, begun.repository)
+      return begun.isOffered ? reply(201, repository) : reply(202, repository)
+    },
+  }),
+  route({
+    ...write,
+    method: 'POST',
+    path: '/repos/{owner}/{repo}/transfer/accept',
+    operationId: 'acceptRepoTransfer',
+    summary: 'Accept a repository that is offered to the signed-in user, or to an organization of theirs',
+    responses: { 202: Repository, 404: NotFound, 422: ValidationError },
+    handle: async (request, services) => {
+      const name = repositoryNameOf(request.params)
+      const moved = await services.hosting.transfers.accept(request.user, name)
+      return moved === undefined ? reply(404) : reply(202, await readRepository(services, request, moved))
+    },
+  }),
+  route({
+    ...write,
+    method: 'POST',
+    path: '/repos/{owner}/{repo}/transfer/reject',
+    operationId: 'rejectRepoTransfer',
+    summary: 'Reject an offered repository, or take the offer back',
+    responses: { 200: Repository, 404: NotFound },
+    handle: async (request, services) => {
+      const name = repositoryNameOf(request.params)
+      const kept = await services.hosting.transfers.reject(request.user, name)
+      return kept === undefined ? reply(404) : reply(200, await readRepository(services, request, kept))
+    },
+  }),
+]

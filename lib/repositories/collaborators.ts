@@ -1,0 +1,209 @@
+import {
+  accountByName,
+  canSee,
+  membershipOf,
+  permissionOn,
+  readableRepository,
+  type SignedIn,
+  type Viewer,
+  visibleAccount,
+} from '../accounts/access.ts'
+import { authorizeAdmin, visibleUser } from '../accounts/authorize.ts'
+import { canDoAnything, type Right, rightsOn } from '../accounts/rights.ts'
+import { now } from '../clock.ts'
+import { AllotError, invalid } from '../errors.ts'
+import type { Page, Slice } from '../records/collection.ts'
+import {
+  type Account,
+  accounts,
+  collaborators,
+  type Level,
+  memberships,
+  type Repository,
+} from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import type { RepositoryName } from './relations.ts'
+
+/** Repositories that others than administrators can share with a user, whose requests read all of them. */
+const MAX_SHARED = 1000
+const MAX_COLLABORATORS = 1000
+
+/** What a user may do with a repository, in the words of clients. */
+interface UserPermission {
+  readonly user: Account
+  readonly permission: 'none' | 'read' | 'write' | 'admin' | 'owner'
+}
+
+/** Users with whom a repository is shared. Methods return undefined when the viewer cannot see the repository. */
+export class Collaborators {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** By id. Users whom the viewer cannot see are left out, except for those who administer the repository. */
+  list(
+    viewer: SignedIn,
+    { owner, name }: RepositoryName,
+    { offset, limit }: Slice,
+  ): Promise<Page<Account> | undefined> {
+    return this.#store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      if (repository === undefined) return undefined
+      const visible = await visibleOf(tx, viewer, repository, await idsOf(tx, repository))
+      return { items: visible.slice(offset, offset + limit), total: visible.length }
+    })
+  }
+
+  /** Whether the repository is shared with the user. */
+  has(viewer: SignedIn, { owner, name }: RepositoryName, userName: string): Promise<boolean> {
+    return this.#store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      const user = repository && (await visibleAccount(tx, viewer, userName))
+      if (repository === undefined || user === undefined) return false
+      return (await collaborators.get(tx, [repository.id, user.id])) !== undefined
+    })
+  }
+
+  /**
+   * Shares the repository with a user, or changes what the user may do.
+   * @returns whether the repository and the user exist
+   * @throws AllotError forbidden for viewers who do not administer it; invalid for the owner; conflict for too many
+   */
+  set(viewer: SignedIn, { owner, name }: RepositoryName, userName: string, level: Level): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const repository = await authorizeAdmin(viewer, owner, name)(tx)
+      const user = repository && (await sharableWith(tx, viewer, repository, userName))
+      if (repository === undefined || user === undefined) return false
+      if (user.id === repository.owner) throw invalid(`collaborator: ${user.name} is the owner`)
+      const before = await collaborators.get(tx, [repository.id, user.id])
+      if (before === undefined) await refuseTooMany(tx, viewer, repository, user)
+      const key = { repository: repository.id, account: user.id }
+      await collaborators.save(tx, { ...key, level, createdAt: before?.createdAt ?? now() })
+      return true
+    })
+  }
+
+  /**
+   * Ends sharing the repository with a user. Users can end it for themselves.
+   * @returns whether it was shared
+   */
+  remove(viewer: SignedIn, { owner, name }: RepositoryName, userName: string): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      // One who has become hidden since can still be removed.
+      const user = await accountByName(tx, userName)
+      const isSelf = user?.id === viewer.id
+      const repository = isSelf
+        ? await readableRepository(tx, viewer, owner, name)
+        : await authorizeAdmin(viewer, owner, name)(tx)
+      if (repository === undefined || user === undefined) return false
+      return (await collaborators.remove(tx, [repository.id, user.id])) !== undefined
+    })
+  }
+
+  /**
+   * What a user may do with the repository.
+   * @throws AllotError forbidden unless the viewer administers it or asks for itself
+   */
+  permission(
+    viewer: SignedIn,
+    { owner, name }: RepositoryName,
+    userName: string,
+  ): Promise<UserPermission | undefined> {
+    return this.#store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      if (repository === undefined) return undefined
+      const user = await visibleAccount(tx, viewer, userName)
+      if (user?.id !== viewer.id && !(await permissionOn(tx, viewer, repository)).admin)
+        throw new AllotError('forbidden', 'only those who administer the repository may ask for others')
+      if (user?.kind !== 'user') return undefined
+      return { user, permission: await permissionOf(tx, user, repository) }
+    })
+  }
+
+  /**
+   * Users who were given a right on the repository, by name: those who may review, or with `write` who may be assigned.
+   * @param right the least right on the code
+   */
+  withRight(
+    viewer: SignedIn,
+    { owner, name }: RepositoryName,
+    right: Exclude<Right, 0>,
+  ): Promise<Account[] | undefined> {
+    return this.#store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      if (repository === undefined) return undefined
+      const members = await memberships.list(tx, 'organization', { prefix: [repository.owner] })
+      const ids = [repository.owner, ...members.map(({ member }) => member), ...(await idsOf(tx, repository))]
+      const users = (await visibleOf(tx, viewer, repository, ids)).filter(({ kind }) => kind === 'user')
+      // Administrators of the instance are not meant, unless they were given a right.
+      const rights = await Promise.all(users.map(({ id }) => rightsOn(tx, { id, admin: false }, repository)))
+      return users
+        .filter((_, index) => rights[index]!.code >= right)
+        .sort((left, other) => (left.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1))
+    })
+  }
+}
+
+/** A user whom the viewer can see, or with whom the repository is shared already. */
+const sharableWith = async (
+  tx: ReadTransaction,
+  viewer: SignedIn,
+  { id }: Repository,
+  name: string,
+): Promise<Account | undefined> => {
+  const user = await accountByName(tx, name)
+  const isShared = user !== undefined && (await collaborators.get(tx, [id, user.id])) !== undefined
+  return isShared ? user : visibleUser(viewer, name)(tx)
+}
+
+const idsOf = async (tx: ReadTransaction, { id }: Repository): Promise<number[]> => {
+  const shared = await collaborators.list(tx, 'repository', { prefix: [id] })
+  return shared.map(({ account }) => account)
+}
+
+const visibleOf = async (
+  tx: ReadTransaction,
+  viewer: SignedIn,
+  repository: Repository,
+  ids: readonly number[],
+): Promise<Account[]> => {
+  const found = [...(await accounts.byIds(tx, ids)).values()]
+  const { admin: seesAll } = await permissionOn(tx, viewer, repository)
+  const isVisible = await Promise.all(found.map((account) => seesAll || canSee(tx, viewer, account)))
+  return found.filter((_, index) => isVisible[index])
+}
+
+const refuseTooMany = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  { id }: Repository,
+  user: Account,
+): Promise<void> => {
+  if ((await collaborators.count(tx, 'repository', [id])) >= MAX_COLLABORATORS)
+    throw new AllotError('conflict', `a repository can have at most ${MAX_COLLABORATORS} collaborators`)
+  if (viewer?.admin === true) return
+  if ((await collaborators.count(tx, 'account', [user.id])) >= MAX_SHARED)
+    throw new AllotError(
+      'conflict',
+      `${MAX_SHARED} repositories are shared with ${user.name} already: only an administrator can share more`,
+    )
+}
+
+const PERMISSIONS = ['none', 'read', 'write', 'admin'] as const
+
+const permissionOf = async (
+  tx: ReadTransaction,
+  user: Account,
+  repository: Repository,
+): Promise<UserPermission['permission']> => {
+  const isOwner =
+    user.id === repository.owner || (await membershipOf(tx, repository.owner, user.id))?.owner === true
+  if (isOwner) return 'owner'
+  const rights = await rightsOn(tx, user, repository)
+  if (rights.code > 0) return PERMISSIONS[rights.code]
+  const isOpen = repository.audience < 2 || canDoAnything(rights)
+  return isOpen ? 'read' : 'none'
+}

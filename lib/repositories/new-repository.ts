@@ -1,0 +1,84 @@
+import { audienceOfAccount, audienceOfRepository, membershipOf } from '../accounts/access.ts'
+import { isFullMember } from '../accounts/rights.ts'
+import { now } from '../clock.ts'
+import { AllotError } from '../errors.ts'
+import type { QuotaEngine } from '../quota/index.ts'
+import {
+  type Account,
+  collaborators,
+  type Repository,
+  repositories,
+  watches,
+} from '../records/schema/index.ts'
+import type { WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { confirmFolder, type NewRepository } from './git-data.ts'
+import { takeName } from './redirects.ts'
+import { saveRelation } from './relations.ts'
+
+/** Author of the first commit: a creator with a narrower audience than the owner must not be named in it. */
+export const authorFor = (owner: Account, creator: Account): Account =>
+  audienceOfAccount(creator) > audienceOfAccount(owner) ? owner : creator
+
+/** The record of a new repository without stars. */
+export const recordOf = (
+  id: number,
+  owner: Account,
+  repository: NewRepository,
+  size: number,
+): Repository => ({
+  id,
+  owner: owner.id,
+  name: repository.name,
+  description: repository.description ?? '',
+  website: '',
+  private: repository.private ?? false,
+  audience: audienceOfRepository(owner, repository.private ?? false),
+  empty: repository.autoInit !== true,
+  mirror: false,
+  archived: false,
+  ...(repository.template === true ? { template: true } : {}),
+  parent: null,
+  defaultBranch: repository.defaultBranch ?? 'main',
+  size,
+  lfs: 0,
+  stars: 0,
+  forks: 0,
+  watchers: 0,
+  createdAt: now(),
+  updatedAt: now(),
+})
+
+/** Saves a new repository, which its creator watches if it is a user. */
+export const insertRepository = async (
+  tx: WriteContext,
+  quota: QuotaEngine,
+  creator: Account,
+  repository: Repository,
+): Promise<Repository> => {
+  const { id, owner, name } = repository
+  await refuseTaken(tx, owner, name)
+  await takeName(tx, repository)
+  const isWatched = creator.kind === 'user'
+  if (isWatched) await saveRelation(tx, watches, creator.id, repository)
+  // Whoever creates it by a team that gives no right on it administers it.
+  const membership = isWatched ? await membershipOf(tx, owner, creator.id) : undefined
+  if (membership !== undefined && !isFullMember(membership))
+    await collaborators.save(tx, { repository: id, account: creator.id, level: 'admin', createdAt: now() })
+  const record = { ...repository, watchers: isWatched ? 1 : 0 }
+  await repositories.save(tx, record)
+  await confirmFolder(tx, id)
+  await quota.repositories.create(tx, { id, owner, private: record.private, git: record.size })
+  return record
+}
+
+/** @throws AllotError conflict */
+export const refuseTaken = async (tx: ReadTransaction, owner: number, name: string) => {
+  if (await isNameTaken(tx, owner, name)) throw taken(name)
+}
+
+export const isNameTaken = async (tx: ReadTransaction, owner: number, name: string): Promise<boolean> =>
+  (await repositories.findBy(tx, 'name', [owner, name.toLowerCase()])) !== undefined
+
+export const taken = (name: string) =>
+  new AllotError('conflict', `the owner already has a repository named ${name}`)

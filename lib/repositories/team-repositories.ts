@@ -1,0 +1,180 @@
+import { canRead, repositoryByName, type SignedIn, type Viewer } from '../accounts/access.ts'
+import { authorizeAdmin, isOwnerOf } from '../accounts/authorize.ts'
+import { type FoundTeam, OWNERS, ownTeam, visibleTeam } from '../accounts/teams.ts'
+import { now } from '../clock.ts'
+import { AllotError, invalid } from '../errors.ts'
+import type { Page, Slice } from '../records/collection.ts'
+import {
+  accounts,
+  type Repository,
+  repositories,
+  type Team,
+  teamRepositories,
+  teams,
+} from '../records/schema/index.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { repositoriesOf } from './lists.ts'
+import type { RepositoryName } from './relations.ts'
+
+/** Repositories of a team that is not for all, since the requests of its members read all of them. */
+const MAX_REPOSITORIES = 1000
+
+/** Which repositories teams have rights on. Methods return undefined for what does not exist or the viewer cannot see. */
+export class TeamRepositories {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Those that the viewer can read. */
+  list(viewer: SignedIn, id: number, slice: Slice): Promise<Page<Repository> | undefined> {
+    return this.#store.read(async (tx) => {
+      const found = await visibleTeam(tx, viewer, id)
+      if (found === undefined) return undefined
+      const { organization, team } = found
+      if (isForAll(team)) return repositoriesOf(tx, viewer, organization.id, 'name', slice)
+      const assigned = await teamRepositories.list(tx, 'team', { prefix: [id] })
+      const readable: Repository[] = []
+      const known = await repositories.byIds(
+        tx,
+        assigned.map(({ repository }) => repository),
+      )
+      for (const repository of known.values())
+        if (await canRead(tx, viewer, repository)) readable.push(repository)
+      return { items: readable.slice(slice.offset, slice.offset + slice.limit), total: readable.length }
+    })
+  }
+
+  /** The repository with the name, if the team has a right on it and the viewer can read it. */
+  find(viewer: SignedIn, id: number, name: RepositoryName): Promise<Repository | undefined> {
+    return this.#store.read(async (tx) => {
+      const found = await visibleTeam(tx, viewer, id)
+      const repository = found && (await repositoryIn(tx, viewer, found, name))
+      return repository !== undefined && (await hasTeam(tx, found!, repository)) ? repository : undefined
+    })
+  }
+
+  /**
+   * Gives a team its rights on a repository.
+   * @throws AllotError forbidden for others than owners; conflict for too many
+   */
+  add(viewer: SignedIn, id: number, name: RepositoryName): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const found = await ownTeam(tx, viewer, id)
+      const repository = found && (await repositoryIn(tx, viewer, found, name))
+      if (found === undefined || repository === undefined) return false
+      await assign(tx, found.team, repository)
+      return true
+    })
+  }
+
+  /** Takes its rights on a repository from a team. @returns whether it had them */
+  remove(viewer: SignedIn, id: number, name: RepositoryName): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const found = await ownTeam(tx, viewer, id)
+      const repository = found && (await repositoryIn(tx, viewer, found, name))
+      return repository !== undefined && unassign(tx, found!.team, repository)
+    })
+  }
+
+  /** The teams that have rights on a repository, for those who administer it: the owners first. */
+  teamsOf(viewer: SignedIn, { owner, name }: RepositoryName): Promise<FoundTeam[] | undefined> {
+    return this.#store.read(async (tx) => {
+      const repository = await authorizeAdmin(viewer, owner, name)(tx)
+      return repository && teamsOn(tx, repository)
+    })
+  }
+
+  /** The same by the name of the team: of the organization that owns the repository. */
+  findTeam(
+    viewer: SignedIn,
+    { owner, name }: RepositoryName,
+    teamName: string,
+  ): Promise<FoundTeam | undefined> {
+    return this.#store.read(async (tx) => {
+      const repository = await authorizeAdmin(viewer, owner, name)(tx)
+      const found = repository && (await teamsOn(tx, repository))
+      return found?.find(({ team }) => (team?.name ?? OWNERS).toLowerCase() === teamName.toLowerCase())
+    })
+  }
+
+  /** @returns whether the repository and the team exist @throws AllotError forbidden for others than owners */
+  setTeam(
+    viewer: SignedIn,
+    { owner, name }: RepositoryName,
+    teamName: string,
+    isAssigned: boolean,
+  ): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const repository = await authorizeAdmin(viewer, owner, name)(tx)
+      if (repository === undefined) return false
+      if (!(await isOwnerOf(tx, viewer, repository.owner)))
+        throw new AllotError('forbidden', 'only owners of the organization may do this')
+      const key = [repository.owner, teamName.toLowerCase()]
+      const team = teamName.length > 255 ? undefined : await teams.findBy(tx, 'name', key)
+      if (team === undefined && teamName.toLowerCase() !== OWNERS.toLowerCase()) return false
+      if (!isAssigned) return unassign(tx, team, repository)
+      await assign(tx, team, repository)
+      return true
+    })
+  }
+}
+
+const isForAll = (team: Team | undefined): boolean => team === undefined || team.allRepositories
+
+const hasTeam = async (tx: ReadTransaction, { team }: FoundTeam, repository: Repository): Promise<boolean> =>
+  team === undefined ||
+  team.allRepositories ||
+  (await teamRepositories.get(tx, [team.id, repository.id])) !== undefined
+
+/** A repository of the team's organization that the viewer can read. */
+const repositoryIn = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  { organization }: FoundTeam,
+  { owner, name }: RepositoryName,
+): Promise<Repository | undefined> => {
+  const repository = await repositoryByName(tx, owner, name)
+  if (repository?.owner !== organization.id) return undefined
+  return (await canRead(tx, viewer, repository)) ? repository : undefined
+}
+
+const assign = async (tx: WriteContext, team: Team | undefined, repository: Repository): Promise<void> => {
+  if (team === undefined || team.allRepositories) return
+  const key = [team.id, repository.id]
+  if ((await teamRepositories.get(tx, key)) !== undefined) return
+  if ((await teamRepositories.count(tx, 'team', [team.id])) >= MAX_REPOSITORIES)
+    throw new AllotError(
+      'conflict',
+      `a team can have at most ${MAX_REPOSITORIES} repositories: set includes_all_repositories for more`,
+    )
+  const { id, organization } = team
+  await teamRepositories.save(tx, { team: id, organization, repository: repository.id, createdAt: now() })
+}
+
+const unassign = async (
+  tx: WriteContext,
+  team: Team | undefined,
+  repository: Repository,
+): Promise<boolean> => {
+  if (team === undefined || team.allRepositories)
+    throw invalid(`team: ${team?.name ?? OWNERS} is for all repositories`)
+  return (await teamRepositories.remove(tx, [team.id, repository.id])) !== undefined
+}
+
+const teamsOn = async (tx: ReadTransaction, repository: Repository): Promise<FoundTeam[]> => {
+  const organization = await accounts.get(tx, [repository.owner])
+  if (organization?.kind !== 'organization') return []
+  const kept = await teams.list(tx, 'organization', { prefix: [organization.id] })
+  const all: FoundTeam[] = [undefined, ...kept].map((team) => ({ organization, team }))
+  const has = await Promise.all(all.map((found) => hasTeam(tx, found, repository)))
+  return all.filter((_, index) => has[index])
+}
+
+/** Removes what is shared of a repository that moves to another owner or is deleted. */
+export const removeTeamsOf = async (tx: WriteContext, repository: number): Promise<void> => {
+  for (const { team } of await teamRepositories.list(tx, 'repository', { prefix: [repository] }))
+    await teamRepositories.remove(tx, [team, repository])
+}
