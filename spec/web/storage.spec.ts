@@ -53,6 +53,28 @@ describe('The storage page', () => {
     assert.equal(Number(days), Math.ceil((26.7 * 30) / 48.9))
   })
 
+  it('shows rules for a part of the attachments, and for all repositories together', async () => {
+    const { accounts, ledger, quota, repositories } = allot.allot
+    const cy = await accounts.createUser({ name: 'cy' })
+    await repositories.create(cy, cy, { name: 'app' })
+    const entry = { repository: 'cy/app', name: 'x.png', size: 3 * 1024 ** 2, index: 1 }
+    await ledger.put({ kind: 'attachments', key: 'cy', on: 'issue', ...entry })
+    await quota.apply({
+      rules: [
+        { name: 'screens', limit: 2 * 1024 ** 2, subjects: ['size:assets:attachments:issues'] },
+        { name: 'code', limit: 5 * 1024 ** 2, subjects: ['size:repos:all'] },
+      ],
+      groups: [{ name: 'parts', rules: ['screens', 'code'] }],
+      assignments: { cy: ['parts'] },
+    })
+    const text = words((await (await as('root')).get('/-/storage/cy')).text)
+    assert.match(text, /Attachments of issues Over quota by 1 MiB 3 of 2 MiB rule screens/)
+    assert.match(text, /5 MiB left .* of 5 MiB rule code/)
+    await accounts.remove(cy.id, { purge: true })
+    await quota.groups.remove('parts')
+    for (const name of ['screens', 'code']) await quota.rules.remove(name)
+  })
+
   it('shows no bar for an owner without a limit', async () => {
     const { text } = await (await as('ben')).get('/')
     assert.match(words(text), /0 B used \(0 bytes\) No limit/)

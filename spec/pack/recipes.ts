@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { folder, json, pack, root, run } from './packed.ts'
+
+/** `npm run spec:pack`: the example with packages of its own, which come from the registry. */
+const example = join(root, 'examples/tus-uploads')
+const project = join(folder, 'tus-uploads')
+
+/** Uploads a file with the published client, and prints how that ended. */
+const CLIENT = `import { Upload } from 'tus-js-client'
+const [endpoint, owner, bytes, chunkSize] = process.argv.slice(2)
+const upload = new Upload(Buffer.alloc(Number(bytes)), {
+  ...{ endpoint, chunkSize: Number(chunkSize), retryDelays: null },
+  headers: owner === '' ? {} : { 'X-Forwarded-User': owner },
+  metadata: { filename: 'a.bin', owner: 'mallory' },
+  onSuccess: () => console.log(upload.url),
+  onError: (error) => console.log(error.originalResponse?.getStatus(), error.originalResponse?.getBody()),
+})
+upload.start()
+`
+
+/** Reads what the example has recorded, while its server is stopped. */
+const LOOK = `import { createQuota } from 'allot'
+const quota = await createQuota({ data: './data' })
+for (const owner of ['alice', 'bob', 'mallory'])
+  console.log(owner, (await quota.explain(owner, 'size:all')).used)
+const [entry] = await quota.ledger.list({ kind: 'artifacts', prefix: 'tus/' })
+console.log(entry?.name, entry?.size)
+await quota.close()
+`
+
+describe('The example for tus', () => {
+  before(async () => {
+    const { tarball } = await pack()
+    cpSync(example, project, { recursive: true })
+    const manifest = json<{ dependencies: Record<string, string> }>(join(project, 'package.json'))
+    manifest.dependencies.allot = `file:${tarball}`
+    writeFileSync(join(project, 'package.json'), JSON.stringify(manifest))
+    await run('npm', ['install', '--no-audit', '--no-fund', 'tus-js-client@4', '@types/node@20'], project)
+    writeFileSync(join(project, 'client.mjs'), CLIENT)
+    writeFileSync(join(project, 'look.mjs'), LOOK)
+  })
+  after(() => rmSync(folder, { recursive: true }))
+
+  const startServer = async () => {
+    const env = { ...process.env, PORT: '0' }
+    const child = spawn(process.execPath, ['--import', 'tsx', 'server.ts'], { cwd: project, env })
+    let out = ''
+    const uploads = await new Promise<string>((resolve, reject) => {
+      for (const stream of [child.stdout, child.stderr])
+        stream.on('data', (chunk: Buffer) => {
+          out += chunk.toString()
+          const [url] = /http:\S+/.exec(out) ?? []
+          if (url !== undefined) resolve(url)
+        })
+      child.on('close', (code) => reject(new Error(`the server ended with ${code}: ${out}`)))
+    })
+    const stop = () => {
+      const ended = new Promise((resolve) => child.on('close', resolve))
+      child.kill('SIGTERM')
+      return ended
+    }
+    return { uploads, stop }
+  }
+
+  it('compiles in strict TypeScript', async () => {
+    const strict = [
+      '--strict',
+      '--target',
+      'es2023',
+      '--module',
+      'nodenext',
+      '--types',
+      'node',
+      '--skipLibCheck',
+    ]
+    const compiler = join(root, 'node_modules/typescript/bin/tsc')
+    await run(process.execPath, [compiler, ...strict, '--noEmit', 'server.ts'], project)
+  })
+
+  it('records complete uploads, refuses those that do not fit with 413, and forgets deleted ones', async () => {
+    const { uploads, stop } = await startServer()
+    const upload = async (owner: string, bytes: number, chunkSize = bytes) =>
+      (
+        await run(process.execPath, ['client.mjs', uploads, owner, `${bytes}`, `${chunkSize}`], project)
+      ).trim()
+    const first = await upload('alice', 600_000, 100_000)
+    assert.match(first, /^http:/)
+    assert.match(await upload('alice', 600_000), /^413 over quota/)
+    assert.match(await upload('bob', 600_000), /^http:/)
+    assert.match(await upload('', 10), /^401 sign in first/)
+    const second = await upload('alice', 448_576)
+    assert.match(second, /^http:/)
+    assert.match(await upload('alice', 1), /^413 over quota/)
+    const remove = async (owner: string) => {
+      const headers = { 'Tus-Resumable': '1.0.0', 'X-Forwarded-User': owner }
+      return (await fetch(second, { method: 'DELETE', headers })).status
+    }
+    assert.equal(await remove('bob'), 404)
+    assert.equal(await remove('alice'), 204)
+    assert.match(await upload('alice', 1), /^http:/)
+    await stop()
+    const looked = await run(process.execPath, ['look.mjs'], project)
+    assert.match(looked, /^alice 600001\nbob 600000\nmallory 0\na\.bin \d+\n$/)
+    assert.ok(readdirSync(join(project, 'uploads')).length >= 3)
+  })
+})
