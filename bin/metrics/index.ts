@@ -225,7 +225,7 @@ interface CacheEvent {
 const measureCaches = (): void => {
   const lookups = new Counter({
     name: 'allot_cache_requests_total',
-    help: 'Lookups in the caches of quota usage and of tokens, by outcome.',
+    help: 'Lookups in the caches of quota usage and of totals of searches, by outcome.',
     labelNames: ['cache', 'outcome'],
   })
   const caches = new Map<{ size: number }, ReturnType<typeof countersOf>>()

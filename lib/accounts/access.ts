@@ -28,9 +28,13 @@ export type SignedIn = NonNullable<Viewer>
 
 /** The user who sent a request, and the scopes of the credentials. */
 export interface Identity {
+  /** Id of the account. */
   readonly id: number
+  /** Name of the account. */
   readonly username: string
+  /** Whether the account administrates the server. */
   readonly admin: boolean
+  /** What the credentials permit. */
   readonly scopes: ReadonlySet<string>
 }
 

@@ -75,6 +75,13 @@ class Keys<K extends Owned> {
 /** Bounds the cost of a check, since an attacker could add one key to any number of accounts. */
 const OTHERS_LIMIT = 20
 
+interface SignedInByKey {
+  /** The user. */
+  user: Identity
+  /** Title of the key. */
+  title: string
+}
+
 interface NewSshKey {
   /** Name of the key, unique among those of the user. */
   title: string
@@ -113,7 +120,7 @@ export class SshKeys extends Keys<SshKey> {
   }
 
   /** The user who signs in with a key, and the title of the key. @throws AllotError as {@link identityOfKey} does */
-  signIn(id: number): Promise<{ user: Identity; title: string }> {
+  signIn(id: number): Promise<SignedInByKey> {
     return this.store.read((tx) => identityOfKey(tx, id, 'write:repository'))
   }
 

@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { AuthContext, Connection, PublicKeyAuthContext, ServerChannel, Session } from 'ssh2'
 import { CommandChannel, type SessionStream } from './channel.ts'
-import type { CommandResult, Commands } from './commands.ts'
+import type { Commands } from './commands.ts'
 import type { Ssh2 } from './library.ts'
+import type { SshCommand } from './types.ts'
 
 /** Limits of one connection, in milliseconds; named as the options are. */
 export interface ConnectionLimits {
@@ -11,18 +12,6 @@ export interface ConnectionLimits {
   readonly idleTimeout: number
   /** For one command. */
   readonly timeout: number
-}
-
-/** A command that has ended. */
-export interface SshCommand extends CommandResult {
-  /** Milliseconds that it took. */
-  readonly ms: number
-  /** Bytes of git's protocol, without those of SSH itself. */
-  readonly bytesReceived: number
-  /** The same in the other direction. */
-  readonly bytesSent: number
-  /** Address of the client. */
-  readonly from: string | undefined
 }
 
 export interface ConnectionOptions {

@@ -1,12 +1,13 @@
 import type { Socket } from 'node:net'
 import { addressOfSocket, Counts } from '../clients.ts'
 import { type CommandServices, Commands } from './commands.ts'
-import { type ConnectionLimits, type SshCommand, SshConnection } from './connection.ts'
+import { type ConnectionLimits, SshConnection } from './connection.ts'
 import { ALGORITHMS, type Ssh2 } from './library.ts'
+import type { SshCommand, SshConnectionOptions, SshServer } from './types.ts'
 
-export type { SshCommand } from './connection.ts'
 export { hostKeyFolder, readHostKey, readHostKeys } from './host-keys.ts'
 export { loadSsh2 } from './library.ts'
+export type { SshCommand, SshServer } from './types.ts'
 
 export interface SshServerOptions extends CommandServices {
   readonly ssh2: Ssh2
@@ -21,14 +22,6 @@ export interface SshServerOptions extends CommandServices {
   readonly onError: (error: unknown) => void
 }
 
-/** What a listener tells the SSH server about its connections. */
-export interface SshConnectionOptions {
-  /** URL of the HTTP server, for clients of Git LFS; only needed without the option `baseUrl`. */
-  readonly baseUrl?: string | undefined
-  /** Called after each command of the client, for a log or metrics. */
-  readonly onCommand?: (command: SshCommand) => void
-}
-
 /** What the protocol shows of the server: not its version. */
 const IDENT = 'allot'
 
@@ -36,7 +29,7 @@ const IDENT = 'allot'
  * Git over SSH, on connections that the host accepts. Invariant: one address never holds more than its share of the
  * connections; the git processes of a user count against the same budget as those over HTTP.
  */
-export class SshServer {
+export class Ssh2Server implements SshServer {
   readonly #options: SshServerOptions
   readonly #commands: Commands
   readonly #open = new Counts()
@@ -50,12 +43,10 @@ export class SshServer {
     this.#commands = new Commands(options)
   }
 
-  /** Number of open connections. */
   get connections(): number {
     return this.#open.total
   }
 
-  /** Serves a connection. Above the limits, and once the server closes, it is closed at once. */
   accept(socket: Socket, { baseUrl = this.#options.baseUrl, onCommand }: SshConnectionOptions = {}): void {
     const { ssh2, hostKeys, limits, onError } = this.#options
     const { maxConnections, maxConnectionsPerAddress = Math.ceil(maxConnections / 4) } = limits
@@ -95,7 +86,6 @@ export class SshServer {
     server.injectSocket(socket)
   }
 
-  /** Refuses connections from now on, and resolves when the running commands have ended. */
   async close(): Promise<void> {
     this.#isClosing = true
     for (const socket of this.#handshakes) socket.destroy()

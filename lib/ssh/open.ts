@@ -6,8 +6,9 @@ import type { Log } from '../http/index.ts'
 import type { GitServices } from '../listeners.ts'
 import type { Store } from '../records/store.ts'
 import { readHostKeys } from './host-keys.ts'
-import { SshServer } from './index.ts'
+import { Ssh2Server } from './index.ts'
 import { loadSsh2 } from './library.ts'
+import type { SshServer } from './types.ts'
 
 interface SshParts {
   readonly options: Located
@@ -35,7 +36,7 @@ export const openSsh = async ({ options, store, hosting, git, log }: SshParts): 
   const place = { file: ssh.hostKey, repositories: repositories.directory }
   const hostKeys = await readHostKeys(ssh2, place)
   const lfsTokens = lfs === false ? undefined : new LfsTokens(store, hostKeys[0]!)
-  const server = new SshServer({
+  const server = new Ssh2Server({
     ...{ ssh2, hostKeys, store, lfsTokens, log, ...git },
     ...{ sshKeys: hosting.sshKeys, repositories: hosting.repositories, baseUrl: options.baseUrl },
     limits: { ...ssh, timeout: options.git.timeout },

@@ -2,10 +2,15 @@ import { type StorageDriver, StorageError } from './driver.ts'
 
 /** What the host's log is told. */
 export interface OutageListener {
-  /** @param error the first failure; its causes name the hosts */
+  /** Called when the database goes away. @param error the first failure; its causes name the hosts */
   onAway(error: StorageError): void
-  /** @param failed number of reads and writes that failed meanwhile */
-  onBack(outage: { seconds: number; failed: number }): void
+  /** Called when it is back. */
+  onBack(outage: {
+    /** How long it was away. */
+    seconds: number
+    /** Number of reads and writes that failed meanwhile. */
+    failed: number
+  }): void
 }
 
 /**

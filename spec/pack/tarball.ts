@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { exec, folder, install, json, type Packed, pack, root, run, sizeOf } from './packed.ts'
 
@@ -55,9 +55,16 @@ describe('The package', () => {
     for (const path of ['LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md', 'package.json'])
       assert.ok(paths.includes(path), path)
     const needed =
-      /^dist\/(?:lib|drivers|bin|spec\/driver-spec)(?:\/.*)?\.(?:js|js\.map|d\.ts)$|\.LICENSE\.txt$|licenses\.json\.br$|^docs\/.*\.(?:md|svg|png)$/
+      /^dist\/(?:lib|drivers|bin|spec\/driver-spec)(?:\/.*)?\.(?:js|js\.map|d\.ts)$|\.LICENSE\.txt$|licenses\.json\.br$|^docs\/.*\.(?:md|svg|png)$|^examples\//
     const rest = paths.filter((path) => !needed.test(path))
-    assert.deepEqual(rest.sort(), ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json'])
+    assert.deepEqual(rest.sort(), [
+      'CHANGELOG.md',
+      'CONTRIBUTING.md',
+      'LICENSE',
+      'README.md',
+      'SECURITY.md',
+      'package.json',
+    ])
     assert.ok(
       !paths.some((path) => /^dist\/bin\/.*\.d\.ts$/.test(path)),
       'declarations of the command line are not needed',
@@ -154,6 +161,32 @@ console.log((user + system) / 1000)
     await run(process.execPath, ['--input-type=module', '--eval', script], project)
     for (const { types, default: built } of Object.values(exports))
       assert.ok(existsSync(join(installed, types)) && existsSync(join(installed, built)))
+  })
+
+  it('has every file that its documents link to', () => {
+    const texts = packed.files.map(({ path }) => path).filter((path) => path.endsWith('.md'))
+    for (const path of texts) {
+      const text = readFileSync(join(installed, path), 'utf8').replaceAll(/```[\s\S]*?```|`[^`\n]*`/g, '')
+      for (const [, target] of text.matchAll(/\]\(([^()\s#]+)(?:#[^()\s]*)?\)/g))
+        if (!/^https?:/.test(target!))
+          assert.ok(existsSync(join(installed, dirname(path), target!)), `${path}: ${target}`)
+    }
+  })
+
+  it('is loaded by CommonJS modules in TypeScript as its documents say', async () => {
+    const [, open] = /## CommonJS[\s\S]*?```typescript\n([\s\S]*?)```/.exec(
+      readFileSync(join(root, 'docs/embedding.md'), 'utf8'),
+    )!
+    writeFileSync(join(project, 'dynamic.cts'), `${open}void open().then((allot) => allot.close())\n`)
+    writeFileSync(join(project, 'static.cts'), "import { createAllot } from 'allot'\nvoid createAllot\n")
+    const compiler = join(root, 'node_modules/typescript/bin/tsc')
+    const strict = ['--strict', '--target', 'es2023', '--types', 'node']
+    const compile = (module: string, file: string) =>
+      exec(process.execPath, [compiler, ...strict, '--module', module, file], { cwd: project })
+    await compile('node16', 'dynamic.cts')
+    await run(process.execPath, ['dynamic.cjs'], project)
+    await compile('nodenext', 'static.cts')
+    await assert.rejects(compile('node16', 'static.cts'), { stdout: /error TS1479/ })
   })
 
   it('passes publint and "are the types wrong"', async () => {

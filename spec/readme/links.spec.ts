@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { documents, proseOf } from './documents.ts'
+import { documents, proseOf, readDocument } from './documents.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -28,6 +28,13 @@ const anchorOf = (heading: string): string =>
 const anchorsIn = (document: string): string[] =>
   [...proseOf(document).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading!))
 
+/** What npm publishes without being told. */
+const ALWAYS = ['package.json', 'README.md', 'LICENSE']
+const { files } = JSON.parse(readDocument('package.json')) as { files: string[] }
+const published = [...ALWAYS, ...files.filter((file) => !file.startsWith('!'))]
+const isPublished = (path: string): boolean =>
+  published.some((file) => path === file || path.startsWith(`${file}/`))
+
 describe('The links of the documents', () => {
   for (const document of documents)
     it(`in ${document} lead to existing files and headings`, () => {
@@ -35,6 +42,7 @@ describe('The links of the documents', () => {
         const [path, anchor] = target.split('#') as [string, string?]
         const file = path === '' ? document : join(dirname(document), path)
         assert.ok(existsSync(join(root, file)), target)
+        assert.ok(!isPublished(document) || isPublished(join(file)), `${target} is not in the package`)
         if (anchor !== undefined) assert.ok(anchorsIn(file).includes(anchor), target)
       }
     })

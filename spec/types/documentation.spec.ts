@@ -4,6 +4,10 @@ import { after, before, describe, it } from 'node:test'
 import { Declarations, PublicMembers } from './public-types.ts'
 import { REFERENCE, reference } from './reference.ts'
 
+interface Manifest {
+  dependencies: Record<string, string>
+}
+
 describe('The published declarations', () => {
   let declarations: Declarations
   let members: PublicMembers
@@ -55,6 +59,12 @@ describe('The published declarations', () => {
       [],
     )
     assert.ok(names.size > 600, `${names.size} names`)
+  })
+
+  it('name only packages that every host has installed, besides Fastify in its plugin', () => {
+    const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8')) as Manifest
+    const missing = [...declarations.packages()].filter(([name]) => !(name in dependencies))
+    assert.deepEqual(missing, [['fastify', 'lib/fastify.d.ts']])
   })
 
   it('are what the reference of the package says', () => {

@@ -71,11 +71,7 @@ export class Declarations {
   /** Path of the file that declares the symbol; undefined when another package does. */
   fileOf({ declarations }: TypeSymbol): string | undefined {
     const paths = declarations.map(({ path }) => path.slice(this.#folder.length + 1))
-    return paths.find((path, index) => this.#isPublished(path, declarations[index]!.path))
-  }
-
-  #isPublished(path: string, whole: string): boolean {
-    return whole.startsWith(this.#folder) && !path.startsWith('node_modules/') && !GENERATED.test(path)
+    return paths.find((path, index) => this.#isOwn(declarations[index]!.path) && !GENERATED.test(path))
   }
 
   /** Identifies the declaration of a member, which generic types share. */
@@ -109,6 +105,22 @@ export class Declarations {
         .replaceAll(/\s+/g, ' ')
         .trim(),
     )
+  }
+
+  /** The packages that the declarations import, each with a file that does. */
+  packages(): Map<string, string> {
+    const { program } = this.#project
+    const own = program.getSourceFileNames().filter((name) => this.#isOwn(name))
+    const imports = own.flatMap((name) => {
+      const text = program.getSourceFile(name)!.text
+      const specifiers = [...text.matchAll(/(?:from |import\()'((?:@[^/']+\/)?[^./'][^/']*)/g)]
+      return specifiers.map(([, specifier]) => [specifier!, name.slice(this.#folder.length + 1)] as const)
+    })
+    return new Map(imports.filter(([specifier]) => !specifier.startsWith('node:')))
+  }
+
+  #isOwn(path: string): boolean {
+    return path.startsWith(this.#folder) && !path.includes('/node_modules/')
   }
 
   documentationOf(symbol: TypeSymbol): string {

@@ -1,0 +1,37 @@
+import type { Socket } from 'node:net'
+import type { CommandResult } from './commands.ts'
+
+/*
+ * The types of SSH that hosts see. They name nothing of the library, which a host need not have installed: its declarations
+ * would be missing.
+ */
+
+/** A command that has ended. */
+export interface SshCommand extends CommandResult {
+  /** Milliseconds that it took. */
+  readonly ms: number
+  /** Bytes of git's protocol, without those of SSH itself. */
+  readonly bytesReceived: number
+  /** The same in the other direction. */
+  readonly bytesSent: number
+  /** Address of the client. */
+  readonly from: string | undefined
+}
+
+/** What a listener tells the SSH server about its connections. */
+export interface SshConnectionOptions {
+  /** URL of the HTTP server, for clients of Git LFS; only needed without the option `baseUrl`. */
+  readonly baseUrl?: string | undefined
+  /** Called after each command of the client, for a log or metrics. */
+  readonly onCommand?: (command: SshCommand) => void
+}
+
+/** Serves the connections that the host accepts. */
+export interface SshServer {
+  /** Number of open connections. */
+  readonly connections: number
+  /** Serves a connection. Above the limits, and once the server closes, it is closed at once. */
+  accept(socket: Socket, options?: SshConnectionOptions): void
+  /** Refuses connections from now on, and resolves when the running commands have ended. */
+  close(): Promise<void>
+}
