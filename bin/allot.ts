@@ -8,6 +8,10 @@ import { join } from 'node:path'
  * to the cache decides what runs, and Node's default is in the folder for temporary files.
  */
 const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown }
-enableCompileCache?.(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'allot', 'compiled'))
+try {
+  enableCompileCache?.(join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'allot', 'compiled'))
+} catch {
+  // A user without a home folder has no cache.
+}
 
 await import('./main.ts')

@@ -142,28 +142,27 @@ export class Dispatcher<I extends Identity> {
     }
   }
 
-  async #admit(endpoints: Endpoints<I>, context: Context<I>): Promise<void> {
+  async #admitAndHandle(
+    endpoints: Endpoints<I>,
+    context: Context<I>,
+    handle?: () => Promise<object>,
+  ): Promise<object> {
     const { req, route } = context
-    if (route.auth === 'none') return
-    context.user = await (endpoints.authenticate?.(context) ?? this.#options.authenticate(req))
-    checkAccess(context.user, route, endpoints.accessMessages)
+    if (route.auth !== 'none') {
+      context.user = await (endpoints.authenticate?.(context) ?? this.#options.authenticate(req))
+      checkAccess(context.user, route, endpoints.accessMessages)
+    }
+    return handle === undefined ? endpoints.handle(context) : handle()
   }
 
-  async #admitAndHandle(endpoints: Endpoints<I>, context: Context<I>): Promise<object> {
-    await this.#admit(endpoints, context)
-    return endpoints.handle(context)
-  }
-
-  /** Admits and handles a request in one snapshot. */
+  /** Handles a request in one snapshot, and admits it there unless that may write. */
   async #handleTogether(
     endpoints: Endpoints<I>,
     context: Context<I>,
     readTogether: ReadTogether,
   ): Promise<object> {
-    if (this.#options.authenticateFirst) {
-      await this.#admit(endpoints, context)
-      return readTogether(() => endpoints.handle(context))
-    }
+    if (this.#options.authenticateFirst)
+      return this.#admitAndHandle(endpoints, context, () => readTogether(() => endpoints.handle(context)))
     // A cached result must carry all that is used after it: then this function has not run for this request.
     const admitAndHandle = async () => ({
       reply: await this.#admitAndHandle(endpoints, context),

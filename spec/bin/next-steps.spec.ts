@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import module from 'node:module'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
@@ -38,5 +39,14 @@ describe('allot without arguments', { skip: !existsSync('/usr/bin/script') && 'n
     const { code, out, err } = await allot([])
     assert.deepEqual([code, out], [2, ''])
     assert.match(err, /^Usage: allot /)
+  })
+})
+
+describe("V8's compile cache", () => {
+  it('is kept below XDG_CACHE_HOME where Node has one', async () => {
+    const cache = temporaryDirectory()
+    const { code } = await allot(['--version'], cache, { env: { XDG_CACHE_HOME: cache } })
+    assert.equal(code, 0)
+    assert.equal(existsSync(join(cache, 'allot', 'compiled')), 'enableCompileCache' in module)
   })
 })
