@@ -72,9 +72,9 @@ describe('The package', () => {
   })
 
   it('has a source map beside every module, with the sources in it', () => {
-    for (const { path } of packed.files.filter(
-      ({ path }) => path.endsWith('.js') && !path.endsWith('.min.js'),
-    )) {
+    // Scripts for browsers are published as they are.
+    const modules = packed.files.filter(({ path }) => /(?<!\.min|\/pages-script)\.js$/.test(path))
+    for (const { path } of modules) {
       const { sources, sourcesContent } = json<{ sources: string[]; sourcesContent?: string[] }>(
         join(installed, `${path}.map`),
       )
