@@ -76,8 +76,8 @@ const converter = (named: Record<string, v.GenericSchema>): Convert => {
     definitions: named,
     // Describes requests as clients send them, before transformations.
     typeMode: 'input',
-    // The document has examples of whole bodies.
-    ignoreActions: ['examples'],
+    // The document has examples of whole bodies. Metadata says how parameters are read.
+    ignoreActions: ['examples', 'metadata'],
     overrideRef: ({ referenceId }) => `#/components/schemas/${referenceId}`,
   }
   return (schema, { isDefinition = false } = {}) => {

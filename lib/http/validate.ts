@@ -24,7 +24,7 @@ type Kind = 'number' | 'boolean' | 'text'
 /** How to read the members of a query string or a path; derived from a schema once. */
 export interface Coercion {
   readonly schema: v.GenericSchema
-  readonly members: readonly { name: string; kind: Kind; optional: boolean }[]
+  readonly members: readonly { name: string; kind: Kind; optional: boolean; strict: boolean }[]
 }
 
 type Entries = Record<string, v.GenericSchema>
@@ -35,8 +35,15 @@ export const coercionOf = (schema: v.GenericSchema & { entries: unknown }): Coer
     name,
     kind: kindOf(member),
     optional: member.type === 'optional' || member.type === 'nullish',
+    strict: isStrict(member),
   })),
 })
+
+/** Refuses text that is not of the type of an optional member, which counts as absent otherwise. */
+export const strict = <T>() => v.metadata<T, { strict: true }>({ strict: true })
+
+const isStrict = (member: v.GenericSchema): boolean =>
+  'wrapped' in member && v.getMetadata(member.wrapped as v.GenericSchema).strict === true
 
 const kindOf = (schema: v.GenericSchema): Kind => {
   if ('wrapped' in schema) return kindOf(schema.wrapped as v.GenericSchema)
@@ -45,7 +52,7 @@ const kindOf = (schema: v.GenericSchema): Kind => {
 
 /**
  * Reads members from text and validates them. Text that is not an integer or a boolean counts as absent when the member is
- * optional.
+ * optional and not {@link strict}.
  * @throws AllotError invalid
  */
 export const coerce = (
@@ -53,12 +60,12 @@ export const coerce = (
   read: (name: string) => string | null | undefined,
 ): unknown => {
   const input: Record<string, unknown> = {}
-  for (const { name, kind, optional } of members) {
+  for (const { name, kind, optional, strict } of members) {
     const text = read(name)
     if (text === null || text === undefined) continue
     const value = parseAs(kind, text)
     if (value !== undefined) input[name] = value
-    else if (!optional) input[name] = text
+    else if (!optional || strict) input[name] = text
   }
   return validate(schema, input)
 }

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { invalid } from '../../errors.ts'
+import { strict } from '../../http/index.ts'
 import type { Sum } from '../../integers.ts'
 import type { QuotaExplanation, QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import { MAX_SUBJECTS } from '../../quota/rules.ts'
@@ -100,7 +101,7 @@ export const QuotaHistory = v.array(QuotaHistoryDay)
 export const HistoryQuery = v.object({
   days: v.optional(
     parameter(
-      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(HISTORY_DAYS)),
+      v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(HISTORY_DAYS), strict()),
       `How many days to look back; ${HISTORY_DAYS} when absent. There are no pages.`,
     ),
   ),
