@@ -75,6 +75,7 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
     routes,
     services: {
       ...{ store, hosting, quota: parts.quota, markdown: parts.markdown, htmlUrls: parts.htmlUrls },
+      git: parts.git,
       owners: accountQuotaOwners(hosting),
       exportTo: parts.write,
       version: VERSION,

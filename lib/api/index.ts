@@ -9,7 +9,9 @@ import { branchRoutes } from './contents/branches.ts'
 import { commitRoutes } from './contents/commits.ts'
 import { compareRoutes } from './contents/compare.ts'
 import { archiveRoutes, downloadFileRoutes } from './contents/downloads.ts'
+import { fileChangeRoutes } from './contents/file-changes.ts'
 import { fileRoutes } from './contents/files.ts'
+import { branchChangeRoutes, tagChangeRoutes } from './contents/ref-changes.ts'
 import { refRoutes } from './contents/refs.ts'
 import { tagRoutes } from './contents/tags.ts'
 import { followingRoutes } from './following.ts'
@@ -50,6 +52,9 @@ const gitContentRoutes: ApiRoute[] = [
   ...fileRoutes,
   ...downloadFileRoutes,
   ...compareRoutes,
+  ...branchChangeRoutes,
+  ...tagChangeRoutes,
+  ...fileChangeRoutes,
 ]
 
 /** Routes of collaborators, of teams, and of repositories that are offered to another owner. */

@@ -14,6 +14,8 @@ import type { Pushes } from '../repositories/pushes.ts'
 /** What the handlers of JSON routes work with. */
 export interface Services {
   readonly store: Store
+  /** Undefined when no git data is served. */
+  readonly git: { readonly pushes: Pushes } | undefined
   readonly hosting: Hosting
   readonly quota: QuotaEngine
   readonly markdown: Markdown

@@ -211,7 +211,10 @@ export const releaseRoutes = [
     handle: async (request, services) => {
       const { user, params, body } = request
       const repository = repositoryNameOf(params)
-      const edited = await services.hosting.releases.edit(user, repository, params.id, editIn(body))
+      // Clients written in Go send empty texts for what stays, and a Forgejo keeps it.
+      const { body: notes, ...others } = editIn(body)
+      const edit = { ...others, body: notes || undefined }
+      const edited = await services.hosting.releases.edit(user, repository, params.id, edit)
       return replyRelease(services, request, 200, edited)
     },
   }),

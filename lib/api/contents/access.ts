@@ -1,8 +1,14 @@
+import type { Identity } from '../../accounts/access.ts'
+import { noreplyAddress } from '../../accounts/names.ts'
 import { AllotError } from '../../errors.ts'
 import type { GitProcess } from '../../git/process.ts'
 import type { StreamReply } from '../../http/index.ts'
-import type { RepositoryContents } from '../../repositories/contents/open-repository.ts'
-import type { Services } from '../route.ts'
+import type { OpenRepository, RepositoryContents } from '../../repositories/contents/open-repository.ts'
+import type { Pusher } from '../../repositories/contents/push-changes.ts'
+import { requirePush } from '../../repositories/write-access.ts'
+import { repositoryNameOf } from '../fields.ts'
+import type { Recipient, Services } from '../route.ts'
+import { hostOf } from '../users.ts'
 
 /** Declare routes that read and that change the contents of a repository. */
 export const read = { auth: 'optional', scope: 'read:repository', tag: 'repository' } as const
@@ -27,4 +33,39 @@ const DOWNLOAD_HEADERS = {
   'Cache-Control': 'private, no-cache',
   'Content-Security-Policy': "default-src 'none'; sandbox",
   'X-Content-Type-Options': 'nosniff',
+}
+
+type ChangeRequest = Recipient & {
+  readonly user: Identity
+  readonly params: { readonly owner: string; readonly repo: string }
+  readonly client: () => string
+}
+
+/** A repository that the user may push to, and the user as its author. */
+export interface Changeable {
+  readonly open: OpenRepository
+  readonly pusher: Pusher
+  /** The user's name and no-reply address, since everybody who can clone can read commits. */
+  readonly author: { readonly name: string; readonly email: string }
+}
+
+/**
+ * @returns undefined when the user cannot see the repository
+ * @throws AllotError forbidden when the user may not push to it
+ */
+export const openForPush = async (
+  services: Services,
+  { user, params, baseUrl, client }: ChangeRequest,
+): Promise<Changeable | undefined> => {
+  const { git, store, hosting } = services
+  const open = await contentsIn(services).open(user, repositoryNameOf(params), client())
+  if (open === undefined) return undefined
+  if (git === undefined) throw new AllotError('not_found', 'this server has no git data')
+  await store.read((tx) => requirePush(tx, user, open.repository))
+  const account = await hosting.accounts.byId(user.id)
+  const author = {
+    name: account?.fullName || user.username,
+    email: noreplyAddress(user.username, hostOf(baseUrl)),
+  }
+  return { open, pusher: { pushes: git.pushes, user, client: client() }, author }
 }

@@ -1,0 +1,261 @@
+import * as v from 'valibot'
+import { now } from '../../clock.ts'
+import { invalid } from '../../errors.ts'
+import type { Signature } from '../../git/objects/parse.ts'
+import { ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
+import { readCommit } from '../../repositories/contents/commits.ts'
+import {
+  type CommitOptions,
+  changeFiles,
+  type FileOperation,
+} from '../../repositories/contents/file-changes.ts'
+import { findEntry, submoduleUrls } from '../../repositories/contents/files.ts'
+import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
+import { example, shortText, text, timestamp } from '../fields.ts'
+import { type Recipient, reply, route, type Services } from '../route.ts'
+import { type Changeable, openForPush, write } from './access.ts'
+import { ContentsResponse, presentFile } from './files.ts'
+import {
+  CommitMeta,
+  CommitUser,
+  commitUrl,
+  presentSignature,
+  presentVerification,
+  Sha,
+  urlsOf,
+  Verification,
+} from './schema.ts'
+
+const FileCommit = v.object({
+  ...CommitMeta.entries,
+  html_url: text('https://code.example.org/alice/app/commit/2e1cfa82b035c26cbbbdae632cea070514eb8b77'),
+  author: CommitUser,
+  committer: CommitUser,
+  parents: v.array(CommitMeta),
+  message: text('Add README.md\n'),
+  tree: CommitMeta,
+})
+
+const changed = { commit: FileCommit, verification: Verification }
+const FileResponse = v.object({ content: ContentsResponse, ...changed })
+const FileDeleteResponse = v.object({ content: v.null(), ...changed })
+const FilesResponse = v.object({ files: v.array(v.nullable(ContentsResponse)), ...changed })
+
+const GivenPerson = v.optional(v.object({ name: v.optional(shortText), email: v.optional(shortText) }))
+const givenText = v.optional(v.pipe(v.string(), v.maxLength(255)))
+
+const commitOptions = {
+  /** The branch to change; the default branch when absent. */
+  branch: givenText,
+  /** A branch to make for the commit. */
+  new_branch: givenText,
+  force_push: v.optional(v.boolean()),
+  message: v.optional(example(v.pipe(v.string(), v.maxLength(64 * 1024)), 'Add README.md')),
+  author: GivenPerson,
+  committer: GivenPerson,
+  dates: v.optional(v.object({ author: v.optional(shortText), committer: v.optional(shortText) })),
+  signoff: v.optional(v.boolean()),
+}
+type CommitBody = v.InferOutput<v.ObjectSchema<typeof commitOptions, undefined>>
+
+const content = example(
+  v.pipe(v.string(), v.regex(/^[A-Za-z0-9+/\s]*={0,2}\s*$/, 'must be base64')),
+  'IyBhcHAK',
+)
+const sha = v.optional(Sha)
+
+/** Bytes of a body with files, which are a third larger as base64. */
+const BODY_LIMIT = 16 * 1024 * 1024
+
+const CreateFileOptions = v.object({ ...commitOptions, content })
+const UpdateFileOptions = v.object({ ...commitOptions, content, sha, from_path: v.optional(v.string()) })
+const DeleteFileOptions = v.object({ ...commitOptions, sha })
+const ChangeFilesOptions = v.object({
+  ...commitOptions,
+  files: v.pipe(
+    v.array(
+      v.object({
+        operation: example(v.picklist(['create', 'update', 'upload', 'rename', 'delete']), 'create'),
+        path: text('README.md'),
+        content: v.optional(content),
+        sha,
+        from_path: v.optional(v.string()),
+      }),
+    ),
+    v.minLength(1),
+    v.maxLength(1000),
+  ),
+})
+
+const bytesOf = (base64: string | undefined): Buffer | undefined =>
+  base64 === undefined ? undefined : Buffer.from(base64, 'base64')
+
+/** Clients written in Go send the year 1 for a time that is not set. @throws AllotError invalid */
+const timeOf = (member: string, date: string | undefined): number => {
+  if (!date || date.startsWith('0001-')) return now()
+  const time = Math.floor(Date.parse(date) / 1000)
+  if (!(time >= 0)) throw invalid(`dates.${member}: ${date} is not a time such as 2026-11-21T04:09:00Z`)
+  return time
+}
+
+type Person = { name?: string | undefined; email?: string | undefined } | undefined
+
+const isGiven = (person: Person): boolean => Boolean(person?.name || person?.email)
+
+const commitOptionsOf = (body: CommitBody, { author: user }: Changeable, usual: string): CommitOptions => {
+  const { author, committer, dates, signoff } = body
+  // Who is given alone is both.
+  const signature = (one: Person, other: Person, member: 'author' | 'committer'): Signature => {
+    const given = isGiven(one) ? one : other
+    const time = timeOf(member, dates?.[member])
+    return { name: given?.name || user.name, email: given?.email || user.email, time, offset: 0 }
+  }
+  const signed = signature(committer, author, 'committer')
+  const trailer = signoff === true ? `\n\nSigned-off-by: ${signed.name} <${signed.email}>` : ''
+  return {
+    branch: body.branch,
+    newBranch: body.new_branch,
+    isForced: body.force_push ?? false,
+    message: (body.message?.trim() || usual) + trailer,
+    author: signature(author, committer, 'author'),
+    committer: signed,
+  }
+}
+
+type ChangeRequest = Parameters<typeof openForPush>[1]
+
+/** @returns undefined when the user cannot see the repository */
+const change = async (
+  services: Services,
+  request: ChangeRequest & { readonly body: CommitBody },
+  operations: readonly FileOperation[],
+  usual: string,
+) => {
+  const changeable = await openForPush(services, request)
+  if (changeable === undefined) return undefined
+  const options = commitOptionsOf(request.body, changeable, usual)
+  const open = await changeFiles(changeable.open, changeable.pusher, operations, options)
+  const ref = options.newBranch || options.branch || open.repository.defaultBranch
+  return { open, ref, ...(await presentChange(services, request, open)) }
+}
+
+const presentChange = async (services: Services, recipient: Recipient, open: OpenCommit) => {
+  const urls = await urlsOf(services, open.repository, recipient)
+  const { id, tree, parents, author, committer, message, signature } = (await readCommit(open, open.commit))!
+  const created = timestamp(committer.time)
+  const parent = parents[0] === undefined ? undefined : await readCommit(open, parents[0])
+  return {
+    urls,
+    commit: {
+      ...{ url: commitUrl(urls, id), sha: id, created, html_url: `${urls.html}/commit/${id}`, message },
+      author: presentSignature(author),
+      committer: presentSignature(committer),
+      parents:
+        parent === undefined
+          ? []
+          : [{ url: commitUrl(urls, parent.id), sha: parent.id, created: timestamp(parent.committer.time) }],
+      tree: { url: `${urls.api}/git/trees/${tree}`, sha: tree, created },
+    },
+    verification: presentVerification(signature),
+  }
+}
+
+type Changed = NonNullable<Awaited<ReturnType<typeof change>>>
+
+/** The file as it is after the change; undefined when it was deleted. */
+const presentPath = async ({ open, ref, urls }: Changed, path: string) => {
+  const found = await findEntry(open, path)
+  return found && presentFile(open, found, { urls, ref, submodules: await submoduleUrls(open) })
+}
+
+const replyFile = async <const Status extends 200 | 201>(
+  status: Status,
+  changed: Changed | undefined,
+  path: string,
+) => {
+  if (changed === undefined) return reply(404)
+  const { commit, verification } = changed
+  return reply(status, { content: (await presentPath(changed, path))!, commit, verification })
+}
+
+const failures = { 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError } as const
+const file = { ...write, path: '/repos/{owner}/{repo}/contents/{filepath}', takesRest: true } as const
+
+export const fileChangeRoutes = [
+  route({
+    ...write,
+    method: 'POST',
+    path: '/repos/{owner}/{repo}/contents',
+    operationId: 'repoChangeFiles',
+    summary: 'Change several files in one commit',
+    body: ChangeFilesOptions,
+    bodyLimit: BODY_LIMIT,
+    responses: { 201: FilesResponse, ...failures },
+    handle: async (request, services) => {
+      const operations = request.body.files.map(({ operation, path, content, sha, from_path: fromPath }) => ({
+        ...{ operation, path, sha, fromPath },
+        content: bytesOf(content),
+      }))
+      const changed = await change(services, request, operations, `Change ${operations.length} files`)
+      if (changed === undefined) return reply(404)
+      const { commit, verification } = changed
+      const files = await Promise.all(operations.map(({ path }) => presentPath(changed, path)))
+      return reply(201, { files: files.map((one) => one ?? null), commit, verification })
+    },
+  }),
+  route({
+    ...file,
+    method: 'POST',
+    operationId: 'repoCreateFile',
+    summary: 'Create a file',
+    body: CreateFileOptions,
+    bodyLimit: BODY_LIMIT,
+    responses: { 201: FileResponse, ...failures },
+    handle: async (request, services) => {
+      const { params, body } = request
+      const operation = {
+        operation: 'create',
+        path: params.filepath,
+        content: bytesOf(body.content),
+      } as const
+      return replyFile(
+        201,
+        await change(services, request, [operation], `Add ${params.filepath}`),
+        params.filepath,
+      )
+    },
+  }),
+  route({
+    ...file,
+    method: 'PUT',
+    operationId: 'repoUpdateFile',
+    summary: 'Change a file, or create one when there is no sha',
+    body: UpdateFileOptions,
+    bodyLimit: BODY_LIMIT,
+    responses: { 200: FileResponse, 201: FileResponse, ...failures },
+    handle: async (request, services) => {
+      const { params, body } = request
+      const { sha, from_path: fromPath } = body
+      const path = params.filepath
+      const operation = { operation: 'update', path, sha, fromPath, content: bytesOf(body.content) } as const
+      const status = sha || fromPath ? 200 : 201
+      return replyFile(status, await change(services, request, [operation], `Update ${path}`), path)
+    },
+  }),
+  route({
+    ...file,
+    method: 'DELETE',
+    operationId: 'repoDeleteFile',
+    summary: 'Delete a file',
+    body: DeleteFileOptions,
+    responses: { 200: FileDeleteResponse, ...failures },
+    handle: async (request, services) => {
+      const { params, body } = request
+      const operation = { operation: 'delete', path: params.filepath, sha: body.sha } as const
+      const changed = await change(services, request, [operation], `Delete ${params.filepath}`)
+      if (changed === undefined) return reply(404)
+      const { commit, verification } = changed
+      return reply(200, { content: null, commit, verification })
+    },
+  }),
+]

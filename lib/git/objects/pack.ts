@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { deflate } from 'node:zlib'
+import { FLUSH, pktLine } from '../pkt-lines.ts'
+import type { RefUpdate } from '../push.ts'
+import { MODES, type Signature, type TreeEntry } from './parse.ts'
+
+/** An object that a push brings. */
+export interface NewObject {
+  readonly type: keyof typeof TYPES
+  readonly id: string
+  readonly content: Buffer
+}
+
+/** Numbers of types in packs (gitformat-pack). */
+const TYPES = { commit: 1, tree: 2, blob: 3, tag: 4 }
+
+export const newObject = (type: NewObject['type'], content: Buffer): NewObject => {
+  const id = createHash('sha1').update(`${type} ${content.length}\0`).update(content).digest('hex')
+  return { type, id, content }
+}
+
+/** @param entries in any order: git sorts folders as if their names ended with a slash */
+export const newTree = (entries: Iterable<TreeEntry>): NewObject => {
+  const sorted = [...entries]
+    .map((entry) => ({ entry, key: Buffer.from(entry.mode === MODES.tree ? `${entry.name}/` : entry.name) }))
+    .sort((left, right) => left.key.compare(right.key))
+  const parts = sorted.flatMap(({ entry: { mode, name, id } }) => [
+    Buffer.from(`${mode.replace(/^0/, '')} ${name}\0`),
+    Buffer.from(id, 'hex'),
+  ])
+  return newObject('tree', Buffer.concat(parts))
+}
+
+interface NewCommit {
+  readonly tree: string
+  readonly parents: readonly string[]
+  readonly author: Signature
+  readonly committer: Signature
+  readonly message: string
+}
+
+export const newCommit = ({ tree, parents, author, committer, message }: NewCommit): NewObject =>
+  textObject('commit', message, [
+    `tree ${tree}`,
+    ...parents.map((parent) => `parent ${parent}`),
+    `author ${signatureText(author)}`,
+    `committer ${signatureText(committer)}`,
+  ])
+
+interface NewTag {
+  readonly name: string
+  readonly commit: string
+  readonly tagger: Signature
+  readonly message: string
+}
+
+export const newTag = ({ name, commit, tagger, message }: NewTag): NewObject =>
+  textObject('tag', message, [
+    `object ${commit}`,
+    'type commit',
+    `tag ${name}`,
+    `tagger ${signatureText(tagger)}`,
+  ])
+
+const textObject = (type: 'commit' | 'tag', message: string, headers: readonly string[]): NewObject =>
+  newObject(type, Buffer.from(`${headers.join('\n')}\n\n${message.trimEnd()}\n`))
+
+const signatureText = ({ name, email, time, offset }: Signature): string => {
+  const minutes = Math.abs(offset)
+  const two = (number: number) => String(number).padStart(2, '0')
+  const zone = `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}${two(minutes % 60)}`
+  return `${cleanText(name) || 'Unknown'} <${cleanText(email)}> ${time} ${zone}`
+}
+
+/** Removes the characters that would end a name or its line, as git's own commands do. */
+const cleanText = (text: string): string =>
+  text
+    .replace(/[\p{Cc}<>]/gu, ' ')
+    .replace(/ +/g, ' ')
+    .trim()
+
+const NONE = '0'.repeat(40)
+
+/** What git reports about; with `atomic` it makes all changes or none. */
+const CAPABILITIES = 'report-status side-band-64k atomic object-format=sha1'
+
+/** The request body of a push, as git's own client sends it (gitprotocol-pack). */
+export const pushBody = async (
+  updates: readonly RefUpdate[],
+  objects: readonly NewObject[],
+): Promise<Buffer> => {
+  const lines = updates.map(({ ref, before, after }, index) =>
+    pktLine(`${before ?? NONE} ${after ?? NONE} ${ref}${index === 0 ? `\0${CAPABILITIES}` : ''}`),
+  )
+  // A push that only deletes references has no pack.
+  const pack = updates.some(({ after }) => after !== null) ? [await packOf(objects)] : []
+  return Buffer.concat([...lines, FLUSH, ...pack])
+}
+
+const compress = promisify(deflate)
+
+const packOf = async (objects: readonly NewObject[]): Promise<Buffer> => {
+  const header = Buffer.alloc(12)
+  header.write('PACK')
+  header.writeUInt32BE(2, 4)
+  header.writeUInt32BE(objects.length, 8)
+  const parts: Buffer[] = [header]
+  for (const { type, content } of objects) {
+    parts.push(entryHeader(TYPES[type], content.length), (await compress(content)) as Buffer)
+  }
+  const pack = Buffer.concat(parts)
+  return Buffer.concat([pack, createHash('sha1').update(pack).digest()])
+}
+
+/** Type and size: four bits of the size in the first byte, seven in each further one. */
+const entryHeader = (type: number, size: number): Buffer => {
+  const bytes = [(type << 4) | (size % 16)]
+  for (let rest = Math.floor(size / 16); rest > 0; rest = Math.floor(rest / 128)) {
+    bytes[bytes.length - 1]! |= 0x80
+    bytes.push(rest % 128)
+  }
+  return Buffer.from(bytes)
+}

@@ -1,0 +1,136 @@
+import { isRefName } from '../../accounts/names.ts'
+import { AllotError, invalid } from '../../errors.ts'
+import { type NewObject, newCommit, newObject } from '../../git/objects/pack.ts'
+import { MODES, type Signature } from '../../git/objects/parse.ts'
+import { readCommit } from './commits.ts'
+import type { OpenCommit, OpenRepository } from './open-repository.ts'
+import { type Pusher, pushChanges } from './push-changes.ts'
+import { findBranch } from './refs.ts'
+import { checkedPath, checkSha, TreeEditor } from './tree-editor.ts'
+
+/** A change of one file. */
+export interface FileOperation {
+  readonly operation: 'create' | 'update' | 'upload' | 'rename' | 'delete'
+  readonly path: string
+  /** The new content; of a rename, absent keeps the old one. */
+  readonly content?: Buffer | undefined
+  /** Id of the file that the client has seen. */
+  readonly sha?: string | undefined
+  /** Where the file was before. */
+  readonly fromPath?: string | undefined
+}
+
+export interface CommitOptions {
+  /** The default branch when absent. */
+  readonly branch?: string | undefined
+  /** The branch that the commit is made on, which begins where `branch` is. */
+  readonly newBranch?: string | undefined
+  /** Whether an existing `newBranch` is replaced. */
+  readonly isForced?: boolean
+  readonly message: string
+  readonly author: Signature
+  readonly committer: Signature
+}
+
+/**
+ * Changes files in one commit.
+ * @returns the commit
+ * @throws AllotError not_found without the branch; invalid for a wrong path or operation; conflict when a file or the branch has
+ *   changed since the client read it
+ */
+export const changeFiles = async (
+  open: OpenRepository,
+  pusher: Pusher,
+  operations: readonly FileOperation[],
+  options: CommitOptions,
+): Promise<OpenCommit> => {
+  const { base, target, before } = await placeOf(open, options)
+  const parent = base === undefined ? undefined : await readCommit(open, base)
+  const editor = new TreeEditor(open, parent?.tree)
+  const blobs: NewObject[] = []
+  for (const operation of operations) blobs.push(...(await apply(editor, operation)))
+  const trees = editor.write()
+  const { author, committer, message } = options
+  const parents = base === undefined ? [] : [base]
+  const commit = newCommit({ tree: trees.at(-1)!.id, parents, author, committer, message })
+  const update = { ref: `refs/heads/${target}`, before, after: commit.id }
+  await pushChanges(open.repository, pusher, [update], distinct([...blobs, ...trees, commit]))
+  return { ...open, commit: commit.id }
+}
+
+const distinct = (objects: readonly NewObject[]): NewObject[] => [
+  ...new Map(objects.map((object) => [object.id, object])).values(),
+]
+
+interface Place {
+  /** Commit that the new one is based on; undefined in an empty repository. */
+  readonly base: string | undefined
+  /** Name of the branch that gets the commit. */
+  readonly target: string
+  /** Where that branch is now; null when it does not exist. */
+  readonly before: string | null
+}
+
+const placeOf = async (open: OpenRepository, options: CommitOptions): Promise<Place> => {
+  const { repository } = open
+  const branch = options.branch || repository.defaultBranch
+  const target = options.newBranch || branch
+  for (const [member, name] of Object.entries({ branch, new_branch: target }))
+    if (!isRefName(name)) throw invalid(`${member}: ${JSON.stringify(name)} is not a valid branch name`)
+  const base = (await findBranch(open, branch))?.target
+  if (base === undefined && !repository.empty)
+    throw new AllotError('not_found', `there is no branch named ${branch}`)
+  if (target === branch) return { base, target, before: base ?? null }
+  const existing = (await findBranch(open, target))?.target
+  if (existing !== undefined && options.isForced !== true)
+    throw invalid(`new_branch: the branch ${target} exists already`)
+  return { base, target, before: existing ?? null }
+}
+
+/** @returns the blobs that the operation brings */
+const apply = async (editor: TreeEditor, operation: FileOperation): Promise<NewObject[]> => {
+  const path = checkedPath(operation.path)
+  if (operation.operation === 'delete') {
+    await removeFile(editor, path, operation.sha)
+    return []
+  }
+  const from = operation.fromPath ? checkedPath(operation.fromPath) : undefined
+  const present = await editor.find(from ?? path)
+  checkTarget(operation, from ?? path, present)
+  if (from !== undefined && from !== path) {
+    if ((await editor.find(path)) !== undefined) throw invalid(`path: ${path} exists already`)
+    await editor.remove(from)
+  }
+  const blob = operation.content === undefined ? undefined : newObject('blob', operation.content)
+  const mode = present !== undefined && present.mode !== MODES.tree ? present.mode : MODES.file
+  await editor.set(path, { mode, id: blob?.id ?? present!.id })
+  return blob === undefined ? [] : [blob]
+}
+
+const checkTarget = (
+  { operation, sha, content, fromPath }: FileOperation,
+  path: string,
+  present: Awaited<ReturnType<TreeEditor['find']>>,
+): void => {
+  if (operation === 'create' && present !== undefined && !fromPath)
+    throw invalid(`path: ${path} exists already: update it, with its sha`)
+  const isMissing = present === undefined
+  if (isMissing && (operation === 'rename' || fromPath || sha))
+    throw new AllotError('not_found', `there is no file at ${path}`)
+  if (content === undefined && operation !== 'rename') throw invalid('content: must be given, as base64')
+  if (isMissing) return
+  if (present.mode === MODES.tree || present.mode === MODES.submodule)
+    throw invalid(`path: ${path} is not a file`)
+  if (sha) checkSha(path, present, sha)
+  else if (operation === 'update' && !fromPath)
+    throw invalid(`sha: must be the sha of ${path}, as it was read`)
+}
+
+const removeFile = async (editor: TreeEditor, path: string, sha: string | undefined): Promise<void> => {
+  const present = await editor.find(path)
+  if (present === undefined) throw new AllotError('not_found', `there is no file at ${path}`)
+  if (present.mode === MODES.tree) throw invalid(`path: ${path} is a folder: delete its files`)
+  if (!sha) throw invalid(`sha: must be the sha of ${path}, as it was read`)
+  checkSha(path, present, sha)
+  await editor.remove(path)
+}

@@ -1,0 +1,62 @@
+import { Readable } from 'node:stream'
+import { AllotError, invalid } from '../../errors.ts'
+import { type NewObject, pushBody } from '../../git/objects/pack.ts'
+import { createPktLineParser } from '../../git/pkt-lines.ts'
+import type { RefUpdate } from '../../git/push.ts'
+import type { Repository } from '../../records/schema/index.ts'
+import type { Pushes } from '../pushes.ts'
+
+/** Who changes a repository, and for which client. */
+export interface Pusher {
+  readonly pushes: Pushes
+  readonly user: { readonly username: string }
+  /** Whose budget of processes is used, as lib/clients.ts defines it. */
+  readonly client: string
+}
+
+const REPORT = 1
+
+/**
+ * Changes references as a push over git does, so that the same limits hold and the size is counted before this resolves.
+ * @param objects that the references need, and the repository does not have
+ * @throws AllotError conflict when a reference is not where it was; invalid when git refuses the objects
+ */
+export const pushChanges = async (
+  repository: Repository,
+  { pushes, user, client }: Pusher,
+  updates: readonly RefUpdate[],
+  objects: readonly NewObject[] = [],
+): Promise<void> => {
+  const body = await pushBody(updates, objects)
+  const output = await pushes.receive(repository, user, {
+    ...{ body: Readable.from([body]), size: body.length, client },
+    ...{ signal: new AbortController().signal, protocol: undefined },
+  })
+  checkReport(await bytesOf(output))
+}
+
+const bytesOf = async (stream: Readable): Promise<Buffer> => Buffer.concat(await stream.toArray())
+
+/** Reads git's report: `unpack ok`, then `ok REF` or `ng REF REASON` for each reference. */
+const checkReport = (response: Buffer): void => {
+  const [report, messages]: [Buffer[], string[]] = [[], []]
+  for (const { payload } of createPktLineParser().add(response)) {
+    if (payload === undefined || payload.length === 0) continue
+    if (payload[0] === REPORT) report.push(payload.subarray(1))
+    else messages.push(payload.toString('utf8', 1).trim())
+  }
+  const lines = [...createPktLineParser().add(Buffer.concat(report))].map(
+    ({ payload }) => payload?.toString('utf8').trim() ?? '',
+  )
+  const unpacked = lines.find((line) => line.startsWith('unpack '))
+  const refused = lines.find((line) => line.startsWith('ng '))
+  if (unpacked === undefined)
+    throw new AllotError('unavailable', messages.join(' ') || 'git has stopped: try again')
+  if (unpacked !== 'unpack ok' || refused?.includes('declined'))
+    throw invalid(`git refuses the change: ${messages.join(' ') || unpacked}`)
+  if (refused !== undefined)
+    throw new AllotError(
+      'conflict',
+      'the branch or tag has changed meanwhile: read it again, and repeat the change',
+    )
+}

@@ -1,0 +1,107 @@
+import { AllotError, invalid } from '../../errors.ts'
+import { type NewObject, newTree } from '../../git/objects/pack.ts'
+import { MODES, parseTree, type TreeEntry } from '../../git/objects/parse.ts'
+import { normalizePath } from './files.ts'
+import type { OpenRepository } from './open-repository.ts'
+
+type Folder = Map<string, TreeEntry>
+
+/** The folders of a commit, changed in memory. Only folders on the way to a change are read and written. */
+export class TreeEditor {
+  readonly #open: OpenRepository
+  readonly #folders = new Map<string, Folder>()
+  readonly #root: string | undefined
+
+  /** @param root id of the tree; undefined begins with an empty one */
+  constructor(open: OpenRepository, root: string | undefined) {
+    this.#open = open
+    this.#root = root
+  }
+
+  /** @returns undefined when there is nothing */
+  async find(path: string): Promise<TreeEntry | undefined> {
+    const { folder, name } = splitPath(path)
+    return (await this.#folder(folder, false))?.get(name)
+  }
+
+  async set(path: string, entry: Omit<TreeEntry, 'name'>): Promise<void> {
+    const { folder, name } = splitPath(path)
+    const entries = (await this.#folder(folder, true))!
+    if (entries.get(name)?.mode === MODES.tree) throw invalid(`${path} is a folder: a file cannot replace it`)
+    entries.set(name, { ...entry, name })
+  }
+
+  async remove(path: string): Promise<void> {
+    const { folder, name } = splitPath(path)
+    ;(await this.#folder(folder, false))?.delete(name)
+  }
+
+  /** The trees that were changed, the root last. A folder without entries is removed, as git keeps none. */
+  write(): NewObject[] {
+    const written: NewObject[] = []
+    const paths = [...this.#folders.keys()].sort((left, right) => depthOf(right) - depthOf(left))
+    for (const path of paths) {
+      const entries = this.#folders.get(path)!
+      const tree = newTree(entries.values())
+      if (path !== '') {
+        const { folder, name } = splitPath(path)
+        const parent = this.#folders.get(folder)!
+        if (entries.size === 0) parent.delete(name)
+        else parent.set(name, { mode: MODES.tree, name, id: tree.id })
+      }
+      if (entries.size > 0 || path === '') written.push(tree)
+    }
+    return written
+  }
+
+  async #folder(path: string, isCreated: boolean): Promise<Folder | undefined> {
+    const known = this.#folders.get(path)
+    if (known !== undefined) return known
+    const entries = path === '' ? await this.#read(this.#root) : await this.#below(path, isCreated)
+    if (entries !== undefined) this.#folders.set(path, entries)
+    return entries
+  }
+
+  async #below(path: string, isCreated: boolean): Promise<Folder | undefined> {
+    const { folder, name } = splitPath(path)
+    const entry = (await this.#folder(folder, isCreated))?.get(name)
+    if (entry?.mode === MODES.tree) return this.#read(entry.id)
+    if (entry !== undefined && isCreated) throw invalid(`${path} is a file: nothing can be below it`)
+    return isCreated ? new Map() : undefined
+  }
+
+  async #read(id: string | undefined): Promise<Folder> {
+    const { git, access } = this.#open
+    const tree = id === undefined ? undefined : await git.object(access, id)
+    return new Map(tree === undefined ? [] : parseTree(tree.content).map((entry) => [entry.name, entry]))
+  }
+}
+
+const depthOf = (path: string): number => (path === '' ? 0 : path.split('/').length)
+
+const splitPath = (path: string): { folder: string; name: string } => {
+  const slash = path.lastIndexOf('/')
+  return { folder: path.slice(0, Math.max(slash, 0)), name: path.slice(slash + 1) }
+}
+
+/**
+ * The path of a file that may be written.
+ * @throws AllotError invalid when git would refuse it
+ */
+export const checkedPath = (path: string): string => {
+  const normal = normalizePath(path)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a path with them cannot be named in a diff.
+  const isBad = !normal || /[\u0000-\u001f\u007f]/.test(normal) || !normal.isWellFormed()
+  if (isBad || normal.split('/').some((name) => /^(?:\.git|git~1)$/i.test(name)) || normal.length > MAX_PATH)
+    throw invalid(`path: ${JSON.stringify(path.slice(0, 100))} is not a path that git can store`)
+  return normal
+}
+
+/** Characters; file systems allow about 4096 bytes. */
+const MAX_PATH = 1024
+
+/** @throws AllotError conflict when a file is not the one that the client has seen */
+export const checkSha = (path: string, entry: TreeEntry, sha: string): void => {
+  if (entry.id !== sha)
+    throw new AllotError('conflict', `${path} has changed: its sha is ${entry.id}, and not ${sha}`)
+}

@@ -1,0 +1,323 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Push } from '../../../lib/index.ts'
+import { git } from '../../git/client.ts'
+import { type ServedGit, startGit } from '../../git/served.ts'
+import { assertError, assertList, assertNoContent, assertNotFound } from '../../support/expectations.ts'
+import type { Person } from '../../support/test-server.ts'
+
+const pushes: Push[] = []
+let allot: ServedGit
+let ann: Person
+let ben: Person
+before(async () => {
+  allot = await startGit({
+    onPush: (push) => void pushes.push(push),
+    git: { http: false, maxPushSize: 200_000 },
+  })
+  ann = await allot.person('ann')
+  ben = await allot.person('ben')
+})
+after(() => allot.stop())
+
+let repositories = 0
+/** @returns the path of a new repository of ann's, which has a README */
+const aRepository = async (more = {}): Promise<string> => {
+  const path = await allot.repository(ann, `r${++repositories}`, { auto_init: true, ...more })
+  return `/repos/${path}`
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64')
+const ask = (method: string, path: string, body?: unknown, who: Person = ann) =>
+  allot.as(who, method, path, body)
+/** A change that must succeed. */
+const done = async (method: string, path: string, body: unknown) => {
+  const answer = await ask(method, path, body)
+  assert.ok(answer.status < 300, answer.text)
+  return answer.body
+}
+const raw = async (at: string, path: string, ref = '') =>
+  (await ask('GET', `${at}/raw/${path}?ref=${encodeURIComponent(ref)}`)).text
+const shaOf = async (at: string, path: string) => (await ask('GET', `${at}/contents/${path}`)).body.sha
+const tipOf = async (at: string, branch = 'main') =>
+  (await ask('GET', `${at}/branches/${branch}`)).body.commit.id
+
+describe('Files', () => {
+  it('are created, changed, moved and deleted, with one commit each that is pushed and counted', async () => {
+    const at = await aRepository()
+    pushes.length = 0
+    const path = `${at}/contents/src/${encodeURIComponent('ä b.txt')}`
+    const created = await done('POST', path, { content: base64('one\n'), message: 'Add it' })
+    assert.deepEqual([created.content.name, created.content.size], ['ä b.txt', 4])
+    assert.equal(created.commit.message, 'Add it\n')
+    assert.equal(created.commit.author.email, 'ann@noreply.127.0.0.1')
+    const { sha } = created.content
+    const changed = await done('PUT', path, { content: base64('two\n'), sha })
+    assert.equal(Buffer.from(changed.content.content, 'base64').toString(), 'two\n')
+    const moved = await done('PUT', `${at}/contents/moved`, {
+      ...{ content: base64('two\n'), sha: changed.content.sha, from_path: 'src/ä b.txt' },
+    })
+    assert.equal(moved.content.path, 'moved')
+    assertNotFound(await ask('GET', `${at}/contents/src`))
+    const deleted = await done('DELETE', `${at}/contents/moved`, { sha: moved.content.sha })
+    assert.equal(deleted.content, null)
+    const messages = (await ask('GET', `${at}/commits`)).body.map(
+      ({ commit }: { commit: { message: string } }) => commit.message,
+    )
+    assert.deepEqual(messages.slice(0, 3), ['Delete moved\n', 'Update moved\n', 'Update src/ä b.txt\n'])
+    assert.deepEqual(
+      pushes.map(({ updates }) => updates[0]!.after),
+      [created, changed, moved, deleted].map(({ commit }) => commit.sha),
+    )
+    await allot.assertCounted('ann')
+  })
+
+  it('are changed several at once, in one commit, all or none', async () => {
+    const at = await aRepository()
+    const sha = await shaOf(at, 'README.md')
+    const files = [
+      { operation: 'create', path: 'a/b', content: base64('b') },
+      { operation: 'create', path: 'a/c', content: base64('c') },
+      { operation: 'rename', path: 'docs/README.md', from_path: 'README.md', sha },
+    ]
+    const { files: presented, commit } = await done('POST', `${at}/contents`, { files, message: 'Several' })
+    assert.deepEqual(
+      presented.map(({ path }: { path: string }) => path),
+      ['a/b', 'a/c', 'docs/README.md'],
+    )
+    assert.equal(presented[2].sha, sha)
+    assert.equal(commit.sha, await tipOf(at))
+    const wrong = { operation: 'delete', path: 'a/b', sha: 'f'.repeat(40) }
+    const both = { files: [{ operation: 'create', path: 'x', content: '' }, wrong] }
+    assertError(await ask('POST', `${at}/contents`, both), 409, /a\/b has changed/)
+    assert.equal(await tipOf(at), commit.sha)
+    const remove = { operation: 'delete', path: 'a/b', sha: presented[0].sha }
+    assert.deepEqual((await done('POST', `${at}/contents`, { files: [remove] })).files, [null])
+  })
+
+  it('begin a new branch, name other people and times, and begin an empty repository', async () => {
+    const at = await aRepository({ auto_init: false })
+    const first = await done('POST', `${at}/contents/first`, {
+      ...{ content: base64('1'), author: { name: 'Eve', email: 'eve@example.test' } },
+      ...{ dates: { author: '2020-01-02T03:04:05Z', committer: '0001-01-01T00:00:00Z' }, signoff: true },
+    })
+    assert.deepEqual(first.commit.author, {
+      name: 'Eve',
+      email: 'eve@example.test',
+      date: '2020-01-02T03:04:05Z',
+    })
+    assert.equal(first.commit.committer.name, 'Eve')
+    assert.match(first.commit.message, /\n\nSigned-off-by: Eve <eve@example.test>\n$/)
+    assert.equal((await ask('GET', at)).body.empty, false)
+    const more = { content: base64('2'), branch: 'main', new_branch: 'side/1' }
+    await done('POST', `${at}/contents/second`, more)
+    assert.equal(await raw(at, 'second', 'side/1'), '2')
+    assertNotFound(await ask('GET', `${at}/raw/second`))
+    assertError(await ask('POST', `${at}/contents/third`, more), 422, /side\/1 exists already/)
+    await done('POST', `${at}/contents/third`, { ...more, force_push: true })
+    assertNotFound(await ask('GET', `${at}/raw/second?ref=side/1`))
+  })
+
+  it('are changed by one of two requests at the same time, and 409 for the other', async () => {
+    const at = await aRepository()
+    const sha = await shaOf(at, 'README.md')
+    const answers = await Promise.all(
+      ['a', 'b', 'c'].map((text) => ask('PUT', `${at}/contents/README.md`, { content: base64(text), sha })),
+    )
+    const statuses = answers.map(({ status }) => status).sort()
+    assert.deepEqual(statuses, [200, 409, 409])
+    assert.equal((await ask('GET', `${at}/commits`)).body.length, 2)
+    await allot.assertCounted('ann')
+  })
+
+  it('keep the mode of an executable file', async () => {
+    const at = await aRepository()
+    const folder = await allot.folderOf(at.slice('/repos/'.length))
+    const blob = await git(
+      folder,
+      'hash-object',
+      '-w',
+      '--stdin',
+      '-t',
+      'blob',
+      '--no-filters',
+      '--path=x',
+      '/dev/null',
+    ).catch(() => git(folder, 'hash-object', '-w', '/dev/null'))
+    const index = { GIT_INDEX_FILE: `${folder}/spec-index` }
+    const { attempt } = await import('../../git/client.ts')
+    await attempt(folder, ['update-index', '--add', '--cacheinfo', `100755,${blob},run.sh`], index)
+    const tree = (await attempt(folder, ['write-tree'], index)).out.trim()
+    const commit = await git(folder, 'commit-tree', tree, '-m', 'x', '-p', 'main')
+    await git(folder, 'update-ref', 'refs/heads/main', commit)
+    await git(folder, 'update-ref', '-d', 'refs/heads/none')
+    const { rmSync } = await import('node:fs')
+    rmSync(`${folder}/spec-index`)
+    await done('PATCH', at, { default_branch: 'main' })
+    await done('PUT', `${at}/contents/run.sh`, { content: base64('#!\n'), sha: blob })
+    assert.match(await git(folder, 'ls-tree', 'main', 'run.sh'), /^100755 blob/)
+  })
+
+  const content = base64('x')
+  const wrong: [what: string, method: string, path: string, body: object, status: number, message: RegExp][] =
+    [
+      ['a file that exists', 'POST', 'README.md', { content }, 422, /README.md exists already/],
+      [
+        'an update without its sha',
+        'PUT',
+        'README.md',
+        { content },
+        422,
+        /^sha: must be the sha of README.md/,
+      ],
+      [
+        'an update with another sha',
+        'PUT',
+        'README.md',
+        { content, sha: 'e'.repeat(40) },
+        409,
+        /has changed: its sha/,
+      ],
+      ['a deletion without its sha', 'DELETE', 'README.md', {}, 422, /^sha: must be/],
+      ['a file below a file', 'POST', 'README.md/x', { content }, 422, /README.md is a file/],
+      ['a path into git', 'POST', '.git/config', { content }, 422, /not a path that git can store/],
+      ['a path outside', 'POST', 'a%2F..%2Fb', { content }, 422, /not a path that git can store/],
+      ['content that is not base64', 'POST', 'new', { content: '!' }, 422, /content: must be base64/],
+      ['no content', 'POST', 'new', {}, 422, /content/],
+      ['a branch name that git refuses', 'POST', 'new', { content, branch: 'a..b' }, 422, /branch: "a..b"/],
+      [
+        'a time that is none',
+        'POST',
+        'new',
+        { content, dates: { author: 'noon' } },
+        422,
+        /dates.author: noon/,
+      ],
+      [
+        'a push that is too large',
+        'POST',
+        'new',
+        { content: randomContent() },
+        422,
+        /git refuses the change: .*200000/,
+      ],
+    ]
+  it('are not changed by a request that is wrong, which gets one clear sentence', async () => {
+    const at = await aRepository()
+    const tip = await tipOf(at)
+    for (const [what, method, path, body, status, message] of wrong) {
+      const answer = await ask(method, `${at}/contents/${path}`, body)
+      assert.equal(answer.status, status, `${what}: ${answer.text}`)
+      assertError(answer, status, message)
+    }
+    for (const [method, path, body] of [
+      ['PUT', 'nope', { content, sha: 'e'.repeat(40) }],
+      ['DELETE', 'nope', { sha: 'e'.repeat(40) }],
+      ['POST', 'new', { content, branch: 'nope' }],
+    ] as const)
+      assertNotFound(await ask(method, `${at}/contents/${path}`, body))
+    assertError(await ask('POST', `${at}/contents`, { files: [] }), 422)
+    assert.equal(await tipOf(at), tip)
+    await allot.assertCounted('ann')
+  })
+})
+
+/** Text that does not compress. */
+function randomContent(): string {
+  return Buffer.from(Array.from({ length: 300_000 }, (_, index) => (index * index * 7919) % 251)).toString(
+    'base64',
+  )
+}
+
+describe('Branches', () => {
+  it('are created, moved, renamed and deleted; the default one only renamed', async () => {
+    const at = await aRepository()
+    const first = await tipOf(at)
+    const made = await ask('POST', `${at}/branches`, { new_branch_name: 'side/a' })
+    assert.deepEqual([made.status, made.body.name, made.body.commit.id], [201, 'side/a', first])
+    const { commit } = await done('POST', `${at}/contents/x`, { content: base64('x') })
+    const move = (body: object, branch = 'side/a') => ask('PUT', `${at}/branches/${branch}`, body)
+    assertNoContent(await move({ new_commit_id: commit.sha, old_commit_id: first }))
+    assertError(await move({ new_commit_id: first, old_commit_id: first }), 422, /the branch is at/)
+    assertError(await move({ new_commit_id: first }), 422, /set force to lose commits/)
+    assertNoContent(await move({ new_commit_id: first, force: true }))
+    assertNotFound(await move({ new_commit_id: first }, 'nope'))
+    assertNotFound(await move({ new_commit_id: 'nope' }))
+    assertNoContent(await ask('PATCH', `${at}/branches/side/a`, { name: 'side/b' }))
+    assertError(await ask('PATCH', `${at}/branches/side/b`, { name: 'main' }), 409, /exists already/)
+    assertNotFound(await ask('PATCH', `${at}/branches/side/a`, { name: 'z' }))
+    assertNoContent(await ask('PATCH', `${at}/branches/main`, { name: 'trunk' }))
+    assert.equal((await ask('GET', at)).body.default_branch, 'trunk')
+    assertList(await ask('GET', `${at}/branches`), 'name', ['side/b', 'trunk'])
+    assertError(await ask('DELETE', `${at}/branches/trunk`), 403, /default branch/)
+    assertNoContent(await ask('DELETE', `${at}/branches/side/b`))
+    assertNotFound(await ask('DELETE', `${at}/branches/side/b`))
+    await allot.assertCounted('ann')
+  })
+
+  it('are not made of names that git refuses, names that are taken, or what does not exist', async () => {
+    const at = await aRepository()
+    for (const name of ['a..b', '-x', 'a b', '.a', 'HEAD'])
+      assertError(await ask('POST', `${at}/branches`, { new_branch_name: name }), 422, /new_branch_name/)
+    assertError(await ask('PATCH', `${at}/branches/main`, { name: 'a..b' }), 422, /name: "a..b"/)
+    assertError(await ask('POST', `${at}/branches`, { new_branch_name: 'main' }), 409)
+    assertNotFound(await ask('POST', `${at}/branches`, { new_branch_name: 'x', old_ref_name: 'nope' }))
+  })
+})
+
+describe('Tags', () => {
+  it('are created plain or annotated, and deleted unless a release is of them', async () => {
+    const at = await aRepository()
+    const tip = await tipOf(at)
+    const plain = await done('POST', `${at}/tags`, { tag_name: 'plain' })
+    assert.deepEqual([plain.id, plain.message], [tip, 'Initial commit'])
+    const annotated = await done('POST', `${at}/tags`, {
+      tag_name: 'v1',
+      message: 'One\n\nmore',
+      target: 'main',
+    })
+    assert.deepEqual([annotated.message, annotated.commit.sha], ['One\n\nmore', tip])
+    assert.notEqual(annotated.id, tip)
+    assertError(await ask('POST', `${at}/tags`, { tag_name: 'v1' }), 409, /exists already/)
+    assertError(await ask('POST', `${at}/tags`, { tag_name: 'a b' }), 422, /tag_name/)
+    assertNotFound(await ask('POST', `${at}/tags`, { tag_name: 'x', target: 'nope' }))
+    await done('POST', `${at}/releases`, { tag_name: 'v1' })
+    assertError(await ask('DELETE', `${at}/tags/v1`), 409, /a release is of the tag/)
+    assertNoContent(await ask('DELETE', `${at}/tags/plain`))
+    assertNotFound(await ask('DELETE', `${at}/tags/plain`))
+    await allot.assertCounted('ann')
+  })
+})
+
+describe('Who may not push', () => {
+  it('changes nothing: 404 for a private repository, 403 for a public or archived one, and without the scope', async () => {
+    const requests: [method: string, path: string, body?: object][] = [
+      ['POST', 'contents', { files: [{ operation: 'create', path: 'x', content: '' }] }],
+      ['POST', 'contents/x', { content: '' }],
+      ['PUT', 'contents/x', { content: '' }],
+      ['DELETE', 'contents/README.md', { sha: 'e'.repeat(40) }],
+      ['POST', 'branches', { new_branch_name: 'x' }],
+      ['PUT', 'branches/main', { new_commit_id: 'main' }],
+      ['PATCH', 'branches/main', { name: 'x' }],
+      ['DELETE', 'branches/main'],
+      ['POST', 'tags', { tag_name: 'x' }],
+      ['DELETE', 'tags/x'],
+    ]
+    const [open, hidden, archived] = [
+      await aRepository(),
+      await aRepository({ private: true }),
+      await aRepository(),
+    ]
+    await done('PATCH', archived, { archived: true })
+    const token = await allot.scoped(ann, 'read:repository')
+    pushes.length = 0
+    for (const [method, path, body] of requests) {
+      assertError(await ask(method, `${open}/${path}`, body, ben), 403, /may not push/)
+      assertNotFound(await ask(method, `${hidden}/${path}`, body, ben))
+      assertError(await ask(method, `${archived}/${path}`, body), 403, /archived/)
+      const scoped = { token, ...(body === undefined ? {} : { body }) }
+      assertError(await allot.request(method, `${open}/${path}`, scoped), 403, /write:repository/)
+    }
+    assert.equal(pushes.length, 0)
+  })
+})
