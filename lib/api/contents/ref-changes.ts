@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { authorizeAdmin } from '../../accounts/access.ts'
+import { authorizeAdmin } from '../../accounts/authorize.ts'
 import { now } from '../../clock.ts'
 import { AllotError } from '../../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
