@@ -78,16 +78,14 @@ const DRAIN_TIMEOUT_MS = 3000
  * limited time. Closing the connection at once would reset it while the client still sends, and many clients read the
  * response only after they have sent everything.
  */
-export const endAfterDrain = (
-  res: ServerResponse,
-  body: Buffer | string,
-  encoding: BufferEncoding = 'utf8',
-): void => {
+export const endAfterDrain = (res: ServerResponse, body: Buffer | string): void => {
   const { req, shouldKeepAlive } = res
-  if (!isStillSending(req)) return void res.end(body, encoding)
-  if (shouldKeepAlive) res.end(body, encoding)
+  // node:http writes text in one string with the headers, which are Latin-1: so only ASCII is passed as text.
+  const content = typeof body !== 'string' || isAscii(body) ? body : Buffer.from(body)
+  if (!isStillSending(req)) return void res.end(content, 'latin1')
+  if (shouldKeepAlive) res.end(content, 'latin1')
   else {
-    res.write(body, encoding)
+    res.write(content, 'latin1')
     req.once('end', () => res.end())
   }
   // The handler no longer reads the body.
@@ -95,6 +93,8 @@ export const endAfterDrain = (
   const timer = setTimeout(() => (shouldKeepAlive ? req.socket.destroy() : res.end()), DRAIN_TIMEOUT_MS)
   req.once('close', () => clearTimeout(timer)).resume()
 }
+
+const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length
 
 /** Whether a body is still arriving. node:http sets `complete` late for requests without a body, so the headers are checked. */
 export const isStillSending = (req: IncomingMessage): boolean => !req.complete && hasBody(req)

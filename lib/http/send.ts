@@ -13,7 +13,7 @@ export const TEXT_HEADERS: readonly string[] = [...PRIVATE, 'Content-Type', 'tex
 
 /**
  * Sends a response with these headers, `X-Content-Type-Options` and its length. Calls `writeHead` once with a flat array, and
- * passes text as text, which node:http writes together with the headers: the fastest way through it.
+ * passes text as text: the fastest way through node:http.
  */
 export const send = (
   res: ServerResponse,
@@ -24,13 +24,12 @@ export const send = (
   if (res.headersSent || res.destroyed) return void res.end()
   // The rest of a too large body is not read, so the connection cannot be used again.
   if (status === 413) res.shouldKeepAlive = false
-  const length = Buffer.byteLength(body)
   const all = ['X-Content-Type-Options', 'nosniff', ...headers]
   // RFC 9110 §8.6: a 204 has no Content-Length, and a 304 only the one that a 200 would have.
-  if (status !== 204 && status !== 304) all.push('Content-Length', String(length))
+  if (status !== 204 && status !== 304) all.push('Content-Length', String(Buffer.byteLength(body)))
   res.writeHead(status, all)
-  // Node omits the body of a response to HEAD, and keeps its Content-Length. ASCII needs no conversion as Latin-1.
-  endAfterDrain(res, body, length === body.length ? 'latin1' : 'utf8')
+  // Node omits the body of a response to HEAD, and keeps its Content-Length.
+  endAfterDrain(res, body)
 }
 
 export const sendEmpty = (res: ServerResponse, status: number, headers: readonly string[] = []): void =>
