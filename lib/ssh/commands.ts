@@ -48,7 +48,7 @@ export interface CommandResult {
   readonly repository: string | undefined
   /** Name of the user; undefined when the key was removed meanwhile. */
   readonly user: string | undefined
-  /** 0: done; 1: refused or failed. */
+  /** 0: done; 1: refused, failed, or the client left before the end. */
   readonly exitCode: number
 }
 
@@ -97,7 +97,7 @@ export class Commands {
       username = user.username
       if (text === undefined) await channel.sendText(greeting(username, title))
       else await this.#handle({ ...request, user, line: line ?? NO_COMMAND })
-      return { command, repository, user: username, exitCode: 0 }
+      return { command, repository, user: username, exitCode: signal.aborted ? 1 : 0 }
     } catch (error) {
       if (!signal.aborted) {
         const path = repository === undefined ? '' : `/${repository}`

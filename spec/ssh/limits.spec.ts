@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { aCheckout, git } from '../git/client.ts'
+import { eventually, pushBody } from '../git/slow-push.ts'
+import type { Person } from '../support/test-server.ts'
+import { gitWith, holdSsh, keyPair, type ServedSsh, ssh, startSsh } from './client.ts'
+
+let allot: ServedSsh
+let alice: Person
+let [aliceKey, bobKey] = ['', '']
+before(async () => {
+  const git = { maxConcurrent: 4, maxConcurrentPerClient: 2 }
+  allot = await startSsh({ git }, { maxConnections: 40, loginTimeout: 1500, idleTimeout: 1000 })
+  alice = await allot.person('alice')
+  aliceKey = await allot.key(alice)
+  bobKey = await allot.key(await allot.person('bob'))
+  const path = await allot.repository(alice, 'demo')
+  await gitWith(aliceKey, await aCheckout(), 'push', '--quiet', allot.url(path), 'main')
+})
+after(() => allot.stop())
+
+const FETCH = 'git-upload-pack alice/demo'
+
+/** A connection that is not of OpenSSH. @param from address of this machine */
+const raw = async (from = '127.0.0.1'): Promise<Socket> => {
+  const socket = connect({ port: allot.port, host: '127.0.0.1', localAddress: from })
+  socket.on('error', () => undefined)
+  await once(socket, 'connect')
+  return socket
+}
+
+const closed = (socket: Socket): Promise<unknown> =>
+  socket.closed ? Promise.resolve() : once(socket.resume(), 'close')
+
+describe('Many connections of one client', () => {
+  it('are closed above its share, and leave those of others alone', async () => {
+    const sockets = await Promise.all(Array.from({ length: 15 }, () => raw('127.0.0.2')))
+    await eventually(() => allot.allot.sshServer!.connections === 10)
+    assert.match((await ssh(allot.port, aliceKey)).out, /^Hello alice/)
+    const further = await ssh(allot.port, aliceKey, [], '-o', 'BindAddress=127.0.0.2')
+    assert.equal(further.code, 255)
+    for (const socket of sockets) socket.destroy()
+    await eventually(() => allot.allot.sshServer!.connections === 0)
+  })
+
+  it('get git processes up to the share of the account, and leave the rest to others', async () => {
+    const held = [holdSsh(allot.port, aliceKey, FETCH), holdSsh(allot.port, aliceKey, FETCH)]
+    await Promise.all(held.map(({ begun }) => begun))
+    const refused = await ssh(allot.port, aliceKey, [FETCH])
+    assert.deepEqual(refused, {
+      code: 1,
+      out: '',
+      err: 'ERROR: too many clients are fetching or pushing: try again\n',
+    })
+    const { status } = await fetch(`${allot.base}/alice/demo.git/info/refs?service=git-upload-pack`, {
+      headers: { authorization: `token ${alice.token}` },
+    })
+    assert.equal(status, 503, 'over HTTP as well')
+    assert.match((await ssh(allot.port, bobKey, [FETCH])).out, /refs\/heads\/main/)
+    for (const { child } of held) child.stdin.end()
+    await Promise.all(held.map(({ ended }) => ended))
+    assert.equal((await ssh(allot.port, aliceKey, [FETCH])).code, 0)
+  })
+
+  it('share one connection, up to a number of sessions', async () => {
+    const { Client } = (await import('ssh2')).default
+    const client = new Client()
+    const { readFileSync } = await import('node:fs')
+    client.connect({
+      port: allot.port,
+      host: '127.0.0.1',
+      username: 'git',
+      privateKey: readFileSync(aliceKey),
+    })
+    await once(client, 'ready')
+    const results = await Promise.all(
+      Array.from(
+        { length: 12 },
+        () =>
+          new Promise<string>((resolve) =>
+            client.exec('git-receive-pack alice/demo', (error) =>
+              resolve(error === undefined ? 'open' : error.message),
+            ),
+          ),
+      ),
+    )
+    client.end()
+    assert.equal(results.filter((result) => result === 'open').length, 10)
+  })
+})
+
+describe('A connection', () => {
+  it('is closed when the client does not sign in, and when it runs no command', async () => {
+    const silent = await raw()
+    const strange = await raw()
+    strange.write('SSH-2.0-strange\r\n')
+    await Promise.all([closed(silent), closed(strange)])
+    const { ended } = holdSsh(allot.port, aliceKey, FETCH, '-N')
+    assert.equal((await ended).code, 255)
+  })
+
+  it('that sends nonsense is closed, and harms nobody else', async () => {
+    for (const nonsense of [
+      'GET / HTTP/1.1\r\n\r\n',
+      `SSH-2.0-x\r\n${'\xff'.repeat(5000)}`,
+      'x'.repeat(100_000),
+      Buffer.concat([Buffer.from('SSH-2.0-x\r\n'), randomBytes(40_000)]),
+    ]) {
+      const socket = await raw()
+      socket.write(nonsense)
+      await closed(socket)
+    }
+    assert.equal((await ssh(allot.port, aliceKey)).code, 0)
+  })
+
+  it('that tries passwords and many keys is refused', async () => {
+    const { code, err } = await ssh(
+      allot.port,
+      keyPair().file,
+      [],
+      '-o',
+      'PreferredAuthentications=password,publickey',
+    )
+    assert.deepEqual([code, /Permission denied \(publickey\)/.test(err)], [255, true])
+  })
+})
+
+describe('A push', () => {
+  it('that breaks off leaves a sound repository, which is counted', async () => {
+    const path = await allot.repository(alice, 'broken')
+    const body = await pushBody(await aCheckout({ large: randomBytes(2_000_000) }), 'main')
+    const push = holdSsh(allot.port, aliceKey, `git-receive-pack ${path}`)
+    await push.begun
+    push.child.stdin.write(body.subarray(0, body.length / 2))
+    await eventually(() => push.child.stdin.writableLength === 0)
+    push.child.kill('SIGKILL')
+    await eventually(() =>
+      allot.commands.some(({ repository, exitCode }) => repository === path && exitCode === 1),
+    )
+    await allot.assertCounted('alice')
+    await gitWith(aliceKey, await aCheckout(), 'push', '--quiet', allot.url(path), 'main')
+    await allot.assertCounted('alice')
+  })
+
+  it('without commands occupies no git process', async () => {
+    const held = Array.from({ length: 4 }, () => holdSsh(allot.port, aliceKey, 'git-receive-pack alice/demo'))
+    await Promise.all(held.map(({ begun }) => begun))
+    assert.equal((await ssh(allot.port, aliceKey, [FETCH])).code, 0)
+    for (const { child } of held) child.stdin.end('0000')
+    for (const { code } of await Promise.all(held.map(({ ended }) => ended))) assert.equal(code, 0)
+  })
+
+  it('in progress ends before the server closes, and no command begins then', async () => {
+    const other = await startSsh()
+    const ada = await other.person('ada')
+    const key = await other.key(ada)
+    const path = await other.repository(ada, 'last')
+    const body = await pushBody(await aCheckout({ large: randomBytes(200_000) }), 'main')
+    const push = holdSsh(other.port, key, `git-receive-pack ${path}`)
+    await push.begun
+    push.child.stdin.write(body.subarray(0, body.length / 2))
+    const closing = other.allot.sshServer!.close()
+    const late = await ssh(other.port, key)
+    assert.equal(late.code, 255)
+    push.child.stdin.end(body.subarray(body.length / 2))
+    const { code, out } = await push.ended
+    assert.deepEqual([code, out.includes('ok refs/heads/main')], [0, true])
+    await closing
+    assert.match(await git(await other.folderOf(path), 'show-ref'), /refs\/heads\/main/)
+    await other.stop()
+  })
+})
