@@ -85,27 +85,38 @@ export class Commands {
 
   /** Runs a command, and tells the client why when it is refused. The account and its rights are read for each command. */
   async run(request: CommandRequest): Promise<CommandResult> {
-    const { text, channel, signal } = request
-    const line = text === undefined ? undefined : parseCommand(text)
-    const known = line !== undefined && this.#handlers.has(line.program) ? line.program : 'other'
-    const command = text === undefined ? 'shell' : known
+    const line = request.text === undefined ? undefined : (parseCommand(request.text) ?? NO_COMMAND)
     const { owner, name } = line?.repository ?? {}
-    const repository = owner === undefined ? undefined : `${owner}/${name}`
+    const shown = {
+      command: this.#nameOf(line),
+      repository: owner === undefined ? undefined : `${owner}/${name}`,
+    }
     let username: string | undefined
     try {
       const { user, title } = await this.#services.sshKeys.signIn(request.key)
       username = user.username
-      if (text === undefined) await channel.sendText(greeting(username, title))
-      else await this.#handle({ ...request, user, line: line ?? NO_COMMAND })
-      return { command, repository, user: username, exitCode: signal.aborted ? 1 : 0 }
+      if (line === undefined) await request.channel.sendText(greeting(username, title))
+      else await this.#handle({ ...request, user, line })
+      return { ...shown, user: username, exitCode: request.signal.aborted ? 1 : 0 }
     } catch (error) {
-      if (!signal.aborted) {
-        const path = repository === undefined ? '' : `/${repository}`
-        const { message } = toFailure(error, this.#services.log, { method: command, path })
-        channel.note(`ERROR: ${message}\n`)
-      }
-      return { command, repository, user: username, exitCode: 1 }
+      this.#refuse(request, shown, error)
+      return { ...shown, user: username, exitCode: 1 }
     }
+  }
+
+  #nameOf(line: CommandLine | undefined): string {
+    if (line === undefined) return 'shell'
+    return this.#handlers.has(line.program) ? line.program : 'other'
+  }
+
+  #refuse(
+    { channel, signal }: CommandRequest,
+    { command, repository = '' }: Pick<CommandResult, 'command' | 'repository'>,
+    error: unknown,
+  ): void {
+    if (signal.aborted) return
+    const { message } = toFailure(error, this.#services.log, { method: command, path: `/${repository}` })
+    channel.note(`ERROR: ${message}\n`)
   }
 
   #handle(context: Context): Promise<void> {
