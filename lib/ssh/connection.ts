@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { AuthContext, Connection, PublicKeyAuthContext, ServerChannel, Session } from 'ssh2'
 import { CommandChannel, type SessionStream } from './channel.ts'
 import type { Commands } from './commands.ts'
@@ -33,6 +34,8 @@ const MAX_ATTEMPTS = 30
 /** Sessions of one connection: at the same time, and ever. */
 const MAX_SESSIONS = 10
 const MAX_SESSIONS_EVER = 1000
+/** Milliseconds that a client has to close its sessions, once the server closes. */
+const CLOSE_MS = 1000
 /** Bytes that the library may hold for a connection, in each direction; clients which keep to their windows stay far below. */
 const MAX_BUFFERED = 16 * 1024 * 1024
 /** A client may change the keys of a connection once for so many bytes, and a few times besides. */
@@ -52,6 +55,7 @@ export class SshConnection {
   #rekeys = 0
   #timer: NodeJS.Timeout
   #isClosing = false
+  #onSessionsClosed: () => void = () => undefined
 
   constructor(socket: Socket, client: Connection, options: ConnectionOptions) {
     this.#options = options
@@ -72,6 +76,14 @@ export class SshConnection {
   async close(): Promise<void> {
     this.#isClosing = true
     await Promise.all(this.#running)
+    // A client that is told of the end before its session is closed reports a failure.
+    if (this.#sessions.open > 0)
+      await Promise.race([
+        new Promise<void>((resolve) => {
+          this.#onSessionsClosed = resolve
+        }),
+        sleep(CLOSE_MS, undefined, { ref: false }),
+      ])
     this.#client.end()
     this.#socket.destroySoon()
   }
@@ -110,7 +122,7 @@ export class SshConnection {
     let protocol: string | undefined
     this.#sessions.open++
     session.once('close', () => {
-      this.#sessions.open--
+      if (--this.#sessions.open === 0) this.#onSessionsClosed()
       left.abort()
     })
     session.on('env', (acceptVariable, _reject, { key, val }) => {

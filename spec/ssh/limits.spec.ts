@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import ssh2 from 'ssh2'
 import { aCheckout, git } from '../git/client.ts'
 import { eventually, pushBody } from '../git/slow-push.ts'
 import type { Person } from '../support/test-server.ts'
@@ -13,7 +15,7 @@ let alice: Person
 let [aliceKey, bobKey] = ['', '']
 before(async () => {
   const git = { maxConcurrent: 4, maxConcurrentPerClient: 2 }
-  allot = await startSsh({ git }, { maxConnections: 40, loginTimeout: 1500, idleTimeout: 1000 })
+  allot = await startSsh({ git }, { maxConnections: 40 })
   alice = await allot.person('alice')
   aliceKey = await allot.key(alice)
   bobKey = await allot.key(await allot.person('bob'))
@@ -25,8 +27,8 @@ after(() => allot.stop())
 const FETCH = 'git-upload-pack alice/demo'
 
 /** A connection that is not of OpenSSH. @param from address of this machine */
-const raw = async (from = '127.0.0.1'): Promise<Socket> => {
-  const socket = connect({ port: allot.port, host: '127.0.0.1', localAddress: from })
+const raw = async (from = '127.0.0.1', port = allot.port): Promise<Socket> => {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: from })
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   return socket
@@ -66,27 +68,20 @@ describe('Many connections of one client', () => {
   })
 
   it('share one connection, up to a number of sessions', async () => {
-    const { Client } = (await import('ssh2')).default
-    const client = new Client()
-    const { readFileSync } = await import('node:fs')
+    const client = new ssh2.Client()
+    const left = once(client, 'close').then(() => 'closed')
     client.connect({
       port: allot.port,
       host: '127.0.0.1',
       username: 'git',
       privateKey: readFileSync(aliceKey),
     })
-    await once(client, 'ready')
-    const results = await Promise.all(
-      Array.from(
-        { length: 12 },
-        () =>
-          new Promise<string>((resolve) =>
-            client.exec('git-receive-pack alice/demo', (error) =>
-              resolve(error === undefined ? 'open' : error.message),
-            ),
-          ),
-      ),
-    )
+    await Promise.race([once(client, 'ready'), left])
+    const open = () =>
+      new Promise<string>((resolve) =>
+        client.exec('git-receive-pack alice/demo', (error) => resolve(error?.message ?? 'open')),
+      )
+    const results = await Promise.all(Array.from({ length: 12 }, () => Promise.race([open(), left])))
     client.end()
     assert.equal(results.filter((result) => result === 'open').length, 10)
   })
@@ -94,12 +89,20 @@ describe('Many connections of one client', () => {
 
 describe('A connection', () => {
   it('is closed when the client does not sign in, and when it runs no command', async () => {
-    const silent = await raw()
-    const strange = await raw()
-    strange.write('SSH-2.0-strange\r\n')
-    await Promise.all([closed(silent), closed(strange)])
-    const { ended } = holdSsh(allot.port, aliceKey, FETCH, '-N')
-    assert.equal((await ended).code, 255)
+    const impatient = await startSsh({}, { loginTimeout: 3000, idleTimeout: 500 })
+    try {
+      const key = await impatient.key(await impatient.person('ada'))
+      const [silent, strange] = [
+        await raw('127.0.0.1', impatient.port),
+        await raw('127.0.0.1', impatient.port),
+      ]
+      strange.write('SSH-2.0-strange\r\n')
+      const { ended } = holdSsh(impatient.port, key, FETCH, '-N')
+      await Promise.all([closed(silent), closed(strange)])
+      assert.equal((await ended).code, 255)
+    } finally {
+      await impatient.stop()
+    }
   })
 
   it('that sends nonsense is closed, and harms nobody else', async () => {
@@ -155,21 +158,23 @@ describe('A push', () => {
 
   it('in progress ends before the server closes, and no command begins then', async () => {
     const other = await startSsh()
-    const ada = await other.person('ada')
-    const key = await other.key(ada)
-    const path = await other.repository(ada, 'last')
-    const body = await pushBody(await aCheckout({ large: randomBytes(200_000) }), 'main')
-    const push = holdSsh(other.port, key, `git-receive-pack ${path}`)
-    await push.begun
-    push.child.stdin.write(body.subarray(0, body.length / 2))
-    const closing = other.allot.sshServer!.close()
-    const late = await ssh(other.port, key)
-    assert.equal(late.code, 255)
-    push.child.stdin.end(body.subarray(body.length / 2))
-    const { code, out } = await push.ended
-    assert.deepEqual([code, out.includes('ok refs/heads/main')], [0, true])
-    await closing
-    assert.match(await git(await other.folderOf(path), 'show-ref'), /refs\/heads\/main/)
-    await other.stop()
+    try {
+      const ada = await other.person('ada')
+      const key = await other.key(ada)
+      const path = await other.repository(ada, 'last')
+      const body = await pushBody(await aCheckout({ large: randomBytes(200_000) }), 'main')
+      const push = holdSsh(other.port, key, `git-receive-pack ${path}`)
+      await push.begun
+      push.child.stdin.write(body.subarray(0, body.length / 2))
+      const closing = other.allot.sshServer!.close()
+      assert.equal((await ssh(other.port, key)).code, 255)
+      push.child.stdin.end(body.subarray(body.length / 2))
+      const { code, out } = await push.ended
+      assert.deepEqual([code, out.includes('ok refs/heads/main')], [0, true])
+      await closing
+      assert.match(await git(await other.folderOf(path), 'show-ref'), /refs\/heads\/main/)
+    } finally {
+      await other.stop()
+    }
   })
 })
