@@ -85,7 +85,12 @@ export const StorageOptions = v.strictObject({
   writers: v.pipe(positive, v.description('Connections for writes.')),
   connectTimeout: v.pipe(positive, v.description('Milliseconds to wait for a connection.')),
   statementTimeout: v.pipe(positive, v.description('Milliseconds that one statement may take.')),
-  writeTimeout: v.pipe(positive, v.description('Milliseconds in which a write is acknowledged or refused.')),
+  writeTimeout: v.pipe(
+    positive,
+    v.description(
+      'Milliseconds in which a write is acknowledged or refused while the database does not reply.',
+    ),
+  ),
   retries: v.pipe(
     positive,
     v.description('How often a write is retried after a conflict with another write.'),

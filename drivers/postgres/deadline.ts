@@ -4,12 +4,31 @@ import { StorageError } from '../../lib/storage/index.ts'
 const MAX_WAITING = 5000
 
 /**
- * The time in which one write must be acknowledged or refused. The engine calls {@link begin} when it sends the commit: a
- * write that is over before that is not sent any more.
+ * The time in which one write must be acknowledged or refused: without a reply of the database, so that a large write which
+ * goes on is not refused. The engine calls {@link begin} when it sends the commit: a write that is over before that is not
+ * sent any more.
  */
 export class Deadline {
+  readonly #timer: NodeJS.Timeout
   #isOver = false
   #isSent = false
+
+  /** @param onOver called with the error of the write when the time is over */
+  constructor(timeoutMs: number, onOver: (error: StorageError) => void) {
+    this.#timer = setTimeout(() => {
+      this.#isOver = true
+      onOver(this.#isSent ? unknownOutcome() : notWritten())
+    }, timeoutMs)
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** The database has replied: the time begins again. */
+  extend(): void {
+    if (!this.#isOver) this.#timer.refresh()
+  }
 
   /** @returns false when the write was refused already and must not be sent */
   begin(): boolean {
@@ -22,13 +41,8 @@ export class Deadline {
     this.#isSent = false
   }
 
-  get isOver(): boolean {
-    return this.#isOver
-  }
-
-  end(): StorageError {
-    this.#isOver = true
-    return this.#isSent ? unknownOutcome() : notWritten()
+  end(): void {
+    clearTimeout(this.#timer)
   }
 }
 
@@ -46,15 +60,14 @@ export class WriteLimits {
     if (this.#waiting >= MAX_WAITING)
       throw new StorageError('busy', 'too many writes wait for the database: try again in a moment')
     this.#waiting++
-    const deadline = new Deadline()
-    let timer: NodeJS.Timeout | undefined
+    let deadline: Deadline | undefined
     const over = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(deadline.end()), this.#timeoutMs)
+      deadline = new Deadline(this.#timeoutMs, reject)
     })
     try {
-      return await Promise.race([write(deadline), over])
+      return await Promise.race([write(deadline!), over])
     } finally {
-      clearTimeout(timer)
+      deadline!.end()
       this.#waiting--
     }
   }

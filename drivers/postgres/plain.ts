@@ -131,7 +131,7 @@ export class PlainEngine implements Engine {
   ): Promise<{ outcome: Outcome<T>; changes: Iterable<PendingChange> } | 'conflict' | 'lost'> {
     try {
       await session.run({ text: 'BEGIN ISOLATION LEVEL SERIALIZABLE' })
-      const { tx, end, buffer } = buffered(this.#readerOver(session, new Map()))
+      const { tx, end, buffer } = buffered(this.#readerOver(session, new Map(), deadline))
       const outcome = await outcomeOf(body, tx)
       end()
       if (session.failure !== undefined) throw session.failure
@@ -178,14 +178,15 @@ export class PlainEngine implements Engine {
   }
 
   /** @param known results of key queries in this transaction, which cannot change; absent when keys are read only once */
-  #readerOver(session: Session, known?: Map<string, QueryResult>): ReadTransaction {
+  #readerOver(session: Session, known?: Map<string, QueryResult>, deadline?: Deadline): ReadTransaction {
     const { statements } = this.#connections
     return readTransaction(async (queries) => {
       const results = known ?? new Map<string, QueryResult>()
       const missing = queries.filter((query) => isKeyQuery(query) && !results.has(query.id))
       if (missing.length > 0)
         for (const [id, result] of await runQueries(session, statements, missing)) results.set(id, result)
-      return Promise.all(queries.map((query) => results.get(query.id) ?? runPage(session, statements, query)))
+      const all = queries.map((query) => results.get(query.id) ?? runPage(session, statements, query))
+      return Promise.all(all).finally(() => deadline?.extend())
     })
   }
 }

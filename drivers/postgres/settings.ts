@@ -13,7 +13,7 @@ export interface PostgresOptions {
   connectTimeout?: number | undefined
   /** Limit for one statement of a write; one of a read has at most 4,500. Default: 20,000. */
   statementTimeout?: number | undefined
-  /** Limit in which a write is acknowledged or refused, waiting and retries included. Default: 25,000. */
+  /** Limit in which a write is acknowledged or refused, waiting included, while the database does not reply. Default: 25,000. */
   writeTimeout?: number | undefined
   /** How many times a write is retried after conflicts with concurrent writes. Default: 30. */
   retries?: number | undefined

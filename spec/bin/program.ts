@@ -71,7 +71,7 @@ export const served = (args: readonly string[], cwd = root): Promise<Served> =>
 export const npmStart = (args: readonly string[]): Promise<Served> =>
   whenServing(spawn('npm', ['start', '--', '--port', '0', ...args], { cwd: root, stdio: 'pipe' }))
 
-const whenServing = (child: ChildProcess): Promise<Served> => {
+export const whenServing = (child: ChildProcess): Promise<Served> => {
   let text = ''
   let isServing = false
   const ended = new Promise<number | null>((resolve) => child.on('close', (code) => resolve(code)))

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
+import { openAllot } from '../../lib/allot.ts'
+import { schemaVersion } from '../../lib/records/layout.ts'
 import { type StorageDriver, StorageError, type StorageReason } from '../../lib/storage/index.ts'
 import { bytes, keysBelow, load, save, signal, text } from '../driver-spec/fixture.ts'
 import { type Cluster, missing, startCluster } from '../postgres/cluster.ts'
@@ -58,14 +60,47 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
   })
   after(() => cluster.dispose())
 
-  test('a wrong password is reported without repeating it', async () => {
-    const driver = postgres(address({ password: 'not the password' }))
-    await assert.rejects(driver.open(), (error: StorageError) => {
-      assert.ok(storageError('failed', /refuses these credentials/)(error), error.message)
-      assert.doesNotMatch(error.message, /not the password/)
+  const SECRET = 'not the password'
+  const asReader = () => address().replace(/allot:[^@]*/, `reader:${encodeURIComponent(SECRET)}`)
+  const wrong: [what: string, url: () => string, message: RegExp][] = [
+    ['a wrong password', () => address({ password: SECRET }), /refuses these credentials/],
+    ['an unknown database', () => address({ database: 'nowhere' }), /nowhere .*has no such database/],
+    ['a closed port', () => address({ port: 1 }), /127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED/],
+    [
+      'an unknown host',
+      () => address().replace('127.0.0.1', 'host.invalid'),
+      /host\.invalid:\d+ cannot be reached/,
+    ],
+    ['TLS that the server does not speak', () => `${address()}&sslmode=require`, /does not support SSL/],
+    ['a user who may not create tables', asReader, /does not grant this user the privileges/],
+  ]
+  for (const [what, url, message] of wrong)
+    test(`a store with ${what} is not opened, and one line without the password says why`, async () => {
+      const client = new pg.Client({ connectionString: cluster.url })
+      await client.connect()
+      await client.query(`DROP ROLE IF EXISTS reader; CREATE ROLE reader LOGIN PASSWORD '${SECRET}'`)
+      await client.end()
+      const driver = postgres(url())
+      await assert.rejects(driver.open(), (error: StorageError) => {
+        assert.ok(error instanceof StorageError)
+        assert.match(error.message, message)
+        assert.doesNotMatch(error.message, /\n|not the password|of the specs/)
+        return true
+      })
+      await assert.rejects(load(driver, 'key'), storageError('closed', /not open/))
+    })
+
+  test('a store of a newer version is not opened, and one line names both layouts', async (t) => {
+    const url = address()
+    const driver = await openAt(t, url)
+    await driver.write(async (tx) => schemaVersion.set(tx, 999))
+    await assert.rejects(openAllot({ driver: postgres(url), repositories: false }), (error: Error) => {
+      assert.match(
+        error.message,
+        /^the store has layout 999, but this version of Allot reads layouts 1 to \d+: [^\n]*$/,
+      )
       return true
     })
-    await assert.rejects(load(driver, 'key'), storageError('closed', /not open/))
   })
 
   test('a read that does other work for minutes keeps its snapshot, since its connection sends a statement every 20 seconds', async (t) => {
@@ -93,16 +128,6 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
       await save(driver, { key: 'after' })
       assert.equal(text(await tx.get(bytes('key'))), 'before')
     })
-  })
-
-  test('a missing database is named', async () => {
-    const driver = postgres(address({ database: 'nowhere' }))
-    await assert.rejects(driver.open(), storageError('failed', /nowhere .*has no such database/))
-  })
-
-  test('a closed port is reported as unreachable', async () => {
-    const driver = postgres(address({ port: 1 }))
-    await assert.rejects(driver.open(), storageError('away', /cannot be reached/))
   })
 
   test('an invalid URL is refused, and the error does not repeat it, because it may hold a password', () => {

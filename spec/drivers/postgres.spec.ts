@@ -4,6 +4,7 @@ import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
 import { type Candidate, driverSpec } from '../driver-spec.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
+import { onPostgres } from '../support/store.ts'
 
 /** Partitions as in docs/scale.md. The keys of the suite lie on both sides of each bound and on it. */
 const partition = async (url: string): Promise<void> => {
@@ -55,7 +56,7 @@ const candidate = (
 describe('on PostgreSQL', { skip: missing }, () => {
   driverSpec(candidate('postgres', {}))
   // The other configurations run in `npm run spec:postgres`.
-  if (process.env.ALLOT_SPEC_STORAGE !== 'postgres') return
+  if (!onPostgres) return
   driverSpec(candidate('postgres with the plain engine', { plain: true }))
   driverSpec(candidate('postgres with a partitioned table', {}, partition))
   driverSpec(candidate('postgres with a tiny read cache', { readCache: 64 * 1024 }))

@@ -29,7 +29,7 @@ export const PASSWORD = 'of the specs'
 const DEBIAN = '/usr/lib/postgresql'
 
 /** Folder of initdb and pg_ctl: Debian's newest version, or one of PATH. */
-const programs = (): string | undefined => {
+export const postgresPrograms = (): string | undefined => {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((left, right) => +right - +left) : []
   const folders = [
     ...versions.map((version) => join(DEBIAN, version, 'bin')),
@@ -41,7 +41,8 @@ const programs = (): string | undefined => {
 const HOW = 'PostgreSQL is not installed: apt-get install postgresql-15'
 
 /** Why specs that need PostgreSQL are skipped. False when PostgreSQL is installed, and under CI=true, where they must run. */
-export const missing: string | false = programs() === undefined && process.env.CI !== 'true' ? HOW : false
+export const missing: string | false =
+  postgresPrograms() === undefined && process.env.CI !== 'true' ? HOW : false
 
 /** The user of Debian's package, when this process is root: PostgreSQL refuses to run as root. */
 export const unprivileged = (): { uid?: number; gid?: number } => {
@@ -62,7 +63,7 @@ type Run = (program: string, ...words: string[]) => Promise<unknown>
 
 /** A folder for a database, and a function that runs PostgreSQL's programs there. */
 const createFolder = async (): Promise<{ folder: string; data: string; bin: string; run: Run }> => {
-  const bin = programs()
+  const bin = postgresPrograms()
   if (bin === undefined) throw new Error(HOW)
   // Not in TMPDIR: the path of a Unix socket is limited to about 100 bytes.
   const folder = mkdtempSync('/tmp/allot-pg-')

@@ -12,15 +12,16 @@ export interface EmptyStore {
 }
 
 const kind = process.env.ALLOT_SPEC_STORAGE ?? 'memory'
-export const onPostgres = kind === 'postgres'
+export const onPostgres = kind === 'postgres' || kind === 'postgres-plain'
 
 /** Creates an empty store: in memory, or of the kind in ALLOT_SPEC_STORAGE. */
 export const createSpecStore = async (): Promise<EmptyStore> => {
   if (kind === 'memory') return { driver: memory(), drop: async () => undefined }
   if (kind === 'level') return levelStore()
-  if (!onPostgres) throw new Error(`ALLOT_SPEC_STORAGE=${kind}: expected memory, level or postgres`)
+  if (!onPostgres)
+    throw new Error(`ALLOT_SPEC_STORAGE=${kind}: expected memory, level, postgres or postgres-plain`)
   const { url, drop } = await emptyStore()
-  return { driver: postgres(url, { readers: 3, writers: 2 }), drop }
+  return { driver: postgres(url, { readers: 3, writers: 2, plain: kind === 'postgres-plain' }), drop }
 }
 
 /** Creates an empty store that persists: PostgreSQL when ALLOT_SPEC_STORAGE is postgres, LevelDB otherwise. */
