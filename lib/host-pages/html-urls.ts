@@ -12,47 +12,47 @@ interface OfKind<K extends string> {
   readonly kind: K
 }
 
-interface PageInRepository {
+interface HtmlPageInRepository {
   /** Name of the user or the organization. */
   readonly owner: string
   /** Name of the repository. */
   readonly repo: string
 }
 
-interface UserPage extends OfKind<'user'> {
+interface HtmlUserPage extends OfKind<'user'> {
   /** Name of the user. */
   readonly username: string
 }
 
-interface OrganizationPage extends OfKind<'organization'> {
+interface HtmlOrganizationPage extends OfKind<'organization'> {
   /** Name of the organization. */
   readonly org: string
 }
 
-interface IssuePage extends PageInRepository, OfKind<'issue'> {
+interface HtmlIssuePage extends HtmlPageInRepository, OfKind<'issue'> {
   /** Number of the issue. */
   readonly index: number
 }
 
-interface CommentPage extends PageInRepository, OfKind<'comment'> {
+interface HtmlCommentPage extends HtmlPageInRepository, OfKind<'comment'> {
   /** Number of the issue. */
   readonly index: number
   /** Id of the comment. */
   readonly id: number
 }
 
-interface ReleasePage extends PageInRepository, OfKind<'release'> {
+interface HtmlReleasePage extends HtmlPageInRepository, OfKind<'release'> {
   /** Tag of the release. */
   readonly tag: string
 }
 
 /** A release that an attachment in the ledger belongs to. */
-interface LedgerReleasePage extends PageInRepository, OfKind<'ledgerRelease'> {
+interface HtmlLedgerReleasePage extends HtmlPageInRepository, OfKind<'ledgerRelease'> {
   /** The number that the host has given to the release. */
   readonly index: number
 }
 
-interface PackagePage extends OfKind<'package'> {
+interface HtmlPackagePage extends OfKind<'package'> {
   /** Name of the user or the organization. */
   readonly owner: string
   /** Type of the package. */
@@ -63,7 +63,7 @@ interface PackagePage extends OfKind<'package'> {
   readonly version: string
 }
 
-interface ArtifactPage extends OfKind<'artifact'> {
+interface HtmlArtifactPage extends OfKind<'artifact'> {
   /** Name of the user or the organization. */
   readonly owner: string
   /** Undefined when the artifact belongs to an owner without a repository. */
@@ -78,15 +78,15 @@ interface ArtifactPage extends OfKind<'artifact'> {
 
 /** A page that an `html_url` points to. The parameters have the names that templates use. */
 export type HtmlPage =
-  | UserPage
-  | OrganizationPage
-  | (PageInRepository & OfKind<'repository'>)
-  | IssuePage
-  | CommentPage
-  | ReleasePage
-  | LedgerReleasePage
-  | PackagePage
-  | ArtifactPage
+  | HtmlUserPage
+  | HtmlOrganizationPage
+  | (HtmlPageInRepository & OfKind<'repository'>)
+  | HtmlIssuePage
+  | HtmlCommentPage
+  | HtmlReleasePage
+  | HtmlLedgerReleasePage
+  | HtmlPackagePage
+  | HtmlArtifactPage
 
 type Kind = HtmlPage['kind']
 type Parameter<K extends Kind> = Exclude<keyof Extract<HtmlPage, { kind: K }>, 'kind'>

@@ -18,14 +18,14 @@ interface EntryOfKind<K extends LedgerKind> extends LedgerName {
   readonly size: number
 }
 
-interface InRepository {
+interface EntryInRepository {
   /** The repository that the entry belongs to, as `owner/name`. The entry counts toward the quota of its owner. */
   readonly repository: string
   /** Follows from the repository. */
   readonly owner?: undefined
 }
 
-interface OfOwner {
+interface EntryOfOwner {
   /** Name of the owner, for an entry that belongs to no repository. */
   readonly owner: string
   /** Absent in an entry of an owner alone. */
@@ -59,13 +59,13 @@ interface PackageEntry extends EntryOfKind<'packages'> {
  * repository or to an owner alone.
  */
 export type LedgerEntry =
-  | (AttachmentEntry & InRepository & Index)
-  | (EntryOfKind<'artifacts'> & ((InRepository & Run) | (OfOwner & Partial<Run>)))
-  | (PackageEntry & (InRepository | OfOwner))
-  | (EntryOfKind<'lfs'> & InRepository)
+  | (AttachmentEntry & EntryInRepository & Index)
+  | (EntryOfKind<'artifacts'> & ((EntryInRepository & Run) | (EntryOfOwner & Partial<Run>)))
+  | (PackageEntry & (EntryInRepository | EntryOfOwner))
+  | (EntryOfKind<'lfs'> & EntryInRepository)
 
 /** A ledger entry where there are no repositories: each belongs to an owner. Plain files are `artifacts`. */
-export type OwnerEntry = OfOwner &
+export type OwnerEntry = EntryOfOwner &
   (
     | (AttachmentEntry & Partial<Index>)
     | (EntryOfKind<'artifacts'> & Partial<Run>)

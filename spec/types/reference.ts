@@ -57,10 +57,13 @@ class Writer {
       .join('\n\n')}\n`
   }
 
-  /** The declaration of what has no members to list: a function, a value, a union. */
+  /** The whole declaration of a function, a value or a union; of other types the first line, when it says more than the name. */
   #code(symbol: TypeSymbol, hasMembers: boolean): string {
-    if (hasMembers) return ''
     const texts = this.#declarations.textsOf(symbol).map((text) => text.replace(/^export (?:declare )?/, ''))
+    if (hasMembers) {
+      const [head] = texts[0]!.split(' {') as [string]
+      return /^(?:class|interface) .*(?:<| extends )/.test(head) ? `\`\`\`typescript\n${head}\n\`\`\`` : ''
+    }
     const schema = texts.some((text) => text.includes('v.'))
     const code = schema && symbol.flags & TYPES ? [this.#typeText(symbol)] : texts
     return `\`\`\`typescript\n${code.join('\n')}\n\`\`\``
