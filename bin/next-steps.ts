@@ -23,5 +23,5 @@ export const printNextSteps = async (): Promise<void> => {
   print(`
   allot serve${option}    starts a server${creates}
   allot doctor${option}   checks this machine and the configuration
-  allot --help    lists all commands`)
+  allot --help${' '.repeat(option.length)}   lists all commands`)
 }

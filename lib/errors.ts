@@ -76,11 +76,18 @@ export const describeIssue = (issue: v.BaseIssue<unknown>): string => {
 }
 
 const expectation = ({ type, expected }: v.BaseIssue<unknown>): string => {
-  if (type === 'picklist' || type === 'union' || type === 'variant')
-    return `one of ${(expected ?? '').replace(/[()]/g, '').replaceAll(' | ', ', ')}`
-  if (type === 'object') return 'a JSON object'
-  return `${/^[aeiou]/i.test(expected ?? '') ? 'an' : 'a'} ${expected?.toLowerCase()}`
+  const options = (expected ?? '').replace(/[()]/g, '').split(' | ')
+  // Values are listed; types have an article.
+  if (type === 'union' && options.every((option) => /^(?:string|number|boolean|Object|Array)$/.test(option)))
+    return options.map(withArticle).join(' or ')
+  if (type === 'picklist' || type === 'union' || type === 'variant') return `one of ${options.join(', ')}`
+  return withArticle(type === 'object' ? 'Object' : (expected ?? ''))
 }
+
+const withArticle = (expected: string): string =>
+  expected === 'Object'
+    ? 'a JSON object'
+    : `${/^[aeiou]/i.test(expected) ? 'an' : 'a'} ${expected.toLowerCase()}`
 
 /** A value in a message, such as `the string "1"`. */
 export const describeValue = (input: unknown): string => {

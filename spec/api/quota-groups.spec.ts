@@ -76,7 +76,7 @@ describe('POST /admin/quota/groups', () => {
     [
       'a number for a rule',
       { name: 'bad', rules: [5] },
-      /^rules\[0\]: expected one of string, object, received the number 5/i,
+      /^rules\[0\]: expected a string or a JSON object, received the number 5/,
     ],
     [
       'a rule with a wrong limit',

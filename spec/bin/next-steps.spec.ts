@@ -22,6 +22,10 @@ describe('allot without arguments', { skip: !existsSync('/usr/bin/script') && 'n
     assert.match(text, /^There is no data in \.\/data yet\.$/m)
     assert.match(text, /^ {2}allot serve +starts a server, and creates the data with an administrator$/m)
     assert.match(text, /^ {2}allot doctor /m)
+    const columns = text
+      .split('\n')
+      .flatMap((line) => /^ {2}allot .*? {2,}(?=\w)/.exec(line)?.[0].length ?? [])
+    assert.deepEqual(new Set(columns).size, 1, text)
     assert.ok(!existsSync(join(folder, 'data')))
   })
 
