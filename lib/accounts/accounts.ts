@@ -1,5 +1,6 @@
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
+import { type Actor, recordAudit } from '../quota/audit.ts'
 import type { OwnerDirectory } from '../quota/owners.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
@@ -54,6 +55,8 @@ const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer
 )
 
 export interface RemovalOptions {
+  /** Who deletes it, for the log of changes; absent: the host. */
+  by?: Actor
   /** Also deletes the account's repositories and packages, and organizations that have no other owner. */
   purge?: boolean
 }
@@ -78,10 +81,11 @@ export class Accounts {
   /**
    * Creates a user.
    * @param client client whose budget hashing the password counts against
+   * @param by who creates it, for the log of changes; absent: the host
    * @throws AllotError invalid for a malformed, reserved or taken name or email; unavailable when too many passwords are
    * being hashed
    */
-  async createUser({ password, ...account }: NewAccount, client = HOST): Promise<Account> {
+  async createUser({ password, ...account }: NewAccount, client = HOST, by?: Actor): Promise<Account> {
     const record: Account = { ...blankAccount('user', account.name), ...definedMembers(account), id: 0 }
     // Checked before the derivation as well, so that many requests for a taken name stay cheap.
     const check = () => this.#store.read((tx) => refuseTaken(tx, record))
@@ -90,7 +94,10 @@ export class Accounts {
       record.password = await hashPassword(checkPassword(password), client, check)
     }
     record.id = await this.#store.sequences.next('account')
-    return this.#store.write((tx) => insertAccount(tx, record))
+    return this.#store.write(async (tx) => {
+      await recordAudit(tx, by, { action: 'account created', subject: record.name, after: audited(record) })
+      return insertAccount(tx, record)
+    })
   }
 
   /** The account with the id; undefined when there is none. */
@@ -117,6 +124,7 @@ export class Accounts {
    * Changes an account.
    * @param change the edit, or what makes it of the account within the write; a password cannot be made there
    * @param client client whose budget hashing a password counts against
+   * @param by who changes it, for the log of changes; absent: the host
    * @returns undefined when there is no such account
    * @throws AllotError invalid for a malformed or taken email
    */
@@ -124,6 +132,7 @@ export class Accounts {
     which: Target<Account>,
     change: AccountEdit | ((before: Account) => Omit<AccountEdit, 'password'>),
     client = HOST,
+    by?: Actor,
   ): Promise<Account | undefined> {
     const password = typeof change === 'function' ? undefined : change.password
     const hashed =
@@ -140,6 +149,7 @@ export class Accounts {
         await emailAddresses.remove(tx, [after.email.toLowerCase()])
       }
       await accounts.save(tx, after)
+      await recordEdit(tx, by, before, after)
       if (after.visibility !== before.visibility) await updateAccountVisibility(tx, this.#jobs, after)
       return after
     })
@@ -166,6 +176,29 @@ export class Accounts {
   list(kind: Account['kind'], slice: Slice): Promise<Page<Account>> {
     return this.#store.read((tx) => accounts.page(tx, 'name', { prefix: [kind], ...slice }, 'kind'))
   }
+}
+
+/** Members of an account that the log of changes shows. */
+const audited = ({ kind, fullName, email, description, visibility, admin, active }: Account) => ({
+  ...{ kind, fullName, email, description, visibility, admin, active },
+})
+
+const recordEdit = async (
+  tx: WriteContext,
+  by: Actor | undefined,
+  before: Account,
+  after: Account,
+): Promise<void> => {
+  const subject = after.name
+  if (after.password !== before.password) await recordAudit(tx, by, { action: 'password changed', subject })
+  const [old, edited] = [Object.entries(audited(before)), audited(after)]
+  const changed = old.filter(([name, value]) => edited[name as keyof typeof edited] !== value)
+  if (changed.length === 0) return
+  const newValues = changed.map(([name]) => [name, edited[name as keyof typeof edited]])
+  await recordAudit(tx, by, {
+    ...{ action: 'account changed', subject },
+    ...{ before: Object.fromEntries(changed), after: Object.fromEntries(newValues) },
+  })
 }
 
 /** Users and organizations as owners of what counts toward quota. */

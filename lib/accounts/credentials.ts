@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
+import { type Actor, recordAudit } from '../quota/audit.ts'
 import { checkName } from '../quota/rules.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
@@ -55,12 +56,15 @@ export class Tokens {
    * Creates a token.
    * @throws AllotError invalid for an unknown scope, and for a name that the user has given to another token
    */
-  async create(account: number, name: string, scopes: readonly string[]): Promise<NewToken> {
+  async create(account: number, name: string, scopes: readonly string[], by?: Actor): Promise<NewToken> {
     checkName(name)
     const checkedScopes = checkScopes(scopes)
     const id = await this.#store.sequences.next('token')
     const created = newToken({ id, account, name, scopes: checkedScopes })
-    await this.#store.write((tx) => insertToken(tx, created.token))
+    await this.#store.write(async (tx) => {
+      await insertToken(tx, created.token)
+      await recordToken(tx, by, 'token created', created.token)
+    })
     return created
   }
 
@@ -70,12 +74,26 @@ export class Tokens {
   }
 
   /** Removes a token by id, or by name when no own token has that id. @returns whether it existed */
-  remove(account: number, idOrName: string): Promise<boolean> {
+  remove(account: number, idOrName: string, by?: Actor): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const token = await findToken(tx, account, idOrName)
-      return token !== undefined && (await tokens.remove(tx, [token.id])) !== undefined
+      if (token === undefined) return false
+      await recordToken(tx, by, 'token revoked', token)
+      return (await tokens.remove(tx, [token.id])) !== undefined
     })
   }
+}
+
+/** Tokens that somebody else makes or revokes; a user's own tokens are not logged. */
+const recordToken = async (
+  tx: WriteContext,
+  by: Actor | undefined,
+  action: 'token created' | 'token revoked',
+  { account, name, scopes }: Token,
+): Promise<void> => {
+  if (by === undefined || by.id === account) return
+  const subject = (await accounts.get(tx, [account]))?.name ?? `#${account}`
+  await recordAudit(tx, by, { action, subject, after: { token: name, scopes } })
 }
 
 /** A token of which nothing is stored yet. */

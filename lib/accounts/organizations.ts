@@ -1,5 +1,6 @@
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
+import { type Actor, recordAudit } from '../quota/audit.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,
@@ -65,14 +66,20 @@ export class Organizations {
     this.#removal = removal
   }
 
-  /** Creates an organization. @param owner the user who becomes its first owner; undefined: administrators manage it */
-  async create(owner: number | undefined, organization: NewOrganization): Promise<Account> {
+  /**
+   * Creates an organization.
+   * @param owner the user who becomes its first owner; undefined: administrators manage it
+   * @param by who creates it, for the log of changes; absent: the host
+   */
+  async create(owner: number | undefined, organization: NewOrganization, by?: Actor): Promise<Account> {
     const id = await this.#store.sequences.next('account')
     const blank = blankAccount('organization', organization.name)
     const record: Account = { ...blank, ...definedMembers(organization), id }
     return this.#store.write(async (tx) => {
       if (owner !== undefined) await existingAccount(tx, owner)
       await insertAccount(tx, record)
+      const after = { kind: record.kind, visibility: record.visibility }
+      await recordAudit(tx, by, { action: 'account created', subject: record.name, after })
       if (owner === undefined) return record
       const membership = { organization: id, member: owner, createdAt: now() }
       await memberships.save(tx, { ...membership, owner: true, founder: true })

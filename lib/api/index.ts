@@ -20,6 +20,7 @@ import { gpgKeyRoutes, sshKeyRoutes } from './keys.ts'
 import { lfsRoutes } from './lfs.ts'
 import { organizationRoutes } from './organizations.ts'
 import { emailRoutes, settingsRoutes } from './profile.ts'
+import { auditRoutes } from './quota/audit.ts'
 import { largestRepositoryRoutes } from './quota/largest-repositories.ts'
 import { ledgerRoutes } from './quota/ledger.ts'
 import { organizationQuotaRoutes, userQuotaRoutes } from './quota/owner-quota.ts'
@@ -97,6 +98,7 @@ export const routes: ApiRoute[] = [
   ...quotaRuleRoutes,
   ...quotaGroupRoutes,
   ...quotaPlanRoutes,
+  ...auditRoutes,
   ...largestRepositoryRoutes,
   ...ledgerRoutes,
   ...adminUserRoutes,

@@ -88,7 +88,7 @@ export const organizationRoutes = [
     responses: { 201: Organization, 403: Forbidden, 422: ValidationError },
     handle: async (request, { hosting }) => {
       const { user, body } = request
-      const organization = await hosting.organizations.create(user.id, newOrganization(body))
+      const organization = await hosting.organizations.create(user.id, newOrganization(body), user)
       return reply(201, presentOrganization(organization, request))
     },
   }),
@@ -106,7 +106,7 @@ export const organizationRoutes = [
       const { user, params, body } = request
       const owner = await hosting.accounts.find(user, params.username)
       if (owner?.kind !== 'user') return reply(404)
-      const organization = await hosting.organizations.create(owner.id, newOrganization(body))
+      const organization = await hosting.organizations.create(owner.id, newOrganization(body), user)
       return reply(201, presentOrganization(organization, request))
     },
   }),
@@ -154,7 +154,9 @@ export const organizationRoutes = [
     handle: async ({ user, params, query }, { hosting }) => {
       const purge = query.purge === true
       if (purge) requireScopes(user, { scope: ['write:repository', 'write:package'] })
-      return replyEmpty(await hosting.organizations.remove(authorizeMembersOf(user, params.org), { purge }))
+      return replyEmpty(
+        await hosting.organizations.remove(authorizeMembersOf(user, params.org), { purge, by: user }),
+      )
     },
   }),
   route({
@@ -201,10 +203,12 @@ export const organizationRoutes = [
     responses: { 200: Organization, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, { hosting }) => {
       const { full_name: fullName, visibility, email, description, website, location } = request.body
-      const edited = await hosting.accounts.edit(authorizeMembersOf(request.user, request.params.org), {
-        ...{ fullName, email, description, website, location },
-        visibility: visibilityIn(visibility),
-      })
+      const edited = await hosting.accounts.edit(
+        authorizeMembersOf(request.user, request.params.org),
+        { ...{ fullName, email, description, website, location }, visibility: visibilityIn(visibility) },
+        request.client(),
+        request.user,
+      )
       return edited === undefined ? reply(404) : reply(200, presentOrganization(edited, request))
     },
   }),

@@ -92,7 +92,7 @@ export const tokenRoutes = [
       const account = await tokenOwner(services, user, params.username, 'write:admin')
       if (account === undefined) return reply(404)
       refuseWiderScopes(user, scopes)
-      const { token, secret } = await services.hosting.tokens.create(account.id, name, scopes)
+      const { token, secret } = await services.hosting.tokens.create(account.id, name, scopes, user)
       return reply(201, presentToken(token, secret))
     },
   }),
@@ -106,7 +106,7 @@ export const tokenRoutes = [
     handle: async ({ user, params }, services) => {
       const account = await tokenOwner(services, user, params.username, 'write:admin')
       if (account === undefined) return reply(404)
-      return replyEmpty(await services.hosting.tokens.remove(account.id, params.token))
+      return replyEmpty(await services.hosting.tokens.remove(account.id, params.token, user))
     },
   }),
 ]

@@ -241,6 +241,7 @@ export const adminUserRoutes = [
       const account = await hosting.accounts.createUser(
         { ...rest, name, fullName, visibility: visibilityIn(rest.visibility) },
         request.client(),
+        request.user,
       )
       return reply(201, presentUser(account, request))
     },
@@ -261,6 +262,7 @@ export const adminUserRoutes = [
         account.id,
         { ...rest, fullName, active: activeIn(request.body), visibility: visibilityIn(rest.visibility) },
         request.client(),
+        request.user,
       )
       return edited === undefined ? reply(404) : reply(200, presentUser(edited, request))
     },
@@ -276,10 +278,10 @@ export const adminUserRoutes = [
       purge: v.optional(parameter(v.boolean(), 'Whether to delete what the user owns, too.')),
     }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ params, query }, { hosting }) => {
+    handle: async ({ user, params, query }, { hosting }) => {
       const account = await hosting.accounts.byName(params.username)
       if (account?.kind !== 'user') return reply(404)
-      return replyEmpty(await hosting.accounts.remove(account.id, { purge: query.purge === true }))
+      return replyEmpty(await hosting.accounts.remove(account.id, { purge: query.purge === true, by: user }))
     },
   }),
 ]

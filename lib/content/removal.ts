@@ -2,6 +2,7 @@ import { repositoryById } from '../accounts/access.ts'
 import { ownsRepositories, type Removal, type RemovalOptions } from '../accounts/accounts.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { invalid } from '../errors.ts'
+import { type Actor, recordAudit } from '../quota/audit.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { paced } from '../records/pacing.ts'
@@ -50,11 +51,11 @@ export class AccountRemoval implements Removal {
   }
 
   /** See `Accounts.remove`. */
-  async remove(which: Target<Account>, { purge = false }: RemovalOptions = {}): Promise<boolean> {
-    let outcome = await this.#tryRemove(which, purge)
+  async remove(which: Target<Account>, { purge = false, by }: RemovalOptions = {}): Promise<boolean> {
+    let outcome = await this.#tryRemove(which, purge, by)
     while (typeof outcome !== 'boolean') {
-      for (const membership of outcome) await this.#tryRemove(stillSolelyOwned(membership), true)
-      outcome = await this.#tryRemove(which, purge)
+      for (const membership of outcome) await this.#tryRemove(stillSolelyOwned(membership), true, by)
+      outcome = await this.#tryRemove(which, purge, by)
     }
     await this.#parts.gitData.idle()
     await this.#parts.files.idle()
@@ -62,7 +63,11 @@ export class AccountRemoval implements Removal {
   }
 
   /** @returns memberships in the organizations to delete first, or whether the account existed */
-  #tryRemove(which: Target<Account>, purge: boolean): Promise<readonly Membership[] | boolean> {
+  #tryRemove(
+    which: Target<Account>,
+    purge: boolean,
+    by: Actor | undefined,
+  ): Promise<readonly Membership[] | boolean> {
     return this.#parts.store.write(async (tx) => {
       const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
       if (account === undefined) return false
@@ -70,6 +75,8 @@ export class AccountRemoval implements Removal {
       if (owned.length > 0) return owned
       if (!purge) await refuseOwner(tx, account)
       await this.#removeAccount(tx, account.id)
+      const before = { kind: account.kind, purge }
+      await recordAudit(tx, by, { action: 'account deleted', subject: account.name, before })
       return true
     })
   }

@@ -1,8 +1,9 @@
 import { AllotError, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
-import { assignments, type Group, groups, rules } from '../records/schema/index.ts'
+import { accounts, assignments, type Group, groups, quotaOwners, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { type Actor, recordAudit } from './audit.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import type { Owner } from './owners.ts'
 import { checkName, checkRule, refuseRepeated, toRule } from './rules.ts'
@@ -68,7 +69,7 @@ export class Groups {
   }
 
   /** Creates a group. @throws AllotError conflict when the name is taken; invalid when a rule is unknown, or named twice. */
-  async create({ name, rules: given = [] }: NewGroup): Promise<QuotaGroup> {
+  async create({ name, rules: given = [] }: NewGroup, by?: Actor): Promise<QuotaGroup> {
     checkName(name)
     const { sequences } = this.#store
     const sequence = await sequences.next('group')
@@ -84,16 +85,20 @@ export class Groups {
       refuseRepeated('rules', group.rules)
       for (const rule of newRules) await createMissingRule(tx, rule)
       await groups.save(tx, group)
+      await recordAudit(tx, by, { action: 'group created', subject: name, after: { rules: group.rules } })
       return withRules(tx, group)
     })
   }
 
   /** Removes the group from the store and from every owner. @returns whether it existed */
-  remove(name: string): Promise<boolean> {
+  remove(name: string, by?: Actor): Promise<boolean> {
     return this.#write(async (tx) => {
       for (const { owner } of await assignments.list(tx, 'group', { prefix: [name] }))
         await assignments.remove(tx, [owner, name])
-      return (await groups.remove(tx, [name])) !== undefined
+      const before = await groups.remove(tx, [name])
+      if (before === undefined) return false
+      await recordAudit(tx, by, { action: 'group deleted', subject: name, before: { rules: before.rules } })
+      return true
     })
   }
 
@@ -101,13 +106,13 @@ export class Groups {
    * Adds a rule to a group.
    * @throws AllotError not_found for an unknown group or rule, conflict when the group has the rule already
    */
-  addRule(group: string, rule: string): Promise<void> {
+  addRule(group: string, rule: string, by?: Actor): Promise<void> {
     return this.#write(async (tx) => {
       const before = await existing(tx, group)
       if ((await rules.get(tx, [rule])) === undefined) throw missing('rule', rule)
       if (before.rules.includes(rule))
         throw new AllotError('conflict', `the rule ${rule} is already in the group ${group}`)
-      await groups.save(tx, { ...before, rules: [...before.rules, rule] })
+      await saveRules(tx, before, [...before.rules, rule], by)
     })
   }
 
@@ -115,11 +120,12 @@ export class Groups {
    * Removes a rule from a group.
    * @throws AllotError not_found for an unknown group, or a rule that the group does not have
    */
-  removeRule(group: string, rule: string): Promise<void> {
+  removeRule(group: string, rule: string, by?: Actor): Promise<void> {
     return this.#write(async (tx) => {
       const before = await existing(tx, group)
       if (!before.rules.includes(rule)) throw missing('rule', rule)
-      await groups.save(tx, { ...before, rules: before.rules.filter((name) => name !== rule) })
+      const kept = before.rules.filter((name) => name !== rule)
+      await saveRules(tx, before, kept, by)
     })
   }
 
@@ -127,12 +133,14 @@ export class Groups {
    * Assigns a group to an owner.
    * @throws AllotError not_found for an unknown owner or group, conflict when it is assigned already
    */
-  assign(reference: OwnerReference, group: string): Promise<void> {
+  assign(reference: OwnerReference, group: string, by?: Actor): Promise<void> {
     return this.#write(async (tx) => {
       const owner = await ownerIn(tx, reference)
+      const before = await assignedTo(tx, owner)
       await existing(tx, group)
       if ((await assignments.save(tx, { owner, group })) !== undefined)
         throw new AllotError('conflict', `the group ${group} is already assigned`)
+      await recordAssignment(tx, by, owner, before)
     })
   }
 
@@ -140,23 +148,27 @@ export class Groups {
    * Takes a group from an owner.
    * @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned
    */
-  unassign(reference: OwnerReference, group: string): Promise<void> {
+  unassign(reference: OwnerReference, group: string, by?: Actor): Promise<void> {
     return this.#write(async (tx) => {
       const owner = await ownerIn(tx, reference)
+      const before = await assignedTo(tx, owner)
       if ((await assignments.remove(tx, [owner, group])) === undefined) throw missing('group', group)
+      await recordAssignment(tx, by, owner, before)
     })
   }
 
   /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated name */
-  setFor(reference: OwnerReference, names: readonly string[]): Promise<void> {
+  setFor(reference: OwnerReference, names: readonly string[], by?: Actor): Promise<void> {
     return this.#write(async (tx) => {
       const owner = await ownerIn(tx, reference)
+      const before = await assignedTo(tx, owner)
       refuseRepeated('groups', names)
       await this.unassignAll(tx, owner)
       for (const group of names) {
         if ((await groups.get(tx, [group])) === undefined) throw invalid(`there is no group named ${group}`)
         await assignments.save(tx, { owner, group })
       }
+      await recordAssignment(tx, by, owner, before)
     })
   }
 
@@ -174,6 +186,36 @@ export class Groups {
 }
 
 /** Resolves the owner in the transaction itself, since the account could have been deleted after the request began. */
+const saveRules = async (
+  tx: WriteContext,
+  before: Group,
+  names: readonly string[],
+  by: Actor | undefined,
+): Promise<void> => {
+  await groups.save(tx, { ...before, rules: [...names] })
+  await recordAudit(tx, by, {
+    ...{ action: 'group changed', subject: before.name },
+    ...{ before: { rules: before.rules }, after: { rules: names } },
+  })
+}
+
+const recordAssignment = async (
+  tx: WriteContext,
+  by: Actor | undefined,
+  owner: number,
+  before: readonly string[],
+): Promise<void> => {
+  if (by === undefined) return
+  const record = (await accounts.get(tx, [owner])) ?? (await quotaOwners.get(tx, [owner]))
+  const after = await assignedTo(tx, owner)
+  await recordAudit(tx, by, {
+    action: 'groups assigned',
+    subject: record?.name ?? `#${owner}`,
+    before,
+    after,
+  })
+}
+
 const ownerIn = async (tx: WriteContext, reference: OwnerReference): Promise<number> => {
   if (typeof reference === 'number') return reference
   const owner = await reference(tx)

@@ -1,7 +1,8 @@
 import { invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
-import type { Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { type Actor, recordAudit } from './audit.ts'
 import type { QuotaRule } from './evaluate.ts'
 import type { QuotaEngine } from './index.ts'
 import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
@@ -43,7 +44,10 @@ export class PlansByName {
    * @returns what it changed, or would change with `dryRun`
    * @throws AllotError invalid for unknown or repeated owners, rules and groups
    */
-  async apply(plan: NamedPlan, { dryRun }: { dryRun?: boolean | undefined } = {}): Promise<NamedDifferences> {
+  async apply(
+    plan: NamedPlan,
+    { dryRun, by }: { dryRun?: boolean | undefined; by?: Actor | undefined } = {},
+  ): Promise<NamedDifferences> {
     const { store, quota, owners } = this.#parts
     const { plans } = quota
     if (dryRun)
@@ -54,7 +58,9 @@ export class PlansByName {
     const numbers = await plans.numbers(plan)
     return store.write(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.claim(tx, name))
-      return this.#withNames(tx, await plans.apply(tx, resolved.plan, numbers), resolved.names)
+      const applied = await this.#withNames(tx, await plans.apply(tx, resolved.plan, numbers), resolved.names)
+      await recordPlan(tx, by, applied)
+      return applied
     })
   }
 
@@ -104,3 +110,19 @@ export class PlansByName {
     }
   }
 }
+
+const recordPlan = async (
+  tx: WriteContext,
+  by: Actor | undefined,
+  { rules, groups, assignments }: NamedDifferences,
+): Promise<void> => {
+  for (const { key, before, after } of rules)
+    await recordAudit(tx, by, { action: actionFor('rule', before, after), subject: key, before, after })
+  for (const { key, before, after } of groups)
+    await recordAudit(tx, by, { action: actionFor('group', before, after), subject: key, before, after })
+  for (const { key, before, after } of assignments)
+    await recordAudit(tx, by, { action: 'groups assigned', subject: key, before, after })
+}
+
+const actionFor = <K extends 'rule' | 'group'>(kind: K, before: unknown, after: unknown) =>
+  `${kind} ${before === undefined ? 'created' : after === undefined ? 'deleted' : 'changed'}` as const

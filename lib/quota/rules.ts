@@ -2,6 +2,7 @@ import { AllotError, describeValue, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
+import { type Actor, recordAudit } from './audit.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { isSubject, type Subject, subjects } from './subjects.ts'
 
@@ -39,7 +40,7 @@ export class Rules {
    * Creates a rule.
    * @throws AllotError invalid for an unknown subject; conflict: "POST with a rule name that already exists returns 409"
    */
-  async create(rule: QuotaRule): Promise<QuotaRule> {
+  async create(rule: QuotaRule, by?: Actor): Promise<QuotaRule> {
     checkRule(rule)
     const { name, limit, subjects } = rule
     if (limit === undefined) throw invalid('Limit is required')
@@ -49,13 +50,14 @@ export class Rules {
         throw new AllotError('conflict', `a rule named ${name} already exists`)
       const record = { name, limit, subjects: [...subjects], sequence }
       await rules.save(tx, record)
+      await recordAudit(tx, by, { action: 'rule created', subject: name, after: { limit, subjects } })
       tx.afterCommit(this.#onChange)
       return toRule(record)
     })
   }
 
   /** "An omitted member leaves that attribute unchanged." @returns undefined when the rule does not exist */
-  async edit(name: string, edit: RuleEdit): Promise<QuotaRule | undefined> {
+  async edit(name: string, edit: RuleEdit, by?: Actor): Promise<QuotaRule | undefined> {
     checkLimit(edit.limit)
     checkSubjects(edit.subjects)
     return this.#store.write(async (tx) => {
@@ -64,15 +66,23 @@ export class Rules {
       const { limit = before.limit, subjects = before.subjects } = edit
       const after = { ...before, limit, subjects: [...subjects] }
       await rules.save(tx, after)
+      await recordAudit(tx, by, {
+        ...{ action: 'rule changed', subject: name },
+        before: { limit: before.limit, subjects: before.subjects },
+        after: { limit, subjects },
+      })
       tx.afterCommit(this.#onChange)
       return toRule(after)
     })
   }
 
   /** Removes the rule from the store and from every group. @returns whether it existed */
-  remove(name: string): Promise<boolean> {
+  remove(name: string, by?: Actor): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      if ((await rules.remove(tx, [name])) === undefined) return false
+      const before = await rules.remove(tx, [name])
+      if (before === undefined) return false
+      const { limit, subjects } = before
+      await recordAudit(tx, by, { action: 'rule deleted', subject: name, before: { limit, subjects } })
       await leaveGroups(tx, name)
       tx.afterCommit(this.#onChange)
       return true

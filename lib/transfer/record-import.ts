@@ -22,6 +22,7 @@ import {
   accounts,
   assignments,
   attachments,
+  auditRecords,
   collections,
   comments,
   emailAddresses,
@@ -125,6 +126,11 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     if (email === '') throw invalid('email: must not be empty')
     checkTexts('account', { email })
     checkEmail(email)
+  }),
+  checkOf(auditRecords, ({ nonce, actorName, subject, before, after }) => {
+    requireMatch('nonce', nonce, /^[0-9a-f]{12}$/)
+    for (const [member, text] of Object.entries({ actorName, subject })) requireAtMost(member, text, 255)
+    for (const [member, text] of Object.entries({ before, after })) requireAtMost(member, text, 2000)
   }),
   checkOf(tokens, ({ name, hash, lastEight, scopes }) => {
     checkName(name)

@@ -6,6 +6,7 @@ import type { Failure, Log } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
 import { accountFormRoutes } from './admin/accounts.tsx'
+import { auditPageRoutes } from './admin/audit.tsx'
 import { groupRoutes } from './admin/groups.tsx'
 import { adminRoutes } from './admin/overview.tsx'
 import { ownerRoutes } from './admin/owners.tsx'
@@ -61,6 +62,7 @@ export const pageRoutes = [
   ...adminRoutes,
   ...ownerRoutes,
   ...accountFormRoutes,
+  ...auditPageRoutes,
   ...ruleRoutes,
   ...groupRoutes,
 ]

@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../support/folder.ts'
 import { nameOwner, populate } from '../transfer/instance.ts'
 
 /** Collections whose records belong to no account. */
-const STAY = ['rule', 'group', 'migrated', 'quotaOwner']
+const STAY = ['rule', 'group', 'migrated', 'quotaOwner', 'audit']
 
 /** Collections whose records last as long as a request or a job. */
 const TRANSIENT = ['pendingFolder', 'pushJournal', 'job']

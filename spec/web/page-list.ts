@@ -13,6 +13,7 @@ export const PAGES: Readonly<Record<string, { who: string; path: string }>> = {
   'an account': { who: 'root', path: '/-/admin/account?name=ann' },
   'new user': { who: 'root', path: '/-/admin/accounts/new?kind=user' },
   'new organization': { who: 'root', path: '/-/admin/accounts/new?kind=organization' },
+  'audit log': { who: 'root', path: '/-/admin/audit' },
   rules: { who: 'root', path: '/-/admin/rules' },
   'a rule': { who: 'root', path: '/-/admin/rule?name=total' },
   groups: { who: 'root', path: '/-/admin/groups' },

@@ -211,8 +211,8 @@ export const quotaPlanRoutes = [
     body: QuotaPlan,
     bodyLimit: PLAN_LIMIT,
     responses: { 200: v.array(QuotaChange), 403: Forbidden, 422: ValidationError },
-    handle: async ({ query, body }, { hosting, dialect }) => {
-      const changes = await hosting.plans.apply(planIn(dialect, body), { dryRun: query.dry_run })
+    handle: async ({ user, query, body }, { hosting, dialect }) => {
+      const changes = await hosting.plans.apply(planIn(dialect, body), { dryRun: query.dry_run, by: user })
       return reply(200, presentChanges(changes))
     },
   }),

@@ -65,11 +65,11 @@ export const quotaGroupRoutes = [
     summary: 'Create a quota group, with the rules that do not exist yet',
     body: CreateQuotaGroupOptions,
     responses: { 201: QuotaGroupInfo, 403: Forbidden, 409: ErrorBody, 422: ValidationError },
-    handle: async ({ body }, { quota, dialect }) => {
+    handle: async ({ body, user }, { quota, dialect }) => {
       const rules = (body.rules ?? []).map((rule) =>
         typeof rule === 'string' ? rule : { ...rule, subjects: subjectsIn(dialect, rule.subjects ?? []) },
       )
-      return reply(201, presentGroup(await quota.groups.create({ name: body.name, rules })))
+      return reply(201, presentGroup(await quota.groups.create({ name: body.name, rules }, user)))
     },
   }),
   route({
@@ -89,7 +89,8 @@ export const quotaGroupRoutes = [
     operationId: 'adminDeleteQuotaGroup',
     summary: 'Delete a quota group, and take it from everyone who has it; its rules stay',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { quota }) => replyEmpty(await quota.groups.remove(params.quotagroup)),
+    handle: async ({ params, user }, { quota }) =>
+      replyEmpty(await quota.groups.remove(params.quotagroup, user)),
   }),
   route({
     ...adminWrite,
@@ -98,7 +99,8 @@ export const quotaGroupRoutes = [
     operationId: 'adminAddRuleToQuotaGroup',
     summary: 'Put a rule into a group',
     responses: added,
-    handle: ({ params }, { quota }) => replyDone(quota.groups.addRule(params.quotagroup, params.quotarule)),
+    handle: ({ params, user }, { quota }) =>
+      replyDone(quota.groups.addRule(params.quotagroup, params.quotarule, user)),
   }),
   route({
     ...adminWrite,
@@ -107,8 +109,8 @@ export const quotaGroupRoutes = [
     operationId: 'adminRemoveRuleFromQuotaGroup',
     summary: 'Take a rule out of a group',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: ({ params }, { quota }) =>
-      replyDone(quota.groups.removeRule(params.quotagroup, params.quotarule)),
+    handle: ({ params, user }, { quota }) =>
+      replyDone(quota.groups.removeRule(params.quotagroup, params.quotarule, user)),
   }),
   route({
     ...adminRead,
@@ -132,8 +134,10 @@ export const quotaGroupRoutes = [
     operationId: 'adminAddUserToQuotaGroup',
     summary: 'Assign a group to a user or an organization',
     responses: added,
-    handle: ({ params }, { quota, owners }) =>
-      replyDone(quota.groups.assign((tx) => owners.directory.claim(tx, params.username), params.quotagroup)),
+    handle: ({ params, user }, { quota, owners }) =>
+      replyDone(
+        quota.groups.assign((tx) => owners.directory.claim(tx, params.username), params.quotagroup, user),
+      ),
   }),
   route({
     ...adminWrite,
@@ -142,8 +146,10 @@ export const quotaGroupRoutes = [
     operationId: 'adminRemoveUserFromQuotaGroup',
     summary: 'Take a group from a user or an organization',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: ({ params }, { quota, owners }) =>
-      replyDone(quota.groups.unassign((tx) => owners.directory.find(tx, params.username), params.quotagroup)),
+    handle: ({ params, user }, { quota, owners }) =>
+      replyDone(
+        quota.groups.unassign((tx) => owners.directory.find(tx, params.username), params.quotagroup, user),
+      ),
   }),
   route({
     ...adminRead,
@@ -195,8 +201,8 @@ export const quotaGroupRoutes = [
     summary: "Set the whole list of a user's or an organization's groups",
     body: v.object({ groups: v.pipe(v.array(groupName), v.maxLength(100)) }),
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: ({ params, body }, { quota, owners }) =>
-      replyDone(quota.groups.setFor((tx) => owners.directory.claim(tx, params.username), body.groups)),
+    handle: ({ params, body, user }, { quota, owners }) =>
+      replyDone(quota.groups.setFor((tx) => owners.directory.claim(tx, params.username), body.groups, user)),
   }),
 ]
 
@@ -232,9 +238,9 @@ export const quotaRuleRoutes = [
     summary: 'Create a quota rule',
     body: CreateQuotaRuleOptions,
     responses: { 201: QuotaRuleInfo, 403: Forbidden, 409: ErrorBody, 422: ValidationError },
-    handle: async ({ body }, { quota, dialect }) => {
+    handle: async ({ body, user }, { quota, dialect }) => {
       const rule = { ...body, subjects: subjectsIn(dialect, body.subjects ?? []) }
-      return reply(201, presentRule(await quota.rules.create(rule)))
+      return reply(201, presentRule(await quota.rules.create(rule, user)))
     },
   }),
   route({
@@ -256,9 +262,9 @@ export const quotaRuleRoutes = [
     body: EditQuotaRuleOptions,
     responses: { 200: QuotaRuleInfo, 403: Forbidden, 404: NotFound, 422: ValidationError },
     exists: async ({ quotarule }, { quota }) => (await quota.rules.get(quotarule)) !== undefined,
-    handle: async ({ params, body }, { quota, dialect }) => {
+    handle: async ({ params, body, user }, { quota, dialect }) => {
       const subjects = body.subjects && subjectsIn(dialect, body.subjects)
-      return replyFound(await quota.rules.edit(params.quotarule, { ...body, subjects }), (rule) =>
+      return replyFound(await quota.rules.edit(params.quotarule, { ...body, subjects }, user), (rule) =>
         presentRule(rule),
       )
     },
@@ -270,6 +276,7 @@ export const quotaRuleRoutes = [
     operationId: 'adminDeleteQuotaRule',
     summary: 'Delete a quota rule',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
-    handle: async ({ params }, { quota }) => replyEmpty(await quota.rules.remove(params.quotarule)),
+    handle: async ({ params, user }, { quota }) =>
+      replyEmpty(await quota.rules.remove(params.quotarule, user)),
   }),
 ]

@@ -22,6 +22,7 @@ import {
   sshKeys,
   tokens,
 } from './accounts.ts'
+import { auditRecords } from './audit.ts'
 import { attachments, comments, issueSequences, issues, issueTitles, releases } from './content.ts'
 import { files, packageFiles, packageVersions } from './files.ts'
 import { migrated } from './migrated.ts'
@@ -54,6 +55,7 @@ export {
 } from '../fields.ts'
 export { type Job, jobs } from '../jobs.ts'
 export * from './accounts.ts'
+export * from './audit.ts'
 export * from './content.ts'
 export * from './files.ts'
 export * from './migrated.ts'
@@ -102,6 +104,7 @@ export const collections = [
   packageFiles,
   jobs,
   migrated,
+  auditRecords,
 ] as const
 
 /** A sequence and the records that its numbers were given to. */

@@ -59,11 +59,13 @@ export const accountFormRoutes = [
     method: 'POST',
     path: '/-/admin/accounts/new',
     scope: 'write:admin',
-    async handle({ form }, services) {
+    async handle({ form, user }, services) {
       const kind = kindIn(form.text('kind'))
       try {
         const { name } =
-          kind === 'user' ? await createUser(form, services) : await createOrganization(form, services)
+          kind === 'user'
+            ? await createUser(form, services, user)
+            : await createOrganization(form, services, user)
         services.hosting.overview.changed()
         return { to: `${accountPath(name)}&done=created` }
       } catch (error) {
@@ -80,38 +82,43 @@ export const accountFormRoutes = [
       return accountView(services, user, account, { done: query.get('done') })
     },
   }),
-  accountForm('/-/admin/account', async ({ form }, { hosting }, account) => {
+  accountForm('/-/admin/account', async ({ form, user }, { hosting }, account) => {
     const isUser = account.kind === 'user'
-    await hosting.accounts.edit(account.id, {
-      fullName: form.text('fullName'),
-      description: form.text('description'),
-      visibility: visibilityIn(form),
-      ...(isUser ? { email: form.text('email'), admin: form.text('admin') !== '' } : {}),
-    })
+    await hosting.accounts.edit(
+      account.id,
+      {
+        fullName: form.text('fullName'),
+        description: form.text('description'),
+        visibility: visibilityIn(form),
+        ...(isUser ? { email: form.text('email'), admin: form.text('admin') !== '' } : {}),
+      },
+      undefined,
+      user,
+    )
     return { to: `${accountPath(account.name)}&done=saved` }
   }),
   accountForm('/-/admin/account/active', async ({ form, user }, { hosting }, account) => {
     const active = form.text('active') === 'yes'
     if (!active && account.id === user.id) throw invalid('you cannot disable your own account')
-    await hosting.accounts.edit(account.id, { active })
+    await hosting.accounts.edit(account.id, { active }, undefined, user)
     return { to: `${accountPath(account.name)}&done=${active ? 'enabled' : 'disabled'}` }
   }),
-  accountForm('/-/admin/account/password', async ({ form }, { hosting }, account) => {
+  accountForm('/-/admin/account/password', async ({ form, user }, { hosting }, account) => {
     if (account.kind !== 'user') throw invalid('an organization has no password')
-    await hosting.accounts.edit(account.id, { password: form.raw('password') })
+    await hosting.accounts.edit(account.id, { password: form.raw('password') }, undefined, user)
     return { to: `${accountPath(account.name)}&done=saved` }
   }),
   accountForm('/-/admin/account/token', async ({ form, user }, { hosting }, account) => {
     if (account.kind !== 'user') throw invalid('an organization has no tokens')
     const scopes = form.all('scope')
     refuseWiderScopes(user, scopes)
-    const { secret } = await hosting.tokens.create(account.id, form.text('token'), scopes)
+    const { secret } = await hosting.tokens.create(account.id, form.text('token'), scopes, user)
     return createdView(account.name, form.text('token'), secret, crumbsOf(account.name))
   }),
   accountForm('/-/admin/account/delete', async ({ form, user }, services, account) => {
     if (account.id === user.id) throw invalid('you cannot delete your own account')
     if (form.text('confirmed') === '') return deletionView(services, account)
-    await services.hosting.accounts.remove(account.id, { purge: form.text('purge') !== '' })
+    await services.hosting.accounts.remove(account.id, { purge: form.text('purge') !== '', by: user })
     return { to: '/-/admin/owners?done=deleted' }
   }),
 ]
@@ -129,27 +136,35 @@ const visibilityIn = (form: Form): Account['visibility'] => {
   throw invalid(`visibility: expected public, limited or private, got "${visibility}"`)
 }
 
-const createUser = (form: Form, { hosting }: PageServices): Promise<Account> => {
+const createUser = (form: Form, { hosting }: PageServices, by: Identity): Promise<Account> => {
   const password = form.raw('password')
-  return hosting.accounts.createUser({
-    name: form.text('name'),
-    fullName: form.text('fullName'),
-    email: form.text('email'),
-    visibility: visibilityIn(form),
-    admin: form.text('admin') !== '',
-    ...(password === '' ? {} : { password }),
-  })
+  return hosting.accounts.createUser(
+    {
+      name: form.text('name'),
+      fullName: form.text('fullName'),
+      email: form.text('email'),
+      visibility: visibilityIn(form),
+      admin: form.text('admin') !== '',
+      ...(password === '' ? {} : { password }),
+    },
+    undefined,
+    by,
+  )
 }
 
-const createOrganization = async (form: Form, { hosting }: PageServices): Promise<Account> => {
+const createOrganization = async (form: Form, { hosting }: PageServices, by: Identity): Promise<Account> => {
   const ownerName = form.text('owner')
   const owner = ownerName === '' ? undefined : await hosting.accounts.byName(ownerName)
   if (ownerName !== '' && owner?.kind !== 'user')
     throw invalid(`owner: there is no user named "${ownerName}"`)
-  return hosting.organizations.create(owner?.id, {
-    name: form.text('name'),
-    fullName: form.text('fullName'),
-    description: form.text('description'),
-    visibility: visibilityIn(form),
-  })
+  return hosting.organizations.create(
+    owner?.id,
+    {
+      name: form.text('name'),
+      fullName: form.text('fullName'),
+      description: form.text('description'),
+      visibility: visibilityIn(form),
+    },
+    by,
+  )
 }

@@ -28,12 +28,12 @@ export const groupRoutes = [
     path: '/-/admin/groups',
     handle: ({ query }, services) => listGroups(services, { done: query.get('done') }),
   }),
-  adminForm('/-/admin/groups', async ({ form }, services) => {
+  adminForm('/-/admin/groups', async ({ form, user }, services) => {
     const name = form.text('name')
     return {
       plan: () => ({ groups: [{ name, rules: [] }] }),
       async apply() {
-        await services.quota.groups.create({ name })
+        await services.quota.groups.create({ name }, user)
         return `${groupPath(name)}&done=created`
       },
       showAgain: (failure) => listGroups(services, { failure, name }),
@@ -47,19 +47,19 @@ export const groupRoutes = [
       return showGroup(services, group, { done: query.get('done') }, pageNumber(query))
     },
   }),
-  adminForm('/-/admin/group', async ({ form }, services) => {
+  adminForm('/-/admin/group', async ({ form, user }, services) => {
     const group = await findGroup(services, form.text('name'))
     const plan = { groups: [{ name: group.name, rules: form.all('rule') }] }
     return {
       plan: () => plan,
       async apply() {
-        await services.hosting.plans.apply(plan)
+        await services.hosting.plans.apply(plan, { by: user })
         return `${groupPath(group.name)}&done=saved`
       },
       showAgain: (failure) => showGroup(services, group, { failure }),
     }
   }),
-  adminForm('/-/admin/group/members', async ({ form }, services) => {
+  adminForm('/-/admin/group/members', async ({ form, user }, services) => {
     const group = await findGroup(services, form.text('name'))
     const isAdded = form.text('remove') === ''
     const owner = form.text(isAdded ? 'owner' : 'remove')
@@ -67,20 +67,20 @@ export const groupRoutes = [
       plan: () => memberPlan(services, group.name, owner, isAdded),
       async apply() {
         const { id } = await findOwner(services, owner)
-        if (isAdded) await services.quota.groups.assign(id, group.name)
-        else await services.quota.groups.unassign(id, group.name)
+        if (isAdded) await services.quota.groups.assign(id, group.name, user)
+        else await services.quota.groups.unassign(id, group.name, user)
         return `${groupPath(group.name)}&done=${isAdded ? 'added' : 'removed'}`
       },
       showAgain: (failure) => showGroup(services, group, { failure }),
     }
   }),
-  adminForm('/-/admin/group/delete', async ({ form }, services) => {
+  adminForm('/-/admin/group/delete', async ({ form, user }, services) => {
     const group = await findGroup(services, form.text('name'))
     return {
       deletes: `the group ${group.name}`,
       plan: () => planWithoutGroup(services, group.name),
       async apply() {
-        await services.quota.groups.remove(group.name)
+        await services.quota.groups.remove(group.name, user)
         return '/-/admin/groups?done=deleted'
       },
       showAgain: (failure) => showGroup(services, group, { failure }),

@@ -33,14 +33,14 @@ export const ownerRoutes = [
       )
     },
   }),
-  adminForm('/-/admin/owners', async ({ form }, services) => {
+  adminForm('/-/admin/owners', async ({ form, user }, services) => {
     const [names, group] = [form.all('owner'), form.text('group')]
     const isAdded = form.text('change') !== 'remove'
     const plan = () => assignmentPlan(services, names, group, isAdded)
     return {
       plan,
       async apply() {
-        await services.hosting.plans.apply(await plan())
+        await services.hosting.plans.apply(await plan(), { by: user })
         services.hosting.overview.changed()
         return `/-/admin/owners?done=saved`
       },

@@ -27,12 +27,12 @@ export const ruleRoutes = [
     path: '/-/admin/rules',
     handle: ({ query }, services) => listRules(services, { done: query.get('done') }),
   }),
-  adminForm('/-/admin/rules', async ({ form }, services) => {
+  adminForm('/-/admin/rules', async ({ form, user }, services) => {
     const values = valuesIn(form)
     return {
       plan: () => ({ rules: [ruleFrom(values)] }),
       async apply() {
-        await services.quota.rules.create(ruleFrom(values))
+        await services.quota.rules.create(ruleFrom(values), user)
         return '/-/admin/rules?done=created'
       },
       showAgain: (failure) => listRules(services, { values, failure }),
@@ -44,26 +44,26 @@ export const ruleRoutes = [
     handle: async ({ query }, services) =>
       ruleView({ rule: await findRule(services, query.get('name') ?? ''), done: query.get('done') }),
   }),
-  adminForm('/-/admin/rule', async ({ form }, services) => {
+  adminForm('/-/admin/rule', async ({ form, user }, services) => {
     const rule = await findRule(services, form.text('name'))
     const values = valuesIn(form)
     return {
       plan: () => ({ rules: [editedRule(rule, values)] }),
       async apply() {
         const { limit, subjects } = editedRule(rule, values)
-        await services.quota.rules.edit(rule.name, { limit, subjects })
+        await services.quota.rules.edit(rule.name, { limit, subjects }, user)
         return `${rulePath(rule.name)}&done=saved`
       },
       showAgain: (failure) => ruleView({ rule, values, failure }),
     }
   }),
-  adminForm('/-/admin/rule/delete', async ({ form }, services) => {
+  adminForm('/-/admin/rule/delete', async ({ form, user }, services) => {
     const rule = await findRule(services, form.text('name'))
     return {
       deletes: `the rule ${rule.name}`,
       plan: () => planWithoutRule(services, rule.name),
       async apply() {
-        await services.quota.rules.remove(rule.name)
+        await services.quota.rules.remove(rule.name, user)
         return '/-/admin/rules?done=deleted'
       },
       showAgain: (failure) => ruleView({ rule, failure }),

@@ -1,0 +1,38 @@
+import * as v from 'valibot'
+import { Forbidden } from '../../http/index.ts'
+import { readAudit } from '../../quota/audit.ts'
+import type { AuditRecord } from '../../records/schema/index.ts'
+import { number, Time, text, timestamp } from '../fields.ts'
+import { adminRead, replyPage, route } from '../route.ts'
+
+export const AuditEntry = v.object({
+  at: Time,
+  /** Who made the change; the id is 0 for the command line on the store itself. */
+  actor: v.object({ id: number(1), login: text('root') }),
+  action: text('rule changed'),
+  /** Name of the rule, the group or the account at that time. */
+  subject: text('free-total'),
+  /** The values before and after, as JSON; empty where there are none. */
+  before: text('{"limit":1073741824,"subjects":["size:all"]}'),
+  after: text('{"limit":2147483648,"subjects":["size:all"]}'),
+})
+
+const presentRecord = (record: AuditRecord): v.InferOutput<typeof AuditEntry> => ({
+  at: timestamp(record.at),
+  actor: { id: record.actor, login: record.actorName },
+  ...{ action: record.action, subject: record.subject, before: record.before, after: record.after },
+})
+
+export const auditRoutes = [
+  route({
+    ...adminRead,
+    method: 'GET',
+    path: '/admin/audit',
+    operationId: 'adminListAudit',
+    summary:
+      'Changes of rules, groups, assignments and accounts: what changed, when and by whom; the newest first',
+    paging: 'lenient',
+    responses: { 200: v.array(AuditEntry), 403: Forbidden },
+    handle: async ({ page }, { store }) => replyPage(await readAudit(store, page), presentRecord),
+  }),
+]

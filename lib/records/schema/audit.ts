@@ -1,0 +1,36 @@
+import * as v from 'valibot'
+import { Collection } from '../collection.ts'
+import { count, seconds } from '../fields.ts'
+
+export const AuditAction = v.picklist([
+  ...['rule created', 'rule changed', 'rule deleted'],
+  ...['group created', 'group changed', 'group deleted', 'groups assigned'],
+  ...['account created', 'account changed', 'account deleted', 'password changed'],
+  ...['token created', 'token revoked'],
+] as const)
+export type AuditAction = v.InferOutput<typeof AuditAction>
+
+const AuditRecord = v.object({
+  at: seconds,
+  /** Tells records of the same second apart. */
+  nonce: v.string(),
+  /** Id of the account that made the change; 0 for the command line on the store itself. */
+  actor: count,
+  actorName: v.string(),
+  action: AuditAction,
+  /** Name of the rule, the group or the account. It stays when that is deleted or renamed. */
+  subject: v.string(),
+  /** What changed, as JSON; empty where there is nothing. */
+  before: v.string(),
+  after: v.string(),
+})
+export type AuditRecord = v.InferOutput<typeof AuditRecord>
+
+/** Who changed rules, groups, assignments and accounts, and when (lib/quota/audit.ts). */
+export const auditRecords = new Collection({
+  name: 'audit',
+  schema: AuditRecord,
+  id: (record) => [record.at, record.nonce],
+  ordered: { at: (record) => [record.at] },
+  counted: { all: () => [] },
+})

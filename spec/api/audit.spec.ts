@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it, mock } from 'node:test'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
+
+interface Entry {
+  at: string
+  actor: { id: number; login: string }
+  action: string
+  subject: string
+  before: string
+  after: string
+}
+
+describe('GET /admin/audit', () => {
+  let allot: TestServer
+  let root: Person
+  before(async () => {
+    allot = await start({ repositories: false })
+    root = allot.root
+  })
+  after(() => allot.stop())
+
+  const log = async (query = ''): Promise<Entry[]> =>
+    (await allot.as(root, 'GET', `/admin/audit${query}`)).body
+
+  /** Makes a change, and returns what it added to the log, the oldest first. */
+  const added = async (method: string, path: string, body?: object): Promise<Entry[]> => {
+    const before = (await log()).length
+    const { status } = await allot.as(root, method, path, body)
+    assert.ok(status < 300, `${method} ${path}: ${status}`)
+    const entries = await log()
+    return entries.slice(0, entries.length - before).reverse()
+  }
+
+  const CHANGES: readonly [
+    method: string,
+    path: string,
+    body: object | undefined,
+    ...(readonly [action: string, subject: string, before: unknown, after: unknown])[],
+  ][] = [
+    [
+      'POST',
+      '/admin/quota/rules',
+      { name: 'r', limit: 5, subjects: ['size:all'] },
+      ['rule created', 'r', '', { limit: 5, subjects: ['size:all'] }],
+    ],
+    [
+      'PATCH',
+      '/admin/quota/rules/r',
+      { limit: 7 },
+      ['rule changed', 'r', { limit: 5, subjects: ['size:all'] }, { limit: 7, subjects: ['size:all'] }],
+    ],
+    ['POST', '/admin/quota/groups', { name: 'g' }, ['group created', 'g', '', { rules: [] }]],
+    [
+      'PUT',
+      '/admin/quota/groups/g/rules/r',
+      undefined,
+      ['group changed', 'g', { rules: [] }, { rules: ['r'] }],
+    ],
+    [
+      'POST',
+      '/admin/users',
+      { username: 'ann', email: 'ann@example.org' },
+      ['account created', 'ann', '', undefined],
+    ],
+    ['PUT', '/admin/quota/groups/g/users/ann', undefined, ['groups assigned', 'ann', [], ['g']]],
+    ['DELETE', '/admin/quota/groups/g/users/ann', undefined, ['groups assigned', 'ann', ['g'], []]],
+    ['POST', '/admin/users/ann/quota/groups', { groups: ['g'] }, ['groups assigned', 'ann', [], ['g']]],
+    [
+      'DELETE',
+      '/admin/quota/groups/g/rules/r',
+      undefined,
+      ['group changed', 'g', { rules: ['r'] }, { rules: [] }],
+    ],
+    [
+      'PATCH',
+      '/admin/users/ann',
+      { full_name: 'Ann', admin: true },
+      ['account changed', 'ann', { fullName: '', admin: false }, { fullName: 'Ann', admin: true }],
+    ],
+    ['PATCH', '/admin/users/ann', { password: 'a long password' }, ['password changed', 'ann', '', '']],
+    [
+      'POST',
+      '/users/ann/tokens',
+      { name: 'ci', scopes: ['read:user'] },
+      ['token created', 'ann', '', { token: 'ci', scopes: ['read:user'] }],
+    ],
+    [
+      'DELETE',
+      '/users/ann/tokens/ci',
+      undefined,
+      ['token revoked', 'ann', '', { token: 'ci', scopes: ['read:user'] }],
+    ],
+    [
+      'POST',
+      '/orgs',
+      { username: 'acme' },
+      ['account created', 'acme', '', { kind: 'organization', visibility: 'public' }],
+    ],
+    [
+      'DELETE',
+      '/orgs/acme',
+      undefined,
+      ['account deleted', 'acme', { kind: 'organization', purge: false }, ''],
+    ],
+    ['DELETE', '/admin/quota/groups/g', undefined, ['group deleted', 'g', { rules: [] }, '']],
+    [
+      'DELETE',
+      '/admin/quota/rules/r',
+      undefined,
+      ['rule deleted', 'r', { limit: 7, subjects: ['size:all'] }, ''],
+    ],
+    ['DELETE', '/admin/users/ann', undefined, ['account deleted', 'ann', { kind: 'user', purge: false }, '']],
+  ]
+
+  it('has each change of rules, groups, assignments and accounts: what, when and by whom', async () => {
+    const parsed = (text: string) => (text === '' ? '' : JSON.parse(text))
+    for (const [method, path, body, ...expected] of CHANGES) {
+      const entries = await added(method, path, body)
+      assert.equal(entries.length, expected.length, `${method} ${path}`)
+      for (const [index, [action, subject, before, after]] of expected.entries()) {
+        const entry = entries[index]!
+        assert.deepEqual([entry.action, entry.subject, parsed(entry.before)], [action, subject, before])
+        if (after !== undefined) assert.deepEqual(parsed(entry.after), after)
+        assert.deepEqual(entry.actor, { id: root.id, login: 'root' })
+        assert.ok(Math.abs(Date.parse(entry.at) - Date.now()) < 60_000)
+      }
+    }
+  })
+
+  it('has no secret: neither passwords nor tokens', async () => {
+    assert.doesNotMatch(JSON.stringify(await log('?limit=50')), /a long password|[0-9a-f]{40}/)
+  })
+
+  it('has what a plan changed, and nothing when it changed nothing', async () => {
+    const plan = {
+      rules: [{ name: 'p', limit: 1, subjects: ['size:all'] }],
+      groups: [{ name: 'q', rules: ['p'] }],
+      assignments: { root: ['q'] },
+    }
+    const entries = await added('POST', '/admin/quota/apply', plan)
+    assert.deepEqual(entries.map(({ action, subject }) => `${action} ${subject}`).sort(), [
+      'group created q',
+      'groups assigned root',
+      'rule created p',
+    ])
+    assert.deepEqual(await added('POST', '/admin/quota/apply', plan), [])
+    assert.deepEqual(await added('POST', '/admin/quota/apply?dry_run=true', { ...plan, rules: [] }), [])
+  })
+
+  it('does not have what was refused, nor what users change of themselves', async () => {
+    const before = (await log('?limit=50')).length
+    assert.equal(
+      (await allot.as(root, 'POST', '/admin/quota/rules', { name: 'p', limit: 1, subjects: [] })).status,
+      409,
+    )
+    const ben = await allot.person('ben')
+    await allot.as(ben, 'POST', '/users/ben/tokens', { name: 'own', scopes: ['all'] })
+    assert.equal((await log('?limit=50')).length, before)
+  })
+
+  it('pages, the newest first, and is for administrators with the scope', async () => {
+    const all = await log('?limit=50')
+    const first = await allot.as(root, 'GET', '/admin/audit?limit=2')
+    assert.equal(first.headers.get('x-total-count'), String(all.length))
+    assert.deepEqual(first.body, all.slice(0, 2))
+    assert.deepEqual(await log('?limit=2&page=2'), all.slice(2, 4))
+    assert.ok(all.every(({ at }, index) => index === 0 || at <= all[index - 1]!.at))
+    const eve = await allot.person('eve')
+    assert.equal((await allot.as(eve, 'GET', '/admin/audit')).status, 403)
+    const narrow = { ...root, token: await allot.scoped(root, 'read:user') }
+    assert.equal((await allot.as(narrow, 'GET', '/admin/audit')).status, 403)
+  })
+
+  it('forgets changes after 400 days', async () => {
+    const before = (await log('?limit=50')).length
+    assert.ok(before > 5)
+    mock.timers.enable({ apis: ['Date'], now: Date.now() + 401 * 86_400_000 })
+    try {
+      assert.deepEqual(await log(), [])
+      for (let limit = 1; limit <= 3; limit++)
+        await allot.as(root, 'PATCH', '/admin/quota/rules/p', { limit })
+      const { headers } = await allot.as(root, 'GET', '/admin/audit')
+      assert.equal(Number(headers.get('x-total-count')), Math.max(3, before - 15 + 3))
+    } finally {
+      mock.timers.reset()
+    }
+  })
+})
