@@ -5,7 +5,7 @@ import { jsonOf } from '../integers.ts'
 import { readBody } from './body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { type Failure, retryAfterHeader } from './failure.ts'
-import { type PageLimits, pageHeaders, paginationOf } from './paging.ts'
+import { type PageLimits, type Pagination, pageHeaders, paginationOf } from './paging.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
 import {
   Download,
@@ -94,8 +94,8 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
     }
     const reply = await route.handle(request, services)
     const { page, apiUrl, query } = request
-    if (page !== undefined && reply.total !== undefined)
-      return { ...reply, headers: pageHeaders(page, reply.total, apiUrl + url.path, members, query) }
+    if (page !== undefined && 'total' in reply)
+      return { ...reply, headers: pageHeaders(page, countOf(reply, page), apiUrl + url.path, members, query) }
     if (!route.cacheable || reply.body === undefined) return reply
     // It may be sent several times.
     return { ...reply, body: SerializedJson.of(reply.body) }
@@ -131,6 +131,11 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
     send(res, 404, jsonOf({ message, url: baseUrl + REFERENCE_PATH }), JSON_HEADERS)
   }
 }
+
+const countOf = ({ total, body }: Reply, { limit }: Pagination) => ({
+  total,
+  isFull: Array.isArray(body) && body.length >= limit,
+})
 
 const sendDownload = async ({ req, res }: RequestContext, open: OpenDownload): Promise<void> => {
   const disconnected = new AbortController()

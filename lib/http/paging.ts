@@ -42,20 +42,21 @@ const strictNumber = (query: URLSearchParams, name: string): number => {
 /**
  * The headers of a page: `X-Total-Count`, and `Link` to the neighbouring pages. Invariant: links hold only members that the
  * route reads, so that a client cannot make the headers longer than the route's declaration allows.
- * @param total items of the whole list
+ * @param total items of the whole list; undefined when they are not counted yet
+ * @param isFull whether the page has as many items as it may have, so that there can be a next one
  * @param url URL of the list without its query string
  * @param query the query string of the request
  * @param read members of the query that the route has read, as its schema returned them
  */
 export const pageHeaders = (
   page: Pagination,
-  total: number,
+  { total, isFull }: { total: number | undefined; isFull: boolean },
   url: string,
   query: URLSearchParams,
   read: unknown,
 ): string[] => {
   const members = linkMembers(query, read)
-  const last = Math.max(1, Math.ceil(total / page.limit))
+  const last = lastPage(page, total, isFull)
   const links: string[] = []
   const link = (rel: string, number: number) => {
     members.set('page', String(number))
@@ -63,14 +64,20 @@ export const pageHeaders = (
   }
   if (page.number < last) {
     link('next', page.number + 1)
-    link('last', last)
+    if (total !== undefined) link('last', last)
   }
   if (page.number > 1) {
     link('first', 1)
     link('prev', Math.min(page.number - 1, last))
   }
-  const headers = ['X-Total-Count', String(total), 'Access-Control-Expose-Headers', 'Link, X-Total-Count']
+  const counted = total === undefined ? [] : ['X-Total-Count', String(total)]
+  const headers = [...counted, 'Access-Control-Expose-Headers', 'Link, X-Total-Count']
   return links.length === 0 ? headers : [...headers, 'Link', links.join(', ')]
+}
+
+const lastPage = ({ number, limit }: Pagination, total: number | undefined, isFull: boolean): number => {
+  if (total !== undefined) return Math.max(1, Math.ceil(total / limit))
+  return isFull ? number + 1 : number
 }
 
 /** Members of the query string of links, sorted by name as Forgejo does. */

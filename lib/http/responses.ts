@@ -98,8 +98,8 @@ type BodyOf<K> = K extends v.GenericSchema
 export interface Reply<S extends number = number, B = unknown> {
   readonly status: S
   readonly body: B
-  /** Items of the whole list, in a reply with one page of it. */
-  readonly total?: number
+  /** Items of the whole list, in a reply with one page of it. Undefined as a member: they are not counted yet. */
+  readonly total?: number | undefined
 }
 
 /** Every reply that a route's declared responses allow. */

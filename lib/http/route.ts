@@ -219,8 +219,11 @@ export const routesFor = <I extends Identity, S>() => ({
     declaration: Declaration<I, S, Path, A, R, P, Q, B, G>,
   ): Route<I, S> => declaration as unknown as Route<I, S>,
   reply,
-  /** A page of a list. @param total items of the whole list */
-  pageOf: <B extends unknown[] | SerializedJson<unknown[]>>(items: B, total: number): Reply<200, B> => ({
+  /** A page of a list. @param total items of the whole list; undefined when they are not counted yet */
+  pageOf: <B extends unknown[] | SerializedJson<unknown[]>>(
+    items: B,
+    total: number | undefined,
+  ): Reply<200, B> => ({
     status: 200,
     body: items,
     total,

@@ -5,7 +5,7 @@ import { Download, ErrorBody, NotFound, type StreamReply, ValidationError } from
 import { changesOf } from '../../repositories/contents/changes.ts'
 import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
 import { commitOf, type OpenRepository, refuseEmpty } from '../../repositories/contents/open-repository.ts'
-import { parameter, repositoryNameOf } from '../fields.ts'
+import { parameter, repositoryNameOf, shortText } from '../fields.ts'
 import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
 import { contentsIn, processReply, read } from './access.ts'
 import { Commit, type CommitParts, presentCommits } from './schema.ts'
@@ -39,7 +39,7 @@ const present = async (
 
 /** A time of a query, or an empty text as clients written in Go send it. */
 const Moment = v.pipe(
-  v.string(),
+  shortText,
   v.regex(
     /^(?:|\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:\d\d))?)$/,
     'must be a time such as 2026-11-21T04:09:00Z',
@@ -62,12 +62,12 @@ export const commitRoutes = [
     operationId: 'repoGetAllCommits',
     summary: "A branch's history, the newest commit first",
     query: v.object({
-      sha: v.optional(parameter(v.string(), 'Branch, tag or commit; the default branch when absent.')),
-      path: v.optional(parameter(v.string(), 'Only commits that changed this file or folder.')),
-      author: v.optional(parameter(v.string(), "Only commits with this in the author's name or address.")),
+      sha: v.optional(parameter(shortText, 'Branch, tag or commit; the default branch when absent.')),
+      path: v.optional(parameter(shortText, 'Only commits that changed this file or folder.')),
+      author: v.optional(parameter(shortText, "Only commits with this in the author's name or address.")),
       since: v.optional(parameter(Moment, 'Only commits of this time and after it.')),
       until: v.optional(parameter(Moment, 'Only commits of this time and before it.')),
-      not: v.optional(parameter(v.string(), 'Leaves out the commits that this branch, tag or commit has.')),
+      not: v.optional(parameter(shortText, 'Leaves out the commits that this branch, tag or commit has.')),
       ...parts,
     }),
     paging: 'lenient',

@@ -40,6 +40,8 @@ export class GitReader {
   readonly #options: ReaderOptions
   readonly #pool: ObjectPool
   readonly #commands: GitProcesses
+  /** One for each command that runs. */
+  readonly #running = new Set<AbortController>()
   /** An object never changes, so its id is its key, with the repository that a viewer must be able to read. */
   readonly #objects: LRUCache<string, GitObject>
 
@@ -143,8 +145,12 @@ export class GitReader {
     const { timeout, maxMemory, download } = this.#options
     const limits =
       signal === undefined ? { idleTimeout: timeout, timeout, maxMemory } : { ...download, maxMemory }
-    const context = { protocol: undefined, client, signal: signal ?? new AbortController().signal }
-    return this.#commands.start(repository, command, all, context, limits)
+    const closing = new AbortController()
+    const context = { protocol: undefined, client, signal: signal ?? closing.signal }
+    const child = await this.#commands.start(repository, command, all, context, limits)
+    this.#running.add(closing)
+    void child.ended.then(() => this.#running.delete(closing))
+    return child
   }
 
   /**
@@ -178,7 +184,9 @@ export class GitReader {
     await Promise.all([this.#pool.stop(repository), this.#commands.stop(repository)])
   }
 
+  /** Ends commands; downloads end with their requests, which are over before. */
   async close(): Promise<void> {
+    for (const running of this.#running) running.abort()
     await Promise.all([this.#pool.close(), ...this.#commands.endings()])
   }
 }

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
 import { type Commit, parseCommit, parseTag, type Tag } from '../../git/objects/parse.ts'
-import type { Page } from '../../records/collection.ts'
 import { commitOf, type OpenCommit, type OpenRepository } from './open-repository.ts'
 
 /** Commits by their ids; those that do not exist are left out. */
@@ -40,18 +39,18 @@ export interface CommitFilter {
 }
 
 /**
- * A page of the history of a commit, the newest first.
+ * A page of the history of a commit, the newest first. A long history is counted after its first page is read.
  * @returns undefined when the reference in `not` does not exist
  */
 export const listCommits = async (
   open: OpenCommit,
   filter: CommitFilter,
   { offset, limit }: { offset: number; limit: number },
-): Promise<Page<Commit> | undefined> => {
+): Promise<{ items: Commit[]; total: number | undefined } | undefined> => {
   const selection = await selectionOf(open, filter)
   if (selection === undefined) return undefined
   const args = [`--max-count=${limit}`, `--skip=${offset}`, ...selection]
-  const [ids, total] = await Promise.all([revList(open, args), countCommits(open, selection)])
+  const [ids, total] = await Promise.all([revList(open, args), countFor(open, selection)])
   return { items: await readCommits(open, ids), total }
 }
 
@@ -75,6 +74,27 @@ const revList = async ({ git, access }: OpenRepository, args: readonly string[])
   return output.split('\n').filter((id) => id !== '')
 }
 
+/** Commits that are counted while a page waits. A longer history is counted on, for the requests after it. */
+const MAX_COUNT = 5000
+
+/** @returns undefined when there are many commits that nobody has counted yet */
+const countFor = async (open: OpenCommit, selection: readonly string[]): Promise<number | undefined> => {
+  const { repository } = open.access
+  const key = [repository, ...selection].join(' ')
+  const known = counts.get(key)
+  if (known !== undefined) return known
+  if (selection.length === 2 && countedTips.has(repository)) return countCommits(open, selection, key)
+  const some = await countList(open, [`--max-count=${MAX_COUNT + 1}`, ...selection])
+  if (some > MAX_COUNT) {
+    // A failure means that the next request counts again.
+    countCommits(open, selection, key).catch(() => undefined)
+    return undefined
+  }
+  counts.set(key, some)
+  if (selection.length === 2) countedTips.set(repository, { tip: open.commit, count: some })
+  return some
+}
+
 /** Numbers of commits by repository and selection. A selection names commits by their ids, so its number never changes. */
 const counts = namedCache('commit counts', new LRUCache<string, number>(maxEntries(10_000)))
 
@@ -84,16 +104,23 @@ const countedTips = namedCache(
   new LRUCache<number, { tip: string; count: number }>(maxEntries(10_000)),
 )
 
-const countCommits = async (open: OpenCommit, selection: readonly string[]): Promise<number> => {
-  const { repository } = open.access
-  const key = [repository, ...selection].join(' ')
-  const known = counts.get(key)
-  if (known !== undefined) return known
+const countCommits = async (open: OpenCommit, selection: readonly string[], key: string): Promise<number> => {
+  const running = counting.get(key) ?? count(open, selection).finally(() => counting.delete(key))
+  counting.set(key, running)
+  const found = await running
+  counts.set(key, found)
+  return found
+}
+
+/** Counts in progress: requests for the same history wait for one. */
+const counting = new Map<string, Promise<number>>()
+
+const count = async (open: OpenCommit, selection: readonly string[]): Promise<number> => {
   const isWhole = selection.length === 2
-  const count = isWhole ? await countHistory(open) : await countList(open, selection)
-  counts.set(key, count)
-  if (isWhole) countedTips.set(repository, { tip: open.commit, count })
-  return count
+  if (!isWhole) return countList(open, selection)
+  const found = await countHistory(open)
+  countedTips.set(open.access.repository, { tip: open.commit, count: found })
+  return found
 }
 
 const countList = async ({ git, access }: OpenRepository, selection: readonly string[]): Promise<number> =>

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { git, urlFor } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
+import { eventually } from '../../git/slow-push.ts'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../../support/expectations.ts'
 import type { Person } from '../../support/test-server.ts'
 import { BIG, POINTER, pushContents, SUBMODULE_COMMIT } from './repository.ts'
@@ -61,6 +63,24 @@ describe('The commits of a repository', () => {
     ]
     for (const [query, expected] of some) assertList(await get(`/commits?${query}`), 'sha', expected)
     assertError(await get('/commits?since=yesterday'), 422, /since: must be a time/)
+  })
+
+  it('of a long history come at once, and have their number once they are counted', async () => {
+    const path = await allot.repository(ann, 'long')
+    const folder = await allot.folderOf(path)
+    const commits = Array.from({ length: 5100 }, (_, index) => {
+      const person = `Ada <ada@example.test> ${1_600_000_000 + index} +0000`
+      return `commit refs/heads/main\nauthor ${person}\ncommitter ${person}\ndata 1\nx\n`
+    })
+    execFileSync('git', [`--git-dir=${folder}`, 'fast-import', '--quiet'], { input: commits.join('') })
+    // Counts what git has written beside the server, and lets it see the branch.
+    assert.equal((await allot.as(ann, 'PATCH', `/repos/${path}`, { default_branch: 'main' })).status, 200)
+    const list = () => allot.as(ann, 'GET', `/repos/${path}/commits?limit=5&stat=false&files=false`)
+    const first = await list()
+    assert.equal(first.body.length, 5)
+    assert.equal(first.headers.get('x-total-count'), null)
+    assert.match(first.headers.get('link') ?? '', /&page=2&stat=false>; rel="next"$/)
+    await eventually(async () => (await list()).headers.get('x-total-count') === '5100')
   })
 
   it('have the shape that Gitea sends, with what they changed', async () => {
