@@ -350,7 +350,7 @@ describe('What does not exist', () => {
       '%00',
       'main%0Amain',
       'HEAD@{1}',
-      'x'.repeat(300),
+      'x'.repeat(250),
     ]
     for (const name of wrong) {
       const text = name.includes('%') ? name : encodeURIComponent(name)
