@@ -303,6 +303,25 @@ describe('The contents of a commit', () => {
   })
 })
 
+describe('The git that reads objects', () => {
+  it('stays open for the next read, and is started again when it was killed', async () => {
+    const folder = await allot.folderOf('ann/app')
+    const pids = () =>
+      execFileSync('ps', ['-eo', 'pid=,args='], { encoding: 'utf8' })
+        .split('\n')
+        .filter((line) => line.includes(`--git-dir=${folder} cat-file --batch`))
+        .map((line) => Number.parseInt(line, 10))
+    await body('/git/trees/main')
+    const running = pids()
+    assert.ok(running.length > 0)
+    await body('/git/trees/feature%2Fx')
+    assert.deepEqual(pids(), running)
+    for (const pid of running) process.kill(pid, 'SIGKILL')
+    await body(`/git/trees/${ids.first}`)
+    assert.ok(pids().every((pid) => !running.includes(pid)))
+  })
+})
+
 describe('An archive', () => {
   it('is streamed as zip and tar.gz, in the API and where tags name it', async () => {
     for (const [name, magic] of [
