@@ -68,11 +68,13 @@ export const createLedgerByName = (parts: NamedLedgerParts): LedgerByName => {
     throw invalid(`op: expected put or delete, received ${describeValue(op)}`)
   }
   return {
-    get: ({ kind, key }) =>
-      store.read(async (tx) => {
-        const record = await ledger.get(tx, kind, key)
+    get: async (name) => {
+      requireObject(name)
+      return store.read(async (tx) => {
+        const record = await ledger.get(tx, name.kind, name.key)
         return record && namedEntry(tx, owners, record)
-      }),
+      })
+    },
     list: async (listing) => {
       const { kind, ...page } = checkListing(listing)
       return store.read(async (tx) => {
@@ -122,6 +124,7 @@ const Listing = v.strictObject({
 
 /** @throws AllotError invalid, with the name of the option */
 const checkListing = (listing: LedgerListing): v.InferOutput<typeof Listing> => {
+  requireObject(listing, 'list: expected an object with kind and prefix')
   const { issues, output } = v.safeParse(Listing, listing, { abortEarly: true })
   if (issues !== undefined) throw invalid(describeIssue(issues[0]))
   if (output.after !== undefined && !output.after.startsWith(output.prefix))
@@ -129,9 +132,9 @@ const checkListing = (listing: LedgerListing): v.InferOutput<typeof Listing> => 
   return output
 }
 
-const requireObject = (entry: object) => {
+const requireObject = (entry: object, what = 'entry: expected an object with kind, key and more') => {
   if (typeof entry !== 'object' || entry === null || Array.isArray(entry))
-    throw invalid(`entry: expected an object with kind, key and more, received ${describeValue(entry)}`)
+    throw invalid(`${what}, received ${describeValue(entry)}`)
 }
 
 /** Checks kind and key only as far as needed for a lookup: an impossible key is simply not found. */

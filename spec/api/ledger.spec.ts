@@ -380,6 +380,16 @@ describe('allot.ledger.list', () => {
         code: 'invalid',
         message,
       })
+    for (const nothing of [undefined, null, 'packages'] as never[]) {
+      await assert.rejects(
+        allot.allot.ledger.list(nothing),
+        /^AllotError: list: expected an object with kind/,
+      )
+      await assert.rejects(
+        allot.allot.ledger.get(nothing),
+        /^AllotError: entry: expected an object with kind/,
+      )
+    }
   })
 })
 
