@@ -11,6 +11,7 @@ import { Teams } from './accounts/teams.ts'
 import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
 import { Attachments } from './content/attachments.ts'
 import { Comments } from './content/comments.ts'
+import { Forks } from './content/forks.ts'
 import { InstanceOverview } from './content/instance-overview.ts'
 import { Issues } from './content/issues.ts'
 import { Lfs } from './content/lfs.ts'
@@ -37,7 +38,7 @@ import { Profiles } from './repositories/lists.ts'
 import { MigratedRecords } from './repositories/migrated.ts'
 import { PushJournal } from './repositories/push-journal.ts'
 import { Relations } from './repositories/relations.ts'
-import { Repositories } from './repositories/repositories.ts'
+import { Repositories, type RepositoryParts } from './repositories/repositories.ts'
 import { Search } from './repositories/search.ts'
 import { removeFilesJob, StoredFiles } from './repositories/stored-files.ts'
 import { TeamRepositories } from './repositories/team-repositories.ts'
@@ -108,7 +109,7 @@ export const createHosting = (options: HostingOptions) => {
     comments: new Comments(parts),
     releases: new Releases(parts),
     attachments: new Attachments(parts),
-    lfs: new Lfs(parts),
+    ...lfsAndForksOf(parts),
     packages: new Packages(parts),
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new PlansByName({ store, quota, owners: accountOwners }),
@@ -146,6 +147,12 @@ const registerJobs = (parts: Parameters<typeof registerRemovalJobs>[0] & { files
 /** Undefined when the contents of repositories are not served. */
 const contentsOf = ({ store, gitReader }: HostingOptions): RepositoryContents | undefined =>
   gitReader && new RepositoryContents(store, gitReader, gitReader.cacheSize)
+/** Forks are copies with their LFS objects. */
+const lfsAndForksOf = (parts: RepositoryParts) => {
+  const lfs = new Lfs(parts)
+  return { lfs, forks: new Forks(parts, lfs) }
+}
+
 /** Who may do what, besides owners. */
 const sharingOf = (store: Store, repositories: Repositories) => ({
   memberships: new Memberships(store),

@@ -182,6 +182,9 @@ export const Size = v.pipe(
 export const described = <S extends v.GenericSchema>(schema: S, description: string) =>
   v.pipe(schema, v.description(description))
 
+/** A part of the service that a host can turn off. */
+export const enabled = (description: string) => described(v.optional(v.boolean(), true), description)
+
 export const count = (limit: number) => v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(limit))
 
 export const milliseconds = (limit: number, fallback: number) => v.optional(count(limit), fallback)

@@ -34,6 +34,8 @@ export interface DataOptions {
   issues?: boolean | undefined
   /** Whether the routes of collaborators and teams are served; rights that were given stay. Default: `true`. */
   sharing?: boolean | undefined
+  /** Whether repositories can be forked, and made from templates. Default: `true`. */
+  forks?: boolean | undefined
   /** Limits of owners without a group, and warnings. */
   quota?: QuotaOptions | undefined
   /** Git data on this disk; `false` when the host stores repositories itself. */

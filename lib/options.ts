@@ -8,6 +8,7 @@ import {
   count,
   DAY,
   described,
+  enabled,
   HOUR,
   milliseconds,
   optionalFunction,
@@ -209,14 +210,11 @@ export const Options = v.strictObject({
     v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(100)), 0),
     'Number of reverse proxies in front of the server, whose `X-Forwarded-For` is trusted.',
   ),
-  issues: described(
-    v.optional(v.boolean(), true),
+  issues: enabled(
     'Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them themselves.',
   ),
-  sharing: described(
-    v.optional(v.boolean(), true),
-    'Whether the routes of collaborators and teams are served; rights that were given stay.',
-  ),
+  sharing: enabled('Whether the routes of collaborators and teams are served; rights that were given stay.'),
+  forks: enabled('Whether repositories can be forked, and made from templates.'),
   quota: described(v.optional(QuotaOptions, {}), 'Limits of owners without a group, and warnings.'),
   repositories: described(
     v.optional(v.union([v.literal(false), RepositoryOptions]), {}),

@@ -109,7 +109,8 @@ export const pendingFollows = async (
  * position in a list that is ordered by stars changes with those steps.
  */
 export const countsWithPending = async (tx: ReadTransaction, repository: Repository): Promise<Repository> => {
-  const deleted = (await pendingIds(tx, 'removeAccountData')).map((account) => [account, repository.id])
+  const owners = await pendingIds(tx, 'removeAccountData')
+  const deleted = owners.map((account) => [account, repository.id])
   if (deleted.length === 0) return repository
   // Read again from this snapshot, because the given record can be older than the relations that are subtracted.
   const current = (await repositories.get(tx, [repository.id])) ?? repository
@@ -117,7 +118,18 @@ export const countsWithPending = async (tx: ReadTransaction, repository: Reposit
     ...repository,
     stars: current.stars - existing(await stars.getMany(tx, deleted)).length,
     watchers: current.watchers - existing(await watches.getMany(tx, deleted)).length,
+    forks: current.forks - (await forksOfDeleted(tx, repository.id, owners)),
   }
+}
+
+/** Forks that a job deletes with their owners. */
+const forksOfDeleted = async (
+  tx: ReadTransaction,
+  parent: number,
+  owners: readonly number[],
+): Promise<number> => {
+  const lists = owners.map((owner) => repositories.list(tx, 'fork', { prefix: [parent, owner] }))
+  return (await Promise.all(lists)).flat().length
 }
 
 const existing = <T>(records: readonly (T | undefined)[]): T[] =>

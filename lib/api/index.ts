@@ -15,6 +15,7 @@ import { branchChangeRoutes, tagChangeRoutes } from './contents/ref-changes.ts'
 import { refRoutes } from './contents/refs.ts'
 import { tagRoutes } from './contents/tags.ts'
 import { followingRoutes } from './following.ts'
+import { forkRoutes } from './forks.ts'
 import { gitRoutes } from './git.ts'
 import { gpgKeyRoutes, sshKeyRoutes } from './keys.ts'
 import { lfsRoutes } from './lfs.ts'
@@ -75,6 +76,7 @@ export const routes: ApiRoute[] = [
   ...repositorySearchRoutes,
   ...repositoryRoutes,
   ...transferRoutes,
+  ...forkRoutes,
   ...topicRoutes,
   ...gitContentRoutes,
   ...subscriptionRoutes,
@@ -116,10 +118,11 @@ export const quotaRoutes: Route<Identity, QuotaServices>[] = [
   documentRoute,
 ]
 
-/** The routes that a service has: a host may turn issues and releases off, contents of repositories, sharing, and packages. */
+/** The routes that a service has: a host may turn issues and releases off, contents of repositories, sharing, forks, and packages. */
 export const routesWith = (options: {
   issues: boolean
   sharing: boolean
+  forks: boolean
   packages: unknown
   contents: unknown
   repositories: unknown
@@ -129,6 +132,7 @@ export const routesWith = (options: {
       (options.issues || !contentRoutes.includes(route)) &&
       ((options.contents !== false && options.repositories !== false) || !gitContentRoutes.includes(route)) &&
       (options.sharing || !sharingRoutes.includes(route)) &&
+      ((options.forks && options.repositories !== false) || !(forkRoutes as ApiRoute[]).includes(route)) &&
       (options.packages !== false || !(packageRoutes as ApiRoute[]).includes(route)),
   )
 

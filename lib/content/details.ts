@@ -61,8 +61,9 @@ export const repositoryDetails = async (
     const owner = owners.get(record.owner)
     if (owner === undefined) return []
     const permissions = await permissionOn(tx, viewer, record)
-    const parent = await parentDetails(tx, viewer, record)
-    const repository = await countsWithPending(tx, record)
+    const { parent, isFork } = await parentDetails(tx, viewer, record)
+    const counted = await countsWithPending(tx, record)
+    const repository = isFork ? counted : { ...counted, parent: null }
     // Last, so that on a remote store the counts of all repositories are fetched in one round trip.
     return [{ repository, owner, permissions, parent, ...(await countContent(tx, record)) }]
   })
@@ -73,13 +74,16 @@ const parentDetails = async (
   tx: ReadTransaction,
   viewer: Viewer,
   { parent: id }: Repository,
-): Promise<RepositoryDetails | null> => {
+): Promise<Pick<RepositoryDetails, 'parent'> & { isFork: boolean }> => {
   const repository = id === null ? undefined : await repositoryById(tx, id)
-  if (repository === undefined || !(await canRead(tx, viewer, repository))) return null
+  // A job makes the forks of a deleted repository independent.
+  if (repository === undefined) return { parent: null, isFork: false }
+  if (!(await canRead(tx, viewer, repository))) return { parent: null, isFork: true }
   const permissions = await permissionOn(tx, viewer, repository)
   const counts = await contentCounts(tx, repository)
   const owner = (await accounts.get(tx, [repository.owner]))!
-  return { repository, owner, permissions, parent: null, ...counts }
+  const parent = { repository, owner, permissions, parent: null, ...counts }
+  return { parent, isFork: true }
 }
 
 export interface ContentDetails<T> {

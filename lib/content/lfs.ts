@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import { repositoryById, type SignedIn } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
-import { files, type StoredFile } from '../records/schema/index.ts'
+import { files, type Repository, type StoredFile } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
 import { requirePush } from '../repositories/write-access.ts'
@@ -58,31 +58,56 @@ export class Lfs {
     content: Readable,
     maxSize: number | undefined,
   ): Promise<void> {
-    const { quota, files } = this.#parts
-    // Concurrent uploads of one object write a file each; the first one that is saved is kept.
-    const place = { area: 'lfs' as const, ownerId: id, name: `${oid}-${randomBytes(4).toString('hex')}` }
+    const { files } = this.#parts
+    const place = placeOf(id, oid)
     const save = async (tx: WriteContext): Promise<void> => {
       const repository = await repositoryById(tx, id)
       if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
       // Checked again, since the right could have been withdrawn while the content arrived.
       await requirePush(tx, user, repository)
-      if ((await objectIn(tx, id, oid)) !== undefined) throw new AlreadyStored()
-      await quota.ledger.put(tx, {
-        ...{ kind: 'lfs', key: lfsKey(id, oid), name: oid, size, createdAt: now() },
-        ...{ owner: repository.owner, repository: id },
-        ...{ on: null, index: null, run: null, type: null, version: null },
-      })
+      await this.#count(tx, id, { oid, size })
     }
-    try {
-      await files.add(place, content, { maxSize, size, sha256: oid }, save)
-    } catch (error) {
-      if (!(error instanceof AlreadyStored)) throw error
+    await files.add(place, content, { maxSize, size, sha256: oid }, save).catch(ifStored)
+  }
+
+  /** Gives a repository that was made from another one all of its objects. Each counts in the write that makes it visible. */
+  async copyAll(from: number, to: Repository): Promise<void> {
+    const { store, files: stored } = this.#parts
+    const objects = await store.read((tx) => files.list(tx, 'owner', { prefix: ['lfs', from] }))
+    for (const object of objects) {
+      const { sha256: oid, size } = object
+      const place = placeOf(to.id, oid)
+      const save = (tx: WriteContext) => this.#count(tx, to.id, { oid, size })
+      const content = await stored.read(object)
+      await stored.add(place, content, { size, sha256: oid }, save).catch(ifStored)
     }
+  }
+
+  async #count(tx: WriteContext, id: number, { oid, size }: LfsObject): Promise<void> {
+    const repository = await repositoryById(tx, id)
+    if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
+    if ((await objectIn(tx, id, oid)) !== undefined) throw new AlreadyStored()
+    await this.#parts.quota.ledger.put(tx, {
+      ...{ kind: 'lfs', key: lfsKey(id, oid), name: oid, size, createdAt: now() },
+      ...{ owner: repository.owner, repository: id },
+      ...{ on: null, index: null, run: null, type: null, version: null },
+    })
   }
 }
 
 /** Discards the upload of an object that the repository has already. */
 class AlreadyStored extends Error {}
+
+/** Concurrent uploads of one object write a file each; the first one that is saved is kept. */
+const placeOf = (ownerId: number, oid: string) => ({
+  area: 'lfs' as const,
+  ownerId,
+  name: `${oid}-${randomBytes(4).toString('hex')}`,
+})
+
+const ifStored = (error: unknown): void => {
+  if (!(error instanceof AlreadyStored)) throw error
+}
 
 const objectIn = (tx: ReadTransaction, repository: number, oid: string): Promise<StoredFile | undefined> =>
   files.findBy(tx, 'content', [repository, oid])

@@ -35,6 +35,7 @@ import {
   watches,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
+import { detachForks } from '../repositories/forks.ts'
 import { removeRedirectsOf } from '../repositories/redirects.ts'
 import { unrelate } from '../repositories/relations.ts'
 import { type RepositoryParts, removeRepository } from '../repositories/repositories.ts'
@@ -165,6 +166,7 @@ export const registerRemovalJobs = (parts: RepositoryParts): void => {
     removeReleases,
     removeIssueSequence,
     removeListed(collaborators, 'repository'),
+    detachForks,
   ])
   handle('removeComments', (tx, id) => issues.get(tx, [id]), [removeComments])
   handle('removePackageFiles', (tx, id) => packageVersions.get(tx, [id]), [removePackageFiles])

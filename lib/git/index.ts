@@ -1,6 +1,8 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { DeletionHold, ifMissing, type OnDeletionError } from '../disk.ts'
+import { AllotError } from '../errors.ts'
+import { type CopyOptions, copyRepository } from './copy.ts'
 import { type FirstCommit, firstCommitStream } from './first-commit.ts'
 import {
   folderOf,
@@ -62,6 +64,27 @@ export class GitStorage {
     if (first !== undefined) {
       const args = [`--git-dir=${unfinished}`, 'fast-import', '--quiet', '--done', '--date-format=raw']
       await runGit(this.#git, args, { input: firstCommitStream(defaultBranch, first) })
+    }
+    await placeFolder(unfinished, folder)
+    return sizeOf(folder)
+  }
+
+  /**
+   * Creates a full copy of a repository: its branches and tags.
+   * @returns bytes on disk
+   * @throws AllotError not_found when the source was deleted
+   */
+  async copy(from: number, id: number, options: CopyOptions): Promise<number> {
+    const [source, folder] = [this.#folderOf(from), this.#folderOf(id)]
+    const unfinished = `${folder}${UNFINISHED}`
+    await mkdir(dirname(folder), { recursive: true })
+    await removeTree(unfinished)
+    try {
+      await copyRepository(this.#git, source, unfinished, options)
+    } catch (cause) {
+      await removeTree(unfinished)
+      if ((await sizeOf(source)) > 0) throw cause
+      throw new AllotError('not_found', 'the repository was deleted', { cause })
     }
     await placeFolder(unfinished, folder)
     return sizeOf(folder)

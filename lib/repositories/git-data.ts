@@ -2,6 +2,7 @@ import { noreplyAddress } from '../accounts/names.ts'
 import { ClientBudget, clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
 import type { OnDeletionError } from '../disk.ts'
+import type { CopyOptions } from '../git/copy.ts'
 import { checkTemplates, type FirstCommit, type TemplateNames } from '../git/first-commit.ts'
 import type { GitStorage } from '../git/index.ts'
 import type { GitReader } from '../git/objects/index.ts'
@@ -81,15 +82,39 @@ export class GitData {
     author: Account,
     save: (size: number) => Promise<T>,
   ): Promise<T> {
-    const { store, gitStorage, hostName } = this.#options
-    if (gitStorage === undefined) return save(0)
     const { autoInit, defaultBranch = 'main' } = repository
-    const first = autoInit === true ? firstCommit(repository, author, hostName) : undefined
+    const first = autoInit === true ? firstCommit(repository, author, this.#options.hostName) : undefined
+    return this.#make(id, author, (gitStorage) => gitStorage.create(id, defaultBranch, first), save)
+  }
+
+  /**
+   * The same with a copy of the git data of another repository.
+   * @param from the repository to copy; undefined for an empty one
+   * @throws AllotError not_found when it was deleted meanwhile
+   */
+  copy<T>(
+    from: number | undefined,
+    id: number,
+    copy: CopyOptions,
+    creator: Account,
+    save: (size: number) => Promise<T>,
+  ): Promise<T> {
+    const build = (gitStorage: GitStorage) =>
+      from === undefined ? gitStorage.create(id, copy.branch) : gitStorage.copy(from, id, copy)
+    return this.#make(id, creator, build, save)
+  }
+
+  async #make<T>(
+    id: number,
+    creator: Account,
+    build: (gitStorage: GitStorage) => Promise<number>,
+    save: (size: number) => Promise<T>,
+  ): Promise<T> {
+    const { store, gitStorage } = this.#options
+    if (gitStorage === undefined) return save(0)
     await store.write((tx) => markPending(tx, id))
     try {
-      const size = await this.#creations.run(clientOfAccount(author.id), () =>
-        gitStorage.create(id, defaultBranch, first),
-      )
+      const size = await this.#creations.run(clientOfAccount(creator.id), () => build(gitStorage))
       return await save(size)
     } catch (error) {
       // After a storage error the write may be durable all the same; the next start decides.

@@ -34,7 +34,8 @@ export const hasRepository = (find: Find, id: number): boolean => find(repositor
 const repositoryChecks = check(repositories, (repository, find, report) => {
   const { id, owner, parent, audience } = repository
   requireAccount(find, owner, `repository ${id} belongs to`, report)
-  if (parent !== null && !hasRepository(find, parent))
+  // A job makes the forks of a deleted repository independent.
+  if (parent !== null && !hasRepository(find, parent) && find(pendingContents, parent) === undefined)
     report(`repository ${id} is a fork of repository ${parent}, which does not exist`)
   const ownerAudience = findAudience(find, owner)
   if (ownerAudience === undefined) return

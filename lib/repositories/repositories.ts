@@ -26,6 +26,7 @@ import {
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { countFork } from './forks.ts'
 import type { GitData, NewRepository } from './git-data.ts'
 import { type RepositoryOrder, repositoriesOf } from './lists.ts'
 import { authorFor, insertRepository, isNameTaken, recordOf, refuseTaken, taken } from './new-repository.ts'
@@ -231,12 +232,11 @@ export const removeRepository = async (
   id: number,
   limit: number,
 ): Promise<number> => {
-  await repositories.remove(tx, [id])
+  const removed = await repositories.remove(tx, [id])
+  if (removed !== undefined && removed.parent !== null) await countFork(tx, removed.parent, -1)
   await removeRedirects(tx, id)
   await transfers.remove(tx, [id])
   await removeTeamsOf(tx, id)
-  for (const fork of await repositories.list(tx, 'parent', { prefix: [id] }))
-    await repositories.save(tx, { ...fork, parent: null })
   const entries = await quota.repositories.remove(tx, id, limit)
   const relations = await jobs.runNow(tx, 'updateRelations', id, limit - entries)
   const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, limit - entries - relations)

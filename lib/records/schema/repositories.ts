@@ -75,6 +75,7 @@ export const repositories = new Collection({
     stars: (repository) => [...ownerAndAudience(repository), repository.stars],
     forks: (repository) => [...ownerAndAudience(repository), repository.forks],
     parent: (repository) => (repository.parent === null ? undefined : [repository.parent]),
+    fork: (repository) => (repository.parent === null ? undefined : [repository.parent, repository.owner]),
   },
   counted: {
     owner: ownerAndAudience,

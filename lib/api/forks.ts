@@ -1,0 +1,81 @@
+/** Repositories that are made from others: forks, and repositories from templates. */
+import * as v from 'valibot'
+import { ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
+import { acceptedBooleans, example, repositoryNameOf, shortText } from './fields.ts'
+import { Repository, readRepository, replyRepositories } from './repository-presenter.ts'
+import { reply, route } from './route.ts'
+import { hostOf } from './users.ts'
+
+const CreateForkOption = v.object({
+  organization: v.optional(v.nullable(example(shortText, 'acme'))),
+  name: v.optional(v.nullable(example(shortText, 'app'))),
+})
+
+const GenerateRepoOption = v.object({
+  owner: example(shortText, 'alice'),
+  name: example(shortText, 'new-app'),
+  description: v.optional(example(v.pipe(v.string(), v.maxLength(2048)), 'An application')),
+  private: v.optional(v.boolean()),
+  git_content: v.optional(example(v.boolean(), true)),
+  topics: v.optional(v.boolean()),
+  ...acceptedBooleans('avatar', 'git_hooks', 'labels', 'protected_branch', 'webhooks'),
+})
+
+const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
+
+export const forkRoutes = [
+  route({
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/forks',
+    operationId: 'listForks',
+    tag: 'repository',
+    summary: 'The forks of a repository',
+    auth: 'optional',
+    scope: 'read:repository',
+    paging: 'lenient',
+    responses: { 200: v.array(Repository), 404: NotFound },
+    handle: async (request, services) => {
+      const { user, params, page } = request
+      const found = await services.hosting.forks.list(user, repositoryNameOf(params), page)
+      return found === undefined ? reply(404) : replyRepositories(services, request, found)
+    },
+  }),
+  route({
+    ...write,
+    method: 'POST',
+    path: '/repos/{owner}/{repo}/forks',
+    operationId: 'createFork',
+    summary: 'Fork a repository: a full copy, which counts for the new owner',
+    body: CreateForkOption,
+    responses: {
+      ...{ 202: Repository, 403: Forbidden, 404: NotFound },
+      ...{ 409: ErrorBody, 422: ValidationError },
+    },
+    handle: async (request, services) => {
+      const { user, params, body } = request
+      // Clients written in Go send an empty string for what is not set.
+      const options = { organization: body.organization || undefined, name: body.name || undefined }
+      const fork = await services.hosting.forks.fork(user, repositoryNameOf(params), options)
+      return fork === undefined ? reply(404) : reply(202, await readRepository(services, request, fork))
+    },
+  }),
+  route({
+    ...write,
+    method: 'POST',
+    path: '/repos/{owner}/{repo}/generate',
+    operationId: 'generateRepo',
+    summary: 'Create a repository with the files of a template, as one commit, or with its topics',
+    body: GenerateRepoOption,
+    responses: {
+      ...{ 201: Repository, 403: Forbidden, 404: NotFound },
+      ...{ 409: ErrorBody, 422: ValidationError },
+    },
+    handle: async (request, services) => {
+      const { user, params, body, baseUrl } = request
+      const { git_content: withFiles = false, topics: withTopics = false, ...given } = body
+      const options = { ...given, withFiles, withTopics, host: hostOf(baseUrl) }
+      const made = await services.hosting.forks.generate(user, repositoryNameOf(params), options)
+      return made === undefined ? reply(404) : reply(201, await readRepository(services, request, made))
+    },
+  }),
+]

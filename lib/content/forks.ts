@@ -1,0 +1,190 @@
+import {
+  audienceOfAccount,
+  canRead,
+  readableRepository,
+  type SignedIn,
+  type Viewer,
+  visibleAccount,
+} from '../accounts/access.ts'
+import { authorizeCreateIn } from '../accounts/authorize.ts'
+import { checkRepositoryName, checkTexts, noreplyAddress } from '../accounts/names.ts'
+import { now } from '../clock.ts'
+import { AllotError, invalid } from '../errors.ts'
+import type { CopyOptions } from '../git/copy.ts'
+import type { Page, Slice } from '../records/collection.ts'
+import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
+import { countFork } from '../repositories/forks.ts'
+import type { NewRepository } from '../repositories/git-data.ts'
+import { insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
+import type { RepositoryName } from '../repositories/relations.ts'
+import type { RepositoryParts } from '../repositories/repositories.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import type { Lfs } from './lfs.ts'
+
+interface ForkOptions {
+  /** Organization that gets the fork; the viewer when absent. */
+  readonly organization?: string | undefined
+  /** Name of the fork; that of its parent when absent. */
+  readonly name?: string | undefined
+}
+
+interface GenerateOptions extends NewRepository {
+  /** Name of the new owner: the viewer, or an organization. */
+  readonly owner: string
+  /** Whether to take over the files of the default branch. */
+  readonly withFiles: boolean
+  readonly withTopics: boolean
+}
+
+/** What a copy becomes, as of one transaction. */
+interface Copied {
+  readonly into: Account
+  readonly given: NewRepository
+  readonly changes: Partial<Repository>
+}
+
+/**
+ * Repositories that are made from others: forks with the whole history, and repositories from templates with the files. Each
+ * is a full copy, whose size counts for its own owner before it is visible; LFS objects count one by one.
+ */
+export class Forks {
+  readonly #parts: RepositoryParts
+  readonly #lfs: Lfs
+
+  constructor(parts: RepositoryParts, lfs: Lfs) {
+    this.#parts = parts
+    this.#lfs = lfs
+  }
+
+  /**
+   * @returns undefined when the repository or the organization does not exist or is hidden
+   * @throws AllotError conflict when the new owner owns the parent, has a fork of it, or a repository of the name; forbidden
+   * in an organization in which the viewer cannot create repositories
+   */
+  async fork(
+    viewer: SignedIn,
+    { owner, name }: RepositoryName,
+    { organization, name: forkName }: ForkOptions,
+  ): Promise<Repository | undefined> {
+    const { store } = this.#parts
+    const findSource = (tx: ReadTransaction) => readableRepository(tx, viewer, owner, name, 'code')
+    const findOwner = async (tx: ReadTransaction) =>
+      organization === undefined ? accounts.get(tx, [viewer.id]) : authorizeCreateIn(viewer, organization)(tx)
+    const found = await store.read(async (tx) => {
+      const [source, into, creator] = [
+        await findSource(tx),
+        await findOwner(tx),
+        await accounts.get(tx, [viewer.id]),
+      ]
+      return source && into && creator && { source, into, creator }
+    })
+    if (found === undefined) return undefined
+    const { source, creator } = found
+    const fork = await this.#copy(creator, source.id, { branch: source.defaultBranch }, async (tx) => {
+      const [current, into] = [await findSource(tx), await findOwner(tx)]
+      if (current === undefined || into === undefined) throw gone()
+      await refuseSecondFork(tx, current, into)
+      const { name, description, defaultBranch } = current
+      const given = {
+        name: forkName ?? name,
+        description,
+        defaultBranch,
+        private: isForkPrivate(current, into),
+      }
+      return { into, given, changes: { parent: current.id, empty: current.empty } }
+    })
+    await this.#lfs.copyAll(source.id, fork)
+    return fork
+  }
+
+  /** The same without history, and without a parent. @throws AllotError invalid unless the repository is a template */
+  async generate(
+    viewer: SignedIn,
+    { owner, name }: RepositoryName,
+    { owner: newOwner, withFiles, withTopics, host = 'localhost', ...given }: GenerateOptions,
+  ): Promise<Repository | undefined> {
+    const { store } = this.#parts
+    const findSource = (tx: ReadTransaction) => readableRepository(tx, viewer, owner, name, 'code')
+    const findOwner = async (tx: ReadTransaction): Promise<Account | undefined> => {
+      const account = await visibleAccount(tx, viewer, newOwner)
+      if (account === undefined || account.id === viewer.id) return account
+      if (account.kind === 'organization') return authorizeCreateIn(viewer, newOwner)(tx)
+      throw new AllotError('forbidden', `only ${account.name} may create repositories for ${account.name}`)
+    }
+    const found = await store.read(async (tx) => {
+      const source = await findSource(tx)
+      const [into, creator] = [source && (await findOwner(tx)), await accounts.get(tx, [viewer.id])]
+      return source && into && creator && { source, creator }
+    })
+    if (found === undefined) return undefined
+    const { source, creator } = found
+    if (source.template !== true) throw invalid(`${source.name} is not a template: set template=true first`)
+    const isEmpty = source.empty || !withFiles
+    const author = { name: creator.fullName || creator.name, email: noreplyAddress(creator.name, host) }
+    const first = { author, when: new Date(now() * 1000) }
+    const branch = source.defaultBranch
+    const copy = isEmpty ? { branch } : { branch, only: branch, first }
+    const made = await this.#copy(creator, isEmpty ? undefined : source.id, copy, async (tx) => {
+      const [current, into] = [await findSource(tx), await findOwner(tx)]
+      if (current === undefined || into === undefined) throw gone()
+      const topics = withTopics ? (current.topics ?? []) : []
+      const changes = { empty: isEmpty, ...(topics.length === 0 ? {} : { topics }) }
+      return { into, given: { ...given, defaultBranch: branch }, changes }
+    })
+    if (!isEmpty) await this.#lfs.copyAll(source.id, made)
+    return made
+  }
+
+  /** Checks, copies the git data, and saves the record in a write that finds and authorizes everything again. */
+  async #copy(
+    creator: Account,
+    from: number | undefined,
+    copy: CopyOptions,
+    prepare: (tx: ReadTransaction) => Promise<Copied>,
+  ): Promise<Repository> {
+    const { store, quota, gitData } = this.#parts
+    await store.read(async (tx) => {
+      const { into, given } = await prepare(tx)
+      checkRepositoryName(given.name)
+      checkTexts('repository', given)
+      await refuseTaken(tx, into.id, given.name)
+    })
+    const id = await store.sequences.next('repository')
+    return gitData.copy(from, id, copy, creator, (size) =>
+      store.write(async (tx) => {
+        const { into, given, changes } = await prepare(tx)
+        const record = { ...recordOf(id, into, given, size), ...changes }
+        if (record.parent !== null) await countFork(tx, record.parent, 1)
+        return insertRepository(tx, quota, creator, record)
+      }),
+    )
+  }
+
+  /**
+   * Forks of a repository, by id. The total is that of the repository; forks that the viewer cannot read are left out of
+   * their page.
+   */
+  list(viewer: Viewer, { owner, name }: RepositoryName, slice: Slice): Promise<Page<Repository> | undefined> {
+    return this.#parts.store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, owner, name)
+      if (repository === undefined) return undefined
+      const forks = await repositories.list(tx, 'parent', { prefix: [repository.id], ...slice })
+      const items: Repository[] = []
+      for (const fork of forks) if (await canRead(tx, viewer, fork)) items.push(fork)
+      return { items, total: repository.forks }
+    })
+  }
+}
+
+const gone = () => new AllotError('not_found', 'the repository or the new owner was deleted')
+
+/** A fork is never visible to more people than its parent. */
+const isForkPrivate = (parent: Repository, into: Account): boolean =>
+  parent.private || parent.audience > audienceOfAccount(into)
+
+const refuseSecondFork = async (tx: ReadTransaction, parent: Repository, into: Account): Promise<void> => {
+  if (parent.owner === into.id)
+    throw new AllotError('conflict', `${into.name} owns the repository already: fork it into another account`)
+  const [fork] = await repositories.list(tx, 'fork', { prefix: [parent.id, into.id], limit: 1 })
+  if (fork !== undefined) throw new AllotError('conflict', `${into.name} has a fork already: ${fork.name}`)
+}

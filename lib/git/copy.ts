@@ -1,0 +1,57 @@
+import { runGit } from './process.ts'
+import { initialise } from './transfer.ts'
+
+/** What a copy of a repository takes over. */
+export interface CopyOptions {
+  /** Branch that HEAD of the copy names. */
+  readonly branch: string
+  /** Copies this branch alone; every branch and tag when absent. */
+  readonly only?: string | undefined
+  /** Begins the copy with one commit of the files of `branch`, in the place of its history. */
+  readonly first?: { readonly author: { readonly name: string; readonly email: string }; readonly when: Date }
+}
+
+/** Copies the branches and tags of a repository into a new folder, which shares no file with it. */
+export const copyRepository = async (
+  git: string,
+  source: string,
+  folder: string,
+  { branch, only, first }: CopyOptions,
+): Promise<void> => {
+  await initialise(git, folder, branch)
+  const refs =
+    only === undefined
+      ? ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']
+      : [`+refs/heads/${only}:refs/heads/${only}`]
+  const run = (args: readonly string[], input?: string) =>
+    runGit(git, [`--git-dir=${folder}`, ...args], { timeoutMs: 0, ...(input === undefined ? {} : { input }) })
+  await run(['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--update-head-ok', source, ...refs])
+  if (first === undefined) return
+  const tree = (await run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{tree}`])).trim()
+  await run(['update-ref', '-d', `refs/heads/${branch}`])
+  await run(['fast-import', '--quiet', '--done', '--date-format=raw'], firstCommit(branch, tree, first))
+  // Objects of the history that only the source needs are not kept and not counted.
+  await run(['repack', '-a', '-d', '-q'])
+  await run(['prune-packed', '-q'])
+}
+
+const MESSAGE = 'Initial commit\n'
+
+/** Input of `git fast-import` for a commit with an existing tree. */
+const firstCommit = (
+  branch: string,
+  tree: string,
+  { author, when }: NonNullable<CopyOptions['first']>,
+): string => {
+  const name = author.name.replace(/[<>\n]/g, '')
+  return [
+    `commit refs/heads/${branch}`,
+    `committer ${name} <${author.email}> ${Math.floor(when.getTime() / 1000)} +0000`,
+    `data ${MESSAGE.length}`,
+    MESSAGE,
+    `M 040000 ${tree} `,
+    '',
+    'done',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { rmSync } from 'node:fs'
+import { Readable } from 'node:stream'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
+
+let allot: TestServer
+const folder = temporaryDirectory()
+before(async () => {
+  allot = await start()
+})
+after(async () => {
+  await allot.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const made = async (person: Person, path: string, body: object, status = 201) => {
+  const answer = await allot.as(person, 'POST', path, body)
+  assert.equal(answer.status, status, answer.text)
+  return answer.body
+}
+
+const run = promisify(execFile)
+
+/** Not synchronous: the server answers in this process. */
+const git = async (...args: string[]): Promise<string> => {
+  const env = { PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1', HOME: folder, GIT_TERMINAL_PROMPT: '0' }
+  const identity = ['-c', 'user.name=a', '-c', 'user.email=a@example.test']
+  return (await run('git', [...identity, ...args], { env })).stdout
+}
+
+const urlOf = (person: Person, path: string): string =>
+  `${allot.base.replace('://', `://${person.name}:${person.token}@`)}/${path}.git`
+
+/** A repository with two commits, a branch and a tag. */
+const aRepository = async (owner: Person, name: string, more: object = {}) => {
+  await made(owner, '/user/repos', { name, auto_init: true, description: 'A source', ...more })
+  const work = `${folder}/${owner.name}-${name}`
+  await git('clone', '--quiet', urlOf(owner, `${owner.name}/${name}`), work)
+  await git('-C', work, 'commit', '--quiet', '--allow-empty', '-m', 'second')
+  await git('-C', work, 'tag', 'v1')
+  await git('-C', work, 'push', '--quiet', 'origin', 'HEAD', 'HEAD:refs/heads/topic', 'v1')
+  return `${owner.name}/${name}`
+}
+
+const refsOf = (person: Person, path: string): Promise<string> => git('ls-remote', urlOf(person, path))
+
+const usedBy = async (person: Person) => (await allot.as(person, 'GET', '/user/quota')).body.used.size
+
+const addLfs = async (owner: Person, id: number, text: string) => {
+  const oid = createHash('sha256').update(text).digest('hex')
+  const user = { id: owner.id, admin: false, username: owner.name }
+  const content = Readable.from([Buffer.from(text)], { objectMode: false })
+  await allot.allot.hosting.lfs.add(user, id, { oid, size: text.length }, content, undefined)
+}
+
+describe('A fork', () => {
+  it('has every branch, tag and LFS object, its parent, and counts for its own owner', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    const path = await aRepository(alice, 'app')
+    await addLfs(alice, (await allot.as(alice, 'GET', `/repos/${path}`)).body.id, 'a large object')
+    const fork = await made(bob, `/repos/${path}/forks`, {}, 202)
+    assert.deepEqual(
+      [fork.full_name, fork.fork, fork.parent.full_name, fork.empty, fork.default_branch, fork.description],
+      [`${bob.name}/app`, true, path, false, 'main', 'A source'],
+    )
+    assert.equal(await refsOf(bob, fork.full_name), await refsOf(alice, path))
+    const size = await usedBy(bob)
+    assert.ok(size.repos.public > 0)
+    assert.equal(size.git.LFS, 'a large object'.length)
+    assert.equal((await allot.as(bob, 'GET', `/repos/${path}`)).body.forks_count, 1)
+    assertList(await allot.as(undefined, 'GET', `/repos/${path}/forks`), 'full_name', [fork.full_name])
+    const work = `${folder}/pushed`
+    await git('clone', '--quiet', urlOf(bob, fork.full_name), work)
+    await git('-C', work, 'commit', '--quiet', '--allow-empty', '-m', 'only here')
+    await git('-C', work, 'push', '--quiet')
+    assert.notEqual(await refsOf(bob, fork.full_name), await refsOf(alice, path))
+  })
+
+  it('stays sound when its parent is deleted, and is not counted after its own deletion', async () => {
+    const [alice, bob, carl] = [await allot.person(), await allot.person(), await allot.person()]
+    const path = await aRepository(alice, 'parent')
+    for (const person of [bob, carl]) await made(person, `/repos/${path}/forks`, {}, 202)
+    assertNoContent(await allot.as(carl, 'DELETE', `/repos/${carl.name}/parent`))
+    assert.equal((await allot.as(bob, 'GET', `/repos/${path}`)).body.forks_count, 1)
+    const refs = await refsOf(alice, path)
+    assertNoContent(await allot.as(alice, 'DELETE', `/repos/${path}`))
+    const { fork, parent } = (await allot.as(bob, 'GET', `/repos/${bob.name}/parent`)).body
+    assert.deepEqual([fork, parent], [false, null])
+    assert.equal(await refsOf(bob, `${bob.name}/parent`), refs)
+    await git('clone', '--quiet', urlOf(bob, `${bob.name}/parent`), `${folder}/sound`)
+    await git('-C', `${folder}/sound`, 'fsck', '--strict')
+  })
+
+  it('of a private repository is private, and shows its parent to those who can read it', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    const path = await aRepository(alice, 'secret', { private: true })
+    assertNotFound(await allot.as(bob, 'POST', `/repos/${path}/forks`, {}))
+    assertNotFound(await allot.as(bob, 'GET', `/repos/${path}/forks`))
+    const at = `/repos/${path}/collaborators/${bob.name}`
+    await allot.as(alice, 'PUT', at, { permission: 'read' })
+    const fork = await made(bob, `/repos/${path}/forks`, { name: 'mine' }, 202)
+    assert.deepEqual([fork.private, fork.parent.full_name], [true, path])
+    assertList(await allot.as(alice, 'GET', `/repos/${path}/forks`), 'name', [], 1)
+    await allot.as(alice, 'DELETE', at)
+    const { fork: isFork, parent } = (await allot.as(bob, 'GET', `/repos/${bob.name}/mine`)).body
+    assert.deepEqual([isFork, parent], [true, null])
+  })
+
+  it('of a repository of a limited account is not public', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    const path = await aRepository(alice, 'limited')
+    await allot.as(allot.root, 'PATCH', `/admin/users/${alice.name}`, { visibility: 'limited' })
+    assert.equal((await made(bob, `/repos/${path}/forks`, {}, 202)).private, true)
+  })
+
+  it('goes into an organization in which the user can create, once, and not beside its parent', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    const path = await aRepository(alice, 'spread')
+    await made(bob, '/orgs', { username: 'spreaders' })
+    await made(alice, '/orgs', { username: 'closed' })
+    const fork = (body: object, person = bob) => allot.as(person, 'POST', `/repos/${path}/forks`, body)
+    assert.equal((await fork({ organization: 'spreaders' })).body.full_name, 'spreaders/spread')
+    assertError(await fork({ organization: 'spreaders', name: 'again' }), 409, /has a fork already/)
+    assertError(await fork({ organization: 'closed' }), 403)
+    assertNotFound(await fork({ organization: 'nowhere' }))
+    assertError(await fork({}, alice), 409, /already/)
+    await made(bob, '/user/repos', { name: 'taken' })
+    assertError(await fork({ name: 'taken' }), 409, /already has/)
+    assertError(await fork({ name: 'a b' }), 422, /^name: /)
+    assertError(await fork({ name: 7 }), 422, /^name: /)
+    assert.equal((await allot.as(bob, 'GET', `/repos/${path}`)).body.forks_count, 1)
+    assert.equal((await fork({})).status, 202)
+  })
+})
+
+describe('A repository from a template', () => {
+  it('has the files of the default branch as one commit of the user, and no parent', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    const path = await aRepository(alice, 'template', { template: true })
+    await allot.as(alice, 'PUT', `/repos/${path}/topics`, { topics: ['kit'] })
+    const body = { owner: bob.name, name: 'made', git_content: true, topics: true, private: true }
+    const one = await made(bob, `/repos/${path}/generate`, body)
+    assert.deepEqual(
+      [one.full_name, one.fork, one.template, one.topics, one.empty, one.private],
+      [`${bob.name}/made`, false, false, ['kit'], false, true],
+    )
+    const work = `${folder}/made`
+    await git('clone', '--quiet', urlOf(bob, one.full_name), work)
+    assert.equal((await git('-C', work, 'log', '--format=%an %s')).trim(), `${bob.name} Initial commit`)
+    const source = `${folder}/${alice.name}-template`
+    const tree = (of: string) => git('-C', of, 'rev-parse', 'HEAD^{tree}')
+    assert.equal(await tree(work), await tree(source))
+    assert.equal((await refsOf(bob, one.full_name)).match(/refs\//g)?.length, 1)
+    await git('-C', work, 'fsck', '--strict')
+    assert.ok((await usedBy(bob)).repos.private > 0)
+    const empty = await made(bob, `/repos/${path}/generate`, { owner: bob.name, name: 'bare', topics: true })
+    assert.deepEqual([empty.empty, empty.topics], [true, ['kit']])
+  })
+
+  it('is refused for what is not a template, a taken name, and an owner for whom the user cannot create', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    await made(alice, '/user/repos', { name: 'plain', auto_init: true })
+    await made(alice, '/user/repos', { name: 'tpl', auto_init: true, template: true })
+    const from = (name: string, body: object) =>
+      allot.as(bob, 'POST', `/repos/${alice.name}/${name}/generate`, { git_content: true, ...body })
+    assertError(await from('plain', { owner: bob.name, name: 'x' }), 422, /not a template/)
+    assertError(await from('tpl', { owner: alice.name, name: 'x' }), 403)
+    assertNotFound(await from('tpl', { owner: 'nobody', name: 'x' }))
+    assertNotFound(await from('none', { owner: bob.name, name: 'x' }))
+    await made(bob, '/user/repos', { name: 'x' })
+    assertError(await from('tpl', { owner: bob.name, name: 'x' }), 409)
+    assertError(await from('tpl', { owner: bob.name, name: 'a/b' }), 422, /^name: /)
+  })
+})
+
+describe('An Allot without forks', () => {
+  it('does not serve them', async () => {
+    const without = await start({ forks: false })
+    await without.as(without.root, 'POST', '/user/repos', { name: 'x' })
+    for (const method of ['GET', 'POST'])
+      assertNotFound(
+        await without.as(without.root, method, '/repos/root/x/forks', method === 'POST' ? {} : undefined),
+      )
+    await without.stop()
+  })
+})
