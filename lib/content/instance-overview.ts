@@ -2,7 +2,6 @@
  * All owners with their usage, limits, groups and growth, and the totals over time, for the pages of administrators. Both
  * are memoized, since they read every owner: a request must not wait for that on a large instance.
  */
-import { performance } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
 import { add, type Sum, subtract } from '../integers.ts'
 import { bindingLimits, type SubjectLimit } from '../quota/evaluate.ts'
@@ -22,7 +21,7 @@ export interface OwnerSummary {
   readonly admin: boolean
   /** Bytes of everything. */
   readonly used: Sum
-  /** The limit that the owner is over, or else near, or else meets first; undefined without a limit. */
+  /** The limit that the owner is over, or else near, or else has used most of; undefined without a limit. */
   readonly binding: SubjectLimit | undefined
   readonly state: 'over' | 'near' | 'within' | 'unlimited'
   /** Share of the binding limit that is used; more than 1 when the owner is over. */
@@ -46,8 +45,8 @@ export interface InstanceHistory {
   readonly before: ReadonlyMap<number, Sum>
 }
 
-/** Reading costs less than this, in milliseconds, on small instances, which are read again for each page. */
-const CHEAP_MS = 20
+/** An instance with at most so many owners is read again for each page. */
+const SMALL_INSTANCE = 1000
 /** Milliseconds for which a large instance shows the same figures. */
 const MAX_AGE_MS = 5000
 const HISTORY_AGE_MS = 600_000
@@ -59,7 +58,7 @@ const YIELD_EVERY = 500
 export class InstanceOverview {
   readonly #store: Store
   readonly #quota: QuotaEngine
-  #owners: { value: OwnersSnapshot; writes: number; costMs: number } | undefined
+  #owners: { value: OwnersSnapshot; writes: number } | undefined
   #reading: Promise<OwnersSnapshot> | undefined
   #history: { value: InstanceHistory; at: number } | undefined
   #historyReading: Promise<InstanceHistory> | undefined
@@ -77,7 +76,7 @@ export class InstanceOverview {
     const known = this.#owners
     if (known === undefined) return this.#read(warnAt)
     if (known.writes === this.#store.writes && !this.#store.driver.shared) return known.value
-    if (known.costMs < CHEAP_MS) return this.#read(warnAt)
+    if (known.value.owners.length <= SMALL_INSTANCE) return this.#read(warnAt)
     // The next request gets the new figures.
     if (Date.now() - known.value.at > MAX_AGE_MS) this.#read(warnAt).catch(() => undefined)
     return known.value
@@ -114,7 +113,7 @@ export class InstanceOverview {
   }
 
   async #readOwners(warnAt: number): Promise<OwnersSnapshot> {
-    const [writes, begun] = [this.#store.writes, performance.now()]
+    const { writes } = this.#store
     const found = await this.#quota.reports.everyOwner()
     const records = await this.#store.read((tx) =>
       accounts.byIds(
@@ -129,7 +128,7 @@ export class InstanceOverview {
     owners.sort((left, right) => (left.name.toLowerCase() < right.name.toLowerCase() ? -1 : 1))
     const total = found.reduce((sum, { usage }) => addDelta(sum, usage), noUsage)
     const value = { owners, total, at: Date.now() }
-    this.#owners = { value, writes, costMs: performance.now() - begun }
+    this.#owners = { value, writes }
     return value
   }
 
@@ -163,7 +162,8 @@ const summaryOf = (
     limit > 0 ? Number(subtract(limit, left)) / limit : 1 + Number(left <= 0)
   const over = limits.find(({ left }) => left <= 0)
   const near = limits.find((limit) => shareOf(limit) >= warnAt)
-  const binding = over ?? near ?? limits[0]
+  const fullest = limits.toSorted((left, right) => shareOf(right) - shareOf(left))[0]
+  const binding = over ?? near ?? fullest
   const state = over ? 'over' : near ? 'near' : binding ? 'within' : 'unlimited'
   return {
     ...{ id, name, fullName, kind, active, admin, binding, state },

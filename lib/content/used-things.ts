@@ -67,7 +67,7 @@ export interface ThingPage extends Page<Thing> {
 }
 
 /** Things of each kind that one request reads at most. */
-export const MAX_READ = 2000
+export const MAX_READ = 1000
 
 interface OwnRepository {
   readonly repository: Repository

@@ -142,6 +142,60 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
     await context.close()
   })
 
+  it('shows the values of a chart on hover and with the arrow keys, and what a selection sums up to', async () => {
+    const { page, context, problems } = await enter(LOOKS[2], 'ann')
+    await page.goto(`${allot.base}/-/storage/ann/history?days=30`)
+    const value = page.locator('[data-chart-value]')
+    const summary = await value.textContent()
+    await page.locator('svg.chart').focus()
+    await page.keyboard.press('End')
+    assert.match((await value.textContent())!, /^\d{4}-\d\d-\d\d: 173 MiB$/)
+    const last = await value.textContent()
+    await page.keyboard.press('ArrowLeft')
+    assert.notEqual(await value.textContent(), last)
+    await page.keyboard.press('Escape')
+    assert.equal(await value.textContent(), summary)
+    await page.locator('.hit').first().hover()
+    assert.match((await value.textContent())!, /^\d{4}-\d\d-\d\d: /)
+    await page.goto(`${allot.base}/-/storage/ann/repositories`)
+    await page.getByLabel('Select all').check()
+    await page.getByText('6 selected, 164 MiB').waitFor()
+    assert.deepEqual(problems, [])
+    await context.close()
+  })
+
+  it('let every field, link and button be reached by Tab, with a visible focus', async () => {
+    for (const who of new Set(Object.values(PAGES).map(({ who }) => who))) {
+      const { page, context } = await enter(LOOKS[2], who)
+      for (const [name, { path }] of Object.entries(PAGES).filter(([, page]) => page.who === who)) {
+        await page.goto(allot.base + path)
+        const controls = Number(
+          await page.evaluate(
+            `document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary').length`,
+          ),
+        )
+        const missed = await page.evaluate(TAB_STOPS)
+        assert.deepEqual(missed, [], name)
+        await page.evaluate(`document.querySelector('.skip').focus()`)
+        for (let presses = 1; presses < Math.min(12, controls); presses++) {
+          await page.keyboard.press('Tab')
+          assert.notEqual(
+            await page.evaluate('getComputedStyle(document.activeElement).outlineStyle'),
+            'none',
+            name,
+          )
+        }
+      }
+      await context.close()
+    }
+  })
+
+  /** Visible controls that the keyboard does not reach, since they take no focus or are out of the order of the page. */
+  const TAB_STOPS = `[...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')]
+    .filter((one) => one.checkVisibility() && !one.disabled)
+    .filter((one) => { one.focus(); return document.activeElement !== one || one.tabIndex !== 0 })
+    .map((one) => one.outerHTML)`
+
   const focused = (page: Page) => page.evaluate('document.activeElement.textContent.trim()')
 
   /** Presses Tab until an element with that tag and text has the focus; the focus must be visible. */

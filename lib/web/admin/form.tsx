@@ -190,7 +190,7 @@ const ADMIN_TABS = [
   { name: 'Owners', to: '/-/admin/owners' },
   { name: 'Rules', to: '/-/admin/rules' },
   { name: 'Groups', to: '/-/admin/groups' },
-  { name: 'Audit log', to: '/-/admin/audit' },
+  { name: 'Audit', to: '/-/admin/audit' },
 ]
 
 /** A page of administrators, with the result of the last form. */

@@ -1,6 +1,6 @@
 /** Which owners the table shows, in which order: from the query of the page, and in links to the same page. */
 import { growthIn, type InstanceHistory, type OwnerSummary } from '../../content/instance-overview.ts'
-import { compare, type Sum } from '../../integers.ts'
+import type { Sum } from '../../integers.ts'
 import { pageNumber } from '../components.tsx'
 import type { PageServices } from '../route.ts'
 
@@ -51,7 +51,11 @@ export const pathOf = (
   return `/-/admin/${file}${query.size === 0 ? '' : `?${query}`}`
 }
 
-export type OwnerRow = OwnerSummary & { readonly growth: Sum }
+export type OwnerRow = OwnerSummary & {
+  readonly growth: Sum
+  /** Place in the order of names. */
+  readonly position: number
+}
 
 export const rowsFor = async (
   { hosting, settings }: PageServices,
@@ -69,21 +73,22 @@ export const rowsFor = async (
         (query.group === '' || owner.groups.includes(query.group)) &&
         (owner.name.toLowerCase().includes(search) || owner.fullName.toLowerCase().includes(search)),
     )
-    .map((owner) => ({ ...owner, growth: growthOf(history, owner) }))
+    .map((owner, position) => ({ ...owner, position, growth: growthOf(history, owner) }))
     .sort(orderOf(query))
 }
 
 const growthOf = (history: InstanceHistory | undefined, owner: OwnerSummary): Sum =>
   history === undefined ? 0 : growthIn(history, owner)
 
+/** The owners are sorted by name already, and the sort is stable. */
 const orderOf =
   ({ sort, isReverse }: OwnerQuery) =>
-  (left: OwnerRow, right: OwnerRow): number => {
-    const order = {
-      name: () => 0,
-      used: () => compare(right.used, left.used),
-      share: () => right.share - left.share,
-      growth: () => compare(right.growth, left.growth),
-    }[sort]()
-    return (isReverse ? -1 : 1) * (order || (left.name.toLowerCase() < right.name.toLowerCase() ? -1 : 1))
-  }
+  (left: OwnerRow, right: OwnerRow): number =>
+    isReverse ? -ORDERS[sort](left, right) : ORDERS[sort](left, right)
+
+const ORDERS: Readonly<Record<OwnerQuery['sort'], (left: OwnerRow, right: OwnerRow) => number>> = {
+  name: (left, right) => left.position - right.position,
+  used: (left, right) => Number(right.used) - Number(left.used),
+  share: (left, right) => right.share - left.share,
+  growth: (left, right) => Number(right.growth) - Number(left.growth),
+}

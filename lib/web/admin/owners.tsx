@@ -89,9 +89,13 @@ const ownersView = async (
       id="owners"
       title="Users and organizations"
       aside={
-        <span class="choices">
-          <Link to="/-/admin/accounts/new?kind=user">New user</Link>
-          <Link to="/-/admin/accounts/new?kind=organization">New organization</Link>
+        <span>
+          <Link class="button secondary small" to="/-/admin/accounts/new?kind=user">
+            New user
+          </Link>{' '}
+          <Link class="button secondary small" to="/-/admin/accounts/new?kind=organization">
+            New organization
+          </Link>
         </span>
       }
     >

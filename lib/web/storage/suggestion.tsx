@@ -11,8 +11,11 @@ import { formatCount, Link, Notice } from '../components.tsx'
 import type { PageServices } from '../route.ts'
 import { formatUsedOf, type LimitState, limitStates } from './limits.tsx'
 
-/** Things that a suggestion looks at and selects at most. */
+/** Things of each kind that a suggestion looks at. */
 const MAX_CONSIDERED = 500
+
+/** Things that it selects at most: as many as one form deletes. */
+const MAX_SELECTED = 50
 
 export interface RemovalSuggestion extends ThingPage {
   readonly limit: LimitState
@@ -48,7 +51,7 @@ const selectionFor = ({ rule, left }: LimitState, things: readonly Thing[]) => {
   const items: Thing[] = []
   let freed: Sum = 0
   for (const thing of ordered) {
-    if (compare(freed, needed) >= 0) break
+    if (compare(freed, needed) >= 0 || items.length === MAX_SELECTED) break
     items.push(thing)
     freed = add(freed, weighted(rule, thing))
   }

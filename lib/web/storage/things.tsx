@@ -55,7 +55,7 @@ export const thingRoutes = [
   }),
 ]
 
-const MAX_CSV = 10_000
+const MAX_CSV = 4 * MAX_READ + MAX_READ
 
 const timeOf = ({ createdAt }: Thing): string => new Date(createdAt * 1000).toISOString()
 

@@ -22,7 +22,7 @@ export const parts = `
 .state.within { color: var(--success); background: var(--success-background); }
 .state.unlimited::before { background: none; border: 1.5px solid currentColor; }
 .tag { display: inline-block; padding: 0 .5rem; border: 1px solid var(--border); border-radius: 99rem; font-size: .75rem;
-  line-height: 1.4rem; color: var(--muted); white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; }
+  line-height: 1.4rem; color: var(--muted); white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; vertical-align: middle; }
 
 .bar { display: block; width: 100%; height: .875rem; border-radius: 99rem; margin: var(--s2) 0; }
 .bar.thin { height: .375rem; }
@@ -65,7 +65,7 @@ details[open] > summary { margin-bottom: var(--s2); }
 .why { margin-top: var(--s1); }
 .rows .why { margin: 0; }
 .more { margin-top: var(--s4); }
-.assign { margin: var(--s4) 0 0; align-items: end; }
+.inline.assign { margin: 0; padding-top: var(--s4); border-top: 1px solid var(--border); }
 .steps { margin: 0; padding-inline-start: 1.4em; }
 .steps li { padding: var(--s1) 0; }
 `
