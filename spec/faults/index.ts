@@ -7,10 +7,13 @@ import { strikes } from './strikes.ts'
 
 /**
  * `npm run faults`: the faults of one database and its standby, then strikes at a fleet under a failover manager, where its
- * programs are installed. `--only WORD` selects strikes by name, `--docs` writes the tables into docs/operations.md.
+ * programs are installed. `--only a,b` selects strikes whose name contains a word, `--docs` writes the tables into docs/operations.md.
  */
 const { values } = parseArgs({ options: { only: { type: 'string' }, docs: { type: 'boolean' } } })
 const note = (line: string) => void process.stderr.write(`${line}\n`)
+
+const words = (values.only ?? '').split(',')
+const isSelected = (name: string) => words.some((word) => name.includes(word))
 
 const rowOf = (name: string, outcome: Outcome, isClean: boolean): string => {
   const { acknowledged, lost, halfDone, stale, refused, resets, wrong, databaseAway, allotAway } = outcome
@@ -37,7 +40,7 @@ const runFleet = async (): Promise<void> => {
   const rows: string[] = []
   let token: string | undefined
   try {
-    for (const strike of strikes.filter(({ name }) => name.includes(values.only ?? ''))) {
+    for (const strike of strikes.filter(({ name }) => isSelected(name))) {
       const reason = strike.impossible?.() ?? false
       note(reason === false ? `… ${strike.name}` : `not run: ${strike.name}: ${reason}`)
       if (reason !== false) continue

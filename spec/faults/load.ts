@@ -69,6 +69,7 @@ export class Load {
   async end(): Promise<Omit<Outcome, 'databaseAway'>> {
     this.#isOver = true
     await this.#clients
+    const allotAway = this.#gaps.seconds()
     const stored = await this.#stored()
     const { body } = await this.#send('GET', `/orgs/${this.#organization}/quota`)
     const counted = used(body) / SIZE
@@ -78,7 +79,7 @@ export class Load {
       lost: [...this.#acknowledged].filter((key) => !stored.has(key)).length,
       halfDone: Math.abs(counted - stored.size) + [...stored].filter((key) => !this.#sent.has(key)).length,
       wrong: this.#wrong,
-      allotAway: this.#gaps.seconds(),
+      allotAway,
     }
   }
 
