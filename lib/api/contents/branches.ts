@@ -4,7 +4,7 @@ import { NotFound } from '../../http/index.ts'
 import { readCommits } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findBranch, listBranches, type Ref, shortName } from '../../repositories/contents/refs.ts'
-import { repositoryNameOf, Time, text, timestamp } from '../fields.ts'
+import { number, repositoryNameOf, Time, text, timestamp } from '../fields.ts'
 import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
 import { contentsIn, read } from './access.ts'
 import { peopleWith, presentVerification, Sha, urlsOf, Verification } from './schema.ts'
@@ -32,9 +32,9 @@ export const Branch = v.object({
   }),
   /** Allot protects no branches. */
   protected: v.boolean(),
-  required_approvals: v.number(),
+  required_approvals: number(0),
   enable_status_check: v.boolean(),
-  status_check_contexts: v.array(v.string()),
+  status_check_contexts: v.array(text('ci')),
   user_can_push: v.boolean(),
   user_can_merge: v.boolean(),
   effective_branch_protection_name: text(''),
