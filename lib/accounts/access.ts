@@ -36,6 +36,8 @@ export interface Identity {
   readonly admin: boolean
   /** What the credentials permit. */
   readonly scopes: ReadonlySet<string>
+  /** With Sudo, the administrator who acts for the account. */
+  readonly administrator?: { readonly id: number; readonly username: string }
 }
 
 /** Whether the scopes include one: `write:x` includes `read:x`, and `all` includes every scope. */

@@ -145,8 +145,8 @@ export class Accounts {
       checkTexts('account', edit)
       if (after.email !== before.email) {
         await refuseTakenEmail(tx, after)
-        // A further address that becomes the first one is not kept twice.
-        await emailAddresses.remove(tx, [after.email.toLowerCase()])
+        // A further address of the user that becomes the first one is not kept twice. That of an organization can be anyone's.
+        if (after.kind === 'user') await emailAddresses.remove(tx, [after.email.toLowerCase()])
       }
       await accounts.save(tx, after)
       await recordEdit(tx, by, before, after)

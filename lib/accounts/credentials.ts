@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
-import { type Actor, recordAudit } from '../quota/audit.ts'
+import { type Actor, realActor, recordAudit } from '../quota/audit.ts'
 import { checkName } from '../quota/rules.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
@@ -91,9 +91,14 @@ const recordToken = async (
   action: 'token created' | 'token revoked',
   { account, name, scopes }: Token,
 ): Promise<void> => {
-  if (by === undefined || by.id === account) return
+  if (by === undefined || realActor(by).id === account) return
   const subject = (await accounts.get(tx, [account]))?.name ?? `#${account}`
-  await recordAudit(tx, by, { action, subject, after: { token: name, scopes } })
+  const token = { token: name, scopes }
+  await recordAudit(tx, by, {
+    action,
+    subject,
+    ...(action === 'token created' ? { after: token } : { before: token }),
+  })
 }
 
 /** A token of which nothing is stored yet. */

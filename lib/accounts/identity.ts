@@ -208,7 +208,7 @@ export const actingAs = async (
   const identity = await find(name)
   if (identity === undefined)
     throw new AllotError('not_found', `Sudo names the user ${name}, who does not exist`)
-  return { ...identity, scopes }
+  return { ...identity, scopes, administrator: { id: administrator.id, username: administrator.username } }
 }
 
 const AUTHORIZATION = /^\s*(\S+)[ \t]+(\S+)\s*$/

@@ -159,7 +159,7 @@ export class Teams {
     })
   }
 
-  /** Takes a user out of a team; whoever was in the organization by this team alone leaves it. */
+  /** Takes a user out of a team. A user who is in no other team then, and not a member otherwise, leaves the organization. */
   removeMember(viewer: SignedIn, id: number, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const found = await ownTeam(tx, viewer, id, name)
@@ -172,7 +172,7 @@ export class Teams {
       if (membership?.owner !== true) return false
       await keepAnOwner(tx, membership, viewer)
       const { founder: _, ...member } = membership
-      await saveOrLeave(tx, { ...member, owner: false })
+      await saveOrLeave(tx, { ...member, owner: false, byTeam: true })
       return true
     })
   }

@@ -11,7 +11,12 @@ export interface Actor {
   readonly id: number
   /** Its name. */
   readonly username: string
+  /** The administrator who acts for the account with Sudo: the one whom the log names. */
+  readonly administrator?: { readonly id: number; readonly username: string }
 }
+
+/** Who really makes a change: with Sudo, the administrator. */
+export const realActor = (by: Actor): Omit<Actor, 'administrator'> => by.administrator ?? by
 
 interface AuditedChange {
   readonly action: AuditAction
@@ -27,6 +32,8 @@ export const AUDIT_DAYS = 400
 /** Old records that each new one removes, so that they do not accumulate. */
 const EXPIRED_BATCH = 5
 const MAX_DETAILS = 2000
+/** Characters of details that are too long, of which a JSON string with the beginning is recorded. */
+const BEGINNING = 900
 const DAY_SECONDS = 86_400
 
 /** Records a change. Changes of the host itself have no actor, and are not recorded. */
@@ -36,12 +43,14 @@ export const recordAudit = async (
   { action, subject, before, after }: AuditedChange,
 ): Promise<void> => {
   if (by === undefined) return
-  const at = now()
+  const actor = realActor(by)
+  // Both times before anything is awaited, so that they are of one moment.
+  const [at, nonce] = [now(), nextNonce()]
   const oldest = await auditRecords.list(tx, 'at', { prefix: [], limit: EXPIRED_BATCH })
   for (const record of oldest)
     if (record.at < at - AUDIT_DAYS * DAY_SECONDS) await auditRecords.remove(tx, [record.at, record.nonce])
   await auditRecords.save(tx, {
-    ...{ at, nonce: nextNonce(), actor: by.id, actorName: by.username },
+    ...{ at, nonce, actor: actor.id, actorName: actor.username },
     ...{ action, subject, before: detailsOf(before), after: detailsOf(after) },
   })
 }
@@ -55,8 +64,11 @@ const nextNonce = (): string => {
   return digits(Date.now() % 1000, 3) + digits(records, 4) + randomBytes(3).toString('hex').slice(0, 5)
 }
 
-const detailsOf = (value: unknown): string =>
-  value === undefined ? '' : JSON.stringify(value).slice(0, MAX_DETAILS)
+const detailsOf = (value: unknown): string => {
+  if (value === undefined) return ''
+  const text = JSON.stringify(value)
+  return text.length <= MAX_DETAILS ? text : JSON.stringify(text.slice(0, BEGINNING))
+}
 
 /** The log, the newest first, without records that are older than {@link AUDIT_DAYS}. */
 export const readAudit = (store: Store, { offset, limit }: Slice): Promise<Page<AuditRecord>> =>

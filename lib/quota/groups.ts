@@ -83,7 +83,7 @@ export class Groups {
         throw new AllotError('conflict', `a group named ${name} already exists`)
       const group = { name, rules: newRules.map((rule) => rule.name), sequence }
       refuseRepeated('rules', group.rules)
-      for (const rule of newRules) await createMissingRule(tx, rule)
+      for (const rule of newRules) await createMissingRule(tx, rule, by)
       await groups.save(tx, group)
       await recordAudit(tx, by, { action: 'group created', subject: name, after: { rules: group.rules } })
       return withRules(tx, group)
@@ -93,11 +93,12 @@ export class Groups {
   /** Removes the group from the store and from every owner. @returns whether it existed */
   remove(name: string, by?: Actor): Promise<boolean> {
     return this.#write(async (tx) => {
-      for (const { owner } of await assignments.list(tx, 'group', { prefix: [name] }))
-        await assignments.remove(tx, [owner, name])
-      const before = await groups.remove(tx, [name])
-      if (before === undefined) return false
-      await recordAudit(tx, by, { action: 'group deleted', subject: name, before: { rules: before.rules } })
+      const assigned = await assignments.list(tx, 'group', { prefix: [name] })
+      for (const { owner } of assigned) await assignments.remove(tx, [owner, name])
+      const group = await groups.remove(tx, [name])
+      if (group === undefined) return false
+      const before = { rules: group.rules, owners: assigned.length }
+      await recordAudit(tx, by, { action: 'group deleted', subject: name, before })
       return true
     })
   }
@@ -185,7 +186,6 @@ export class Groups {
   }
 }
 
-/** Resolves the owner in the transaction itself, since the account could have been deleted after the request began. */
 const saveRules = async (
   tx: WriteContext,
   before: Group,
@@ -216,6 +216,7 @@ const recordAssignment = async (
   })
 }
 
+/** Resolves the owner in the transaction itself, since the account could have been deleted after the request began. */
 const ownerIn = async (tx: WriteContext, reference: OwnerReference): Promise<number> => {
   if (typeof reference === 'number') return reference
   const owner = await reference(tx)
@@ -243,11 +244,13 @@ const withRules = async (tx: ReadTransaction, group: Group): Promise<QuotaGroup>
 const createMissingRule = async (
   tx: WriteContext,
   { name, limit, subjects = [], sequence }: NumberedRule,
+  by: Actor | undefined,
 ) => {
   if ((await rules.get(tx, [name])) !== undefined) return
   if (limit === undefined)
     throw invalid(`there is no rule named ${name}, and without a Limit none is created`)
   await rules.save(tx, { name, limit, subjects: [...subjects], sequence })
+  await recordAudit(tx, by, { action: 'rule created', subject: name, after: { limit, subjects } })
 }
 
 const existing = async (tx: WriteContext, name: string): Promise<Group> => {

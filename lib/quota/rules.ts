@@ -83,7 +83,7 @@ export class Rules {
       if (before === undefined) return false
       const { limit, subjects } = before
       await recordAudit(tx, by, { action: 'rule deleted', subject: name, before: { limit, subjects } })
-      await leaveGroups(tx, name)
+      await leaveGroups(tx, name, by)
       tx.afterCommit(this.#onChange)
       return true
     })
@@ -91,10 +91,15 @@ export class Rules {
 }
 
 /** "A rule that is deleted leaves its groups." A scan is enough, because instances have few groups. */
-const leaveGroups = async (tx: WriteContext, name: string) => {
+const leaveGroups = async (tx: WriteContext, name: string, by: Actor | undefined) => {
   for await (const group of groups.all(tx)) {
     if (!group.rules.includes(name)) continue
-    await groups.save(tx, { ...group, rules: group.rules.filter((other) => other !== name) })
+    const left = group.rules.filter((other) => other !== name)
+    await groups.save(tx, { ...group, rules: left })
+    await recordAudit(tx, by, {
+      ...{ action: 'group changed', subject: group.name },
+      ...{ before: { rules: group.rules }, after: { rules: left } },
+    })
   }
 }
 

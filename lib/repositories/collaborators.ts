@@ -9,6 +9,7 @@ import {
   visibleAccount,
 } from '../accounts/access.ts'
 import { authorizeAdmin, visibleUser } from '../accounts/authorize.ts'
+import { mayKnowOf } from '../accounts/organizations.ts'
 import { canDoAnything, type Right, rightsOn } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
@@ -125,6 +126,7 @@ export class Collaborators {
 
   /**
    * Users who were given a right on the repository, by name: those who may review, or with `write` who may be assigned.
+   * Members of the owning organization are among them as far as the viewer may know of their membership.
    * @param right the least right on the code
    */
   withRight(
@@ -136,7 +138,9 @@ export class Collaborators {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
       const members = await memberships.list(tx, 'organization', { prefix: [repository.owner] })
-      const ids = [repository.owner, ...members.map(({ member }) => member), ...(await idsOf(tx, repository))]
+      const isKnown = await Promise.all(members.map((membership) => mayKnowOf(tx, viewer, membership)))
+      const known = members.filter((_, index) => isKnown[index]).map(({ member }) => member)
+      const ids = [repository.owner, ...known, ...(await idsOf(tx, repository))]
       const users = (await visibleOf(tx, viewer, repository, ids)).filter(({ kind }) => kind === 'user')
       // Administrators of the instance are not meant, unless they were given a right.
       const rights = await Promise.all(users.map(({ id }) => rightsOn(tx, { id, admin: false }, repository)))

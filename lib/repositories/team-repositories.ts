@@ -112,6 +112,7 @@ export class TeamRepositories {
       if (repository === undefined) return false
       if (!(await isOwnerOf(tx, viewer, repository.owner)))
         throw new AllotError('forbidden', 'only owners of the organization may do this')
+      if ((await accounts.get(tx, [repository.owner]))?.kind !== 'organization') return false
       const key = [repository.owner, teamName.toLowerCase()]
       const team = teamName.length > 255 ? undefined : await teams.findBy(tx, 'name', key)
       if (team === undefined && teamName.toLowerCase() !== OWNERS.toLowerCase()) return false
@@ -173,7 +174,7 @@ const teamsOn = async (tx: ReadTransaction, repository: Repository): Promise<Fou
   return all.filter((_, index) => has[index])
 }
 
-/** Removes what is shared of a repository that moves to another owner or is deleted. */
+/** Takes the rights on a repository from all teams, when it moves to another owner or is deleted. */
 export const removeTeamsOf = async (tx: WriteContext, repository: number): Promise<void> => {
   for (const { team } of await teamRepositories.list(tx, 'repository', { prefix: [repository] }))
     await teamRepositories.remove(tx, [team, repository])

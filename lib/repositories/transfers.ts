@@ -45,6 +45,7 @@ export class Transfers {
       const repository = await authorize(tx)
       const recipient = repository && (await visibleAccount(tx, viewer, newOwner))
       if (repository === undefined || recipient === undefined) return undefined
+      if (recipient.id === repository.owner) throw invalid(`new_owner: ${recipient.name} owns it already`)
       if (await isOwnerOf(tx, viewer, recipient.id)) return 'move'
       await refuseOffer(tx, repository, recipient)
       const offer = { repository: repository.id, doer: viewer.id, recipient: recipient.id }
@@ -102,7 +103,6 @@ const refuseOffer = async (
   repository: Repository,
   recipient: Account,
 ): Promise<void> => {
-  if (recipient.id === repository.owner) throw invalid(`new_owner: ${recipient.name} owns it already`)
   if ((await transfers.get(tx, [repository.id])) !== undefined)
     throw new AllotError('conflict', 'the repository is offered already: reject that transfer first')
   if ((await transfers.count(tx, 'recipient', [recipient.id])) >= MAX_OFFERS)

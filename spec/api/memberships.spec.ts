@@ -39,6 +39,17 @@ describe('A membership of an organization', () => {
     assertList(await allot.as(other, 'GET', '/orgs/acme/public_members'), 'login', [])
   })
 
+  it('is not revealed by the users who may be assigned or review, to others than members', async () => {
+    assert.equal((await allot.as(owner, 'POST', '/orgs/acme/repos', { name: 'open' })).status, 201)
+    for (const list of ['assignees', 'reviewers']) {
+      const path = `/repos/acme/open/${list}`
+      const namesFor = async (viewer: Person) =>
+        (await allot.as(viewer, 'GET', path)).body.map(({ login }: { login: string }) => login)
+      assert.deepEqual([await namesFor(member), await namesFor(other)], [['member', 'owner'], []])
+    }
+    await allot.as(owner, 'DELETE', '/repos/acme/open')
+  })
+
   it('stays public when the role of the member changes', async () => {
     await allot.as(member, 'PUT', '/orgs/acme/public_members/member')
     await allot.as(owner, 'PUT', '/orgs/acme/members/member', { role: 'owner' })

@@ -92,6 +92,16 @@ describe('The email addresses of a user', () => {
     assert.deepEqual(await emailsOf(eve), [['eve@two.test', true]])
   })
 
+  it('stay those of the user when an organization has one of them as its address', async () => {
+    const ida = await allot.person('ida')
+    await change(ida, 'POST', 'ida@two.test')
+    const mallory = await allot.person('mallory')
+    await allot.as(mallory, 'POST', '/orgs', { username: 'thieves' })
+    assert.equal((await allot.as(mallory, 'PATCH', '/orgs/thieves', { email: 'ida@two.test' })).status, 200)
+    assert.deepEqual(await emailsOf(ida), [['ida@two.test', false]])
+    assertError(await change(mallory, 'POST', 'ida@two.test'), 422, /already used/)
+  })
+
   it('are free again when the user is deleted, and are limited in number', async () => {
     const fay = await allot.person('fay')
     const many = Array.from({ length: 50 }, (_, index) => `fay${index}@one.test`)

@@ -249,11 +249,21 @@ describe('A team', () => {
     assertNoContent(await allot.as(owner, 'DELETE', `/teams/${id}/members/${dev.name}`))
     assertNotFound(await allot.as(owner, 'GET', `/orgs/${org}/members/${dev.name}`))
     assertError(await allot.as(owner, 'DELETE', `/teams/${id}/members/${owner.name}`), 409, /owner/)
+    // However they became owners.
+    await allot.as(owner, 'PUT', `/orgs/${org}/members/${dev.name}`, { role: 'owner' })
+    assertNoContent(await allot.as(owner, 'DELETE', `/teams/${id}/members/${dev.name}`))
+    assertNotFound(await allot.as(dev, 'GET', `/repos/${org}/two`))
     for (const [method, body] of [
       ['PATCH', { description: 'x' }],
       ['DELETE', undefined],
     ] as const)
       assertError(await allot.as(owner, method, `/teams/${id}`, body), 422, /Owners/)
+  })
+
+  it('does not exist for a repository of a user', async () => {
+    const { name } = await made(owner, '/user/repos', { name: 'own' })
+    for (const method of ['PUT', 'DELETE'])
+      assertNotFound(await allot.as(owner, method, `/repos/${owner.name}/${name}/teams/owners`))
   })
 
   it('is found by name, and assigned and taken away by the repository', async () => {
@@ -350,6 +360,17 @@ describe('A transfer', () => {
     const moved = await allot.as(bob, 'POST', `${at}/accept`)
     assert.deepEqual([moved.status, moved.body.full_name], [202, `${bob.name}/gift`])
     assertNotFound(await allot.as(bob, 'POST', `/repos/${bob.name}/gift/transfer/accept`))
+  })
+
+  it('to the present owner is refused with 422', async () => {
+    const alice = await allot.person()
+    await made(alice, '/user/repos', { name: 'kept' })
+    const body = { new_owner: alice.name }
+    assertError(
+      await allot.as(alice, 'POST', `/repos/${alice.name}/kept/transfer`, body),
+      422,
+      /owns it already/,
+    )
   })
 
   it('that is offered is rejected by the new owner or taken back, and its usage stays', async () => {

@@ -12,7 +12,7 @@ export const AuditEntry = v.object({
   action: text('rule changed'),
   /** Name of the rule, the group or the account at that time. */
   subject: text('free-total'),
-  /** The values before and after, as JSON; empty where there are none. */
+  /** The values before and after, as JSON; empty where there are none. A JSON string is the beginning of a value that is too long. */
   before: text('{"limit":1073741824,"subjects":["size:all"]}'),
   after: text('{"limit":2147483648,"subjects":["size:all"]}'),
 })
