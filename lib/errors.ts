@@ -103,9 +103,9 @@ const requirementOf = (issue: v.BaseIssue<unknown>): string => {
   const { requirement } = issue as { requirement?: unknown }
   switch (issue.type) {
     case 'min_length':
-      return `must have at least ${requirement} characters`
+      return `must have at least ${requirement} ${unitOf(issue.input)}`
     case 'max_length':
-      return `must have at most ${requirement} characters`
+      return `must have at most ${requirement} ${unitOf(issue.input)}`
     case 'integer':
     case 'safe_integer':
       return 'expected a whole number between -(2^53-1) and 2^53-1'
@@ -117,5 +117,7 @@ const requirementOf = (issue: v.BaseIssue<unknown>): string => {
       return issue.message
   }
 }
+
+const unitOf = (input: unknown): string => (Array.isArray(input) ? 'elements' : 'characters')
 
 const capitalize = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1)

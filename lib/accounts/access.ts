@@ -37,7 +37,7 @@ export interface Identity {
   /** What the credentials permit. */
   readonly scopes: ReadonlySet<string>
   /** With Sudo, the administrator who acts for the account. */
-  readonly administrator?: { readonly id: number; readonly username: string }
+  readonly administrator?: Pick<Identity, 'id' | 'username'>
 }
 
 /** Whether the scopes include one: `write:x` includes `read:x`, and `all` includes every scope. */
@@ -89,6 +89,17 @@ const belongsTo = async (tx: ReadTransaction, viewer: Viewer, account: number): 
 
 export const canSee = async (tx: ReadTransaction, viewer: Viewer, account: Account): Promise<boolean> =>
   isOpenTo(viewer, audienceOfAccount(account)) || belongsTo(tx, viewer, account.id)
+
+/** Those of the accounts that exist and that the viewer can see, in the order of the ids. */
+export const visibleAmong = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  ids: readonly number[],
+): Promise<Account[]> => {
+  const found = [...(await accounts.byIds(tx, ids)).values()]
+  const isVisible = await Promise.all(found.map((account) => canSee(tx, viewer, account)))
+  return found.filter((_, index) => isVisible[index])
+}
 
 /**
  * The account and the organizations that it is a member of: the owners whose private repositories it can list. The number

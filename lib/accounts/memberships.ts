@@ -1,15 +1,15 @@
 import { AllotError } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
-import { type Account, accounts, type Membership, memberships } from '../records/schema/index.ts'
+import { type Account, type Membership, memberships } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
   accountByName,
-  canSee,
   membershipOf,
   type SignedIn,
   type Viewer,
   visibleAccount,
+  visibleAmong,
   visibleOrganization,
 } from './access.ts'
 import { canCreateIn, isFullMember } from './rights.ts'
@@ -31,7 +31,10 @@ export class Memberships {
     this.#store = store
   }
 
-  /** Members by id: all of them for members and administrators, and for others those whose membership is public. */
+  /**
+   * The members whom the viewer can see, by id: all of those for members and administrators, and for others those whose
+   * membership is public.
+   */
   list(
     viewer: Viewer,
     name: string,
@@ -44,13 +47,8 @@ export class Memberships {
       const showsAll = !publicOnly && (await belongs(tx, viewer, organization.id))
       const found = await memberships.list(tx, 'organization', { prefix: [organization.id] })
       const shown = found.filter((membership) => showsAll || membership.public === true)
-      const members = await accounts.byIds(
-        tx,
-        shown.map(({ member }) => member),
-      )
-      const visible: Account[] = []
-      for (const member of members.values())
-        if (showsAll || (await canSee(tx, viewer, member))) visible.push(member)
+      const ids = shown.map(({ member }) => member)
+      const visible = await visibleAmong(tx, viewer, ids)
       return { items: visible.slice(offset, offset + limit), total: visible.length }
     })
   }

@@ -13,7 +13,14 @@ import {
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { accountByName, membershipOf, type SignedIn, type Viewer, visibleOrganization } from './access.ts'
+import {
+  accountByName,
+  membershipOf,
+  type SignedIn,
+  type Viewer,
+  visibleAmong,
+  visibleOrganization,
+} from './access.ts'
 import { authorizeMembersOf, isOwnerOf, visibleUser } from './authorize.ts'
 import { keepAnOwner, refuseTooMany } from './organizations.ts'
 import { teamsOf } from './rights.ts'
@@ -24,9 +31,7 @@ export interface FoundTeam {
   readonly team: Team | undefined
 }
 
-export type TeamEdit = Partial<
-  Pick<Team, 'name' | 'description' | 'level' | 'units' | 'allRepositories' | 'canCreate'>
->
+export type TeamEdit = Partial<Omit<Team, 'id' | 'organization' | 'createdAt'>>
 export type NewTeam = TeamEdit & Pick<Team, 'name'>
 
 /** Name of the team of the owners, which no other team can have. */
@@ -36,9 +41,7 @@ const MAX_TEAMS = 500
 /** Teams to which others than administrators can add an account, since its requests read all of them. */
 const MAX_JOINED = 100
 
-/**
- * Teams of organizations. Methods return undefined for what does not exist, and for viewers who are not in the organization.
- */
+/** Teams of organizations. Methods return undefined for what does not exist, and for viewers outside the organization. */
 export class Teams {
   readonly #store: Store
 
@@ -124,14 +127,13 @@ export class Teams {
     })
   }
 
-  /** The members of a team, by id. */
+  /** The members of a team whom the viewer can see, by id. */
   members(viewer: Viewer, id: number, { offset, limit }: Slice): Promise<Page<Account> | undefined> {
     return this.#store.read(async (tx) => {
       const found = await visibleTeam(tx, viewer, id)
       if (found === undefined) return undefined
-      const ids = await memberIds(tx, found)
-      const page = await accounts.byIds(tx, ids.slice(offset, offset + limit))
-      return { items: [...page.values()], total: ids.length }
+      const visible = await visibleAmong(tx, viewer, await memberIds(tx, found))
+      return { items: visible.slice(offset, offset + limit), total: visible.length }
     })
   }
 

@@ -112,7 +112,7 @@ const parameters = {
   branch: { description: 'Name of the branch, which may contain slashes.', example: 'main' },
   sha: { description: 'Id of the git object, or the name of a branch or tag.', example: 'main' },
   ref: { description: 'Name of the reference, or how names begin.', example: 'heads/main' },
-  filepath: { description: 'Path of the file or folder in the repository.', example: 'docs/README.md' },
+  filepath: { description: 'Path of the file or folder in the repository.', example: 'README.md' },
   archive: { description: 'A branch, tag or commit, and the format of the archive.', example: 'main.tar.gz' },
   basehead: {
     description: 'Two branches, tags or commits with `...` between them.',

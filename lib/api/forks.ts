@@ -12,7 +12,7 @@ const CreateForkOption = v.object({
 })
 
 const GenerateRepoOption = v.object({
-  owner: example(shortText, 'alice'),
+  owner: example(shortText, 'acme'),
   name: example(shortText, 'new-app'),
   description: v.optional(example(v.pipe(v.string(), v.maxLength(2048)), 'An application')),
   private: v.optional(v.boolean()),

@@ -1,9 +1,9 @@
 /** The log of changes that people make to rules, groups, assignments and accounts, in the transaction of the change. */
-import { randomBytes } from 'node:crypto'
 import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { type AuditAction, type AuditRecord, auditRecords } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 
 /** Who makes a change. */
 export interface Actor {
@@ -12,7 +12,7 @@ export interface Actor {
   /** Its name. */
   readonly username: string
   /** The administrator who acts for the account with Sudo: the one whom the log names. */
-  readonly administrator?: { readonly id: number; readonly username: string }
+  readonly administrator?: Pick<Actor, 'id' | 'username'>
 }
 
 /** Who really makes a change: with Sudo, the administrator. */
@@ -29,8 +29,10 @@ interface AuditedChange {
 /** Days for which a record is kept. */
 export const AUDIT_DAYS = 400
 
-/** Old records that each new one removes, so that they do not accumulate. */
-const EXPIRED_BATCH = 5
+/** How many records this process adds between two removals of old ones, which cost a round trip to a database. */
+const REMOVAL_INTERVAL = 20
+/** Old records that one removal deletes: more than were added meanwhile, so that they do not accumulate. */
+const EXPIRED_BATCH = 100
 const MAX_DETAILS = 2000
 /** Characters of details that are too long, of which a JSON string with the beginning is recorded. */
 const BEGINNING = 900
@@ -44,24 +46,19 @@ export const recordAudit = async (
 ): Promise<void> => {
   if (by === undefined) return
   const actor = realActor(by)
-  // Both times before anything is awaited, so that they are of one moment.
-  const [at, nonce] = [now(), nextNonce()]
-  const oldest = await auditRecords.list(tx, 'at', { prefix: [], limit: EXPIRED_BATCH })
-  for (const record of oldest)
-    if (record.at < at - AUDIT_DAYS * DAY_SECONDS) await auditRecords.remove(tx, [record.at, record.nonce])
+  const [at, nonce] = [now(), tx.uniqueText()]
+  if (Number.parseInt(nonce.slice(-9, -5), 16) % REMOVAL_INTERVAL === 0)
+    for (const old of await expiredRecords(tx, at)) await auditRecords.remove(tx, [old.at, old.nonce])
   await auditRecords.save(tx, {
     ...{ at, nonce, actor: actor.id, actorName: actor.username },
     ...{ action, subject, before: detailsOf(before), after: detailsOf(after) },
   })
 }
 
-let records = 0
-
-/** Orders the records of one second: by milliseconds, then by their number; the rest tells processes apart. */
-const nextNonce = (): string => {
-  records = (records + 1) % 0x10000
-  const digits = (number: number, length: number) => number.toString(16).padStart(length, '0')
-  return digits(Date.now() % 1000, 3) + digits(records, 4) + randomBytes(3).toString('hex').slice(0, 5)
+/** The oldest records that have expired, {@link EXPIRED_BATCH} at most. */
+const expiredRecords = async (tx: ReadTransaction, at: number): Promise<AuditRecord[]> => {
+  const oldest = await auditRecords.list(tx, 'at', { prefix: [], limit: EXPIRED_BATCH })
+  return oldest.filter((record) => record.at < at - AUDIT_DAYS * DAY_SECONDS)
 }
 
 const detailsOf = (value: unknown): string => {
@@ -74,6 +71,7 @@ const detailsOf = (value: unknown): string => {
 export const readAudit = (store: Store, { offset, limit }: Slice): Promise<Page<AuditRecord>> =>
   store.read(async (tx) => {
     const page = await auditRecords.page(tx, 'at', { prefix: [], reverse: true, offset, limit }, 'all')
+    const expired = await expiredRecords(tx, now())
     const oldest = now() - AUDIT_DAYS * DAY_SECONDS
-    return { ...page, items: page.items.filter(({ at }) => at >= oldest) }
+    return { total: page.total - expired.length, items: page.items.filter(({ at }) => at >= oldest) }
   })

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { randomBytes } from 'node:crypto'
 import { type CacheInput, type CacheKey, cacheKey } from '../caches.ts'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
 import { decodeKey, rangeBelow } from './key-codec.ts'
@@ -12,6 +13,12 @@ export interface WriteContext extends WriteTransaction {
    *   not notify anyone
    */
   afterCommit(action: (isKnown: boolean) => void): void
+  /**
+   * Twelve hexadecimal digits that no other call in the same second gets, in the order of the calls of this process. They
+   * stay the same when the work runs again, so that a key made of them does too: otherwise no run would read what the run
+   * before it has read.
+   */
+  uniqueText(): string
 }
 
 /** The records of a store: reads and writes of collections run in its transactions. */
@@ -53,6 +60,7 @@ export class Store {
   async write<T>(work: (tx: WriteContext) => Promise<T>): Promise<T> {
     if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
     let actions: Action[] = []
+    const texts: string[] = []
     const runActions = (isKnown: boolean) => {
       this.#writes++
       for (const action of actions) action(isKnown)
@@ -61,7 +69,7 @@ export class Store {
       .write(async (tx) => {
         actions = []
         const added: Action[] = []
-        const value = await work(writeContext(tx, added))
+        const value = await work(writeContext(tx, added, texts))
         actions = added
         return value
       })
@@ -77,14 +85,30 @@ export class Store {
 
 type Action = (isKnown: boolean) => void
 
-const writeContext = (tx: WriteTransaction, actions: Action[]): WriteContext => ({
-  get: (key) => tx.get(key),
-  getMany: (keys) => tx.getMany(keys),
-  range: (range) => tx.range(range),
-  put: (key, value) => tx.put(key, value),
-  delete: (key) => tx.delete(key),
-  afterCommit: (action) => void actions.push(action),
-})
+const writeContext = (tx: WriteTransaction, actions: Action[], texts: string[]): WriteContext => {
+  let used = 0
+  return {
+    get: (key) => tx.get(key),
+    getMany: (keys) => tx.getMany(keys),
+    range: (range) => tx.range(range),
+    put: (key, value) => tx.put(key, value),
+    delete: (key) => tx.delete(key),
+    afterCommit: (action) => void actions.push(action),
+    uniqueText: () => {
+      texts[used] ??= nextText()
+      return texts[used++]!
+    },
+  }
+}
+
+let made = 0
+
+/** The millisecond, then the number of the text in this process; the rest tells processes apart. */
+const nextText = (): string => {
+  made = (made + 1) % 0x10000
+  const digits = (number: number, length: number) => number.toString(16).padStart(length, '0')
+  return digits(Date.now() % 1000, 3) + digits(made, 4) + randomBytes(3).toString('hex').slice(0, 5)
+}
 
 /**
  * Declares a read whose result is cached until a record that it has read changes. Results of `undefined` are not cached,

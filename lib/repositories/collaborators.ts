@@ -7,6 +7,7 @@ import {
   type SignedIn,
   type Viewer,
   visibleAccount,
+  visibleAmong,
 } from '../accounts/access.ts'
 import { authorizeAdmin, visibleUser } from '../accounts/authorize.ts'
 import { mayKnowOf } from '../accounts/organizations.ts'
@@ -137,10 +138,8 @@ export class Collaborators {
     return this.#store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
-      const members = await memberships.list(tx, 'organization', { prefix: [repository.owner] })
-      const isKnown = await Promise.all(members.map((membership) => mayKnowOf(tx, viewer, membership)))
-      const known = members.filter((_, index) => isKnown[index]).map(({ member }) => member)
-      const ids = [repository.owner, ...known, ...(await idsOf(tx, repository))]
+      const members = await knownMembers(tx, viewer, repository.owner)
+      const ids = [repository.owner, ...members, ...(await idsOf(tx, repository))]
       const users = (await visibleOf(tx, viewer, repository, ids)).filter(({ kind }) => kind === 'user')
       // Administrators of the instance are not meant, unless they were given a right.
       const rights = await Promise.all(users.map(({ id }) => rightsOn(tx, { id, admin: false }, repository)))
@@ -149,6 +148,18 @@ export class Collaborators {
         .sort((left, other) => (left.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1))
     })
   }
+}
+
+/** Ids of the members of an organization whom the viewer can see, if the viewer may know of the membership. */
+const knownMembers = async (
+  tx: ReadTransaction,
+  viewer: SignedIn,
+  organization: number,
+): Promise<number[]> => {
+  const known: number[] = []
+  for (const membership of await memberships.list(tx, 'organization', { prefix: [organization] }))
+    if (await mayKnowOf(tx, viewer, membership)) known.push(membership.member)
+  return (await visibleAmong(tx, viewer, known)).map(({ id }) => id)
 }
 
 /** A user whom the viewer can see, or with whom the repository is shared already. */

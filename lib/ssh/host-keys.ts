@@ -45,11 +45,19 @@ export const readHostKey = async ({ utils }: Ssh2, path: string): Promise<string
   )
 }
 
+/** A private key that can be read: of the Ed25519 keys that ssh2 1.17 makes, one of 200 cannot. */
+export const newHostKey = ({ utils }: Ssh2, type: KeyType): string => {
+  for (;;) {
+    const { private: key } =
+      type === 'ecdsa' ? utils.generateKeyPairSync(type, { bits: 256 }) : utils.generateKeyPairSync(type)
+    if (!(utils.parseKey(key) instanceof Error)) return key
+  }
+}
+
 /** Makes a key unless there is one. Of several processes that start together, one makes it: `link` never replaces a file. */
-const makeOnce = async ({ utils }: Ssh2, type: KeyType, path: string): Promise<void> => {
+const makeOnce = async (ssh2: Ssh2, type: KeyType, path: string): Promise<void> => {
   if ((await readFile(path).catch(ifMissing(undefined))) !== undefined) return
-  const { private: key } =
-    type === 'ecdsa' ? utils.generateKeyPairSync(type, { bits: 256 }) : utils.generateKeyPairSync(type)
+  const key = newHostKey(ssh2, type)
   const folder = dirname(path)
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await chmod(folder, 0o700)

@@ -121,13 +121,14 @@ describe('A user who loses a right during a request', () => {
     assertList(await asRoot('GET', `/orgs/${org}/repos`), 'name', ['demo'])
   })
 
-  it('can no longer transfer a repository to the organization', async () => {
+  it('can no longer move a repository to the organization, and offers it', async () => {
     const { lost, org } = await team()
     await allot.as(lost, 'POST', '/user/repos', { name: 'gift' })
     const demote = () => asRoot('PUT', `/orgs/${org}/members/${lost.name}`, { role: 'member' })
     const ask = () => allot.as(lost, 'POST', `/repos/${lost.name}/gift/transfer`, { new_owner: org })
-    assertError(await meanwhile(demote, ask), 403)
-    await asRoot('GET', `/repos/${lost.name}/gift`)
+    const offered = await meanwhile(demote, ask)
+    assert.deepEqual([offered.status, offered.body.owner.login], [201, lost.name])
+    assert.equal((await asRoot('GET', `/repos/${lost.name}/gift`)).body.owner.login, lost.name)
   })
 
   it('changes nothing of the account that has the name by then', async () => {

@@ -22,6 +22,7 @@ const ELSEWHERE = new Set([
     (id) => `${id} name`,
   ),
   ...['Text', 'text'].map((member) => `renderMarkdown ${member}`),
+  ...['repoCreateFile', 'repoUpdateFile'].map((id) => `${id} content`),
 ])
 
 const membersOf = ({ body }: Route<never, never>): [name: string, schema: v.GenericSchema][] =>

@@ -16,10 +16,7 @@ describe('/api/swagger in a real browser', { skip: withoutChromium }, () => {
   const [errors, foreignRequests]: [string[], string[]] = [[], []]
 
   before(async () => {
-    allot = await start(
-      { repositories: false },
-      { mount: (handler) => express().use('/code', handler), prefix: '/code' },
-    )
+    allot = await start({}, { mount: (handler) => express().use('/code', handler), prefix: '/code' })
     browser = await launchChromium()
     page = await browser.newPage()
     page.on('console', (message) => void (message.type() === 'error' && errors.push(message.text())))

@@ -46,6 +46,8 @@ export const arbitraryOf = (schema: v.GenericSchema, member = ''): fc.Arbitrary<
   switch (type) {
     case 'optional':
       return arbitraryOf(wrapped!, member)
+    case 'nullable':
+      return fc.option(arbitraryOf(wrapped!, member))
     case 'string':
       return textOf(schema, member)
     case 'number':

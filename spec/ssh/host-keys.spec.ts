@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { type AllotOptions, createAllot } from '../../lib/index.ts'
+import { newHostKey } from '../../lib/ssh/host-keys.ts'
 import { loadSsh2, readHostKeys } from '../../lib/ssh/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { keyPair } from './client.ts'
@@ -50,6 +51,12 @@ describe('Host keys', () => {
         message,
       })
     })
+
+  it('that are made can be read, each of them', async () => {
+    const ssh2 = await loadSsh2()
+    for (let times = 0; times < 1000; times++)
+      assert.ok(!(ssh2.utils.parseKey(newHostKey(ssh2, 'ed25519')) instanceof Error))
+  })
 
   it('of the operator replace those that are made', async () => {
     const directory = temporaryDirectory()

@@ -19,9 +19,9 @@ import {
   CommitMeta,
   CommitUser,
   commitUrl,
+  ID,
   presentSignature,
   presentVerification,
-  Sha,
   urlsOf,
   Verification,
 } from './schema.ts'
@@ -58,17 +58,19 @@ const commitOptions = {
 }
 type CommitBody = v.InferOutput<v.ObjectSchema<typeof commitOptions, undefined>>
 
-const content = example(
-  v.pipe(v.string(), v.regex(/^[A-Za-z0-9+/\s]*={0,2}\s*$/, 'must be base64')),
-  'IyBhcHAK',
-)
-const sha = v.optional(Sha)
-
 /** Bytes of a body with files, which are a third larger as base64. */
 const BODY_LIMIT = 16 * 1024 * 1024
 
+const content = example(
+  v.pipe(v.string(), v.maxLength(BODY_LIMIT), v.regex(/^[A-Za-z0-9+/\s]*={0,2}\s*$/, 'must be base64')),
+  'IyBhcHAK',
+)
+/** Of the blob that is changed, or of the head of the branch. */
+const sha = v.optional(example(v.pipe(v.string(), v.maxLength(64)), ID))
+const fromPath = v.optional(v.pipe(v.string(), v.maxLength(4096)))
+
 const CreateFileOptions = v.object({ ...commitOptions, content })
-const UpdateFileOptions = v.object({ ...commitOptions, content, sha, from_path: v.optional(v.string()) })
+const UpdateFileOptions = v.object({ ...commitOptions, content, sha, from_path: fromPath })
 const DeleteFileOptions = v.object({ ...commitOptions, sha })
 const ChangeFilesOptions = v.object({
   ...commitOptions,
@@ -79,7 +81,7 @@ const ChangeFilesOptions = v.object({
         path: text('README.md'),
         content: v.optional(content),
         sha,
-        from_path: v.optional(v.string()),
+        from_path: fromPath,
       }),
     ),
     v.minLength(1),

@@ -15,7 +15,7 @@ import type { Recipient, Services } from '../route.ts'
 import { hostOf, presentUser, User } from '../users.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
-const ID = '2e1cfa82b035c26cbbbdae632cea070514eb8b77'
+export const ID = '2e1cfa82b035c26cbbbdae632cea070514eb8b77'
 
 export const Sha = text(ID)
 

@@ -1,5 +1,6 @@
 /** Giving a repository to another owner. */
 import * as v from 'valibot'
+import { invalid } from '../../errors.ts'
 import { ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { example, repositoryNameOf, shortText, wholeNumber } from '../fields.ts'
 import { Repository, readRepository } from '../repository-presenter.ts'
@@ -9,9 +10,8 @@ const write = { auth: 'required', scope: 'write:repository', tag: 'repository' }
 
 const TransferRepoOption = v.object({
   new_owner: example(shortText, 'acme'),
-  team_ids: v.optional(
-    v.nullable(v.pipe(v.array(wholeNumber), v.maxLength(0, 'must be empty: give teams rights afterwards'))),
-  ),
+  /** Must be empty. */
+  team_ids: v.optional(v.nullable(v.array(wholeNumber))),
 })
 
 export const transferRoutes = [
@@ -30,6 +30,8 @@ export const transferRoutes = [
     handle: async (request, services) => {
       const { user, params, body } = request
       const { transfers } = services.hosting
+      if ((body.team_ids ?? []).length > 0)
+        throw invalid('team_ids: must be empty: give teams rights afterwards')
       const begun = await transfers.begin(user, repositoryNameOf(params), body.new_owner)
       if (begun === undefined) return reply(404)
       const repository = await readRepository(services, request, begun.repository)

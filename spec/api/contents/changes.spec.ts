@@ -44,6 +44,27 @@ const tipOf = async (at: string, branch = 'main') =>
   (await ask('GET', `${at}/branches/${branch}`)).body.commit.id
 
 describe('Files', () => {
+  it('are created by PUT without a sha, on a branch that does not exist yet, and with 409 when it moves meanwhile', async () => {
+    const at = await aRepository()
+    const put = await ask('PUT', `${at}/contents/new`, { content: base64('new\n') })
+    assert.deepEqual([put.status, put.body.content.name], [201, 'new'])
+    await done('POST', `${at}/branches`, { new_branch_name: 'taken' })
+    const body = { content: base64('x'), new_branch: 'taken' }
+    assertError(await ask('POST', `${at}/contents/other`, body), 422, /taken/)
+    assertNotFound(await ask('GET', `${at}/contents/other`))
+    const statuses: number[] = []
+    for (let round = 0; round < 20 && !statuses.includes(409); round++)
+      await Promise.all(
+        [1, 2, 3].map(async (index) => {
+          const path = `${at}/contents/${round}-${index}`
+          const { status } = await ask('POST', path, { content: base64('x') })
+          statuses.push(status)
+          assert.equal((await ask('GET', path)).status, status === 201 ? 200 : 404)
+        }),
+      )
+    assert.deepEqual([...new Set(statuses)].sort(), [201, 409])
+  })
+
   it('are created, changed, moved and deleted, with one commit each that is pushed and counted', async () => {
     const at = await aRepository()
     pushes.length = 0

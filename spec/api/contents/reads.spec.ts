@@ -146,6 +146,8 @@ describe('The commits of a repository', () => {
       patch,
       /^From [0-9a-f]{40} .*\nFrom: Ada <ada@example.test>\n.*\nSubject: \[PATCH\] Change the readme\n/s,
     )
+    for (const path of [`/git/commits/${ids.first}.diff`, '/git/commits/main.patch'])
+      assert.equal((await get(path)).status, 200)
     for (const path of ['/git/commits/nope.diff', '/git/commits/nope.patch']) assertNotFound(await get(path))
   })
 
@@ -322,6 +324,24 @@ describe('The git that reads objects', () => {
   })
 })
 
+describe('A folder of more than 10,000 entries', () => {
+  it('is refused with 422, and its files are read one by one', async () => {
+    const folder = await allot.folderOf(at.slice('/repos/'.length))
+    const run = (args: string[], input = '') =>
+      execFileSync('git', ['--git-dir', folder, ...args], { input, encoding: 'utf8' }).trim()
+    const blob = run(['hash-object', '-w', '--stdin'], 'one\n')
+    const entries = Array.from({ length: 10_001 }, (_, index) => `100644 blob ${blob}\tf${index}\n`)
+    const many = run(['mktree'], entries.join(''))
+    const root = run(['mktree'], `040000 tree ${many}\tmany\n`)
+    const identity = ['-c', 'user.name=ann', '-c', 'user.email=ann@example.org']
+    const commit = run([...identity, 'commit-tree', '-m', 'many', root])
+    run(['update-ref', 'refs/heads/many', commit])
+    assertError(await get('/contents/many?ref=many'), 422, /10,?000/)
+    assert.equal((await get('/contents/many/f7?ref=many')).status, 200)
+    run(['update-ref', '-d', 'refs/heads/many'])
+  })
+})
+
 describe('An archive', () => {
   it('is streamed as zip and tar.gz, in the API and where tags name it', async () => {
     for (const [name, magic] of [
@@ -330,6 +350,7 @@ describe('An archive', () => {
       ['v1.0.tar.gz', '1f8b'],
       [`${ids.first}.tar.gz`, '1f8b'],
     ] as const) {
+      assert.equal((await get(`/archive/${name}`)).status, 200)
       const archive = await download(`/archive/${name}`)
       assert.equal(archive.bytes.toString('hex', 0, magic.length / 2), magic)
       assert.match(archive.headers.get('content-disposition') ?? '', /attachment; filename="app-/)

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import type { Collection } from '../../lib/records/collection.ts'
+import { collaborators, teamMembers, teamRepositories, teams } from '../../lib/records/schema/index.ts'
+import { Store, type WriteContext } from '../../lib/records/store.ts'
+import { assertError } from '../support/expectations.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
+
+/** Ids of accounts, teams and repositories that do not exist: the records only fill the limits. */
+const FIRST_ID = 1_000_000
+
+const isFilled = (record: object): boolean =>
+  Object.values(record).some((value) => value >= FIRST_ID && value < FIRST_ID + 1000)
+
+const removeFilled = async (tx: WriteContext): Promise<void> => {
+  for (const collection of [
+    collaborators,
+    teamMembers,
+    teamRepositories,
+    teams,
+  ] as unknown as Collection<object>[]) {
+    const filled: object[] = []
+    for await (const record of collection.all(tx)) if (isFilled(record)) filled.push(record)
+    for (const record of filled) await collection.remove(tx, collection.options.id(record))
+  }
+}
+
+describe('What others can add', () => {
+  const driver = memory()
+  let allot: TestServer
+  let owner: Person
+  let user: Person
+  let team: { id: number }
+  let app: { id: number }
+  let acme: { id: number }
+  const made = async (path: string, body: object) => {
+    const answer = await allot.as(owner, 'POST', path, body)
+    assert.equal(answer.status, 201, answer.text)
+    return answer.body
+  }
+  const fill = (count: number, save: (tx: WriteContext, id: number) => Promise<unknown>) =>
+    new Store(driver).write(async (tx) => {
+      for (let id = FIRST_ID; id < FIRST_ID + count; id++) await save(tx, id)
+    })
+  before(async () => {
+    allot = await start({ driver, repositories: false })
+    owner = await allot.person('owner')
+    user = await allot.person('zoe')
+    acme = await made('/orgs', { username: 'acme' })
+    app = await made('/orgs/acme/repos', { name: 'app' })
+    team = await made('/orgs/acme/teams', { name: 'devs', permission: 'write' })
+  })
+  // The check at the stop would find records of what does not exist.
+  after(async () => {
+    await new Store(driver).write((tx) => removeFilled(tx))
+    await allot.stop()
+  })
+
+  it('is at most 1,000 collaborators of a repository', async () => {
+    const { id: repository } = await made('/user/repos', { name: 'full' })
+    await fill(1000, (tx, account) =>
+      collaborators.save(tx, { repository, account, level: 'read', createdAt: 0 }),
+    )
+    assertError(
+      await allot.as(owner, 'PUT', '/repos/owner/full/collaborators/zoe'),
+      409,
+      /1000 collaborators/,
+    )
+  })
+
+  it('is at most 1,000 repositories of a team', async () => {
+    const assigned = { team: team.id, organization: acme.id, createdAt: 0 }
+    await fill(1000, (tx, repository) => teamRepositories.save(tx, { ...assigned, repository }))
+    const refused = /at most 1000 repositories/
+    assertError(await allot.as(owner, 'PUT', `/teams/${team.id}/repos/acme/app`), 409, refused)
+    assertError(await allot.as(owner, 'PUT', '/repos/acme/app/teams/devs'), 409, refused)
+    assert.ok(app.id > 0)
+  })
+
+  it('is at most 100 teams of a user, but for administrators', async () => {
+    const member = { account: user.id, organization: FIRST_ID, createdAt: 0 }
+    await fill(100, (tx, id) => teamMembers.save(tx, { ...member, team: id }))
+    const path = `/teams/${team.id}/members/zoe`
+    assertError(await allot.as(owner, 'PUT', path), 409, /100 teams already/)
+    assert.equal((await allot.as(allot.root, 'PUT', path)).status, 204)
+  })
+
+  it('is at most 500 teams of an organization', async () => {
+    const blank = { organization: acme.id, description: '', level: 'read' as const, units: [], createdAt: 0 }
+    await fill(500, (tx, id) =>
+      teams.save(tx, { ...blank, id, name: `team${id}`, allRepositories: false, canCreate: false }),
+    )
+    assertError(await allot.as(owner, 'POST', '/orgs/acme/teams', { name: 'more' }), 409, /500 teams/)
+  })
+})
