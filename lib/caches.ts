@@ -1,5 +1,5 @@
 /**
- * Keys of cached reads. The caches of Allot are:
+ * Keys of cached reads. The caches of records and credentials are listed here; those of git data stand beside what they cache:
  *
  * - the read cache of the storage driver, for all reads of records. LevelDB drops an entry before a record that it was read
  *   from is written; PostgreSQL, where other processes write too, validates it by one query before each use;

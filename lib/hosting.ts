@@ -51,7 +51,7 @@ interface HostingOptions {
   jobs: Jobs
   /** Undefined when the host keeps repositories itself. */
   gitStorage: GitStorage | undefined
-  /** Undefined when git over HTTP is turned off. */
+  /** Undefined when git over HTTP, SSH and the contents over the API are all turned off. */
   transport: Transport | undefined
   /** Undefined when the contents of repositories are not served. */
   gitReader: GitReader | undefined

@@ -24,7 +24,7 @@ export type Target<T> = number | Authorizer<T>
  */
 export type Authorizer<T> = (tx: ReadTransaction) => Promise<T | undefined>
 
-/** A user who makes a change. */
+/** Whether the viewer is the account, owns it, or administrates the server. */
 export const isOwnerOf = async (tx: ReadTransaction, viewer: SignedIn, account: number): Promise<boolean> =>
   viewer.admin || viewer.id === account || (await membershipOf(tx, account, viewer.id))?.owner === true
 

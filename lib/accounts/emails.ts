@@ -9,7 +9,7 @@ import { checkTexts, isEmail } from './names.ts'
 /** Further addresses that a user can have. */
 const MAX_ADDRESSES = 50
 
-/** An address of a user. Nothing is sent to it: only the first one was given by an administrator or the host. */
+/** An address of a user. Users add further ones themselves, and nothing is sent to them. */
 interface UserEmail {
   readonly email: string
   readonly isPrimary: boolean

@@ -17,7 +17,7 @@ export interface NewRepository extends TemplateNames {
   name: string
   /** What it is. */
   description?: string | undefined
-  /** Whether only its owner, members of the organization and administrators can see it; false when absent. */
+  /** Whether only accounts with a right on it and administrators can see it; false when absent. */
   private?: boolean | undefined
   /** Whether others can generate repositories from it. */
   template?: boolean | undefined

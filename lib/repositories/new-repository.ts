@@ -61,7 +61,7 @@ export const insertRepository = async (
   await takeName(tx, repository)
   const isWatched = creator.kind === 'user'
   if (isWatched) await saveRelation(tx, watches, creator.id, repository)
-  // Whoever creates it by a team that gives no right on it administers it.
+  // A member by teams administers what it creates, whatever its teams give.
   const membership = isWatched ? await membershipOf(tx, owner, creator.id) : undefined
   if (membership !== undefined && !isFullMember(membership))
     await collaborators.save(tx, { repository: id, account: creator.id, level: 'admin', createdAt: now() })

@@ -43,7 +43,7 @@ interface RepositoryEdit {
   description?: string | undefined
   /** URL. */
   website?: string | undefined
-  /** Whether only its owner, members of the organization and administrators can see it. */
+  /** Whether only accounts with a right on it and administrators can see it. */
   private?: boolean | undefined
   /** Whether it is read-only. */
   archived?: boolean | undefined
@@ -208,7 +208,7 @@ export class Repositories {
   }
 }
 
-/** Ends what a new owner has not given: the rights of teams, an offer, and that of the new owner as a collaborator. */
+/** Ends the rights of teams, an offer, and the new owner's own right as a collaborator. Other collaborators stay. */
 const endSharing = async (tx: WriteContext, { id, owner }: Repository): Promise<void> => {
   await removeTeamsOf(tx, id)
   await transfers.remove(tx, [id])

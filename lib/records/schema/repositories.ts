@@ -15,7 +15,7 @@ const Repository = v.object({
   description: v.string(),
   /** URL; empty when there is none. */
   website: v.string(),
-  /** Whether only its owner, members of the organization and administrators can see it. */
+  /** Whether only accounts with a right on it and administrators can see it. */
   private: v.boolean(),
   /** Who can see it, derived from `private` and the visibility of the owner. */
   audience,
