@@ -32,7 +32,7 @@ export class Transfers {
 
   /**
    * @returns undefined when the repository or the new owner does not exist or is hidden
-   * @throws AllotError forbidden for others than owners; invalid for the present owner, or when the new owner has a
+   * @throws AllotError forbidden for others than owners; invalid when the new owner has another
    * repository of that name; conflict when it is offered already
    */
   async begin(
@@ -45,7 +45,6 @@ export class Transfers {
       const repository = await authorize(tx)
       const recipient = repository && (await visibleAccount(tx, viewer, newOwner))
       if (repository === undefined || recipient === undefined) return undefined
-      if (recipient.id === repository.owner) throw invalid(`new_owner: ${recipient.name} owns it already`)
       if (await isOwnerOf(tx, viewer, recipient.id)) return 'move'
       await refuseOffer(tx, repository, recipient)
       const offer = { repository: repository.id, doer: viewer.id, recipient: recipient.id }
