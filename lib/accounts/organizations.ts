@@ -13,11 +13,11 @@ import {
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
-  canSee,
   existingAccount,
   membershipOf,
   type Viewer,
   visibleAccount,
+  visibleAmong,
   visibleOrganization,
 } from './access.ts'
 import { blankAccount, definedMembers, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
@@ -97,10 +97,8 @@ export class Organizations {
     return this.#store.read(async (tx) => {
       const joined = await memberships.list(tx, 'member', { prefix: [member] })
       const found = await Promise.all(joined.map((membership) => mayKnowOf(tx, viewer, membership)))
-      const keys = joined.filter((_, index) => found[index]).map(({ organization }) => [organization])
-      const visible: Account[] = []
-      for (const organization of await accounts.getMany(tx, keys))
-        if (organization !== undefined && (await canSee(tx, viewer, organization))) visible.push(organization)
+      const ids = joined.filter((_, index) => found[index]).map(({ organization }) => organization)
+      const visible = await visibleAmong(tx, viewer, ids)
       return { items: visible.slice(offset, offset + limit), total: visible.length }
     })
   }

@@ -4,11 +4,11 @@
  */
 import {
   canRead,
-  canSee,
   type Permission,
   permissionOn,
   repositoryById,
   type Viewer,
+  visibleAmong,
 } from '../accounts/access.ts'
 import { blankAccount } from '../accounts/accounts.ts'
 import { countsWithPending } from '../accounts/visibility.ts'
@@ -162,9 +162,8 @@ const visibleAccounts = async (
   viewer: Viewer,
   ids: readonly number[],
 ): Promise<ReadonlyMap<number, Account>> => {
-  const found = [...(await accounts.byIds(tx, ids)).values()]
-  const isVisible = await Promise.all(found.map((account) => canSee(tx, viewer, account)))
-  return new Map(found.filter((_, index) => isVisible[index]).map((account) => [account.id, account]))
+  const visible = await visibleAmong(tx, viewer, ids)
+  return new Map(visible.map((account) => [account.id, account]))
 }
 
 const attachmentsOf = async (

@@ -55,10 +55,12 @@ export const recordAudit = async (
   })
 }
 
+const isExpired = (record: AuditRecord, at: number): boolean => record.at < at - AUDIT_DAYS * DAY_SECONDS
+
 /** The oldest records that have expired, {@link EXPIRED_BATCH} at most. */
 const expiredRecords = async (tx: ReadTransaction, at: number): Promise<AuditRecord[]> => {
   const oldest = await auditRecords.list(tx, 'at', { prefix: [], limit: EXPIRED_BATCH })
-  return oldest.filter((record) => record.at < at - AUDIT_DAYS * DAY_SECONDS)
+  return oldest.filter((record) => isExpired(record, at))
 }
 
 const detailsOf = (value: unknown): string => {
@@ -71,7 +73,10 @@ const detailsOf = (value: unknown): string => {
 export const readAudit = (store: Store, { offset, limit }: Slice): Promise<Page<AuditRecord>> =>
   store.read(async (tx) => {
     const page = await auditRecords.page(tx, 'at', { prefix: [], reverse: true, offset, limit }, 'all')
-    const expired = await expiredRecords(tx, now())
-    const oldest = now() - AUDIT_DAYS * DAY_SECONDS
-    return { total: page.total - expired.length, items: page.items.filter(({ at }) => at >= oldest) }
+    const at = now()
+    const expired = await expiredRecords(tx, at)
+    return {
+      total: page.total - expired.length,
+      items: page.items.filter((record) => !isExpired(record, at)),
+    }
   })

@@ -1,6 +1,5 @@
 import {
   accountByName,
-  canSee,
   membershipOf,
   permissionOn,
   readableRepository,
@@ -185,10 +184,8 @@ const visibleOf = async (
   repository: Repository,
   ids: readonly number[],
 ): Promise<Account[]> => {
-  const found = [...(await accounts.byIds(tx, ids)).values()]
   const { admin: seesAll } = await permissionOn(tx, viewer, repository)
-  const isVisible = await Promise.all(found.map((account) => seesAll || canSee(tx, viewer, account)))
-  return found.filter((_, index) => isVisible[index])
+  return seesAll ? [...(await accounts.byIds(tx, ids)).values()] : visibleAmong(tx, viewer, ids)
 }
 
 const refuseTooMany = async (

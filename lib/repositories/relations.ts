@@ -1,12 +1,12 @@
 import {
   canRead,
-  canSee,
   existingAccount,
   readableRepository,
   repositoryById,
   repositoryViewer,
   type SignedIn,
   type Viewer,
+  visibleAmong,
 } from '../accounts/access.ts'
 import { visiblePage } from '../accounts/list-page.ts'
 import { sharedWith } from '../accounts/rights.ts'
@@ -15,7 +15,6 @@ import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,
-  accounts,
   type Relation,
   type RelationCollection,
   type Repository,
@@ -87,12 +86,8 @@ export class RepositoryRelation {
       if (found === undefined) return undefined
       const repository = await countsWithPending(tx, found)
       const related = await this.#relation.list(tx, 'repository', { prefix: [repository.id], ...slice })
-      const known = await accounts.byIds(
-        tx,
-        related.map(({ account }) => account),
-      )
-      const items: Account[] = []
-      for (const account of known.values()) if (await canSee(tx, viewer, account)) items.push(account)
+      const ids = related.map(({ account }) => account)
+      const items = await visibleAmong(tx, viewer, ids)
       return { items, total: this.#relation === stars ? repository.stars : repository.watchers }
     })
   }

@@ -50,6 +50,18 @@ export const Post = ({ to, fields = [], class: className, children }: Renderable
   )
 }
 
+/** The buttons of a page that asks first: one that does it, and a link back. */
+export const ConfirmButtons = ({ cancel, children }: RenderableProps<{ cancel: string }>) => (
+  <div class="buttons">
+    <button type="submit" class="danger">
+      {children}
+    </button>
+    <Link class="button secondary" to={cancel}>
+      Cancel
+    </Link>
+  </div>
+)
+
 /** A form that asks for other data. */
 export const Search = ({ to, children }: RenderableProps<{ to: string }>) => (
   <form method="get" action={usePageContext().urlOf(to)} class="inline">

@@ -1,6 +1,6 @@
 /** The wire schemas of commits, tags and references, and how they are presented. */
 import * as v from 'valibot'
-import { accountByName, canSee, type Viewer } from '../../accounts/access.ts'
+import { type Viewer, visibleAccount } from '../../accounts/access.ts'
 import { noreplyAddress } from '../../accounts/names.ts'
 import type { Commit as GitCommit, Signature } from '../../git/objects/parse.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
@@ -169,9 +169,7 @@ const accountWith = async (
   const own = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
   if (own !== undefined && own.email !== '' && own.email.toLowerCase() === address) return own
   const [login = ''] = address.split('@', 1)
-  if (address !== noreplyAddress(login, host)) return undefined
-  const account = await accountByName(tx, login)
-  return account !== undefined && (await canSee(tx, viewer, account)) ? account : undefined
+  return address === noreplyAddress(login, host) ? visibleAccount(tx, viewer, login) : undefined
 }
 
 const presentCommit = (commit: GitCommit, recipient: Recipient, context: CommitContext): Commit => {

@@ -5,7 +5,17 @@ import { formatExactLimit, formatSize } from '../../byte-sizes.ts'
 import type { QuotaExplanation } from '../../quota/evaluate.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { FlashMessage, Link, Notice, PageHead, Post, Section, SizeCell, Table } from '../components.tsx'
+import {
+  ConfirmButtons,
+  FlashMessage,
+  Link,
+  Notice,
+  PageHead,
+  Post,
+  Section,
+  SizeCell,
+  Table,
+} from '../components.tsx'
 import type { Form, PageServices, View } from '../route.ts'
 import { ScopeFields } from '../storage/account.tsx'
 import { subjectTexts } from '../subject-names.ts'
@@ -243,14 +253,9 @@ export const deletionView = async ({ quota }: PageServices, account: Account): P
                 <span class="small">Without this, an account that owns something is not deleted.</span>
               </span>
             </label>
-            <div class="buttons">
-              <button type="submit" class="danger">
-                Delete {name}
-              </button>
-              <Link class="button secondary" to={`/-/admin/account?name=${encodeURIComponent(name)}`}>
-                Cancel
-              </Link>
-            </div>
+            <ConfirmButtons cancel={`/-/admin/account?name=${encodeURIComponent(name)}`}>
+              Delete {name}
+            </ConfirmButtons>
           </Post>
         </Section>
       </>

@@ -9,6 +9,7 @@ import { requireScopes } from '../../http/route.ts'
 import type { Page } from '../../records/collection.ts'
 import type { Token } from '../../records/schema/index.ts'
 import {
+  ConfirmButtons,
   Empty,
   FlashMessage,
   formatCount,
@@ -245,14 +246,7 @@ const confirmation = (id: string, name: string): View => ({
             ['confirmed', 'yes'],
           ]}
         >
-          <div class="buttons">
-            <button type="submit" class="danger">
-              Revoke token
-            </button>
-            <Link class="button secondary" to="/-/account">
-              Cancel
-            </Link>
-          </div>
+          <ConfirmButtons cancel="/-/account">Revoke token</ConfirmButtons>
         </Post>
       </Section>
     </>

@@ -8,7 +8,17 @@ import { AllotError, invalid } from '../../errors.ts'
 import { requireScopes } from '../../http/route.ts'
 import { add, type Sum } from '../../integers.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { formatCount, Link, Notice, PageHead, Post, Section, SizeCell, Table } from '../components.tsx'
+import {
+  ConfirmButtons,
+  formatCount,
+  Link,
+  Notice,
+  PageHead,
+  Post,
+  Section,
+  SizeCell,
+  Table,
+} from '../components.tsx'
 import { type PageReply, type PageServices, page, type View } from '../route.ts'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
 import { KIND_NAMES, titleOf } from './thing-text.tsx'
@@ -104,14 +114,9 @@ const confirmation = (owner: Account, user: Identity, things: readonly Thing[]):
             to={`/-/storage/${owner.name}/remove`}
             fields={[['confirmed', 'yes'], ...things.map(({ id }): [string, string] => ['thing', id])]}
           >
-            <div class="buttons">
-              <button type="submit" class="danger">
-                Delete and free {formatSize(freed)}
-              </button>
-              <Link class="button secondary" to={`/-/storage/${owner.name}/usage`}>
-                Cancel
-              </Link>
-            </div>
+            <ConfirmButtons cancel={`/-/storage/${owner.name}/usage`}>
+              Delete and free {formatSize(freed)}
+            </ConfirmButtons>
           </Post>
         </Section>
       </>

@@ -23,18 +23,30 @@ export const formatShare = (part: Sum, whole: Sum): string => {
   return percent > 0 && percent < 1 ? '< 1 %' : `${Math.round(percent)} %`
 }
 
-export const ThingName = ({
-  owner,
-  thing,
-  link,
-  title,
-}: {
+interface ThingProps {
   owner: string
   thing: Thing
   /** `html_url` of the thing. */
   link: string | undefined
-  title: string
-}) => {
+}
+
+/** The cells of a table with the name and the kind of a thing. */
+export const ThingCells = ({ owner, thing, link }: ThingProps) => (
+  <>
+    <td>
+      <ThingName owner={owner} thing={thing} link={link} />
+      <div class="small">
+        <Details owner={owner} thing={thing} />
+      </div>
+    </td>
+    <td class="wide">
+      <span class="tag">{KIND_NAMES[thing.kind][0]}</span>
+    </td>
+  </>
+)
+
+const ThingName = ({ owner, thing, link }: ThingProps) => {
+  const title = titleOf(thing)
   const { kind, isHidden, inRepository, isKept, id } = thing
   if (isHidden) return <>Hidden</>
   if (kind === 'git' || kind === 'repositories')
@@ -50,7 +62,7 @@ export const titleOf = ({ kind, name, isHidden }: Thing): string => {
   return kind === 'lfs' && /^[\da-f]{64}$/.test(name) ? `${name.slice(0, 12)}…` : name
 }
 
-export const Details = ({ owner, thing }: { owner: string; thing: Thing }) => {
+const Details = ({ owner, thing }: { owner: string; thing: Thing }) => {
   const { kind, isHidden, inRepository, usage, used, isKept, id } = thing
   if (isHidden) return <>in a private repository that this session may not read</>
   if (usage !== undefined)
@@ -155,15 +167,7 @@ export const LargestThings = ({
         <tbody>
           {things.map((thing) => (
             <tr key={thing.id}>
-              <td>
-                <ThingName owner={owner} thing={thing} link={links.get(thing.id)} title={titleOf(thing)} />
-                <div class="small">
-                  <Details owner={owner} thing={thing} />
-                </div>
-              </td>
-              <td class="wide">
-                <span class="tag">{KIND_NAMES[thing.kind][0]}</span>
-              </td>
+              <ThingCells owner={owner} thing={thing} link={links.get(thing.id)} />
               <td class="number wide">{formatShare(thing.size, used)}</td>
               <td class="number">
                 <Size bytes={thing.size} />

@@ -6,7 +6,7 @@ import { isRemovable, type Thing, type ThingQuery } from '../../content/used-thi
 import type { Sum } from '../../integers.ts'
 import { Post, Size, usePageContext } from '../components.tsx'
 import { type Asked, pathOf } from './thing-query.ts'
-import { Details, formatShare, KIND_NAMES, ThingName, titleOf } from './thing-text.tsx'
+import { formatShare, ThingCells, titleOf } from './thing-text.tsx'
 
 interface ThingsProps {
   owner: string
@@ -120,15 +120,7 @@ const ThingRow = ({ owner, thing, link, used, isRemovable, isChecked, canSelect 
           )}
         </td>
       )}
-      <td>
-        <ThingName owner={owner} thing={thing} link={link} title={title} />
-        <div class="small">
-          <Details owner={owner} thing={thing} />
-        </div>
-      </td>
-      <td class="wide">
-        <span class="tag">{KIND_NAMES[thing.kind][0]}</span>
-      </td>
+      <ThingCells owner={owner} thing={thing} link={link} />
       <td class="wide muted">{dateOf(Math.floor(thing.createdAt / 86_400))}</td>
       <td class="number wide">{formatShare(thing.size, used)}</td>
       <td class="number">
