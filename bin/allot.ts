@@ -4,8 +4,8 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 
 /*
- * Loads the command line with V8's compile cache, which Node has from 22.1 on. A folder of the user's own: whoever can write
- * to the cache decides what runs, and Node's default is in the folder for temporary files.
+ * Loads the command line with V8's compile cache, which Node has from 22.1 on. The cache is in a folder of
+ * the user's own, since the code in it is run; Node's default is in the folder for temporary files, where others can write.
  */
 const { enableCompileCache } = module as { enableCompileCache?: (folder: string) => unknown }
 try {

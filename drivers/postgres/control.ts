@@ -8,8 +8,8 @@ import type { Settings } from './settings.ts'
 import { query, type Row, type Statement, type Statements, watched } from './statements.ts'
 
 /**
- * For how long a proof that a server is the primary is good, in milliseconds: less than a promotion takes. Without a
- * synchronous standby no server can be promoted without loss, and the proof only shows that the server is no standby.
+ * Milliseconds for which a proof that a server is the primary is valid: less than a promotion takes. Without a synchronous
+ * standby (`alone`) every promotion loses writes, so the proof shows only that the server is not a standby itself.
  */
 const LEASE_MS = { replicated: 100, alone: 1000 }
 
