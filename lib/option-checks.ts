@@ -165,15 +165,16 @@ const kindOf = (input: unknown): string => {
 
 const isObject = (input: unknown): input is object => typeof input === 'object' && input !== null
 
-const BYTES = 'expected bytes, as a whole number or as in "2 GiB"'
+const bytesFault = (input: unknown): string =>
+  `expected bytes, as a whole number or as in "2 GiB", received ${describeValue(input)}`
 
 /** Bytes, as a number or as `"2 GiB"`. */
 export const Size = v.pipe(
-  v.union([v.number(), v.string()], BYTES),
+  v.union([v.number(), v.string()], ({ input }) => bytesFault(input)),
   v.rawTransform(({ dataset, addIssue, NEVER }) => {
     const bytes = typeof dataset.value === 'number' ? dataset.value : parseSize(dataset.value)
     if (isLimit(bytes)) return bytes
-    addIssue({ message: BYTES })
+    addIssue({ message: bytesFault(dataset.value) })
     return NEVER
   }),
 )

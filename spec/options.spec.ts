@@ -67,10 +67,18 @@ const WRONG: readonly [options: unknown, message: string][] = [
     { driver, repositories: true },
     'repositories: expected an object with options, or false, received the boolean true',
   ],
-  [
-    { driver, quota: { defaultTotal: true } },
-    'quota.defaultTotal: expected bytes, as a whole number or as in "2 GiB"',
-  ],
+  ...(
+    [
+      [true, 'the boolean true'],
+      [2.5, 'the number 2.5'],
+      ['2 GB', 'the string "2 GB"'],
+      ['2gb', 'the string "2gb"'],
+      ['2,5 GiB', 'the string "2,5 GiB"'],
+    ] as const
+  ).map(([defaultTotal, received]): [unknown, string] => [
+    { driver, quota: { defaultTotal } },
+    `quota.defaultTotal: expected bytes, as a whole number or as in "2 GiB", received ${received}`,
+  ]),
   [
     { driver, dialect: 'gitea' },
     'dialect: expected one of "document", "forgejo", received the string "gitea"',

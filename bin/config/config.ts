@@ -95,6 +95,10 @@ export const StorageOptions = v.strictObject({
     positive,
     v.description('How often a write is retried after a conflict with another write.'),
   ),
+  readCache: v.pipe(
+    v.optional(v.pipe(Size, v.minValue(1024 * 1024))),
+    v.description('Memory for what was read from the database: bytes, or `"32 MiB"`.'),
+  ),
 })
 
 /** The configuration file. Options of `createAllot` without a section of their own are in `[api]`; keys are in snake_case. */

@@ -141,12 +141,25 @@ export const listen = (server: Server, port: number, host: string, advice: strin
   new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => {
       const fault = LISTEN_FAULTS[error.code ?? '']
-      reject(fault === undefined ? error : new Error(`port ${port} of ${host} ${fault}: ${advice}`))
+      reject(fault === undefined ? error : new Error(fault({ host, port, advice })))
     })
     server.listen(port, host, resolve)
   })
 
-const LISTEN_FAULTS: Partial<Record<string, string>> = {
-  EADDRINUSE: 'is in use',
-  EACCES: 'needs root or the capability CAP_NET_BIND_SERVICE',
+interface Address {
+  host: string
+  port: number
+  advice: string
+}
+
+const noSuchHost = ({ host }: Address) =>
+  `this machine has no address ${host}: choose one of its own with --host, such as 127.0.0.1, or 0.0.0.0 for all of them`
+
+const LISTEN_FAULTS: Partial<Record<string, (address: Address) => string>> = {
+  EADDRINUSE: ({ host, port, advice }) => `port ${port} of ${host} is in use: ${advice}`,
+  EACCES: ({ host, port, advice }) =>
+    `port ${port} of ${host} needs root or the capability CAP_NET_BIND_SERVICE: ${advice}`,
+  EADDRNOTAVAIL: noSuchHost,
+  ENOTFOUND: noSuchHost,
+  EAI_AGAIN: noSuchHost,
 }

@@ -83,8 +83,9 @@ const start = async (settings: Settings): Promise<{ connections: Connections; en
 }
 
 const optimisticEngine = (connections: Connections, plain: PlainEngine, settings: Settings): Engine => {
-  const cache = new QueryCache(connections, settings.readCache / 2)
-  const outcomes = new OutcomeCache(settings.readCache / 2)
+  const maxSize = Math.floor(settings.readCache / 2)
+  const cache = new QueryCache(connections, maxSize)
+  const outcomes = new OutcomeCache(maxSize)
   const commits = new OptimisticWriter(connections, cache, plain, settings.retries)
   return {
     async read(body, { canRunAgain = false, cacheKey } = {}) {

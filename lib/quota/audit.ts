@@ -11,8 +11,10 @@ export interface Actor {
   readonly id: number
   /** Its name. */
   readonly username: string
+  /** False for users whose changes can be of their own organizations only: the log keeps the newest {@link MAX_OF_USER}. */
+  readonly admin?: boolean
   /** The administrator who acts for the account with Sudo: the one whom the log names. */
-  readonly administrator?: Pick<Actor, 'id' | 'username'>
+  readonly administrator?: Omit<Actor, 'administrator'>
 }
 
 /** Who really makes a change: with Sudo, the administrator. */
@@ -28,6 +30,9 @@ interface AuditedChange {
 
 /** Days for which a record is kept. */
 export const AUDIT_DAYS = 400
+
+/** Records of one user who is not an administrator, so that nobody fills the log. */
+export const MAX_OF_USER = 100
 
 /** How many records this process adds between two removals of old ones, which cost a round trip to a database. */
 const REMOVAL_INTERVAL = 20
@@ -49,10 +54,24 @@ export const recordAudit = async (
   const [at, nonce] = [now(), tx.uniqueText()]
   if (Number.parseInt(nonce.slice(-9, -5), 16) % REMOVAL_INTERVAL === 0)
     for (const old of await expiredRecords(tx, at)) await auditRecords.remove(tx, [old.at, old.nonce])
+  if (actor.admin === false) await makeSpace(tx, actor.id)
   await auditRecords.save(tx, {
-    ...{ at, nonce, actor: actor.id, actorName: actor.username },
-    ...{ action, subject, before: detailsOf(before), after: detailsOf(after) },
+    at,
+    nonce,
+    actor: actor.id,
+    actorName: actor.username,
+    action,
+    subject,
+    before: detailsOf(before),
+    after: detailsOf(after),
   })
+}
+
+/** Removes the oldest record of a user who has as many as a user can have. */
+const makeSpace = async (tx: WriteContext, user: number): Promise<void> => {
+  if ((await auditRecords.count(tx, 'actor', [user])) < MAX_OF_USER) return
+  const [oldest] = await auditRecords.list(tx, 'actor', { prefix: [user], limit: 1 })
+  if (oldest !== undefined) await auditRecords.remove(tx, [oldest.at, oldest.nonce])
 }
 
 const isExpired = (record: AuditRecord, at: number): boolean => record.at < at - AUDIT_DAYS * DAY_SECONDS

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
+import { MAX_OF_USER } from '../../lib/quota/audit.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 interface Entry {
@@ -211,5 +212,25 @@ describe('GET /admin/audit', () => {
     } finally {
       mock.timers.reset()
     }
+  })
+})
+
+describe('The changes of a user who is not an administrator', () => {
+  it(`fill the log to ${MAX_OF_USER} records, the newest, and those of administrators are kept`, async (t) => {
+    const allot = await start({ repositories: false })
+    t.after(() => allot.stop())
+    const [root, fay] = [allot.root, await allot.person('fay')]
+    const rename = (person: Person, name: string) =>
+      allot.as(person, 'PATCH', '/orgs/busy', { full_name: name })
+    const log = async (page: number): Promise<Entry[]> =>
+      (await allot.as(root, 'GET', `/admin/audit?limit=50&page=${page}`)).body
+    await rename(root, (await allot.as(fay, 'POST', '/orgs', { username: 'busy' })).body.name)
+    for (let edit = 1; edit <= MAX_OF_USER + 1; edit++) await rename(fay, `Busy ${edit}`)
+    const entries = [...(await log(1)), ...(await log(2)), ...(await log(3))]
+    const namesBy = ({ name }: Person) =>
+      entries.filter(({ actor }) => actor.login === name).map(({ after }) => JSON.parse(after).fullName)
+    assert.deepEqual(namesBy(root), ['busy'])
+    assert.equal(namesBy(fay).length, MAX_OF_USER)
+    assert.deepEqual([namesBy(fay)[0], namesBy(fay).at(-1)], [`Busy ${MAX_OF_USER + 1}`, 'Busy 2'])
   })
 })

@@ -25,26 +25,49 @@ import { verification } from './verify.ts'
 import { writes } from './writes.ts'
 
 /**
- * Measures each operation and its reference in turns, and prints medians and ratios.
- * `--scale S` is the part of a hundred thousand users, a million repositories and ten million ledger entries that the
- * instance has (a tenth when absent); `--last FILE` has the figures to compare with, in the user's cache when absent; `--peer URL --peer-token T` asks another server of the same API the same, in turns;
- * `--storage postgres` measures on a PostgreSQL that it starts; `--only NAME,NAME`, `--rounds N`, `--json FILE`, `--svg FILE`; `--docs`
- * writes the tables into docs/performance.md, and the picture beside it when all were measured.
+ * Measures each operation and its reference in turns, and prints medians and ratios. `--docs` writes the tables into
+ * docs/performance.md, and the picture beside it when all were measured.
  */
-const { values: flags } = parseArgs({
-  options: {
-    only: { type: 'string' },
-    storage: { type: 'string', default: 'level' },
-    rounds: { type: 'string', default: '5' },
-    json: { type: 'string' },
-    svg: { type: 'string' },
-    last: { type: 'string', default: lastFile() },
-    peer: { type: 'string' },
-    'peer-token': { type: 'string' },
-    scale: { type: 'string', default: '0.1' },
-    docs: { type: 'boolean' },
-  },
-})
+const USAGE = `npm run bench -- [options]   measures each operation and a reference in turns
+
+  --only NAME,NAME      some of the benchmarks
+  --rounds N            rounds of each (5 by default)
+  --scale S             part of the largest instance, from 0.001 to 1 (0.1 by default)
+  --storage postgres    a PostgreSQL that the benchmark starts
+  --peer URL --peer-token TOKEN   asks another server of the same API the same, in turns
+  --last FILE           figures to compare with, which this run replaces
+  --json FILE           writes the figures
+  --svg FILE            writes the picture
+  --docs                writes the tables into docs/performance.md
+`
+
+const options = {
+  only: { type: 'string' },
+  storage: { type: 'string', default: 'level' },
+  rounds: { type: 'string', default: '5' },
+  json: { type: 'string' },
+  svg: { type: 'string' },
+  last: { type: 'string', default: lastFile() },
+  peer: { type: 'string' },
+  'peer-token': { type: 'string' },
+  scale: { type: 'string', default: '0.1' },
+  docs: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const
+
+const readFlags = () => {
+  try {
+    return parseArgs({ options }).values
+  } catch (error) {
+    return fail(`${(error as Error).message.split('. ', 1)[0]}: see npm run bench -- --help`)
+  }
+}
+
+const flags = readFlags()
+if (flags.help) {
+  process.stdout.write(USAGE)
+  process.exit()
+}
 
 const rounds = Number(flags.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds ${flags.rounds}: expected a whole number from 1`)

@@ -51,7 +51,7 @@ describe('The sample configuration', () => {
     )
     assert.equal(redirectPort, 80)
     assert.equal(maxConnectionsPerAddress, 250)
-    assert.equal(config.storage.retries, 30)
+    assert.deepEqual([config.storage.retries, config.storage.readCache], [30, 32 * 1024 ** 2])
   })
 })
 

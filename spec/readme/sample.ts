@@ -19,6 +19,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'storage.statementTimeout': '20000',
   'storage.writeTimeout': '25000',
   'storage.retries': '30',
+  'storage.readCache': '"32 MiB"',
   'api.baseUrl': '"https://git.example.org"',
   'repositories.directory': '"/srv/repositories"',
   'files.directory': '"/srv/files"',

@@ -43,7 +43,8 @@ export const transferRoutes = [
     method: 'POST',
     path: '/repos/{owner}/{repo}/transfer/accept',
     operationId: 'acceptRepoTransfer',
-    summary: 'Accept a repository that is offered to the signed-in user, or to an organization of theirs',
+    summary:
+      'Accept a repository that is offered to the signed-in user, or to an organization of theirs; its collaborators keep their rights, its teams lose them',
     responses: { 202: Repository, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
       const name = repositoryNameOf(request.params)

@@ -31,6 +31,6 @@ export const auditRecords = new Collection({
   name: 'audit',
   schema: AuditRecord,
   id: (record) => [record.at, record.nonce],
-  ordered: { at: (record) => [record.at] },
-  counted: { all: () => [] },
+  ordered: { at: (record) => [record.at], actor: (record) => [record.actor, record.at] },
+  counted: { all: () => [], actor: (record) => [record.actor] },
 })

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { readDocument } from '../../readme/documents.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import type { Measurement } from './measure.ts'
 import { movedSince } from './moved.ts'
@@ -38,5 +40,22 @@ describe('The table of what has moved', () => {
   it('begins anew when the file is not JSON', () => {
     writeFileSync(file, 'x')
     assert.match(movedSince(file, [read(25)]), /^These are the first figures/)
+  })
+})
+
+describe('npm run bench', () => {
+  const bench = (...words: string[]) =>
+    spawnSync(process.execPath, ['--import', 'tsx', 'spec/bench/index.ts', ...words], { encoding: 'utf8' })
+
+  it('prints every option of docs/performance.md with --help', () => {
+    const { status, stdout, stderr } = bench('--help')
+    assert.deepEqual([status, stderr.includes(' at ')], [0, false], stderr)
+    const documented = readDocument('docs/performance.md').match(/(?<=`(?:-- )?)--[\w-]+/g)!
+    for (const option of new Set(documented)) assert.ok(stdout.includes(option), option)
+  })
+
+  it('names an unknown option in one line', () => {
+    const { status, stderr } = bench('--round', '5')
+    assert.deepEqual([status, stderr], [2, "bench: Unknown option '--round': see npm run bench -- --help\n"])
   })
 })
