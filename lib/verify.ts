@@ -51,7 +51,7 @@ export const verify = async (
 /**
  * Repairs indexes and counters from the records, removes files without a record, and records of LFS objects without a file, and
  * corrects members of records that follow from other records. Other broken records stay unchanged.
- * The caller stops all other processes of the store first; nothing enforces that on PostgreSQL.
+ * The caller stops all other processes of the store first; the PostgreSQL driver's option `exclusive` enforces that.
  */
 export const repair = async (
   driver: StorageDriver,

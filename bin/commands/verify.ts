@@ -4,6 +4,7 @@ import type { FileStorage } from '../../lib/files/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import type { Repaired, Verification } from '../../lib/verify.ts'
 import type { StoreFlags } from '../config/store.ts'
+import { UsageError } from '../errors.ts'
 import { print, printNote, withProgressBar } from '../terminal.ts'
 import { examples, storeOptions } from './options.ts'
 
@@ -14,18 +15,21 @@ export const addVerifyCommand = (program: Command): void => {
       '--repair',
       "repair what can be derived from records; for a damaged LevelDB, run LevelDB's own repair first",
     )
+    .option('--force', 'repair a PostgreSQL database although other processes use it')
     .addHelpText('after', examples('allot verify --data /var/lib/allot'))
     .action(verifyStore)
 }
 
 interface Flags extends StoreFlags {
   repair?: boolean
+  force?: boolean
 }
 
 /** Every file is read once, so keeping many of them open gains nothing. */
 const LEVEL_OPTIONS = { openFiles: 64 }
 
-const verifyStore = async ({ repair = false, ...flags }: Flags): Promise<void> => {
+const verifyStore = async ({ repair = false, force = false, ...flags }: Flags): Promise<void> => {
+  if (force && !repair) throw new UsageError('--force is for --repair: a check may run beside other processes')
   // Collects garbage often. Every record is read once and dropped, and by default the heap grows to several times as much.
   // (Limiting the young generation too would save another 20 MiB, and take a fifth longer.)
   setFlagsFromString('--optimize-for-size')
@@ -33,7 +37,7 @@ const verifyStore = async ({ repair = false, ...flags }: Flags): Promise<void> =
     await Promise.all([import('../config/store.ts'), import('../../lib/files/index.ts')])
   requireStore(flags, 'name another folder with --data')
   const location = storeLocation(flags)
-  const driver = await driverFor(location, LEVEL_OPTIONS)
+  const driver = await driverFor(location, { level: LEVEL_OPTIONS, exclusive: repair && !force })
   try {
     const files = new FileStorage(foldersOf(location).files)
     if (repair) await repairAndPrint(driver, files, levelFolder(location))
@@ -85,8 +89,10 @@ const repairDamaged = async (
   try {
     return await openAndRepair()
   } catch (error) {
-    const isDamaged = error instanceof StorageError && error.reason === 'corrupt'
-    if (folder === undefined || !isDamaged) throw error
+    const reason = error instanceof StorageError ? error.reason : undefined
+    if (folder === undefined && reason === 'locked')
+      throw new Error(`${(error as Error).message}, or repair beside them with --force`, { cause: error })
+    if (folder === undefined || reason !== 'corrupt') throw error
     await driver.close()
     await repairFolder(folder)
     return openAndRepair()

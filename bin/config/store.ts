@@ -48,18 +48,24 @@ export const requireStore = (
 
 export const isPostgres = (storage = ''): boolean => /^postgres(ql)?:/.test(storage)
 
+/** Options for the driver that serves the store. */
+interface DriverOptions {
+  level?: Parameters<typeof level>[1]
+  /** Whether other processes may not use the store meanwhile; a LevelDB always has one process. */
+  exclusive?: boolean
+}
+
 /**
- * @param levelOptions options of the driver when it is LevelDB
  * @throws UsageError when `--storage` names no driver; the message hides a password
  */
 export const driverFor = async (
   location: StoreLocation,
-  levelOptions?: Parameters<typeof level>[1],
+  { level: levelOptions, exclusive = false }: DriverOptions = {},
 ): Promise<StorageDriver> => {
   const { storage, config } = location
   if (storage === 'memory:') return (await import('../../drivers/memory/index.ts')).memory()
   if (storage !== undefined && isPostgres(storage))
-    return (await import('../../drivers/postgres/index.ts')).postgres(storage, config.storage)
+    return (await import('../../drivers/postgres/index.ts')).postgres(storage, { ...config.storage, exclusive })
   const folder = levelFolder(location)
   if (folder !== undefined) return level(folder, levelOptions)
   const shown = storage?.replace(/:[^:@/]*@/, ':…@')

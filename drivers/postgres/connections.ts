@@ -26,6 +26,8 @@ export class Connections {
   /** Why the last search found none, and when. */
   #failure: { error: unknown; at: number } | undefined
   #isClosed = false
+  /** Whether the store was opened, so that the process claims it at each primary. */
+  #hasTables = false
   /** Where the database is, for error messages while the driver opens. */
   #where: string | undefined
 
@@ -155,6 +157,7 @@ export class Connections {
     }
     this.#newest = found.identity
     const primary = new Primary(found, this.#settings, this.statements, () => this.#suspect(primary))
+    if (this.#hasTables && this.isPostgres) await claimOf(primary)
     this.#primary = primary
     return primary
   }
@@ -165,11 +168,22 @@ export class Connections {
     for (let attempt = 1; ; attempt++)
       try {
         for (const text of this.statements.createTables) await control.run({ text })
-        return
+        break
       } catch (error) {
         if (attempt === CREATE_ATTEMPTS || !isCatalogRace(error)) throw error
         await new Promise((resolve) => setTimeout(resolve, 50 * Math.random() * attempt))
       }
+    if (this.isPostgres) await control.claim()
+    this.#hasTables = true
+  }
+}
+
+const claimOf = async (primary: Primary): Promise<void> => {
+  try {
+    await primary.control.claim()
+  } catch (error) {
+    primary.retire()
+    throw error
   }
 }
 

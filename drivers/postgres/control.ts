@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import type { Client } from 'pg'
 import { StorageError } from '../../lib/storage/index.ts'
 import { isTimeout, toStorageError } from './errors.ts'
@@ -13,7 +14,12 @@ import { query, type Row, type Statement, type Statements, watched } from './sta
  */
 const LEASE_MS = { replicated: 100, alone: 1000 }
 
-/** The connection to a primary that proves that the server is still the primary, and creates the tables. */
+const [CLAIM_ATTEMPTS, CLAIM_PAUSE_MS] = [5, 200]
+
+/**
+ * The connection to a primary that proves that the server is still the primary, creates the tables, and holds the lock that
+ * tells other processes that this one uses the store.
+ */
 export class Control {
   readonly #settings: Settings
   readonly #statements: Statements
@@ -24,6 +30,7 @@ export class Control {
   #proof: Promise<void> | undefined
   #provenAt = Number.NEGATIVE_INFINITY
   #leaseMs = LEASE_MS.replicated
+  #isClaimed = false
 
   /** @param onSilence called while a statement takes unusually long */
   constructor(found: Found, settings: Settings, statements: Statements, onSilence: () => void) {
@@ -77,8 +84,32 @@ export class Control {
     }
   }
 
+  /**
+   * Holds the store for this process, shared with others or, with the setting `exclusive`, alone. The lock belongs to the
+   * connection, so it is taken again with each new one.
+   * @throws StorageError `locked` when others use the store, `busy` when another process holds it alone
+   */
+  async claim(): Promise<void> {
+    this.#isClaimed = true
+    await this.#claimWith(this.#client ?? (await this.#reconnect()))
+  }
+
   end(): void {
     if (this.#client !== undefined) disconnect(this.#client)
+  }
+
+  async #claimWith(client: Client): Promise<void> {
+    const { claimShared, claimAlone, otherUsers } = this.#statements
+    const { exclusive } = this.#settings
+    for (let attempt = 1; ; attempt++) {
+      const [[isHeld] = []] = await query(client, exclusive ? claimAlone : claimShared, [])
+      if (isHeld === 't') return
+      if (attempt === CLAIM_ATTEMPTS) break
+      // The database may not have noticed yet that a process has ended.
+      await setTimeout(CLAIM_PAUSE_MS)
+    }
+    const [[processes] = []] = await query(client, otherUsers, [])
+    throw exclusive ? usedByOthers(processes) : heldAlone(processes)
   }
 
   async #beginProof(): Promise<void> {
@@ -106,9 +137,14 @@ export class Control {
   async #reconnect(): Promise<Client> {
     const { identity, host } = this.#found
     const { client, identity: current } = await connectTo(this.#settings, host)
-    if (isSamePrimary(identity, current)) return this.#use(client)
-    disconnect(client)
-    throw otherPrimary(current, identity)
+    try {
+      if (!isSamePrimary(identity, current)) throw otherPrimary(current, identity)
+      if (this.#isClaimed) await this.#claimWith(client)
+      return this.#use(client)
+    } catch (error) {
+      disconnect(client)
+      throw error
+    }
   }
 }
 
@@ -126,4 +162,17 @@ const notConfirmed = (cause: unknown) =>
     'busy',
     'the database has not confirmed in time that it is still the primary: try again in a moment',
     { cause },
+  )
+
+/** @param processes of the database, as pg_stat_activity numbers them */
+const usedByOthers = (processes: string | null | undefined) =>
+  new StorageError(
+    'locked',
+    `other processes use the database (pg_stat_activity has them as ${processes}): stop all servers and commands of Allot first`,
+  )
+
+const heldAlone = (processes: string | null | undefined) =>
+  new StorageError(
+    'busy',
+    `another process repairs the database (pg_stat_activity has it as ${processes}): try again when it is done`,
   )

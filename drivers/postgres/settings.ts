@@ -24,6 +24,11 @@ export interface PostgresOptions {
    * serializable transactions supports, at the cost of more round trips. Default: false on PostgreSQL, true elsewhere.
    */
   plain?: boolean | undefined
+  /**
+   * Opens the store only while no other process uses it, and keeps others from opening it meanwhile, as a repair needs it.
+   * Only on PostgreSQL. Default: false.
+   */
+  exclusive?: boolean | undefined
   /** TLS settings for node:tls. The URL can set them too: `?sslmode=verify-full&sslrootcert=…`. */
   tls?: ConnectionOptions | boolean | undefined
 }
@@ -59,6 +64,7 @@ export const parseSettings = (url: string, options: PostgresOptions) => {
     retries: options.retries ?? 30,
     readCache: options.readCache ?? 32 * 1024 ** 2,
     plain: options.plain ?? false,
+    exclusive: options.exclusive ?? false,
     tls: options.tls,
     /** One URL for each host; any of them may be the primary. */
     urls: urls.map(({ href }) => href),

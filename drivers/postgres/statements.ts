@@ -33,6 +33,8 @@ export type Statements = ReturnType<typeof statementsFor>
 export const statementsFor = (schema: string | undefined) => {
   const prefix = schema === undefined ? '' : `${pg.escapeIdentifier(schema)}.`
   const [entry, writer] = [`${prefix}allot_entry`, `${prefix}allot_writer`]
+  /** Stores in other schemas have other tables, and so other locks. */
+  const store = `${pg.escapeLiteral(entry)}::regclass::oid::int4`
   const page = (order: 'ASC' | 'DESC') =>
     `SELECT key, value FROM ${entry} WHERE key >= $1 AND key < $2 ORDER BY key ${order} LIMIT $3`
   const ranges = (order: 'ASC' | 'DESC', first: number) => `
@@ -110,6 +112,15 @@ export const statementsFor = (schema: string | undefined) => {
     contentionLock: {
       name: 'allot_contention_lock',
       text: `SELECT pg_advisory_xact_lock(${pg.escapeLiteral(entry)}::regclass::oid::int8)`,
+    },
+
+    // A lock of the session that every process holds while it uses the store: shared, or alone for a repair.
+    claimShared: { text: `SELECT pg_try_advisory_lock_shared(${store}, 1)` },
+    claimAlone: { text: `SELECT pg_try_advisory_lock(${store}, 1)` },
+    otherUsers: {
+      text: `SELECT string_agg(pid::text, ', ') FROM pg_locks
+        WHERE locktype = 'advisory' AND classid = ${pg.escapeLiteral(entry)}::regclass AND objid = 1 AND objsubid = 2 AND granted
+          AND pid <> pg_backend_pid() AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
     },
 
     /** $1: keys, $2: values. */

@@ -75,6 +75,21 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
     assert.match(err, /storage\.pool: there is no such option/)
   })
 
+  it('keeps a repair out while it uses the database, unless the repair is forced', async (t) => {
+    const words = ['--storage', await storeUrl(t), '--data', temporaryDirectory()]
+    const server = await serving(t, ...words)
+    assert.equal((await allot(['verify', ...words])).code, 0)
+    const refused = await allot(['verify', '--repair', ...words])
+    assert.deepEqual([refused.code, refused.out], [1, ''])
+    assert.match(
+      refused.err,
+      /^allot: other processes use the database \(pg_stat_activity has them as \d+\): stop all servers and commands of Allot first, or repair beside them with --force\n$/,
+    )
+    assert.equal((await allot(['verify', '--repair', '--force', ...words])).code, 0)
+    await server.stop()
+    assert.equal((await allot(['verify', '--repair', ...words])).code, 0)
+  })
+
   it('fails with one line without the password when the database cannot be reached', async () => {
     const { code, err } = await allot(['serve', '--storage', 'postgres://me:secret@127.0.0.1:1/gone'])
     assert.equal(code, 1)

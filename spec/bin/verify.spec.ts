@@ -120,6 +120,7 @@ describe('allot verify', () => {
 
   it('exits with 2 for an unknown option or storage', async () => {
     assert.equal((await allot(['verify', '--mend'])).code, 2)
+    assert.equal((await allot(['verify', '--force'])).code, 2)
     assert.equal((await allot(['verify', '--storage', 'oracle://'])).code, 2)
   })
 

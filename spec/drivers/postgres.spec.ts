@@ -1,6 +1,9 @@
-import { describe } from 'node:test'
+import assert from 'node:assert/strict'
+import { after, describe, type TestContext, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
+import { StorageError } from '../../lib/storage/index.ts'
 import { type Candidate, driverSpec } from '../driver-spec.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
@@ -51,6 +54,59 @@ const candidate = (
       },
     }
   },
+})
+
+describe('An exclusive driver', { skip: missing }, () => {
+  const stores: Awaited<ReturnType<typeof emptyStore>>[] = []
+  after(() => Promise.all(stores.map(({ drop }) => drop())))
+
+  const opened = async (t: TestContext, url: string, options?: PostgresOptions) => {
+    const driver = postgres(url, options)
+    t.after(() => driver.close())
+    await driver.open()
+    return driver
+  }
+  const newStore = async () => {
+    stores.push(await emptyStore())
+    return stores.at(-1)!.url
+  }
+  const refusedWith = (reason: string) => (error: unknown) =>
+    error instanceof StorageError && error.reason === reason
+
+  for (const plain of [false, true])
+    test(`is refused while ${plain ? 'the plain' : 'the optimistic'} engine uses the store`, async (t) => {
+      const url = await newStore()
+      const [one, other] = [await opened(t, url, { plain }), await opened(t, url, { plain })]
+      await assert.rejects(postgres(url, { exclusive: true }).open(), refusedWith('locked'))
+      await one.close()
+      await assert.rejects(postgres(url, { exclusive: true }).open(), refusedWith('locked'))
+      await other.close()
+      await opened(t, url, { exclusive: true })
+    })
+
+  test('keeps others from opening its store, and not from opening one in another schema', async (t) => {
+    const [url, elsewhere] = [await newStore(), await newStore()]
+    const driver = await opened(t, url, { exclusive: true })
+    await assert.rejects(postgres(url).open(), refusedWith('busy'))
+    await opened(t, elsewhere)
+    await driver.close()
+    await opened(t, url)
+  })
+
+  test('is refused by a process whose connections were cut since it opened the store', async (t) => {
+    const url = await newStore()
+    const driver = await opened(t, url)
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    const cut = `SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2
+      AND classid = '${new URL(url).searchParams.get('schema')}.allot_entry'::regclass`
+    assert.equal((await client.query(cut)).rowCount, 1)
+    await client.end()
+    // Later than the proof of the driver is valid, so that it connects again.
+    await setTimeout(1100)
+    await driver.read(async (tx) => tx.get(Buffer.from('key')))
+    await assert.rejects(postgres(url, { exclusive: true }).open(), refusedWith('locked'))
+  })
 })
 
 describe('on PostgreSQL', { skip: missing }, () => {
