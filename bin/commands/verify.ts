@@ -29,7 +29,8 @@ interface Flags extends StoreFlags {
 const LEVEL_OPTIONS = { openFiles: 64 }
 
 const verifyStore = async ({ repair = false, force = false, ...flags }: Flags): Promise<void> => {
-  if (force && !repair) throw new UsageError('--force is for --repair: a check may run beside other processes')
+  if (force && !repair)
+    throw new UsageError('--force is for --repair: a check may run beside other processes')
   // Collects garbage often. Every record is read once and dropped, and by default the heap grows to several times as much.
   // (Limiting the young generation too would save another 20 MiB, and take a fifth longer.)
   setFlagsFromString('--optimize-for-size')

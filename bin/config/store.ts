@@ -65,7 +65,10 @@ export const driverFor = async (
   const { storage, config } = location
   if (storage === 'memory:') return (await import('../../drivers/memory/index.ts')).memory()
   if (storage !== undefined && isPostgres(storage))
-    return (await import('../../drivers/postgres/index.ts')).postgres(storage, { ...config.storage, exclusive })
+    return (await import('../../drivers/postgres/index.ts')).postgres(storage, {
+      ...config.storage,
+      exclusive,
+    })
   const folder = levelFolder(location)
   if (folder !== undefined) return level(folder, levelOptions)
   const shown = storage?.replace(/:[^:@/]*@/, ':…@')

@@ -64,7 +64,7 @@ export const parseSettings = (url: string, options: PostgresOptions) => {
     retries: options.retries ?? 30,
     readCache: options.readCache ?? 32 * 1024 ** 2,
     plain: options.plain ?? false,
-    exclusive: options.exclusive ?? false,
+    exclusive: options.exclusive === true,
     tls: options.tls,
     /** One URL for each host; any of them may be the primary. */
     urls: urls.map(({ href }) => href),
