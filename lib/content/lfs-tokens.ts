@@ -13,6 +13,7 @@ const Grant = v.object({
   /** Id of the SSH key that the client signed in with. */
   key: v.number(),
   repository: v.number(),
+  /** `upload` includes downloads, as the scope `write:repository` does. */
   operation: v.picklist(['download', 'upload']),
   /** Seconds since 1970. */
   expires: v.number(),

@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClientBudget } from '../clients.ts'
+import { AllotError } from '../errors.ts'
 import { folderOf, recover } from './folders.ts'
 import {
   type ExitResult,
@@ -128,15 +129,27 @@ export class GitProcesses {
   }
 }
 
-/** Not for a client's mistakes, which git reports to the client. */
+/** Reports what the log must have: not a client's mistakes, which git reports to the client. */
 const reportFailure = (
   { onError }: ProcessesOptions,
   program: Program,
   repository: number,
   { cause, stderr, code }: ExitResult,
 ): void => {
-  if (cause === 'idle' || cause === 'deadline' || stderr !== '')
-    onError(new Error(`git ${program}: ${stderr || cause}`), { repository, code, cause })
+  const isKilled = cause === 'itself' && code === null
+  if (cause === 'idle' || cause === 'deadline' || isKilled || stderr !== '')
+    onError(new Error(`git ${program}: ${stderr || (isKilled ? 'killed' : cause)}`), {
+      repository,
+      code,
+      cause,
+    })
+}
+
+/** The failure of a response whose git did not write all of its output. The log has the reason already, unless the server or the client ended git on purpose. */
+export const incompleteOutput = ({ cause, code }: ExitResult): AllotError => {
+  const error = new AllotError('unavailable', `git ended before its output was complete: ${code ?? cause}`)
+  error.isLogged = true
+  return error
 }
 
 const isWriter = (program: Program): boolean => program === 'receive-pack' || program === 'gc'

@@ -5,7 +5,7 @@ import { ifMissing } from '../disk.ts'
 import { bufferStart, feedChecked, feedConnection } from './fetch.ts'
 import { folderOf } from './folders.ts'
 import { announce, configuration, feed, type GitProcess, type WriteListener } from './process.ts'
-import { GitProcesses, type ProcessClient, type ProcessesOptions } from './processes.ts'
+import { GitProcesses, incompleteOutput, type ProcessClient, type ProcessesOptions } from './processes.ts'
 import { holdReport, PushCheck, type RefUpdate, readPush } from './push.ts'
 import { createReachability, type FindUnreachable } from './reachability.ts'
 
@@ -190,8 +190,8 @@ async function* withRefusal(output: Readable, refusal: Promise<Buffer | undefine
 
 /** A stopped git has not sent everything, and the client must not take its output for a whole response. */
 const checkCompleted = async ({ ended }: GitProcess): Promise<void> => {
-  const { cause, code } = await ended
-  if (cause !== 'itself' || code === null) throw new Error(`git was stopped: ${cause}`)
+  const result = await ended
+  if (result.cause !== 'itself' || result.code === null) throw incompleteOutput(result)
 }
 
 /** A larger push is stored as a pack, and not unpacked into a file for each object. */

@@ -31,7 +31,7 @@ export interface RequestContext<I = unknown, R = unknown> {
   readonly params: Match<R>['params']
   /** URL of the service as this client reaches it, without a slash at the end. */
   baseUrl: string
-  /** Undefined until the request is authenticated, and for routes that need no authentication. */
+  /** Null for a client without credentials; undefined until the request is authenticated, and for routes that need no authentication. */
   user: I | null | undefined
 }
 
@@ -57,9 +57,8 @@ export interface Endpoints<
   cacheKey?(context: RequestContext<I, R>): CacheKey | undefined
   /** Reads and validates the input, and calls the handler of the route. */
   handle(context: RequestContext<I, R>): Promise<Reply>
+  /** @throws ClientDisconnected when the client leaves before the end, which is not logged, unlike other failures */
   send(context: RequestContext<I, R>, reply: Reply): Promise<void>
-  /** Whether any failure only means that the client has left, so that it is not logged. */
-  hasLeft?(context: RequestContext<I, R>): boolean
   /** Sends the response to a request that failed before its response began. */
   sendFailure(context: RequestContext<I, R>, failure: Failure): void
 }
@@ -202,7 +201,7 @@ export class Dispatcher<I extends Identity> {
     } catch (redirectError) {
       cause = redirectError
     }
-    if (cause instanceof ClientDisconnected || endpoints.hasLeft?.(context)) return void res.destroy()
+    if (cause instanceof ClientDisconnected) return void res.destroy()
     try {
       const failure = toFailure(cause, this.#options.log, failedRequest(req, res, url.path))
       if (res.headersSent) res.destroy()

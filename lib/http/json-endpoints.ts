@@ -19,7 +19,7 @@ import {
 } from './responses.ts'
 import type { HtmlUrlsOf, Identity, Route } from './route.ts'
 import { Router } from './router.ts'
-import { HTML_HEADERS, JSON_HEADERS, send, sendEmpty, sendHead, sendReply, sendStream } from './send.ts'
+import { HTML_HEADERS, JSON_HEADERS, send, sendEmpty, sendHead, sendLines, sendStreamReply } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
 
 interface JsonEndpointsOptions<I extends Identity, S> {
@@ -107,7 +107,7 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
     if (body === undefined) return sendEmpty(res, status, headers)
     const kind = route.responses[status]
     if (kind === Html) return send(res, status, body as string, HTML_HEADERS)
-    if (kind === Ndjson) return sendStream(req, res, status, body as Produce)
+    if (kind === Ndjson) return sendLines(req, res, status, body as Produce)
     if (kind === Download) return sendDownload(context, body as OpenDownload)
     const json = SerializedJson.of(body)
     if (route.method !== 'GET' || status >= 300)
@@ -142,7 +142,7 @@ const sendDownload = async ({ req, res }: RequestContext, open: OpenDownload): P
   res.once('close', () => disconnected.abort())
   const reply = await open({ headers: req.headers, signal: disconnected.signal })
   if (req.method === 'HEAD') sendHead(res, reply)
-  else await sendReply(res, reply)
+  else await sendStreamReply(res, reply)
 }
 
 const NO_MEMBERS = new URLSearchParams()

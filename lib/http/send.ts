@@ -22,7 +22,7 @@ export const send = (
   headers: readonly string[],
 ): void => {
   if (res.headersSent || res.destroyed) return void res.end()
-  // The rest of a too large body is not read, so the connection cannot be used again.
+  // The rest of a too large body is only discarded, for a short time, so the connection is closed.
   if (status === 413) res.shouldKeepAlive = false
   const all = ['X-Content-Type-Options', 'nosniff', ...headers]
   // RFC 9110 §8.6: a 204 has no Content-Length, and a 304 only the one that a 200 would have.
@@ -45,7 +45,7 @@ const STREAM_HEADERS = [
  * Sends lines as they are produced, no faster than the client reads them. The status is sent with the first bytes, so an
  * error before that still gets an error response.
  */
-export const sendStream = async (
+export const sendLines = async (
   req: IncomingMessage,
   res: ServerResponse,
   status: number,
@@ -100,19 +100,39 @@ export const sendHead = (res: ServerResponse, { status, headers, body }: StreamR
   res.writeHead(status, Object.entries(headers).flat()).end()
 }
 
-/** Sends the status with the first byte of the body: until then a failure can still get an error response. */
-export const sendReply = async (res: ServerResponse, reply: PendingReply): Promise<void> => {
-  const { status, headers, body, completed, brokenBody } = reply
+/**
+ * Sends the status with the first byte of the body: until then a failure can still get an error response.
+ * @throws ClientDisconnected when the client leaves before the end; Error when the body fails or is shorter than its
+ * Content-Length
+ */
+export const sendStreamReply = async (res: ServerResponse, reply: PendingReply): Promise<void> => {
+  const { status, headers, body, completed } = reply
   completed?.catch(() => undefined)
   if (typeof body === 'string') return send(res, status, body, Object.entries(headers).flat())
-  await Promise.race([firstByte(body), ...(brokenBody === undefined ? [] : [brokenBody])]).catch((error) => {
+  let isClosed = res.destroyed
+  res.once('close', () => {
+    isClosed = true
+  })
+  try {
+    await begun(body, reply.brokenBody)
+    // Without this, a client would wait for the missing bytes of a body that is too short.
+    res.strictContentLength = true
+    res.writeHead(status, Object.entries(headers).flat())
+    await pipeline(body, res, { end: false })
+    await completed
+    res.end()
+  } catch (error) {
+    throw isClosed ? disconnected() : error
+  }
+}
+
+const begun = async (body: Readable, brokenBody: Promise<never> | undefined): Promise<void> => {
+  try {
+    await Promise.race([firstByte(body), ...(brokenBody === undefined ? [] : [brokenBody])])
+  } catch (error) {
     body.destroy()
     throw error
-  })
-  res.writeHead(status, Object.entries(headers).flat())
-  await pipeline(body, res, { end: false })
-  await completed
-  res.end()
+  }
 }
 
 /** Resolves at the first byte or at the end of a body. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { decompressedBody } from './body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
-import { type Failure, retryAfterHeader } from './failure.ts'
+import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
 import type { AccessRule, Identity, StreamRoute } from './route.ts'
 import { Router } from './router.ts'
-import { type PendingReply, send, sendEmpty, sendHead, sendReply, TEXT_HEADERS } from './send.ts'
+import { type PendingReply, send, sendEmpty, sendHead, sendStreamReply, TEXT_HEADERS } from './send.ts'
 
 interface StreamEndpointsOptions<I extends Identity, S> {
   routes: readonly StreamRoute<I, S>[]
@@ -67,23 +67,23 @@ export class StreamEndpoints<I extends Identity, S>
       client: () => this.#options.clientOf(req, user),
       signal: disconnected.signal,
     }
-    const reply = await Promise.race([route.handle(request, this.#options.services), brokenBody])
-    return { ...reply, brokenBody }
+    try {
+      const reply = await Promise.race([route.handle(request, this.#options.services), brokenBody])
+      return { ...reply, brokenBody }
+    } catch (error) {
+      throw disconnected.signal.aborted ? new ClientDisconnected('the client disconnected') : error
+    }
   }
 
   async send({ req, res, route }: Context<I, S>, reply: PendingReply): Promise<void> {
     if (route === WRONG_METHOD) sendEmpty(res, reply.status, Object.entries(reply.headers).flat())
     else if (req.method === 'HEAD') sendHead(res, reply)
-    else await sendReply(res, reply)
-  }
-
-  hasLeft({ res }: Context<I, S>): boolean {
-    return res.headersSent || res.destroyed
+    else await sendStreamReply(res, reply)
   }
 
   sendFailure({ req, res, route }: Context<I, S>, failure: Failure): void {
     const { status, message } = failure
-    // The rest of a refused body is not read.
+    // The rest of a refused body is only discarded, for a short time, so the connection is closed.
     if (!req.complete) res.shouldKeepAlive = false
     const headers = [...challenge(status), ...retryAfterHeader(failure)]
     const refusal = route.refusal?.(failure)

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { pipeline } from 'node:stream/promises'
 import { type Brand, logoOrigin } from '../host-pages/brand.ts'
 import { endAfterDrain } from '../http/connection.ts'
 import { dispositionOf } from '../http/responses.ts'
+import { sendHead, sendStreamReply } from '../http/send.ts'
 import type { Download } from './route.ts'
 import type { Asset } from './styles/index.ts'
 
@@ -14,18 +14,18 @@ const policyOf = (brand: Brand): string => {
 
 /** Sends the responses of the pages, with the headers that protect them. */
 export class PageResponses {
-  readonly #headers: readonly string[]
+  readonly #headers: Readonly<Record<string, string>>
 
   constructor(brand: Brand) {
-    this.#headers = [
-      ['Content-Security-Policy', policyOf(brand)],
-      ['X-Content-Type-Options', 'nosniff'],
-      ['X-Frame-Options', 'DENY'],
+    this.#headers = {
+      'Content-Security-Policy': policyOf(brand),
+      'X-Content-Type-Options': 'nosniff',
+      'X-Frame-Options': 'DENY',
       // With `no-referrer`, browsers would send forms without an Origin.
-      ['Referrer-Policy', 'same-origin'],
-      ['Cross-Origin-Opener-Policy', 'same-origin'],
-      ['Cross-Origin-Resource-Policy', 'same-origin'],
-    ].flat()
+      'Referrer-Policy': 'same-origin',
+      'Cross-Origin-Opener-Policy': 'same-origin',
+      'Cross-Origin-Resource-Policy': 'same-origin',
+    }
   }
 
   /** Sends a page that must not be cached, since it shows data of its viewer. */
@@ -47,26 +47,23 @@ export class PageResponses {
   /** Sends a file that the browser saves under its name, and does not display. */
   async download(req: IncomingMessage, res: ServerResponse, file: Download): Promise<void> {
     const { type, content, size } = file
-    const headers = [
-      'Content-Type',
-      type,
-      'Content-Disposition',
-      dispositionOf(file),
-      'Cache-Control',
-      'no-store',
-    ]
-    if (typeof content === 'string') return this.#send(res, 200, content, headers)
-    if (req.method === 'HEAD') content.destroy()
-    res.writeHead(200, [...this.#headers, ...headers, 'Content-Length', String(size)])
-    if (req.method === 'HEAD') return void res.end()
-    await pipeline(content, res)
+    const headers = {
+      'Content-Type': type,
+      'Content-Disposition': dispositionOf(file),
+      'Cache-Control': 'no-store',
+    }
+    if (typeof content === 'string') return this.#send(res, 200, content, Object.entries(headers).flat())
+    const all = { ...this.#headers, ...headers, 'Content-Length': String(size) }
+    const reply = { status: 200, headers: all, body: content }
+    if (req.method === 'HEAD') sendHead(res, reply)
+    else await sendStreamReply(res, reply)
   }
 
   #send(res: ServerResponse, status: number, text: string, headers: readonly string[]): void {
     if (res.headersSent || res.destroyed) return void res.end()
     if (status === 413) res.shouldKeepAlive = false
     const length = status === 304 ? [] : ['Content-Length', String(Buffer.byteLength(text))]
-    res.writeHead(status, [...this.#headers, ...headers, ...length])
+    res.writeHead(status, [...Object.entries(this.#headers).flat(), ...headers, ...length])
     endAfterDrain(res, text)
   }
 }

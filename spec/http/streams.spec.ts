@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { get, type IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { Ndjson, type Produce } from '../../lib/http/index.ts'
-import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+import {
+  Download,
+  type Identity,
+  Ndjson,
+  type Produce,
+  StreamEndpoints,
+  type StreamReply,
+} from '../../lib/http/index.ts'
+import { closing, type HttpFixture, type Nothing, plain, reply, route, serve } from './fixture.ts'
 
 const LINE = Buffer.from(`${JSON.stringify({ line: 'x'.repeat(65_000) })}\n`)
 
@@ -156,5 +164,70 @@ describe('A streamed response', () => {
     const answer = await fetch(`${floor.api}/lines`)
     await assert.rejects(answer.text())
     assert.match(floor.told[0]?.fields.err?.message ?? '', /sector 7/)
+  })
+})
+
+describe('A download', () => {
+  /** The next body, and the length that its header declares. */
+  let body: Readable
+  let length: number
+  const download = async (): Promise<StreamReply> => ({
+    status: 200,
+    headers: { 'Content-Length': String(length) },
+    body,
+  })
+  let ofApi: HttpFixture
+  let atRoot: HttpFixture
+  before(async () => {
+    const handle = async () => reply(200, download)
+    const declared = {
+      ...plain,
+      operationId: 'file',
+      auth: 'optional',
+      responses: { 200: Download },
+    } as const
+    ofApi = await serve([route({ ...declared, method: 'GET', path: '/file', handle })])
+    const routes = [{ method: 'GET', path: '/api/v1/file', handle: download }] as const
+    const streams = new StreamEndpoints<Identity, Nothing>({
+      routes,
+      services: {},
+      clientOf: () => 'address',
+    })
+    atRoot = await serve([], { endpoints: [streams] })
+  })
+  after(() => Promise.all([ofApi.stop(), atRoot.stop()]))
+
+  async function* failing() {
+    yield LINE
+    throw new Error('sector 7')
+  }
+  const FAILURES: [what: string, make: () => Readable, reason: RegExp][] = [
+    ['fails midway', () => Readable.from(failing()), /sector 7/],
+    ['has fewer bytes than announced', () => Readable.from([LINE]), /content-length/],
+  ]
+  for (const [what, make, reason] of FAILURES)
+    it(`that ${what} is cut off, and the log has the reason`, async () => {
+      for (const server of [ofApi, atRoot]) {
+        body = make()
+        length = 2 * LINE.length
+        const answer = await fetch(`${server.api}/file`)
+        assert.equal(answer.status, 200)
+        await assert.rejects(answer.arrayBuffer())
+        const [logged] = server.told.splice(0)
+        assert.match(logged?.fields.err?.message ?? '', reason)
+        assert.match(logged?.fields.path ?? '', /\/file$/)
+      }
+    })
+
+  it('is stopped, and not logged, when the client disconnects', async () => {
+    for (const server of [ofApi, atRoot]) {
+      length = 1e9
+      body = Readable.from(Array.from({ length: 10_000 }, () => LINE))
+      const answer = await new Promise<IncomingMessage>((resolve) => get(`${server.api}/file`, resolve))
+      answer.on('error', () => undefined).destroy()
+      await until(() => body.destroyed)
+      await server.idle()
+      assert.deepEqual(server.told, [])
+    }
   })
 })

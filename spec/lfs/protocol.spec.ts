@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readdirSync, statSync, truncateSync } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { eventually } from '../git/slow-push.ts'
 import type { Person } from '../support/test-server.ts'
@@ -10,8 +12,11 @@ import { aContent, contentOf, LFS, type ServedLfs, sha256, startLfs, token } fro
 let allot: ServedLfs
 let alice: Person
 let bob: Person
+/** What went to the log as an error. */
+const logged: { err?: Error; path?: string }[] = []
 before(async () => {
-  allot = await startLfs({ lfs: { maxSize: 100_000 } })
+  const log = { error: (fields: object) => void logged.push(fields), info: () => undefined }
+  allot = await startLfs({ lfs: { maxSize: 100_000 }, log })
   alice = await allot.person('alice')
   bob = await allot.person('bob')
 })
@@ -99,7 +104,7 @@ describe('The batch API', () => {
     assert.ok(answer.bytes.length < 600 * objects.length, `${answer.bytes.length} bytes`)
   })
 
-  it('has no `header` and no `authenticated` in its actions', async () => {
+  it('has no `authenticated` in its actions, and no `header` unless the client has a token from SSH', async () => {
     const path = await repository()
     const there = aContent()
     await allot.put(path, alice, there)
@@ -187,6 +192,20 @@ describe('An object', () => {
     assert.equal(held.status, 304)
     const head = await allot.lfs(path, 'HEAD', `objects/${oid}`)
     assert.deepEqual([head.status, head.headers.get('content-length'), head.bytes.length], [200, '5000', 0])
+  })
+
+  it('that was cut short on the disk is an aborted download, which is logged', async () => {
+    const path = await repository()
+    const { oid, size, bytes } = aContent(90_001)
+    await allot.put(path, alice, { oid, size, bytes })
+    const folder = join(allot.directory, 'lfs')
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))
+    truncateSync(names.find((name) => statSync(name).size === size)!, 70_000)
+    await assert.rejects(allot.lfs(path, 'GET', `objects/${oid}`))
+    const [{ err, path: logPath } = {}] = logged.splice(0)
+    assert.equal(logPath, `/${path}.git/info/lfs/objects/${oid}`)
+    assert.match(err?.message ?? '', /70000/)
+    await allot.as(alice, 'DELETE', `/repos/${path}`)
   })
 
   it('may be empty', async () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, it, mock } from 'node:test'
@@ -109,6 +109,16 @@ describeWithLfs('The token of git-lfs-authenticate', () => {
     assert.equal(put.status, 403)
   })
 
+  it('for an upload also downloads', async () => {
+    const { Authorization: token } = (await access('alice/demo', 'upload')).header
+    const [content, url] = ['hello', `/alice/demo.git/info/lfs/objects`]
+    const oid = createHash('sha256').update(content).digest('hex')
+    const put = await ask(`${url}/${oid}/${content.length}`, token, { method: 'PUT', body: content })
+    assert.equal(put.status, 200)
+    assert.equal((await batch('alice/demo', token, 'download')).status, 200)
+    assert.equal(await (await ask(`${url}/${oid}`, token)).text(), content)
+  })
+
   it('expires after half an hour', async () => {
     const { header, expires_at } = await access('alice/demo', 'download')
     const lifetime = Date.parse(expires_at) - Date.now()
@@ -129,6 +139,11 @@ describeWithLfs('The token of git-lfs-authenticate', () => {
     assert.equal((await batch('alice/demo', token, 'download')).status, 200)
     await allot.allot.sshKeys.remove(alice.id, id)
     assert.equal((await batch('alice/demo', token, 'download')).status, 401)
+    const carol = await allot.person('carol')
+    const suspended = (await access('alice/open', 'download', await allot.key(carol))).header.Authorization
+    assert.equal((await batch('alice/open', suspended, 'download')).status, 200)
+    await allot.as(allot.root, 'PATCH', '/admin/users/carol', { active: false })
+    assert.equal((await batch('alice/open', suspended, 'download')).status, 403)
     const readable = (await access('alice/open', 'download', bobKey)).header.Authorization
     await allot.as(alice, 'PATCH', '/repos/alice/open', { private: true })
     assert.equal((await batch('alice/open', readable, 'download')).status, 404)
