@@ -8,13 +8,15 @@ import { Memberships } from './accounts/memberships.ts'
 import { Organizations } from './accounts/organizations.ts'
 import { SetUp } from './accounts/set-up.ts'
 import { Teams } from './accounts/teams.ts'
+import { TokenUses } from './accounts/token-uses.ts'
 import { updateFollowsJob, updateRelationsJob } from './accounts/visibility.ts'
 import { Attachments } from './content/attachments.ts'
 import { Comments } from './content/comments.ts'
 import { Forks } from './content/forks.ts'
-import { InstanceOverview } from './content/instance-overview.ts'
+import { InstanceHistories } from './content/instance-history.ts'
 import { Issues } from './content/issues.ts'
 import { Lfs } from './content/lfs.ts'
+import { OwnerTable } from './content/owner-table.ts'
 import { Packages } from './content/packages.ts'
 import { Releases } from './content/releases.ts'
 import { AccountRemoval, registerRemovalJobs } from './content/removal.ts'
@@ -84,18 +86,17 @@ export const createHosting = (options: HostingOptions) => {
   const parts = { store, quota, jobs, gitData, files }
   const removal = new AccountRemoval(parts)
   const accounts = new Accounts(store, jobs, removal)
+  const credentials = credentialsOf(options, accounts)
   const repositories = new Repositories(parts, gitStorage && pushJournal)
   registerJobs(parts)
   return {
     accounts,
-    identities: identitiesOf(options, accounts),
+    ...credentials,
     organizations: new Organizations(store, removal),
     emails: new EmailAddresses(store),
     sshKeys: new SshKeys(store, keyReader),
     gpgKeys: new GpgKeys(store, keyReader),
-    tokens: new Tokens(store),
     setUp: new SetUp(store, options.authenticate !== undefined),
-    sessions: new Sessions(store, options.sessionLifetime),
     pushJournal,
     contents: contentsOf(options),
     files,
@@ -114,8 +115,7 @@ export const createHosting = (options: HostingOptions) => {
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new PlansByName({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
-    things: new UsedThings(store, quota),
-    overview: new InstanceOverview(store, quota),
+    ...forPages(store, quota),
     /** @param source address of the server that was copied from */
     migrated: (source: string) => new MigratedRecords(store, source),
     /** Resolves when the store could write now: a transaction that changes nothing. */
@@ -131,8 +131,11 @@ export const createHosting = (options: HostingOptions) => {
       await files.idle()
       await gitData.idle()
     },
-    /** Ends the worker threads. */
-    close: () => keyReader.close(),
+    /** Ends the worker threads, and writes when tokens were used. */
+    async close() {
+      await credentials.tokenUses.close()
+      await keyReader.close()
+    },
   }
 }
 
@@ -147,6 +150,14 @@ const registerJobs = (parts: Parameters<typeof registerRemovalJobs>[0] & { files
 /** Undefined when the contents of repositories are not served. */
 const contentsOf = ({ store, gitReader }: HostingOptions): RepositoryContents | undefined =>
   gitReader && new RepositoryContents(store, gitReader, gitReader.cacheSize)
+
+/** What only the pages read. */
+const forPages = (store: Store, quota: QuotaEngine) => ({
+  things: new UsedThings(store, quota),
+  ownerTable: new OwnerTable(store, quota),
+  instanceHistories: new InstanceHistories(store),
+})
+
 /** Forks are copies with their LFS objects. */
 const lfsAndForksOf = (parts: RepositoryParts) => {
   const lfs = new Lfs(parts)
@@ -162,9 +173,16 @@ const sharingOf = (store: Store, repositories: Repositories) => ({
   transfers: new Transfers(store, repositories),
 })
 
-const identitiesOf = (options: HostingOptions, accounts: Accounts): Identities => {
-  const { store, login, authenticate, trustedProxies: proxies } = options
+/** Who sends a request, and with what. */
+const credentialsOf = (options: HostingOptions, accounts: Accounts) => {
+  const { store, login, authenticate, trustedProxies: proxies, sessionLifetime } = options
   const throttle = login === false ? undefined : new LoginThrottle(login)
   const passwords = new PasswordLogin(store, throttle)
-  return new Identities({ store, accounts, passwords, throttle, proxies, authenticate })
+  const tokenUses = new TokenUses(store)
+  return {
+    identities: new Identities({ store, accounts, passwords, tokenUses, throttle, proxies, authenticate }),
+    tokens: new Tokens(store),
+    tokenUses,
+    sessions: new Sessions(store, sessionLifetime),
+  }
 }

@@ -155,6 +155,7 @@ const TOKENS: Columns<AccessToken> = {
   ID: ({ id }) => id,
   'ENDS IN': ({ token_last_eight }) => token_last_eight,
   SINCE: ({ created_at }) => created_at.slice(0, 10),
+  'LAST USED': ({ last_used_at }) => last_used_at?.slice(0, 10) ?? 'never',
   SCOPES: ({ scopes }) => scopes.join(','),
   NAME: ({ name }) => name,
 }

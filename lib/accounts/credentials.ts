@@ -164,10 +164,10 @@ export const credentialOfToken = async (
   return { account, token }
 }
 
-/** Almost every request asks for it. @throws AllotError forbidden when the account is not active */
-export const identityOfToken = cachedRead('identity', async (tx, { token }: { token: string }) => {
+/** Who sends a token. Almost every request asks for it. @throws AllotError forbidden when the account is not active */
+export const senderOfToken = cachedRead('identity', async (tx, { token }: { token: string }) => {
   const credential = await credentialOfToken(tx, token)
-  return credential && identityOf(credential)
+  return credential && { identity: identityOf(credential), tokenId: credential.token!.id }
 })
 
 /** Sessions that an account can have; a further sign-in ends the oldest. */

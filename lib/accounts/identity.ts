@@ -12,12 +12,13 @@ import {
   credentialOfToken,
   hashSecret,
   identityOf,
-  identityOfToken,
   refuseInactive,
+  senderOfToken,
   unauthenticated,
 } from './credentials.ts'
 import type { LoginThrottle, PasswordLogin } from './login.ts'
 import { isName } from './names.ts'
+import type { TokenUses } from './token-uses.ts'
 
 /** Result of a host's `authenticate` function. Absent `scopes` mean every scope. */
 export interface HostIdentity {
@@ -47,6 +48,7 @@ interface IdentitiesOptions {
   store: Store
   accounts: Accounts
   passwords: PasswordLogin
+  tokenUses: TokenUses
   /** Undefined: wrong tokens are not limited. */
   throttle: LoginThrottle | undefined
   /** Number of trusted reverse proxies, see {@link addressOf}. */
@@ -61,7 +63,12 @@ interface LastToken {
   readonly identity: Identity
   /** `Store.writes` before the identity was read. */
   readonly writes: number
+  /** Until when requests need not note that the token is used, in milliseconds since 1970. */
+  readonly notedUntil: number
 }
+
+/** Milliseconds for which a connection that sends one token notes its use once. */
+const NOTE_INTERVAL = 600_000
 
 /** Finds out who sent a request. */
 export class Identities {
@@ -96,7 +103,11 @@ export class Identities {
     const credentials = credentialsIn(req)
     if (credentials === undefined) return 'anonymous'
     const { scheme, value } = credentials
-    return isTokenScheme(scheme) && TOKEN.test(value) ? hashSecret(value) : undefined
+    if (!isTokenScheme(scheme) || !TOKEN.test(value)) return undefined
+    const hash = hashSecret(value)
+    // The response may come from the cache, without a look at the token.
+    this.#options.tokenUses.noteAgain(hash)
+    return hash
   }
 
   /**
@@ -110,6 +121,7 @@ export class Identities {
     // Pasted tokens often have spaces around them; a password is used as it is.
     const token = secret.trim()
     const found = TOKEN.test(token) ? await store.read((tx) => credentialOfToken(tx, token)) : undefined
+    if (found?.token) this.#options.tokenUses.note(found.token.id)
     if (found !== undefined) return found
     if (name === '') throw this.#wrongToken(req, 'does not exist')
     return { account: await this.#passwordLogin(req, name, secret), token: null }
@@ -118,7 +130,7 @@ export class Identities {
   async #sender(req: IncomingMessage): Promise<Identity | null> {
     const last = this.#lastTokens.get(req.socket)
     if (last?.writes === this.#options.store.writes && last.header === req.headers.authorization)
-      return last.identity
+      if (Date.now() < last.notedUntil) return last.identity
     const credentials = credentialsIn(req)
     if (credentials === undefined) return null
     const { scheme, value } = credentials
@@ -130,14 +142,25 @@ export class Identities {
 
   async #withToken(req: IncomingMessage, token: string): Promise<Identity> {
     if (!TOKEN.test(token)) throw this.#wrongToken(req, 'is malformed')
-    const { store } = this.#options
-    const { writes } = store
-    const identity = await identityOfToken(store, { token })
+    const { writes, driver } = this.#options.store
+    const identity = await this.#identityOf(token)
     if (identity === undefined) throw this.#wrongToken(req, 'does not exist')
     // Other processes write to a shared store, too.
-    if (!store.driver.shared)
-      this.#lastTokens.set(req.socket, { header: req.headers.authorization, identity, writes })
+    if (!driver.shared) {
+      const { authorization: header } = req.headers
+      const notedUntil = Date.now() + NOTE_INTERVAL
+      this.#lastTokens.set(req.socket, { header, identity, writes, notedUntil })
+    }
     return identity
+  }
+
+  /** Finds who sends a token, and notes that it is used. */
+  async #identityOf(token: string): Promise<Identity | undefined> {
+    const { store, tokenUses } = this.#options
+    const sender = await senderOfToken(store, { token })
+    if (sender === undefined) return undefined
+    tokenUses.note(sender.tokenId, store.driver.shared ? hashSecret(token) : undefined)
+    return sender.identity
   }
 
   async #withBasic(req: IncomingMessage, value: string): Promise<Identity> {
@@ -146,8 +169,7 @@ export class Identities {
     if (colon === -1) throw unauthenticated('the Basic credentials are malformed')
     const [name, password] = [text.slice(0, colon), text.slice(colon + 1)]
     // A password may look like a token, so an unknown token is tried as a password.
-    const { store } = this.#options
-    const identity = TOKEN.test(password) ? await identityOfToken(store, { token: password }) : undefined
+    const identity = TOKEN.test(password) ? await this.#identityOf(password) : undefined
     if (identity !== undefined) return identity
     if (TOKEN.test(name) && (password === '' || password === 'x-oauth-basic'))
       return this.#withToken(req, name)

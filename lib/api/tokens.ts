@@ -15,6 +15,8 @@ export const AccessToken = v.object({
   token_last_eight: text('f3b0c442'),
   scopes: v.array(text('read:user')),
   created_at: Time,
+  /** When the token was last used, at most an hour too early; null while it was not. */
+  last_used_at: v.nullable(Time),
 })
 export type AccessToken = v.InferOutput<typeof AccessToken>
 
@@ -25,6 +27,7 @@ const presentToken = (token: Token, secret = ''): AccessToken => ({
   token_last_eight: token.lastEight,
   scopes: token.scopes,
   created_at: timestamp(token.createdAt),
+  last_used_at: token.lastUsedAt === undefined ? null : timestamp(token.lastUsedAt),
 })
 
 const CreateAccessTokenOption = v.object({

@@ -93,6 +93,26 @@ export const bindingLimits = (
     })
     .sort((one, other) => compare(one.left, other.left) || breadth(one.subject) - breadth(other.subject))
 
+const distinct = new WeakMap<readonly QuotaGroup[], readonly Subject[]>()
+
+/**
+ * Of all subjects that the same limits cover, the broadest: the others have the same binding limit. Reports about all owners
+ * evaluate only these, which are few.
+ */
+export const distinctSubjects = (groups: readonly QuotaGroup[]): readonly Subject[] => {
+  const known = distinct.get(groups)
+  if (known !== undefined) return known
+  const byRules = new Map<string, Subject>()
+  for (const subject of subjects.toSorted((left, right) => breadth(left) - breadth(right))) {
+    const covering = groups.map(({ rules }) => rules.map((rule) => covers(rule, subject)))
+    const key = JSON.stringify(covering)
+    if (subject !== 'size:wiki' && !byRules.has(key)) byRules.set(key, subject)
+  }
+  const found = [...byRules.values()]
+  distinct.set(groups, found)
+  return found
+}
+
 /** The subject whose limit the owner meets first; `size:all` when no rule limits any. */
 export const bindingSubject = (groups: readonly QuotaGroup[], usage: Usage): Subject =>
   bindingLimits(groups, usage)[0]?.subject ?? 'size:all'

@@ -7,7 +7,7 @@ import type { QuotaRule } from './evaluate.ts'
 import type { QuotaEngine } from './index.ts'
 import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
 import type { Difference, Differences, QuotaPlan } from './plan.ts'
-import type { ChangedOwner } from './reports.ts'
+import type { ChangedOwner } from './simulation.ts'
 
 /** The wanted rules, groups and assignments, with owners by name. */
 export interface NamedPlan extends Omit<QuotaPlan, 'assignments'> {
@@ -72,8 +72,17 @@ export class PlansByName {
     const { store, quota, owners } = this.#parts
     return store.read(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
-      return quota.reports.simulate(tx, resolved.plan, slice, plan.defaultGroups)
+      return quota.reports.simulate(tx, resolved.plan, slice, plan)
     })
+  }
+
+  /** Lists the owners for whom it would change whether they are over quota that a rule or a group is deleted. */
+  simulateDeletion(
+    without: { readonly rule?: string; readonly group?: string },
+    slice: Slice,
+  ): Promise<Page<ChangedOwner>> {
+    const { store, quota } = this.#parts
+    return store.read((tx) => quota.reports.simulate(tx, {}, slice, { without }))
   }
 
   /** @returns the plan with ids, and the name of each owner in it */

@@ -56,6 +56,14 @@ export class Store {
     return tx === undefined ? this.driver.read(work, { canRunAgain: true, cacheKey }) : work(tx)
   }
 
+  /**
+   * Like {@link read}, in a transaction of its own within `readTogether` too, and once: for a long read that other requests
+   * wait for, which must not end with the request that began it. `work` must not call {@link read}.
+   */
+  readAlone<T>(work: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+    return this.driver.read(work)
+  }
+
   /** May run `work` again; only the callbacks of the last run are called. */
   async write<T>(work: (tx: WriteContext) => Promise<T>): Promise<T> {
     if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')

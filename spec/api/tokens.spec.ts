@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, mock } from 'node:test'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { basic, start, type TestServer } from '../support/test-server.ts'
 
@@ -22,7 +22,61 @@ describe('GET /users/{username}/tokens', () => {
       sha1: '',
       token_last_eight: alice.token.slice(-8),
       scopes: ['all'],
+      last_used_at: null,
     })
+  })
+
+  it('says when each token was last used, which is saved once an hour and not with the request', async () => {
+    const jane = await allot.person('jane')
+    const { token, secret } = await allot.allot.hosting.tokens.create(jane.id, 'basic', ['all'])
+    const use = () => allot.request('GET', '/user', { headers: basic('jane', secret) })
+    const lastUse = async (name: string, isFlushed = true): Promise<number | null> => {
+      if (isFlushed) await allot.allot.hosting.tokenUses.flush()
+      const { body } = await allot.request('GET', '/users/jane/tokens', { token: allot.root.token })
+      const at = body.find((one: { name: string }) => one.name === name).last_used_at
+      return at === null ? null : Date.parse(at)
+    }
+    mock.timers.enable({ apis: ['Date'], now: Math.floor(Date.now() / 1000) * 1000 })
+    try {
+      const begun = Date.now()
+      await use()
+      assert.equal(await lastUse('basic', false), null)
+      assert.equal(await lastUse('basic'), begun)
+      assert.equal(await lastUse('spec'), null)
+      mock.timers.tick(3_599_000)
+      await use()
+      assert.equal(await lastUse('basic'), begun)
+      mock.timers.tick(1000)
+      await use()
+      assert.equal(await lastUse('basic'), begun + 3_600_000)
+      mock.timers.tick(3_600_000)
+      await use()
+      await allot.request('DELETE', `/users/jane/tokens/${token.id}`, { token: jane.token })
+      assert.equal(await lastUse('spec'), begun + 7_200_000)
+      const { body } = await allot.request('GET', '/users/jane/tokens', { token: allot.root.token })
+      assert.equal(body.length, 1)
+    } finally {
+      mock.timers.reset()
+    }
+  })
+
+  it('notes the use of a token on a connection that sends it for hours while nothing is written', async () => {
+    const kim = await allot.person('kim')
+    const used = async () => {
+      await allot.request('GET', '/user', { token: kim.token })
+      await allot.allot.hosting.tokenUses.flush()
+      const { items } = await allot.allot.tokens.list(kim.id, { offset: 0, limit: 1 })
+      return items[0]!.lastUsedAt
+    }
+    mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    try {
+      const first = (await used())!
+      await allot.request('GET', '/user', { token: kim.token })
+      mock.timers.tick(7_200_000)
+      assert.equal(await used(), first + 7200)
+    } finally {
+      mock.timers.reset()
+    }
   })
 
   it('is allowed to the user and to administrators', async () => {

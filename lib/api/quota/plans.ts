@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { Forbidden, recordOf, ValidationError } from '../../http/index.ts'
 import type { NamedDifferences, NamedPlan } from '../../quota/plans-by-name.ts'
-import type { ChangedOwner } from '../../quota/reports.ts'
+import type { ChangedOwner } from '../../quota/simulation.ts'
 import { Subject } from '../../quota/subjects.ts'
 import type { Page } from '../../records/collection.ts'
 import { example, givenLimit, groupName, parameter, ruleName, text } from '../fields.ts'

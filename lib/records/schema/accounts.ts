@@ -132,6 +132,8 @@ const Token = v.object({
   scopes: v.array(v.string()),
   /** When it was created, in seconds since 1970. */
   createdAt: seconds,
+  /** When it was last used, at most an hour too early; absent while it was not. */
+  lastUsedAt: v.optional(seconds),
 })
 /** An access token of a user. */
 export type Token = v.InferOutput<typeof Token>

@@ -28,7 +28,7 @@ const accountForm = (
       const account = await accountNamed(services, request.form.text('name'))
       try {
         const reply = await apply(request as unknown as AccountRequest, services, account)
-        services.hosting.overview.changed()
+        services.hosting.ownerTable.changed()
         return reply
       } catch (error) {
         if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
@@ -66,7 +66,7 @@ export const accountFormRoutes = [
           kind === 'user'
             ? await createUser(form, services, user)
             : await createOrganization(form, services, user)
-        services.hosting.overview.changed()
+        services.hosting.ownerTable.changed()
         return { to: `${accountPath(name)}&done=created` }
       } catch (error) {
         if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error

@@ -6,7 +6,7 @@ import { formatSize } from '../../byte-sizes.ts'
 import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/route.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
-import type { ChangedOwner } from '../../quota/reports.ts'
+import type { ChangedOwner } from '../../quota/simulation.ts'
 import type { Page } from '../../records/collection.ts'
 import {
   FlashMessage,
@@ -28,10 +28,12 @@ export const adminPage = { method: 'GET', auth: 'admin', scope: 'read:admin' } a
 
 /** What a form of an administrator does. */
 interface AdminAction {
-  /** The change as a plan, to preview which owners it affects. */
-  plan(): NamedPlan | Promise<NamedPlan>
+  /** The change as a plan, to preview which owners it affects; absent when it deletes a rule or a group. */
+  plan?(): NamedPlan | Promise<NamedPlan>
   /** What is deleted, in words; such a form always asks first. */
   readonly deletes?: string
+  /** The rule or the group that is deleted, to preview that, and whom it concerns. */
+  readonly without?: { readonly rule?: string; readonly group?: string; readonly concerns: string }
   /** Makes the change. @returns the path to redirect to */
   apply(): Promise<string>
   /** The form again, with the message of the error that refused it. */
@@ -55,11 +57,11 @@ export const adminForm = <const Path extends string>(
         const asksFirst = action.deletes !== undefined && form.text('confirmed') === ''
         if (form.text('do') === PREVIEW || asksFirst) {
           const fields = form.entries.filter(([name]) => name !== 'form' && name !== 'do')
-          return await preview(services, await action.plan(), { path, fields, deletes: action.deletes })
+          return await preview(services, action, { path, fields, deletes: action.deletes })
         }
         requireScopes(user, { scope: 'write:admin' })
         const to = await action.apply()
-        services.hosting.overview.changed()
+        services.hosting.ownerTable.changed()
         return { to }
       } catch (error) {
         if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
@@ -74,7 +76,7 @@ const REFUSALS: ReadonlySet<string> = new Set(['invalid', 'conflict', 'not_found
 type Fields = readonly (readonly [name: string, value: string])[]
 
 /** Affected owners that a preview lists. */
-const MAX_LISTED = 100
+const FIRST = { offset: 0, limit: 100 }
 
 interface PreviewedForm {
   readonly path: string
@@ -86,10 +88,14 @@ interface PreviewedForm {
 /** Shows the effect of a form, which is not saved yet. */
 const preview = async (
   services: PageServices,
-  plan: NamedPlan,
+  { plan, without }: AdminAction,
   { path, fields, deletes }: PreviewedForm,
 ): Promise<View> => {
-  const changed = await services.hosting.plans.simulate(plan, { offset: 0, limit: MAX_LISTED })
+  const { plans } = services.hosting
+  const changed =
+    without === undefined
+      ? await plans.simulate((await plan?.()) ?? {}, FIRST)
+      : await plans.simulateDeletion(without, FIRST)
   const { items, total } = await withNames(services, changed)
   const owners = formatCount(total, 'owner')
   const title = deletes === undefined ? 'Preview of changes' : `Delete ${deletes}?`
@@ -100,6 +106,7 @@ const preview = async (
       <>
         <PageHead title={title} />
         <Notice kind="success">Nothing has been saved yet.</Notice>
+        {without !== undefined && <p>{without.concerns}</p>}
         <p>
           {total === 0 ? 'No owner' : owners} would go over quota or come back within it.
           {total > items.length && ` Showing the first ${items.length}.`}

@@ -78,7 +78,7 @@ export const groupRoutes = [
     const group = await findGroup(services, form.text('name'))
     return {
       deletes: `the group ${group.name}`,
-      plan: () => planWithoutGroup(services, group.name),
+      without: { group: group.name, concerns: await concernsOf(services, group.name) },
       async apply() {
         await services.quota.groups.remove(group.name, user)
         return '/-/admin/groups?done=deleted'
@@ -102,20 +102,10 @@ const findOwner = async ({ hosting }: PageServices, name: string): Promise<Accou
   return account
 }
 
-/** Members that the preview of a deletion looks at. */
-const MAX_PREVIEWED = 500
-
-/** Deleting a group takes it from its owners. */
-const planWithoutGroup = async ({ quota, hosting }: PageServices, name: string): Promise<NamedPlan> => {
-  const members = (await quota.groups.members(name, { offset: 0, limit: MAX_PREVIEWED }))?.items ?? []
-  const accounts = await hosting.accounts.byIds(members)
-  const lists = await Promise.all(
-    accounts.map(async ({ id, name: owner }) => {
-      const groups = await quota.groups.assignedTo(id)
-      return [owner, groups.filter((group) => group !== name)] as const
-    }),
-  )
-  return { assignments: Object.fromEntries(lists) }
+/** Whom it concerns that a group is deleted. */
+const concernsOf = async ({ quota }: PageServices, name: string): Promise<string> => {
+  const { total } = (await quota.groups.members(name, { offset: 0, limit: 1 })) ?? { total: 0 }
+  return total === 0 ? 'No owner has the group.' : `${formatCount(total, 'owner')} will lose the group.`
 }
 
 /** Adds the group to the groups of an owner, or removes it. */

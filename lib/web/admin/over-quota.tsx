@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The section about owners that are over quota or near it, which can be filtered by subject. */
-import type { OwnerSummary } from '../../content/instance-overview.ts'
+import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
 import type { OwnerOverQuota } from '../../quota/reports.ts'
 import { isSubject, type Subject, subjects } from '../../quota/subjects.ts'
 import {
@@ -35,18 +35,15 @@ const percentIn = (text: string | null): number => {
   return Number.isFinite(percent) ? Math.min(100, Math.max(0, percent)) : DEFAULT_WITHIN
 }
 
-export const overSection = async (services: PageServices, query: URLSearchParams) => {
+export const overSection = async (services: PageServices, all: OwnersSnapshot, query: URLSearchParams) => {
   const subject = subjectIn(query.get('subject'))
   const within = percentIn(query.get('within'))
   const number = pageNumber(query)
   const isFiltered = ['subject', 'within', 'page'].some((name) => query.has(name))
   const { items, total } = isFiltered
-    ? await withNames(
-        services,
-        await services.quota.reports.overQuota({ subject, within: within / 100 }, sliceOf(number)),
-      )
+    ? await withNames(services, await all.overQuota(subject, within / 100, sliceOf(number)))
     : { items: undefined, total: 0 }
-  const owners = items ? [] : await overAndNear(services)
+  const owners = items ? [] : overAndNear(all)
   const count = items ? total : owners.length
   return (
     <Section id="over" title="Over quota or near the limit">
@@ -66,12 +63,10 @@ export const overSection = async (services: PageServices, query: URLSearchParams
   )
 }
 
-const overAndNear = async ({ hosting, settings }: PageServices): Promise<OwnerSummary[]> => {
-  const { owners } = await hosting.overview.owners(settings.warnAt)
-  return owners
+const overAndNear = ({ owners }: OwnersSnapshot): OwnerSummary[] =>
+  owners
     .filter(({ state }) => state === 'over' || state === 'near')
     .sort((left, right) => Number(left.binding!.left) - Number(right.binding!.left))
-}
 
 const OverList = ({ owners }: { owners: readonly OwnerSummary[] }) => (
   <ul class="plain rows">

@@ -1,12 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The instance at a glance: totals over time, who uses most, who is over quota or near it, and what the server is doing. */
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
-import {
-  growthIn,
-  type InstanceHistory,
-  type OwnerSummary,
-  totalGrowth,
-} from '../../content/instance-overview.ts'
+import { daysUntilNow, growthIn, type InstanceHistory, totalGrowth } from '../../content/instance-history.ts'
+import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { today } from '../../quota/usage.ts'
 import { jobs } from '../../records/jobs.ts'
@@ -29,17 +25,15 @@ export const adminRoutes = [
     path: '/-/admin',
     async handle({ query }, services) {
       const { hosting, settings } = services
-      const { owners, total } = await hosting.overview.owners(settings.warnAt)
-      const history = await hosting.overview.history()
-      const used = usedBy('size:all', total)
-      const largest = owners
-        .toSorted((left, right) => Number(right.used) - Number(left.used))
-        .slice(0, LISTED)
+      const owners = await hosting.ownerTable.snapshot(settings.warnAt)
+      const history = await hosting.instanceHistories.history()
+      const used = usedBy('size:all', owners.total)
+      const largest = owners.sorted('used', false, history).slice(0, LISTED)
       return adminView(
         'Administration',
         {},
         <>
-          <Guide services={services} steps={await nextSteps(services, owners)} />
+          <Guide steps={await nextSteps(services, owners)} />
           <Section id="usage" title="Usage">
             <p class="fullness">
               <strong>{formatSize(used)}</strong>
@@ -47,37 +41,34 @@ export const adminRoutes = [
                 used ({formatBytes(used)}) {byCounts(owners)}
               </span>
             </p>
-            <Legend usage={total} />
+            <Legend usage={owners.total} />
             <div class="pace">
               <Counts owners={owners} history={history} />
             </div>
           </Section>
-          <TotalHistory history={history} />
+          <TotalHistory owners={owners} history={history} />
           <div class="columns">
             <TopConsumers owners={largest} used={used} history={history} />
             <Health services={services} pending={await pendingJobs(services)} />
           </div>
-          {await overSection(services, query)}
+          {await overSection(services, owners, query)}
         </>,
       )
     },
   }),
 ]
 
-const byCounts = (owners: readonly OwnerSummary[]): string => {
-  const users = owners.filter(({ kind }) => kind === 'user').length
-  return `by ${formatCount(users, 'user')} and ${formatCount(owners.length - users, 'organization')}.`
+const byCounts = ({ counts }: OwnersSnapshot): string =>
+  `by ${formatCount(counts.user, 'user')} and ${formatCount(counts.organization, 'organization')}.`
+
+interface TotalsProps {
+  owners: OwnersSnapshot
+  history: InstanceHistory | undefined
 }
 
-const Counts = ({
-  owners,
-  history,
-}: {
-  owners: readonly OwnerSummary[]
-  history: InstanceHistory | undefined
-}) => {
-  const countOf = (state: OwnerSummary['state']) => owners.filter((owner) => owner.state === state).length
-  const growth = history === undefined ? undefined : totalGrowth(history, owners)
+const Counts = ({ owners, history }: TotalsProps) => {
+  const countOf = (state: OwnerSummary['state']) => owners.counts[state]
+  const growth = history === undefined ? undefined : totalGrowth(history, owners.owners)
   return (
     <Figures
       figures={[
@@ -99,14 +90,14 @@ const Counts = ({
   )
 }
 
-const TotalHistory = ({ history }: { history: InstanceHistory | undefined }) => {
+const TotalHistory = ({ owners, history }: TotalsProps) => {
   if (history === undefined)
     return (
       <Section id="history" title="History">
         <p class="muted">The history of all owners is being read. Open the page again in a minute.</p>
       </Section>
     )
-  const days = history.days.map((usage) => ({ ...usage, owner: 0 }))
+  const days = daysUntilNow(history, owners.total).map((usage) => ({ ...usage, owner: 0 }))
   const points = pointsOf(days, today(), '90')
   return (
     <Section id="history" title="History" aside={<span class="small">all owners, up to 90 days</span>}>
@@ -191,7 +182,8 @@ interface Step {
 }
 
 /** What to do next on a new instance, in order; empty once everything is done. */
-const nextSteps = async ({ quota }: PageServices, owners: readonly OwnerSummary[]): Promise<Step[]> => {
+const nextSteps = async ({ quota }: PageServices, { owners }: OwnersSnapshot): Promise<Step[]> => {
+  if (owners.length > 5) return []
   const [rules, groups] = [await quota.rules.list(sliceOf(1)), await quota.groups.list(sliceOf(1))]
   const steps = [
     { isDone: owners.length > 1, text: 'Create the first user', to: '/-/admin/accounts/new?kind=user' },
@@ -208,10 +200,10 @@ const nextSteps = async ({ quota }: PageServices, owners: readonly OwnerSummary[
       to: '/-/account',
     },
   ]
-  return steps.every(({ isDone }) => isDone) || owners.length > 5 ? [] : steps
+  return steps.every(({ isDone }) => isDone) ? [] : steps
 }
 
-const Guide = ({ steps }: { services: PageServices; steps: readonly Step[] }) =>
+const Guide = ({ steps }: { steps: readonly Step[] }) =>
   steps.length === 0 ? null : (
     <Section id="next" title="What to do next">
       <ol class="steps">

@@ -1,6 +1,6 @@
 /** Which owners the table shows, in which order: from the query of the page, and in links to the same page. */
-import { growthIn, type InstanceHistory, type OwnerSummary } from '../../content/instance-overview.ts'
-import type { Sum } from '../../integers.ts'
+import type { InstanceHistory } from '../../content/instance-history.ts'
+import type { OwnerSummary } from '../../content/owner-table.ts'
 import { pageNumber } from '../components.tsx'
 import type { PageServices } from '../route.ts'
 
@@ -51,44 +51,26 @@ export const pathOf = (
   return `/-/admin/${file}${query.size === 0 ? '' : `?${query}`}`
 }
 
-export type OwnerRow = OwnerSummary & {
-  readonly growth: Sum
-  /** Place in the order of names. */
-  readonly position: number
+export interface OwnerRows {
+  readonly rows: readonly OwnerSummary[]
+  /** How all owners grew; undefined while it is not known. */
+  readonly history: InstanceHistory | undefined
 }
 
 export const rowsFor = async (
   { hosting, settings }: PageServices,
-  query: OwnerQuery,
-): Promise<OwnerRow[]> => {
-  const [{ owners }, history] = [
-    await hosting.overview.owners(settings.warnAt),
-    await hosting.overview.history(),
-  ]
-  const search = query.search.toLowerCase()
-  return owners
-    .filter(
-      (owner) =>
-        (query.state === undefined || owner.state === query.state) &&
-        (query.group === '' || owner.groups.includes(query.group)) &&
-        (owner.name.toLowerCase().includes(search) || owner.fullName.toLowerCase().includes(search)),
-    )
-    .map((owner, position) => ({ ...owner, position, growth: growthOf(history, owner) }))
-    .sort(orderOf(query))
-}
-
-const growthOf = (history: InstanceHistory | undefined, owner: OwnerSummary): Sum =>
-  history === undefined ? 0 : growthIn(history, owner)
-
-/** The owners are sorted by name already, and the sort is stable. */
-const orderOf =
-  ({ sort, isReverse }: OwnerQuery) =>
-  (left: OwnerRow, right: OwnerRow): number =>
-    isReverse ? -ORDERS[sort](left, right) : ORDERS[sort](left, right)
-
-const ORDERS: Readonly<Record<OwnerQuery['sort'], (left: OwnerRow, right: OwnerRow) => number>> = {
-  name: (left, right) => left.position - right.position,
-  used: (left, right) => Number(right.used) - Number(left.used),
-  share: (left, right) => right.share - left.share,
-  growth: (left, right) => Number(right.growth) - Number(left.growth),
+  { search, group, state, sort, isReverse }: OwnerQuery,
+): Promise<OwnerRows> => {
+  const owners = await hosting.ownerTable.snapshot(settings.warnAt)
+  const history = await hosting.instanceHistories.history()
+  const sorted = owners.sorted(sort, isReverse, history)
+  const words = search.toLowerCase()
+  if (words === '' && group === '' && state === undefined) return { rows: sorted, history }
+  const rows = sorted.filter(
+    (owner) =>
+      (state === undefined || owner.state === state) &&
+      (group === '' || owner.groups.some(({ name }) => name === group)) &&
+      owner.text.includes(words),
+  )
+  return { rows, history }
 }

@@ -1,21 +1,22 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of owners, with the form that changes the groups of those that are selected. */
 import { formatSize } from '../../byte-sizes.ts'
-import type { OwnerSummary } from '../../content/instance-overview.ts'
-import { subtract } from '../../integers.ts'
+import { growthIn } from '../../content/instance-history.ts'
+import type { OwnerSummary } from '../../content/owner-table.ts'
+import { type Sum, subtract } from '../../integers.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { Link, Post, PREVIEW, Size, usePageContext } from '../components.tsx'
 import { Change } from '../storage/chart.tsx'
 import { subjectTexts } from '../subject-names.ts'
-import { type OwnerQuery, type OwnerRow, pathOf } from './owner-query.ts'
+import { type OwnerQuery, type OwnerRows, pathOf } from './owner-query.ts'
 
 export const OwnerTable = ({
   query,
   rows,
+  history,
   groups,
-}: {
+}: OwnerRows & {
   query: OwnerQuery
-  rows: readonly OwnerRow[]
   groups: readonly QuotaGroup[]
 }) => (
   <Post to="/-/admin/owners">
@@ -36,7 +37,7 @@ export const OwnerTable = ({
       </thead>
       <tbody>
         {rows.map((row) => (
-          <Row key={row.id} row={row} />
+          <Row key={row.id} row={row} growth={history === undefined ? 0 : growthIn(history, row)} />
         ))}
       </tbody>
     </table>
@@ -72,7 +73,7 @@ const SortHead = ({
   )
 }
 
-const Row = ({ row }: { row: OwnerRow }) => (
+const Row = ({ row, growth }: { row: OwnerSummary; growth: Sum }) => (
   <tr>
     <td class="check">
       <input
@@ -96,8 +97,8 @@ const Row = ({ row }: { row: OwnerRow }) => (
       </div>
       {(row.state === 'over' || row.state === 'near') && <OwnerState owner={row} />}
     </td>
-    <td class="wide small">{row.groups.join(', ') || 'none'}</td>
-    <td class="number wide">{row.growth === 0 ? '' : <Change bytes={row.growth} />}</td>
+    <td class="wide small">{row.groups.map(({ name }) => name).join(', ') || 'none'}</td>
+    <td class="number wide">{growth === 0 ? '' : <Change bytes={growth} />}</td>
     <td class="number wide">
       {row.binding === undefined ? (
         <span class="muted">none</span>

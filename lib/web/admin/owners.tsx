@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** All users and organizations with usage, limit and growth; the groups of several can be changed at once. */
+import { growthIn } from '../../content/instance-history.ts'
 import { invalid } from '../../errors.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
@@ -11,6 +12,9 @@ import { type OwnerQuery, pathOf, queryIn, rowsFor, STATES } from './owner-query
 import { OwnerTable } from './owner-table.tsx'
 import { ALL } from './rules.tsx'
 
+/** Owners in a CSV file at most. */
+const MAX_CSV = 20_000
+
 export const ownerRoutes = [
   page({
     ...adminPage,
@@ -21,15 +25,25 @@ export const ownerRoutes = [
     ...adminPage,
     path: '/-/admin/owners.csv',
     async handle({ query }, services) {
-      const rows = await rowsFor(services, queryIn(query))
+      const { rows, history } = await rowsFor(services, queryIn(query))
+      const isCut = rows.length > MAX_CSV
       const head = ['name', 'kind', 'used', 'limit', 'rule', 'state', 'groups', 'growth']
       return csvOf(
-        'owners.csv',
+        isCut ? `owners-first-${MAX_CSV}.csv` : 'owners.csv',
         head,
-        rows.map(({ name, kind, used, binding, state, groups, growth }) => [
-          ...[name, kind, String(used), String(binding?.limit ?? ''), binding?.rule ?? ''],
-          ...[state, groups.join(' '), String(growth)],
-        ]),
+        rows
+          .slice(0, MAX_CSV)
+          .map((row) => [
+            ...[
+              row.name,
+              row.kind,
+              String(row.used),
+              String(row.binding?.limit ?? ''),
+              row.binding?.rule ?? '',
+            ],
+            ...[row.state, row.groups.map(({ name }) => name).join(' ')],
+            history === undefined ? '' : String(growthIn(history, row)),
+          ]),
       )
     },
   }),
@@ -41,7 +55,7 @@ export const ownerRoutes = [
       plan,
       async apply() {
         await services.hosting.plans.apply(await plan(), { by: user })
-        services.hosting.overview.changed()
+        services.hosting.ownerTable.changed()
         return `/-/admin/owners?done=saved`
       },
       showAgain: (failure) => ownersView(services, queryIn(new URLSearchParams()), { failure }),
@@ -79,7 +93,7 @@ const ownersView = async (
   query: OwnerQuery,
   message: Parameters<typeof adminView>[1],
 ) => {
-  const rows = await rowsFor(services, query)
+  const { rows, history } = await rowsFor(services, query)
   const { offset, limit } = sliceOf(query.page)
   const { items: groups } = await services.quota.groups.list(ALL)
   return adminView(
@@ -100,13 +114,21 @@ const ownersView = async (
       }
     >
       <Filters query={query} groups={groups} />
-      <p class="small">{formatCount(rows.length, 'owner')}</p>
+      <p class="small">
+        {formatCount(rows.length, 'owner')}.
+        {rows.length > MAX_CSV && ` A CSV file has the first ${MAX_CSV.toLocaleString('en')} in this order.`}
+      </p>
       {rows.length === 0 ? (
         <Empty title="No owner matches">
           <p>Change or clear the filter.</p>
         </Empty>
       ) : (
-        <OwnerTable query={query} rows={rows.slice(offset, offset + limit)} groups={groups} />
+        <OwnerTable
+          query={query}
+          rows={rows.slice(offset, offset + limit)}
+          history={history}
+          groups={groups}
+        />
       )}
       <Pages to={(number) => pathOf({ ...query, page: number })} page={query.page} total={rows.length} />
     </Section>,

@@ -2,7 +2,6 @@
 import { formatExactLimit, parseLimit } from '../../byte-sizes.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
-import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import { type Subject, subjects } from '../../quota/subjects.ts'
 import {
   ActionButtons,
@@ -61,7 +60,7 @@ export const ruleRoutes = [
     const rule = await findRule(services, form.text('name'))
     return {
       deletes: `the rule ${rule.name}`,
-      plan: () => planWithoutRule(services, rule.name),
+      without: { rule: rule.name, concerns: await concernsOf(services, rule.name) },
       async apply() {
         await services.quota.rules.remove(rule.name, user)
         return '/-/admin/rules?done=deleted'
@@ -119,16 +118,15 @@ const editedRule = (rule: QuotaRule, values: RuleFormValues): QuotaRule => {
   return isUnchanged ? { ...edited, subjects: rule.subjects } : edited
 }
 
-/** Deleting a rule removes it from its groups. */
-const planWithoutRule = async ({ quota }: PageServices, name: string): Promise<NamedPlan> => {
+/** Whom it concerns that a rule is deleted. */
+const concernsOf = async ({ quota }: PageServices, name: string): Promise<string> => {
   const { items } = await quota.groups.list(ALL)
-  return {
-    groups: items
-      .map((group) => ({ name: group.name, rules: group.rules.map((rule) => rule.name) }))
-      .filter(({ rules }) => rules.includes(name))
-      .map((group) => ({ ...group, rules: group.rules.filter((rule) => rule !== name) })),
-  }
+  const groups = items.filter(({ rules }) => rules.some((rule) => rule.name === name))
+  if (groups.length === 0) return 'No group has the rule.'
+  return `The rule will be removed from ${LIST.format(groups.map((group) => group.name))}.`
 }
+
+const LIST = new Intl.ListFormat('en')
 
 const EMPTY: RuleFormValues = { name: '', limit: '', subjects: ['size:all'] }
 

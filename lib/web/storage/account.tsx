@@ -131,14 +131,15 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
       </Empty>
     ) : (
       <ul class="plain rows">
-        {items.map(({ id, name, scopes, lastEight, createdAt }) => (
+        {items.map(({ id, name, scopes, lastEight, createdAt, lastUsedAt }) => (
           <li key={id} class="line">
             <div>
               <strong>
                 <bdi>{name}</bdi>
               </strong>
               <div class="small">
-                ends in <code>{lastEight}</code> · made on {dateOf(Math.floor(createdAt / 86_400))}
+                ends in <code>{lastEight}</code> · made on {dateOf(Math.floor(createdAt / 86_400))} ·{' '}
+                <LastUse at={lastUsedAt} />
               </div>
               <div class="small">{scopes.join(', ')}</div>
             </div>
@@ -160,6 +161,17 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
     <Pages to={(to) => `/-/account?page=${to}`} page={number} total={total} />
   </Section>
 )
+
+/** @param at seconds since 1970; it is saved at most once an hour, so minutes would mean nothing */
+const LastUse = ({ at }: { at: number | undefined }) => {
+  if (at === undefined) return <>never used</>
+  const time = new Date(at * 1000).toISOString()
+  return (
+    <>
+      last used on <time dateTime={time}>{`${time.slice(0, 10)} at ${time.slice(11, 13)}:00 UTC`}</time>
+    </>
+  )
+}
 
 const NewToken = ({ user, values }: { user: Identity; values: TokenForm }) => (
   <Section id="new" title="New token">

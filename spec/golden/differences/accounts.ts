@@ -160,6 +160,12 @@ export const accounts: readonly Difference[] = [
     ],
   },
   {
+    title: 'Tokens say when they were last used',
+    reason: '`last_used_at` tells which tokens can be revoked. Gitea has the member, Forgejo does not.',
+    records: inAll('authentication', 'tokens'),
+    lines: ['body* adds last_used_at'],
+  },
+  {
     title: 'Organizations have no tokens',
     reason: 'An organization does not sign in. Forgejo lets administrators make tokens of one.',
     records: { tokens: ['tokens.org', 'tokens.list.org'] },

@@ -1,0 +1,93 @@
+/**
+ * When each access token was last used. A request only notes the use in memory; a timer writes what was noted, for each token at
+ * most once an hour, whichever process noted it. So the stored time is at most an hour and ten seconds too early, and a crash
+ * loses the uses of the last ten seconds.
+ */
+import { LRUCache } from 'lru-cache'
+import { maxEntries } from '../caches.ts'
+import { now } from '../clock.ts'
+import { tokens } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+
+/** Seconds between two writes for a token. */
+const WRITE_INTERVAL = 3600
+const FLUSH_INTERVAL_MS = 10_000
+/** Tokens that one transaction writes. */
+const BATCH_SIZE = 100
+/** Uses that wait to be written at most; further ones are noted again with the next request of their token. */
+const MAX_WAITING = 10_000
+const MAX_KNOWN = 20_000
+
+export class TokenUses {
+  readonly #store: Store
+  /** When a use was last noted, by the id of the token. */
+  readonly #noted = new LRUCache<number, number>(maxEntries(MAX_KNOWN))
+  /** Ids of tokens that have been valid, by their hash; for responses that are served without looking at the token. */
+  readonly #ids = new LRUCache<string, number>(maxEntries(MAX_KNOWN))
+  readonly #waiting = new Map<number, number>()
+  readonly #timer: NodeJS.Timeout
+  #flushing: Promise<void> | undefined
+
+  constructor(store: Store) {
+    this.#store = store
+    // Not started by a request, whose read transaction the timer would inherit.
+    this.#timer = setInterval(() => void this.flush(), FLUSH_INTERVAL_MS).unref()
+  }
+
+  /**
+   * Notes that a token is used now. It neither reads nor writes the store.
+   * @param hash lets {@link noteAgain} find the token
+   */
+  note(token: number, hash?: string): void {
+    if (hash !== undefined) this.#ids.set(hash, token)
+    const at = now()
+    if (at - (this.#noted.get(token) ?? 0) < WRITE_INTERVAL || this.#waiting.size >= MAX_WAITING) return
+    this.#noted.set(token, at)
+    this.#waiting.set(token, at)
+  }
+
+  /** The same for a token that is known by its hash; does nothing for one that has not been valid in this process. */
+  noteAgain(hash: string): void {
+    const token = this.#ids.get(hash)
+    if (token !== undefined) this.note(token)
+  }
+
+  /** Writes what was noted. What could not be written stays noted for the next time. */
+  flush(): Promise<void> {
+    this.#flushing ??= this.#writeAll().finally(() => {
+      this.#flushing = undefined
+    })
+    return this.#flushing
+  }
+
+  /** Ends the timer, and writes what was noted. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.flush()
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const batch = [...this.#waiting].slice(0, BATCH_SIZE)
+      const isWritten = await this.#write(batch).catch(() => false)
+      if (!isWritten) return
+      for (const [token, at] of batch) if (this.#waiting.get(token) === at) this.#waiting.delete(token)
+    }
+  }
+
+  /** A token that was revoked meanwhile is left alone, and so is one whose use another process has written. */
+  #write(batch: readonly (readonly [token: number, at: number])[]): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const found = await tokens.byIds(
+        tx,
+        batch.map(([token]) => token),
+      )
+      for (const [id, at] of batch) {
+        const token = found.get(id)
+        if (token === undefined || at - (token.lastUsedAt ?? 0) < WRITE_INTERVAL) continue
+        await tokens.save(tx, { ...token, lastUsedAt: at })
+      }
+      return true
+    })
+  }
+}

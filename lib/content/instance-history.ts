@@ -1,0 +1,123 @@
+/**
+ * How the instance grew: totals of each day, and what each owner used a month ago. It follows from all days of all owners, so
+ * it is read beside the requests, in small steps, about once a day; the last day is that of the latest figures of the owners.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { add, type Sum, subtract } from '../integers.ts'
+import { GROWTH_DAYS } from '../quota/forecast.ts'
+import { noUsage, type Usage, usedBy } from '../quota/subjects.ts'
+import { addDelta, today, usageIn } from '../quota/usage.ts'
+import { dailyUsages, ownerUsages } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+
+type UsageOfDay = Usage & { readonly day: number }
+
+export interface InstanceHistory {
+  /** Usage of all owners at the end of each day, oldest first; the day is counted from 1970. */
+  readonly days: readonly UsageOfDay[]
+  /** Bytes that each owner used {@link GROWTH_DAYS} days ago. */
+  readonly before: ReadonlyMap<number, Sum>
+}
+
+/** Milliseconds for which a history is shown at least, and so many times as long as it took to read. */
+const MIN_AGE_MS = 600_000
+const AGE_PER_READ = 1000
+const MAX_WAIT_MS = 1000
+/** Days of the totals that are read. */
+const TOTAL_DAYS = 90
+const YIELD_EVERY = 300
+
+export class InstanceHistories {
+  readonly #store: Store
+  #known: { readonly value: InstanceHistory; readonly day: number; readonly expiresAt: number } | undefined
+  #reading: Promise<InstanceHistory> | undefined
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** The history; undefined while it is being read for the first time and that takes long. */
+  async history(): Promise<InstanceHistory | undefined> {
+    const known = this.#known
+    if (known !== undefined && known.day === today() && Date.now() < known.expiresAt) return known.value
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined
+    })
+    const reading = this.#reading
+    reading.catch(() => undefined)
+    if (known !== undefined) return known.value
+    const waited = new Promise<undefined>((resolve) => setTimeout(resolve, MAX_WAIT_MS, undefined).unref())
+    return Promise.race([reading, waited])
+  }
+
+  async #read(): Promise<InstanceHistory> {
+    const [day, begun] = [today(), Date.now()]
+    const value = await this.#store.readAlone(async (tx) => {
+      const totals = new DailyTotals(day)
+      let count = 0
+      for await (const usage of dailyUsages.all(tx)) {
+        totals.add(usage.owner, usage.day, usage)
+        if (++count % YIELD_EVERY === 0) await setImmediate()
+      }
+      for await (const usage of ownerUsages.all(tx)) {
+        totals.add(usage.owner, usage.day, usageIn(usage))
+        if (++count % YIELD_EVERY === 0) await setImmediate()
+      }
+      return totals.result()
+    })
+    const expiresAt = Date.now() + Math.max(MIN_AGE_MS, AGE_PER_READ * (Date.now() - begun))
+    this.#known = { value, day, expiresAt }
+    return value
+  }
+}
+
+/** Sums what owners used on each day, of which only days with a change are stored, in order for each owner. */
+class DailyTotals {
+  readonly #today: number
+  readonly #last = new Map<number, Usage>()
+  readonly #changes = new Map<number, Usage>()
+  readonly #before = new Map<number, Sum>()
+  #first = Number.POSITIVE_INFINITY
+
+  constructor(day: number) {
+    this.#today = day
+  }
+
+  add(owner: number, day: number, usage: Usage): void {
+    const last = this.#last.get(owner) ?? noUsage
+    this.#last.set(owner, usage)
+    this.#first = Math.min(this.#first, day)
+    const index = Math.max(day, this.#today - TOTAL_DAYS)
+    const delta = Object.fromEntries(
+      kinds.map((kind) => [kind, subtract(usage[kind] ?? 0, last[kind] ?? 0)]),
+    ) as unknown as Usage
+    this.#changes.set(index, addDelta(this.#changes.get(index) ?? noUsage, delta))
+    if (day <= this.#today - GROWTH_DAYS) this.#before.set(owner, usedBy('size:all', usage))
+  }
+
+  result(): InstanceHistory {
+    const days: (Usage & { day: number })[] = []
+    let total = noUsage
+    for (let day = Math.max(this.#first, this.#today - TOTAL_DAYS); day <= this.#today; day++) {
+      total = addDelta(total, this.#changes.get(day) ?? {})
+      days.push({ ...total, day })
+    }
+    return { days, before: this.#before }
+  }
+}
+
+const kinds = Object.keys(noUsage) as (keyof Usage)[]
+
+/** The days of a history with the latest total as that of today. */
+export const daysUntilNow = ({ days }: InstanceHistory, total: Usage): readonly UsageOfDay[] =>
+  days.length === 0 ? days : [...days.filter(({ day }) => day < today()), { ...total, day: today() }]
+
+/** Bytes by which an owner grew in {@link GROWTH_DAYS} days. */
+export const growthIn = (history: InstanceHistory, { id, used }: { id: number; used: Sum }): Sum =>
+  subtract(used, history.before.get(id) ?? 0)
+
+/** Bytes by which all owners together grew in {@link GROWTH_DAYS} days. */
+export const totalGrowth = (
+  history: InstanceHistory,
+  owners: readonly { readonly id: number; readonly used: Sum }[],
+): Sum => owners.reduce<Sum>((sum, owner) => add(sum, growthIn(history, owner)), 0)

@@ -1,0 +1,252 @@
+/**
+ * All owners with their usage, limits and groups, for the pages of administrators, which sort, filter and count all of them.
+ * A page must not wait for a scan over the owners: on a large instance it gets figures that are some seconds old, and the
+ * scan runs beside the requests, in small steps, a small part of the time. Sorted lists are made once for each scan.
+ */
+import { setImmediate, setTimeout } from 'node:timers/promises'
+import { AllotError } from '../errors.ts'
+import { compare, type Sum, subtract } from '../integers.ts'
+import { bindingLimits, distinctSubjects, type QuotaGroup, type SubjectLimit } from '../quota/evaluate.ts'
+import type { QuotaEngine } from '../quota/index.ts'
+import { type OwnerOverQuota, overOrNear } from '../quota/reports.ts'
+import { noUsage, type Subject, type Usage, usedBy } from '../quota/subjects.ts'
+import { addDelta } from '../quota/usage.ts'
+import type { Page, Slice } from '../records/collection.ts'
+import { type Account, accounts } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import { growthIn, type InstanceHistory } from './instance-history.ts'
+
+export interface OwnerSummary {
+  readonly id: number
+  readonly name: string
+  readonly fullName: string
+  readonly kind: Account['kind']
+  readonly active: boolean
+  readonly admin: boolean
+  readonly usage: Usage
+  /** Bytes of everything. */
+  readonly used: Sum
+  /** The limit that the owner is over, or else near, or else has used most of; undefined without a limit. */
+  readonly binding: SubjectLimit | undefined
+  readonly state: 'over' | 'near' | 'within' | 'unlimited'
+  /** Share of the binding limit that is used; more than 1 when the owner is over. */
+  readonly share: number
+  /** Groups that apply. */
+  readonly groups: readonly QuotaGroup[]
+  /** Name and full name in lower case, to search in. */
+  readonly text: string
+}
+
+export type OwnerOrder = 'name' | 'used' | 'share' | 'growth'
+
+const STATES = ['over', 'near', 'within', 'unlimited'] as const
+
+/** Lists that are kept for one scan: few are asked for at a time. */
+const MAX_LISTS = 20
+
+/** The owners as one scan found them. */
+export class OwnersSnapshot {
+  /** By name. */
+  readonly owners: readonly OwnerSummary[]
+  readonly total: Usage
+  readonly counts: Readonly<Record<OwnerSummary['state'] | Account['kind'], number>>
+  readonly #sorted = new Map<string, readonly OwnerSummary[]>()
+  readonly #overQuota = new Map<string, Promise<readonly OwnerOverQuota[]>>()
+  #history: InstanceHistory | undefined
+
+  constructor(owners: readonly OwnerSummary[]) {
+    this.owners = owners.toSorted((left, right) => (left.text < right.text ? -1 : 1))
+    this.total = owners.reduce((sum, { usage }) => addDelta(sum, usage), noUsage)
+    const countOf = (state: string) =>
+      owners.filter((one) => one.state === state || one.kind === state).length
+    this.counts = {
+      ...{ over: countOf('over'), near: countOf('near'), within: countOf('within') },
+      ...{ unlimited: countOf('unlimited'), user: countOf('user'), organization: countOf('organization') },
+    }
+  }
+
+  /** All owners, the largest first except by name; equal ones by name. @param history for the growth */
+  sorted(by: OwnerOrder, isReverse: boolean, history: InstanceHistory | undefined): readonly OwnerSummary[] {
+    if (by === 'name') return isReverse ? this.owners.toReversed() : this.owners
+    if (this.#history !== history) this.#sorted.clear()
+    this.#history = history
+    const key = `${by} ${isReverse}`
+    const known = this.#sorted.get(key)
+    if (known !== undefined) return known
+    const growth = (owner: OwnerSummary) => (history === undefined ? 0 : Number(growthIn(history, owner)))
+    const rankOf = (owner: OwnerSummary) =>
+      by === 'used' ? Number(owner.used) : by === 'share' ? owner.share : growth(owner)
+    const ranks = new Map(this.owners.map((owner) => [owner, rankOf(owner)]))
+    const sign = isReverse ? -1 : 1
+    // The owners are sorted by name already, and the sort is stable.
+    const sorted = this.owners.toSorted((left, right) => sign * (ranks.get(right)! - ranks.get(left)!))
+    this.#sorted.set(key, sorted)
+    return sorted
+  }
+
+  /** Owners over a limit or near it, the largest excess first. @param within share of the limit that is left at most */
+  async overQuota(subject: Subject | undefined, within: number, slice: Slice): Promise<Page<OwnerOverQuota>> {
+    const key = `${subject} ${within}`
+    const found = this.#overQuota.get(key) ?? this.#findOverQuota(subject, within)
+    if (this.#overQuota.size >= MAX_LISTS) this.#overQuota.clear()
+    this.#overQuota.set(key, found)
+    const all = await found
+    return { items: all.slice(slice.offset, slice.offset + slice.limit), total: all.length }
+  }
+
+  async #findOverQuota(subject: Subject | undefined, within: number): Promise<readonly OwnerOverQuota[]> {
+    const found: OwnerOverQuota[] = []
+    for (const [index, { id, groups, usage }] of this.owners.entries()) {
+      if (index % YIELD_EVERY === 0) await setImmediate()
+      const among = subject === undefined ? distinctSubjects(groups) : [subject]
+      const binding = overOrNear(groups, usage, within, among)
+      if (binding !== undefined) found.push({ owner: id, ...binding })
+    }
+    return found.sort((left, right) => compare(left.left, right.left) || left.owner - right.owner)
+  }
+}
+
+/** An instance with at most so many owners is read again for each page, and with so many on a shared store. */
+const SMALL_INSTANCE = 1000
+const SMALL_SHARED_INSTANCE = 100
+/** Milliseconds for which a large instance shows the same figures at least. */
+const MIN_AGE_MS = 5000
+/** So many times as long as a scan took, its figures are shown: scans take at most a twentieth of the time. */
+const AGE_PER_SCAN = 20
+/** Milliseconds that a page waits for a scan. */
+const MAX_WAIT_MS = 3000
+/** Owners that are read between two turns of the event loop: about two milliseconds. */
+const YIELD_EVERY = 100
+
+interface Known {
+  readonly snapshot: OwnersSnapshot
+  /** `Store.writes` before the scan. */
+  readonly writes: number
+  readonly generation: number
+  /** Milliseconds since 1970 after which the figures are too old. */
+  readonly expiresAt: number
+}
+
+export class OwnerTable {
+  readonly #store: Store
+  readonly #quota: QuotaEngine
+  #known: Known | undefined
+  #scan: { readonly generation: number; readonly result: Promise<OwnersSnapshot> } | undefined
+  /** Goes up with each change after which figures from before it must not be shown. */
+  #generation = 0
+
+  constructor(store: Store, quota: QuotaEngine) {
+    this.#store = store
+    this.#quota = quota
+  }
+
+  /** Makes the next page wait for new figures, after a change that an administrator made on a page. */
+  changed(): void {
+    this.#generation++
+  }
+
+  /**
+   * The owners now; on a large instance as they were some seconds ago, but not before {@link changed}.
+   * @param warnAt share of a limit, between 0 and 1, from which an owner is near it
+   * @throws AllotError unavailable when the first scan takes longer than a page can wait
+   */
+  async snapshot(warnAt: number): Promise<OwnersSnapshot> {
+    const known = this.#known
+    const isCurrent = known?.generation === this.#generation
+    if (isCurrent && this.#isFresh(known)) return known.snapshot
+    const scan = this.#startScan(warnAt)
+    if (isCurrent && !this.#isSmall(known)) {
+      // The next request gets the new figures; a failure is reported to the request that has none.
+      scan.catch(() => undefined)
+      return known.snapshot
+    }
+    return withinTime(scan, known?.snapshot)
+  }
+
+  #isFresh({ writes, expiresAt, snapshot }: Known): boolean {
+    const { shared } = this.#store.driver
+    if (!shared && writes === this.#store.writes) return true
+    return snapshot.owners.length > this.#smallSize && Date.now() < expiresAt
+  }
+
+  get #smallSize(): number {
+    return this.#store.driver.shared ? SMALL_SHARED_INSTANCE : SMALL_INSTANCE
+  }
+
+  #isSmall({ snapshot }: Known): boolean {
+    return snapshot.owners.length <= this.#smallSize
+  }
+
+  #startScan(warnAt: number): Promise<OwnersSnapshot> {
+    const generation = this.#generation
+    if (this.#scan?.generation === generation) return this.#scan.result
+    const result = this.#read(warnAt, generation).finally(() => {
+      if (this.#scan?.generation === generation) this.#scan = undefined
+    })
+    this.#scan = { generation, result }
+    return result
+  }
+
+  async #read(warnAt: number, generation: number): Promise<OwnersSnapshot> {
+    const { writes } = this.#store
+    const begun = Date.now()
+    const owners = await this.#store.readAlone(async (tx) => {
+      const found: OwnerSummary[] = []
+      const quotas = await this.#quota.reports.ownerQuotas(tx)
+      try {
+        for await (const account of accounts.all(tx)) {
+          if (found.length % YIELD_EVERY === 0) await setImmediate()
+          const { usage, groups } = await quotas.of(account.id)
+          found.push(summaryOf(account, usage, groups, warnAt))
+        }
+      } finally {
+        await quotas.end()
+      }
+      return found
+    })
+    const snapshot = new OwnersSnapshot(owners)
+    const expiresAt = Date.now() + Math.max(MIN_AGE_MS, AGE_PER_SCAN * (Date.now() - begun))
+    if (generation >= (this.#known?.generation ?? 0))
+      this.#known = { snapshot, writes, generation, expiresAt }
+    return snapshot
+  }
+}
+
+/** The scan, or what was known before when it takes too long. */
+const withinTime = async (
+  scan: Promise<OwnersSnapshot>,
+  known: OwnersSnapshot | undefined,
+): Promise<OwnersSnapshot> => {
+  const waiting = new AbortController()
+  const late = setTimeout(MAX_WAIT_MS, undefined, { ref: false, signal: waiting.signal }).catch(
+    () => undefined,
+  )
+  const found = (await Promise.race([scan, late]).finally(() => waiting.abort())) ?? known
+  if (found !== undefined) return found
+  scan.catch(() => undefined)
+  throw new AllotError('unavailable', 'the owners are being read: open the page again in a few seconds', {
+    retryAfter: 5,
+  })
+}
+
+const summaryOf = (
+  { id, name, fullName, kind, active, admin }: Account,
+  usage: Usage,
+  groups: readonly QuotaGroup[],
+  warnAt: number,
+): OwnerSummary => {
+  const limits = bindingLimits(groups, usage, distinctSubjects(groups))
+  const shareOf = ({ limit, left }: SubjectLimit) =>
+    limit > 0 ? Number(subtract(limit, left)) / limit : 1 + Number(left <= 0)
+  const over = limits.find(({ left }) => left <= 0)
+  const near = limits.find((limit) => shareOf(limit) >= warnAt)
+  const fullest = limits.toSorted((left, right) => shareOf(right) - shareOf(left))[0]
+  const binding = over ?? near ?? fullest
+  const state = over ? STATES[0] : near ? STATES[1] : binding ? STATES[2] : STATES[3]
+  return {
+    ...{ id, name, fullName, kind, active, admin, usage, groups, binding, state },
+    used: usedBy('size:all', usage),
+    share: binding === undefined ? 0 : shareOf(binding),
+    text: `${name}\n${fullName}`.toLowerCase(),
+  }
+}

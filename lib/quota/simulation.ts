@@ -1,0 +1,98 @@
+/** What a plan, or the deletion of a rule or a group, would change for owners. */
+import type { Sum } from '../integers.ts'
+import type { Page, Slice } from '../records/collection.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { bindingLimit, type LimitStatus, type QuotaGroup } from './evaluate.ts'
+import { type OwnerIds, scanOwners } from './owner-scan.ts'
+import { applyPlan, type QuotaPlan } from './plan.ts'
+import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
+import { type Subject, subjects, type Usage, usedBy } from './subjects.ts'
+
+/** A subject for which a plan would change whether the owner is over quota. */
+interface ChangedAnswer {
+  subject: Subject
+  /** Bytes that count toward the subject. */
+  used: Sum
+  before: Answer
+  after: Answer
+}
+
+interface Answer {
+  over: boolean
+  /** The binding limit; undefined when no rule limits the subject. */
+  binding: LimitStatus | undefined
+}
+
+export interface ChangedOwner {
+  owner: number
+  answers: ChangedAnswer[]
+}
+
+export interface SimulationOptions {
+  /** Default groups to use instead of the configured ones. */
+  readonly defaultGroups?: readonly string[] | undefined
+  /** A rule or a group that is deleted. */
+  readonly without?: { readonly rule?: string | undefined; readonly group?: string | undefined }
+}
+
+/** Lists the owners for whom it would change whether they are over quota. */
+export const simulate = async (
+  tx: ReadTransaction,
+  { defaults, owners }: { defaults: QuotaDefaults; owners: OwnerIds },
+  plan: QuotaPlan,
+  { offset, limit }: Slice,
+  { defaultGroups = defaults.groups, without = {} }: SimulationOptions,
+): Promise<Page<ChangedOwner>> => {
+  const before = await readPolicy(tx, defaults)
+  const planned = applyPlan(plan, before)
+  const groupsBefore = groupResolver(before)
+  const groupsAfter = groupResolver({
+    rules: withoutKey(planned.rules, without.rule),
+    groups: withoutKey(planned.groups, without.group),
+    defaults: { ...defaults, groups: defaultGroups },
+  })
+  const items: ChangedOwner[] = []
+  let total = 0
+  for await (const { owner, usage, assigned } of scanOwners(tx, owners)) {
+    const names = plan.assignments?.get(owner) ?? (plan.prune ? [] : assigned)
+    const [old, changed] = [groupsBefore(assigned), groupsAfter(names)]
+    if (isSameList(old, changed)) continue
+    const answers = changedAnswers(old, changed, usage)
+    if (answers.length === 0) continue
+    if (total++ >= offset && items.length < limit) items.push({ owner, answers })
+  }
+  return { items, total }
+}
+
+const withoutKey = <T>(values: ReadonlyMap<string, T>, key: string | undefined): ReadonlyMap<string, T> =>
+  key === undefined ? values : new Map([...values].filter(([name]) => name !== key))
+
+const texts = new WeakMap<readonly QuotaGroup[], string>()
+const textOf = (groups: readonly QuotaGroup[]): string => {
+  const text = texts.get(groups) ?? JSON.stringify(groups)
+  texts.set(groups, text)
+  return text
+}
+
+/** Lists of groups are few, each with many owners, so that comparing them is cheap. */
+const isSameList = (left: readonly QuotaGroup[], right: readonly QuotaGroup[]): boolean =>
+  textOf(left) === textOf(right)
+
+const changedAnswers = (
+  before: readonly QuotaGroup[],
+  after: readonly QuotaGroup[],
+  usage: Usage,
+): ChangedAnswer[] =>
+  subjects
+    .map((subject) => ({
+      subject,
+      used: usedBy(subject, usage),
+      before: answerOf(before, subject, usage),
+      after: answerOf(after, subject, usage),
+    }))
+    .filter((answer) => answer.before.over !== answer.after.over)
+
+const answerOf = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): Answer => {
+  const binding = bindingLimit(groups, subject, usage)
+  return { binding, over: binding !== undefined && binding.left <= 0 }
+}
