@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
@@ -6,6 +6,7 @@ import { spec } from 'node:test/reporters'
 import { routes } from '../lib/api/index.ts'
 import { startCluster } from './postgres/cluster.ts'
 import { buildProgram } from './support/build.ts'
+import { groupsOf, specFiles } from './support/groups.ts'
 import { COVERAGE_FOLDER, uncoveredStatuses } from './support/status-coverage.ts'
 import { onPostgres } from './support/store.ts'
 
@@ -15,13 +16,7 @@ import { onPostgres } from './support/store.ts'
  * declares must have been answered in one of them.
  */
 const words = process.argv.slice(2)
-const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
-  .filter(
-    (file) =>
-      file.endsWith('.spec.ts') && words.every((word) => word.split(',').some((one) => file.includes(one))),
-  )
-  .map((file) => join(import.meta.dirname, file))
-  .sort()
+const files = specFiles(import.meta.dirname, words)
 const folder = mkdtempSync(join(tmpdir(), 'allot-produced-'))
 process.env[COVERAGE_FOLDER] = folder
 
@@ -33,7 +28,11 @@ const cluster = onPostgres ? await startCluster() : undefined
 if (cluster !== undefined) process.env.ALLOT_SPEC_POSTGRES = cluster.url
 
 let [passed, failed, skipped] = [0, 0, 0]
-const stream = run({ files, concurrency: Math.max(2, availableParallelism()), timeout: 10 * 60_000 })
+const stream = run({
+  files: groupsOf(import.meta.dirname, files, folder),
+  concurrency: Math.max(2, availableParallelism()),
+  timeout: 10 * 60_000,
+})
 stream.on('test:pass', ({ skip, details }) => {
   if (details.type === 'suite') return
   if (skip === undefined) passed++

@@ -78,7 +78,8 @@ describe('The commits of a repository', () => {
     const list = () => allot.as(ann, 'GET', `/repos/${path}/commits?limit=5&stat=false&files=false`)
     const first = await list()
     assert.equal(first.body.length, 5)
-    assert.equal(first.headers.get('x-total-count'), null)
+    // On a busy machine the count may be done before the first commits are read.
+    assert.ok([null, '5100'].includes(first.headers.get('x-total-count')))
     assert.match(first.headers.get('link') ?? '', /&page=2&stat=false>; rel="next"$/)
     await eventually(async () => (await list()).headers.get('x-total-count') === '5100')
   })
