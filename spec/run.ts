@@ -31,7 +31,7 @@ let [passed, failed, skipped] = [0, 0, 0]
 const stream = run({
   files: groupsOf(import.meta.dirname, files, folder),
   concurrency: Math.max(2, availableParallelism()),
-  timeout: 10 * 60_000,
+  timeout: 30 * 60_000,
 })
 stream.on('test:pass', ({ skip, details }) => {
   if (details.type === 'suite') return
