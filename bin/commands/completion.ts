@@ -159,7 +159,7 @@ const zshValue = (value: Value): string => {
   return value === 'text' ? ':' : `compadd -- ${value.map(quote).join(' ')}`
 }
 
-/** Fish skips the values of options itself. */
+/** In fish, the values of an option are part of the option's own line. */
 const fishScript = (contexts: readonly Context[]): string => {
   const commands = contexts.filter((context) => !isOption(context))
   const patterns = (list: Context[]) => list.map(({ path }) => quoteForFish(path)).join(' ')

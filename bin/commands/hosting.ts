@@ -97,7 +97,7 @@ const USERS: Columns<User> = {
   NAME: ({ login }) => login,
   ROLE: ({ is_admin }) => (is_admin ? 'administrator' : 'user'),
   'SIGNS IN': ({ active }) => (active ? 'yes' : 'no'),
-  'SEEN BY': ({ visibility }) => visibility,
+  VISIBILITY: ({ visibility }) => visibility,
   SINCE: ({ created }) => created.slice(0, 10),
   EMAIL: ({ email }) => email,
 }
@@ -221,7 +221,7 @@ const deleteOrganization = (
 const ORGANIZATIONS: Columns<Organization> = {
   ID: ({ id }) => id,
   NAME: ({ name }) => name,
-  'SEEN BY': ({ visibility }) => visibility,
+  VISIBILITY: ({ visibility }) => visibility,
   'FULL NAME': ({ full_name }) => full_name,
   NOTE: ({ owners_count }) => (owners_count === 0 ? 'no owner' : ''),
 }

@@ -34,13 +34,13 @@ export const addRepositoryCommands = (program: Command): void => {
     .action(listRepositories)
 }
 
-const visibilityOf = (repository: { private: boolean }): string =>
-  repository.private ? 'members' : 'readers'
+/** A repository that is not private may still have an owner who is not public. */
+const visibilityOf = (repository: { private: boolean }): string => (repository.private ? 'private' : 'open')
 
 const REPOSITORIES: Columns<Repository> = {
   ID: ({ id }) => id,
   'GIT AND LFS': ({ size }) => formatSizeFixed(size * 1024),
-  'SEEN BY': visibilityOf,
+  VISIBILITY: visibilityOf,
   CHANGED: ({ updated_at }) => updated_at.slice(0, 10),
   NAME: ({ full_name }) => full_name,
 }
@@ -49,7 +49,7 @@ const LARGEST: Columns<QuotaUsedRepository> = {
   ID: ({ id }) => id,
   USED: ({ used }) => formatSizeFixed(used),
   BYTES: ({ used }) => used.toLocaleString('en'),
-  'SEEN BY': visibilityOf,
+  VISIBILITY: visibilityOf,
   CHANGED: ({ updated_at }) => updated_at.slice(0, 10),
   NAME: ({ full_name }) => full_name,
 }

@@ -35,7 +35,7 @@ interface Flags extends StoreFlags, Pick<ServerFlags, 'host' | 'tlsCertificate' 
 }
 
 const MAX_PORT = 65_535
-/** More processes than any machine can use. */
+/** An upper bound against typing errors. */
 const MAX_WORKERS = 128
 
 const runServer = async ({ port, redirectPort, sshPort, workers, ...flags }: Flags): Promise<void> => {

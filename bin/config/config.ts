@@ -101,7 +101,10 @@ export const StorageOptions = v.strictObject({
   ),
 })
 
-/** The configuration file. Options of `createAllot` without a section of their own are in `[api]`; keys are in snake_case. */
+/**
+ * The configuration file. Options of `createAllot` without a section of their own are in `[api]`, except `data`, which is in
+ * `[server]`; keys are in snake_case.
+ */
 export const Config = v.strictObject({
   server: v.optional(ServerOptions, {}),
   storage: v.optional(StorageOptions, {}),

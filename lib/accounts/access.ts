@@ -90,7 +90,7 @@ const belongsTo = async (tx: ReadTransaction, viewer: Viewer, account: number): 
 export const canSee = async (tx: ReadTransaction, viewer: Viewer, account: Account): Promise<boolean> =>
   isOpenTo(viewer, audienceOfAccount(account)) || belongsTo(tx, viewer, account.id)
 
-/** Those of the accounts that exist and that the viewer can see, in the order of the ids. */
+/** The accounts with these ids that exist and that the viewer can see, in the order of the ids. */
 export const visibleAmong = async (
   tx: ReadTransaction,
   viewer: Viewer,
@@ -102,8 +102,8 @@ export const visibleAmong = async (
 }
 
 /**
- * The account and the organizations that it is a member of: the owners whose private repositories it can list. The number
- * of organizations that others can add an account to is limited (organizations.ts), so that its requests stay fast.
+ * The account and the organizations that it is a member of; `sharedWith` says what it can read there. The number of
+ * organizations that others can add an account to is limited (organizations.ts), so that its requests stay fast.
  */
 export const ownersFor = async (tx: ReadTransaction, account: number): Promise<number[]> => {
   const joined = await memberships.list(tx, 'member', { prefix: [account] })

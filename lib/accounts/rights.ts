@@ -1,7 +1,7 @@
 /**
- * The rights of accounts on repositories. `rightsOn` is the only place that says what an account may do with one; lists and
- * searches ask `sharedWith`, which says the same of all repositories at once. Both read records only, within the transaction
- * of their caller, so a right that is withdrawn has no effect on a write that begins later.
+ * The rights of accounts on repositories. `rightsOn` is the only place that says what an account may do with one; for lists
+ * and searches, `sharedWith` says which repositories an account can read by such a right. Both read records only, within the
+ * transaction of their caller, so a right that is withdrawn has no effect on a write that begins later.
  */
 
 import { pendingIds } from '../records/jobs.ts'

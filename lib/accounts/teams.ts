@@ -38,7 +38,7 @@ export type NewTeam = TeamEdit & Pick<Team, 'name'>
 export const OWNERS = 'Owners'
 
 const MAX_TEAMS = 500
-/** Teams to which others than administrators can add an account, since its requests read all of them. */
+/** How many teams an account can be in; each request of the account reads them all. Administrators, and the account itself, may exceed it. */
 const MAX_JOINED = 100
 
 /** Teams of organizations. Methods return undefined for what does not exist, and for viewers outside the organization. */
@@ -84,7 +84,7 @@ export class Teams {
     return this.#store.read((tx) => visibleTeam(tx, viewer, id))
   }
 
-  /** @throws AllotError forbidden for others than owners; invalid for a malformed or taken name; conflict for too many */
+  /** @throws AllotError forbidden for anyone but an owner; invalid for a malformed or taken name; conflict for too many */
   async create(viewer: SignedIn, name: string, given: NewTeam): Promise<FoundTeam | undefined> {
     // Ids of teams come from the sequence of accounts: see the record.
     const id = await this.#store.sequences.next('account')
@@ -149,7 +149,7 @@ export class Teams {
   /**
    * Adds a user to a team, and to the organization with the rights of its teams alone.
    * @returns whether the team and the user exist
-   * @throws AllotError forbidden for others than owners; conflict for a user who is in too many teams or organizations
+   * @throws AllotError forbidden for anyone but an owner; conflict for a user who is in too many teams or organizations
    */
   addMember(viewer: SignedIn, id: number, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
@@ -225,7 +225,7 @@ export const visibleTeam = async (
 /**
  * A team that the viewer can change.
  * @param leaving name of the member who leaves it, which users can do themselves
- * @throws AllotError forbidden for others than owners of the organization
+ * @throws AllotError forbidden for anyone but an owner of the organization, and the member who leaves
  */
 export const ownTeam = async (
   tx: ReadTransaction,

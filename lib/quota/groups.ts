@@ -22,7 +22,7 @@ interface NewGroup {
 interface NewRule {
   /** Name, unique among the rules. */
   name: string
-  /** Bytes; -1 is unlimited. 0 when absent. */
+  /** Bytes; -1 is unlimited. Needed unless a rule of that name exists, which stays as it is. */
   limit?: number | undefined
   /** What the rule measures; nothing when absent. */
   subjects?: readonly Subject[] | undefined
@@ -124,7 +124,8 @@ export class Groups {
   removeRule(group: string, rule: string, by?: Actor): Promise<void> {
     return this.#write(async (tx) => {
       const before = await existing(tx, group)
-      if (!before.rules.includes(rule)) throw missing('rule', rule)
+      if (!before.rules.includes(rule))
+        throw new AllotError('not_found', `the group ${group} does not have the rule ${rule}`)
       const kept = before.rules.filter((name) => name !== rule)
       await saveRules(tx, before, kept, by)
     })
@@ -153,7 +154,8 @@ export class Groups {
     return this.#write(async (tx) => {
       const owner = await ownerIn(tx, reference)
       const before = await assignedTo(tx, owner)
-      if ((await assignments.remove(tx, [owner, group])) === undefined) throw missing('group', group)
+      if ((await assignments.remove(tx, [owner, group])) === undefined)
+        throw new AllotError('not_found', `the group ${group} is not assigned to the owner`)
       await recordAssignment(tx, by, owner, before)
     })
   }
@@ -247,8 +249,7 @@ const createMissingRule = async (
   by: Actor | undefined,
 ) => {
   if ((await rules.get(tx, [name])) !== undefined) return
-  if (limit === undefined)
-    throw invalid(`there is no rule named ${name}, and without a Limit none is created`)
+  if (limit === undefined) throw invalid(`there is no rule named ${name}: give a limit to create it`)
   await rules.save(tx, { name, limit, subjects: [...subjects], sequence })
   await recordAudit(tx, by, { action: 'rule created', subject: name, after: { limit, subjects } })
 }

@@ -17,7 +17,7 @@ export const MAX_KEY_BYTES = 2600
  *     A surrogate outside of a pair has the three bytes of its code point, as in WTF-8.
  *
  * Invariant: different tuples have different bytes, and the bytes sort as the tuples do, for all strings. The first byte of
- * a part tells its type, all parts but strings have a fixed length, and a string ends at the first 00 without 04 before it.
+ * a part tells its type, all parts but strings have a fixed length, and a string ends at the first 00 that is not escaped.
  */
 const SEPARATOR = 0
 const ESCAPE = 4

@@ -82,7 +82,7 @@ export class Store {
         return value
       })
       .catch((error) => {
-        // Actions are set only when `work` has succeeded, so this is a failure of the commit.
+        // A run that throws leaves no actions, so any that are left belong to a failed commit.
         runActions(false)
         throw error
       })

@@ -26,7 +26,7 @@ import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './relations.ts'
 
-/** Repositories that others than administrators can share with a user, whose requests read all of them. */
+/** How many repositories can be shared with one user; each request of that user reads them all. Administrators may exceed it. */
 const MAX_SHARED = 1000
 const MAX_COLLABORATORS = 1000
 

@@ -17,7 +17,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { repositoriesOf } from './lists.ts'
 import type { RepositoryName } from './relations.ts'
 
-/** Repositories of a team that is not for all, since the requests of its members read all of them. */
+/** How many repositories a team can have that is not for all; each request of its members reads them all. */
 const MAX_REPOSITORIES = 1000
 
 /** Which repositories teams have rights on. Methods return undefined for what does not exist or the viewer cannot see. */
@@ -28,7 +28,7 @@ export class TeamRepositories {
     this.#store = store
   }
 
-  /** Those that the viewer can read. */
+  /** The repositories of the team that the viewer can read. */
   list(viewer: SignedIn, id: number, slice: Slice): Promise<Page<Repository> | undefined> {
     return this.#store.read(async (tx) => {
       const found = await visibleTeam(tx, viewer, id)
@@ -58,7 +58,7 @@ export class TeamRepositories {
 
   /**
    * Gives a team its rights on a repository.
-   * @throws AllotError forbidden for others than owners; conflict for too many
+   * @throws AllotError forbidden for anyone but an owner; conflict for too many
    */
   add(viewer: SignedIn, id: number, name: RepositoryName): Promise<boolean> {
     return this.#store.write(async (tx) => {
@@ -87,7 +87,7 @@ export class TeamRepositories {
     })
   }
 
-  /** The same by the name of the team: of the organization that owns the repository. */
+  /** A team of the organization that owns the repository, by its name, if it has rights on the repository. */
   findTeam(
     viewer: SignedIn,
     { owner, name }: RepositoryName,
@@ -100,7 +100,7 @@ export class TeamRepositories {
     })
   }
 
-  /** @returns whether the repository and the team exist @throws AllotError forbidden for others than owners */
+  /** @returns whether the repository and the team exist @throws AllotError forbidden for anyone but an owner */
   setTeam(
     viewer: SignedIn,
     { owner, name }: RepositoryName,

@@ -32,7 +32,7 @@ export class Transfers {
 
   /**
    * @returns undefined when the repository or the new owner does not exist or is hidden
-   * @throws AllotError forbidden for others than owners; invalid when the new owner has another
+   * @throws AllotError forbidden for anyone but an owner; invalid when the new owner has another
    * repository of that name; conflict when it is offered already
    */
   async begin(

@@ -86,7 +86,7 @@ describe('Failed logins', () => {
     assert.equal(waitOf('bob', 'bot 7'), 0)
   })
 
-  it('that were none are given back', () => {
+  it('that turn out not to be failures are not counted', () => {
     const { attempts, failing } = counted()
     const attempt = { login: 'alice', address: 'a' }
     for (let time = 0; time < 100; time++) {

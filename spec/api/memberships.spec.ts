@@ -39,7 +39,7 @@ describe('A membership of an organization', () => {
     assertList(await allot.as(other, 'GET', '/orgs/acme/public_members'), 'login', [])
   })
 
-  it('is not revealed by the users who may be assigned or review, to others than members', async () => {
+  it('is not revealed to other users by the lists of those who may be assigned or review', async () => {
     assert.equal((await allot.as(owner, 'POST', '/orgs/acme/repos', { name: 'open' })).status, 201)
     for (const list of ['assignees', 'reviewers']) {
       const path = `/repos/acme/open/${list}`

@@ -228,7 +228,7 @@ describe('A team', () => {
     await allot.as(owner, 'DELETE', `/teams/${team.id}`)
   })
 
-  it('that only lets create leaves the creator with the new repository', async () => {
+  it('that only allows its members to create repositories gives each creator all rights on the new one', async () => {
     const team = await aTeam({ can_create_org_repo: true, permission: 'read' })
     await allot.as(owner, 'PUT', `/teams/${team.id}/members/${dev.name}`)
     await made(dev, `/orgs/${org}/repos`, { name: 'own', private: true })
@@ -293,7 +293,7 @@ describe('A team', () => {
     await allot.as(owner, 'DELETE', `/teams/${team.id}`)
   })
 
-  it('does not exist for others than members, and is changed by owners alone', async () => {
+  it('exists for members only, and is changed by owners only', async () => {
     const member = await allot.person()
     await allot.as(owner, 'PUT', `/orgs/${org}/members/${member.name}`)
     const { id } = await aTeam({})

@@ -159,7 +159,7 @@ describe('The command line', () => {
 
   it('lists the largest repositories with all bytes that count, of an owner and of all owners', () => {
     const row =
-      /^ID +USED +BYTES +SEEN BY +CHANGED +NAME\n\d+ +3\.0 MiB +3,145,\d{3} +readers +\S+ +acme\/demo\n$/
+      /^ID +USED +BYTES +VISIBILITY +CHANGED +NAME\n\d+ +3\.0 MiB +3,145,\d{3} +open +\S+ +acme\/demo\n$/
     assert.match(out('largest'), row)
     assert.equal(out('largest of an owner'), out('largest'))
     assert.match(out('repositories'), /^ID +GIT AND LFS +.*\n\d+ +0\.\d KiB|^ID.*\n\d+ +0 B/)

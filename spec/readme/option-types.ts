@@ -93,7 +93,7 @@ const wrapped = (text: string, width: number): string[] => {
 
 /** The module that declares the options that are data, each with the description that its schema has. */
 export const optionTypes =
-  (): string => `// Written by \`npx tsx spec/readme/option-types.ts\` from the schema in lib/options.ts.
+  (): string => `// Written by \`npx tsx spec/readme/option-types.ts\` from the schemas in lib/options.ts and lib/server.ts.
 
 /** The options of \`createAllot\` that are data. Sizes are bytes, times are milliseconds. */
 export interface DataOptions {

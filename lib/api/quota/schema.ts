@@ -25,7 +25,7 @@ const ruleName = v.optional(text('small'))
 const groupName = v.optional(text('free'))
 
 export const QuotaRuleInfo = v.object({
-  /** Name of the rule; absent over HTTP for others than administrators. */
+  /** Name of the rule; over HTTP, only administrators see it. */
   name: ruleName,
   /** Bytes; -1 is unlimited. */
   limit,
@@ -35,7 +35,7 @@ export const QuotaRuleInfo = v.object({
 export type QuotaRuleInfo = v.InferOutput<typeof QuotaRuleInfo>
 
 export const QuotaGroupInfo = v.object({
-  /** Name of the group; absent over HTTP for others than administrators. */
+  /** Name of the group; over HTTP, only administrators see it. */
   name: groupName,
   /** Rules that must all stand for the group to stand. */
   rules: v.array(QuotaRuleInfo),

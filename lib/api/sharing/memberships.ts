@@ -22,7 +22,8 @@ export const membershipRoutes = [
     method: 'GET',
     path: '/orgs/{org}/members',
     operationId: 'orgListMembers',
-    summary: 'The members of an organization; for others than members, those whose membership is public',
+    summary:
+      'The members of an organization; members see all of them, other users those whose membership is public',
     paging: 'lenient',
     responses: { 200: v.array(User), 404: NotFound },
     handle: async (request, { hosting }) => {

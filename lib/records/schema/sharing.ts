@@ -47,8 +47,9 @@ const Team = v.object({
   organization: id,
   name: v.string(),
   description: v.string(),
-  /** Absent units: the team has no right on them. With `admin`, members administer the repositories. */
+  /** With `admin`, members administer the repositories, whatever the units say. */
   level: Level,
+  /** Rights of the members, unless `level` is `admin`. A unit that is not listed: no right. */
   units: v.pipe(
     v.array(v.object({ unit: Unit, level: v.picklist(['read', 'write']) })),
     v.maxLength(Unit.options.length),

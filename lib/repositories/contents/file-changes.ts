@@ -10,6 +10,7 @@ import { checkedPath, checkSha, TreeEditor } from './tree-editor.ts'
 
 /** A change of one file. */
 export interface FileOperation {
+  /** `upload` creates or overwrites without a `sha`; `update` of an existing file needs one. */
   readonly operation: 'create' | 'update' | 'upload' | 'rename' | 'delete'
   readonly path: string
   /** The new content; of a rename, absent keeps the old one. */
