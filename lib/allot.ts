@@ -53,7 +53,7 @@ export interface Allot {
    */
   listener(mount: MountOptions): Listener
   /**
-   * The same for hosts that answer a Request with a Response: `allot.fetch(request, { pages: '/storage' })`.
+   * Serves like `listener`, for hosts that answer a Request with a Response: `allot.fetch(request, { pages: '/storage' })`.
    * @throws AllotError invalid for a path that is not a plain path; misconfigured when the body of the request was read
    */
   fetch(request: Request, options?: FetchOptions): Promise<Response>
@@ -142,7 +142,7 @@ export const createAllot = async (options: AllotOptions): Promise<Allot> => {
   return allot
 }
 
-/** The same as {@link createAllot}, with the internal services. */
+/** Opens an Allot as {@link createAllot} does, and returns the internal services, too. */
 export const openAllot = async (
   given: AllotOptions,
   { servesSsh = true }: { servesSsh?: boolean } = {},

@@ -41,7 +41,7 @@ interface Share {
  */
 export class ClientBudget {
   readonly #options: Required<ClientBudgetOptions>
-  /** By client, in the order in which clients are served next. */
+  /** The share of each client, in the order in which clients are served next. */
   readonly #shares = new Map<string, Share>()
   #running = 0
   #waiting = 0

@@ -77,7 +77,7 @@ interface HistoryOptions {
 }
 
 interface ApplyOptions {
-  /** Only returns what the plan would change, and changes nothing. */
+  /** Whether to return what the plan would change, and change nothing. */
   dryRun?: boolean
 }
 
@@ -91,7 +91,9 @@ export interface DailyUsage {
   size: QuotaInfo['used']['size']
 }
 
-/** Argument of `allot.on('quota', listener)`: an owner's usage crossed a rule's limit, or the share of it that counts as near. */
+/**
+ * Argument of `allot.on('quota', listener)`: an owner's usage crossed a rule's limit, or the share of it that counts as near.
+ */
 export interface QuotaEvent extends Omit<ThresholdEvent, 'owner'> {
   /** Name of the user or the organization. */
   owner: string

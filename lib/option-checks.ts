@@ -29,7 +29,7 @@ export const checked = <S extends v.GenericSchema>(
 }
 
 /**
- * Such as `quota.defaultGroups[0]: expected a string, received the number 5`.
+ * The message of a wrong option, such as `quota.defaultGroups[0]: expected a string, received the number 5`.
  * @param spell writes the path of an option as the user does
  * @returns a line for each option that is wrong: several for one issue about a section that may also be `false`
  */
@@ -51,7 +51,7 @@ export const describeOptionIssue = (
   return [describeIssue(issue).replace(path, () => spell(path))]
 }
 
-/** What is wrong inside a section that may also be `false`: valibot reports only that neither fits. */
+/** The issues inside a section that may also be `false`: valibot reports only that neither fits. */
 const issuesInSection = ({ type, input, issues, path }: Issue): Issue[] =>
   type !== 'union' || !isObject(input)
     ? []
@@ -74,7 +74,7 @@ const unknownIn = (issue: Issue, schema: object, spell: (path: string) => string
 }
 
 interface Option {
-  /** Such as `quota` and `quota.warnAt`. */
+  /** Path of the option, such as `quota` or `quota.warnAt`. */
   path: string
   isSection: boolean
 }
@@ -89,7 +89,9 @@ const optionsIn = (schema: object, section = ''): Option[] =>
 const entriesOf = ({ entries, wrapped, options = [] }: Member): Member['entries'] =>
   entries ?? (wrapped && entriesOf(wrapped)) ?? options.map(entriesOf).find(Boolean)
 
-/** The option that was probably meant: one of another section with this name, or one of the same section with a similar name. */
+/**
+ * The option that was probably meant: one of another section with this name, or one of the same section with a similar name.
+ */
 const nearest = ({ path, isSection }: Option, options: readonly Option[]): string | undefined => {
   const [section, name] = [sectionOf(path), nameOf(path)]
   const namesake = options.find((option) => nameOf(option.path) === name && option.isSection === isSection)

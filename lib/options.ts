@@ -177,7 +177,10 @@ const PageOptions = v.strictObject({
   ...BrandOptions.entries,
 })
 
-/** Every option that is data, with its default. In a configuration file, those without a section are under `[api]`, except `data`, which is in `[server]`. */
+/**
+ * Every option that is data, with its default. In a configuration file, those without a section are under `[api]`, except
+ * `data`, which is in `[server]`.
+ */
 export const Options = v.strictObject({
   data: described(
     v.optional(v.pipe(v.string(), v.nonEmpty('expected a folder')), './data'),

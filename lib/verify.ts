@@ -108,7 +108,7 @@ const verification = (
   messages,
 })
 
-/** Such as `3 records, 7 index entries, 2 counters: all agree`. */
+/** The result in a sentence, such as `3 records, 7 index entries, 2 counters: all agree`. */
 export const sentence = ({ records, indexEntries, counters, faults }: Verification): string =>
   [
     `${records} records, ${indexEntries} index entries, ${counters} counters`,

@@ -7,14 +7,14 @@ import { AllotError, type ErrorCode, invalid } from './errors.ts'
 interface ThreadOptions {
   /** The worker's module: JavaScript in the package, TypeScript in a checkout. */
   file: URL
-  /** For one task, from the time that the thread begins it. */
+  /** Milliseconds for one task, from the time that the thread begins it. */
   deadlineMs: number
   maxMemoryMb: number
   messages: { tooSlow: string; outOfMemory: string }
 }
 
 interface PoolOptions extends ThreadOptions {
-  /** Each slot is a thread. */
+  /** Limits of the clients; each slot is a thread. */
   budget: ClientBudgetOptions
 }
 
@@ -70,7 +70,7 @@ export class WorkerPool<Input, Output> {
 
 const stopping = () => new AllotError('unavailable', 'the server is stopping')
 
-/** For loading the worker's modules, which does not count against the deadline of a task. */
+/** Time in which a worker must load its modules; it does not count against the deadline of a task. */
 const START_TIMEOUT_MS = 30_000
 
 interface Task<Input, Output> {
@@ -152,7 +152,9 @@ class Thread<Input, Output> {
   }
 }
 
-/** On Node 20 workers do not inherit the TypeScript loader of the main thread, so the worker registers it. */
+/**
+ * Starts a worker. On Node 20, workers do not inherit the TypeScript loader of the main thread, so the worker registers it.
+ */
 const startWorker = ({ file, maxMemoryMb }: ThreadOptions): Worker => {
   const resourceLimits = { maxOldGenerationSizeMb: maxMemoryMb }
   // Options of `node --eval` would make the worker's file an error.

@@ -83,7 +83,7 @@ const explainUsage = (
   })
 }
 
-/** Without a name: the user of the token. An opened store has no such user. */
+/** Path of the usage of an owner; without a name, of the user of the token, which an opened store does not have. */
 const quotaPath = (owner: string | undefined, flags: ApiFlags): string => {
   if (owner !== undefined) return `/admin/users/${pathSegment(owner)}/quota`
   if (remoteApi(flags) === undefined)

@@ -70,7 +70,10 @@ const listRepositories = (
   return printList(flags, { ...list, path: '/repos/search' })
 }
 
-/** Of all owners only the first page, because every page of that list reads the usage of all repositories. */
+/**
+ * Lists the repositories of one owner, or only the first page of those of all: every page of that list reads the usage of all
+ * repositories.
+ */
 const listLargest = (owner: string | undefined, flags: ListFlags): Promise<void> => {
   const list = { columns: LARGEST, empty: NO_REPOSITORIES }
   if (owner !== undefined) {

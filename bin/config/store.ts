@@ -20,7 +20,7 @@ export interface StoreLocation {
   config: Config
   /** The data folder. */
   data: string
-  /** As `--storage` takes it; undefined for a LevelDB in the data folder. */
+  /** Value of `--storage`; undefined for a LevelDB in the data folder. */
   storage: string | undefined
 }
 

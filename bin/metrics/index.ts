@@ -112,7 +112,7 @@ const measureAccounts = ({ hosting }: OpenAllot): void => {
   }).set({ version: VERSION }, 1)
 }
 
-/** In seconds. */
+/** Buckets of the histogram of requests, in seconds. */
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60]
 
 /** Other methods are counted as `other`: clients can invent methods, and must not invent labels. */
@@ -170,7 +170,7 @@ const routeNamer = (basePath: string): ((method: string, url: string) => string)
 
 type Operation = 'read' | 'write'
 
-/** In seconds, from 20 µs, which a warm LevelDB needs. */
+/** Buckets of the histogram of transactions, in seconds. A warm LevelDB needs 20 µs. */
 const TRANSACTION_BUCKETS = [0.00002, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10]
 
 /** Wraps a driver, to measure its transactions. */

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { SshCommand, SshServer } from '../../lib/ssh/index.ts'
 
-/** In seconds. */
+/** Buckets of the histogram of commands, in seconds. */
 const COMMAND_BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600]
 
 /** Measures git over SSH. @returns a function to call after each command */

@@ -51,7 +51,7 @@ const answer = (channel: Worker, read: () => Promise<unknown>): void =>
     send(channel, { metrics: 'response', id: message.id, body })
   })
 
-/** In the supervisor: answers workers with the sums over all of them. */
+/** Makes the supervisor answer workers with the sums over all of them. */
 export const aggregateWorkers = (): void => {
   const serving = new Set<Worker>()
   const readSums = async () => {
@@ -64,7 +64,7 @@ export const aggregateWorkers = (): void => {
   cluster.on('exit', (worker) => void serving.delete(worker))
 }
 
-/** In a worker: @returns reads the sums over all workers, in the text format of Prometheus */
+/** @returns a function for a worker that reads the sums over all workers, in the text format of Prometheus */
 export const workerMetrics = (): (() => Promise<string>) => {
   const supervisor = cluster.worker!
   answer(supervisor, () => register.getMetricsAsJSON())

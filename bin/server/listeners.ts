@@ -7,7 +7,7 @@ import { type Log, sendEmpty } from '../../lib/http/index.ts'
 import { baseUrlOf, movedStatus, parseRequestUrl } from '../../lib/http/request-url.ts'
 
 const STORE_TIMEOUT_MS = 3000
-/** For how long the result of a check is good. */
+/** Time for which the result of a check is used again. */
 const READY_INTERVAL_MS = 250
 
 /**
@@ -81,7 +81,7 @@ const requestIdOf = ({ headers }: IncomingMessage): string => {
   return typeof id === 'string' && REQUEST_ID.test(id) ? id : randomUUID()
 }
 
-/** As proxies log it: the client closed the connection before the response was sent. */
+/** The status that proxies log when the client closed the connection before the response was sent. */
 const CLIENT_CLOSED_REQUEST = 499
 
 /**

@@ -15,7 +15,7 @@ export interface TlsFiles {
 
 /** A certificate with its key, which have been checked: a server can use them. */
 export interface Tls {
-  /** For node:tls. */
+  /** Certificate and key as node:tls takes them. */
   context: SecureContextOptions
   /** The server's own certificate, which is the first of its file. */
   certificate: X509Certificate

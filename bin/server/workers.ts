@@ -17,10 +17,10 @@ const STABLE_MS = 60_000
 /** How long workers may take to stop before they are killed; longer than the shutdown of a server takes. */
 const STOP_TIMEOUT_MS = 15_000
 
-/** In a worker: tells the supervisor that it serves. Does nothing in a process without a supervisor. */
+/** Tells the supervisor that this worker serves. Does nothing in a process without a supervisor. */
 export const notifyStarted = (started: WorkerStarted): void => void cluster.worker?.send(started)
 
-/** In a worker: closes the channel to the supervisor, which would keep the process alive. */
+/** Closes the channel of this worker to the supervisor, which would keep the process alive. */
 export const disconnectWorker = (): void => void cluster.worker?.disconnect()
 
 /** Number of this worker, from 1; undefined in a process without a supervisor. */
@@ -85,7 +85,7 @@ const endOf = async (worker: Worker): Promise<string> => {
   return signal ?? `the exit code ${code}`
 }
 
-/** In the supervisor: sends a signal to all workers. */
+/** Sends a signal of the supervisor to all workers. */
 export const signalWorkers = (signal: NodeJS.Signals): void => {
   for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal)
 }

@@ -16,7 +16,7 @@ interface ShutdownManifest {
 
 interface FileState {
   size: number
-  /** Of logs and LevelDB's manifests, whose end LevelDB does not protect. Tables have checksums of their own. */
+  /** Hash of a log or a manifest of LevelDB, whose end LevelDB does not protect. Tables have checksums of their own. */
   sha256?: string
 }
 

@@ -56,7 +56,7 @@ const openDatabase = async (lock: FolderLock, openFiles: number): Promise<Databa
   })
 }
 
-/** Without the file CURRENT, LevelDB creates a new database and deletes the tables that it finds. */
+/** Refuses a folder with tables but without the file CURRENT: LevelDB would create a new database and delete them. */
 const refuseWithoutCurrent = async (location: string): Promise<void> => {
   const files = await readdir(location).catch((): string[] => [])
   if (!files.includes('CURRENT') && files.some((name) => /\.(ldb|sst|log)$/.test(name)))

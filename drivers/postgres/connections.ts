@@ -20,7 +20,7 @@ export class Connections {
   readonly writers: number
   readonly #settings: Settings
   #primary: Primary | undefined
-  /** Of the newest primary that was found: an older one is not used again. */
+  /** Identity of the newest primary that was found: an older one is not used again. */
   #newest: Identity | undefined
   #search: Promise<Primary> | undefined
   /** Why the last search found none, and when. */
@@ -93,7 +93,7 @@ export class Connections {
     }
   }
 
-  /** When the primary cannot be used, looks for another one once. */
+  /** Takes a connection of the primary, and looks for another primary once when it cannot be used. */
   async #take(pool: PoolName): Promise<{ primary: Primary; client: PoolClient }> {
     const since = performance.now()
     for (let attempt = 1; ; attempt++) {

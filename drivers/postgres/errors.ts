@@ -40,7 +40,7 @@ export const isWrongHost = (cause: unknown): boolean =>
 export const isPoolExhausted = (cause: unknown): boolean =>
   /timeout exceeded when trying to connect/.test(messageOf(cause))
 
-/** By SQLSTATE; the first match counts. */
+/** The meaning of each SQLSTATE; the first match counts. */
 const MEANINGS: [code: RegExp, reason: StorageReason, predicate: string][] = [
   [/^28/, 'failed', 'refuses these credentials'],
   [/^3D000/, 'failed', 'has no such database'],

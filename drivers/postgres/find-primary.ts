@@ -86,7 +86,8 @@ export const findPrimary = async (
 }
 
 /**
- * Of several failures, one that needs the operator says more than a former primary, which says more than a host that is away.
+ * Chooses the failure to report. One that needs the operator says more than a former primary, and that more than a host that
+ * is away.
  * @param where as in `toStorageError`
  * @returns an error whose cause names each host with its failure, for the log
  */

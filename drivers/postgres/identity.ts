@@ -9,7 +9,7 @@ export interface Identity {
   readonly isPostgres: boolean
   /** Identifier of the database cluster, which its standbys share; empty when the server does not tell. */
   readonly cluster: string
-  /** Each promotion begins a timeline with a higher number. 0 when the server does not tell. */
+  /** Number of the timeline, which is higher after each promotion. 0 when the server does not tell. */
   readonly timeline: number
 }
 

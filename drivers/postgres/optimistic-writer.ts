@@ -16,7 +16,7 @@ const MAX_PREFETCH_RUNS = 8
 /** Level of contention from which a batch takes the contention lock. Each conflict raises the level by 1. */
 const LOCK_LEVEL = 2
 const MAX_LEVEL = 4
-/** By how much each batch without a conflict lowers the level. */
+/** The amount by which each batch without a conflict lowers the level. */
 const DECAY = 0.1
 
 interface Joined<T> {
@@ -125,7 +125,7 @@ export class OptimisticWriter {
     return change === undefined ? this.#cache.get(query.id) : { query, result: keyResult(...change), time: 0 }
   }
 
-  /** Not while a transaction runs, which would lose the waiting batch whose changes it has read. */
+  /** Sends the waiting batch. Never called while a transaction runs, which would lose the batch whose changes it has read. */
   async #send(): Promise<void> {
     if (this.#isRunning || this.#inFlight !== undefined || this.#waiting === undefined) return
     const batch = this.#waiting

@@ -35,7 +35,7 @@ export class Primary {
   readonly #pools: Record<PoolName, Pool>
   readonly #clients = new Set<ClientBase>()
   readonly #writerOf = new WeakMap<ClientBase, Writer>()
-  /** Those who wait for a connection. */
+  /** Rejects the requests that wait for a connection. */
   readonly #waiting = new Set<(error: Error) => void>()
   #closed: Promise<unknown> | undefined
 
@@ -123,7 +123,7 @@ export class Primary {
   }
 }
 
-/** Not among the startup parameters: PgBouncer refuses a connection that sends them there. */
+/** Settings of a session, as SQL. PgBouncer refuses a connection that sends them as startup parameters. */
 const limits = (statementTimeout: number): string =>
   `SET statement_timeout = ${statementTimeout};
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`

@@ -20,7 +20,7 @@ export interface Query {
   readonly limit: number
 }
 
-/** In the order of the query. The result of a key query has one entry, or none when the key is absent. */
+/** The entries that a query finds, in its order. The result of a key query has one entry, or none when the key is absent. */
 export type QueryResult = readonly Entry[]
 
 export const keyQuery = (key: Bytes): Query => ({ id: keyText(key), start: key, reverse: false, limit: 1 })

@@ -17,7 +17,7 @@ const loadClient = (): typeof Pg => {
 /** The client library, an optional peer dependency. */
 export const pg = loadClient()
 
-/** Each connection prepares a statement with a name when it first runs it. */
+/** A statement with a name, which each connection prepares when it first runs it. */
 export interface Statement {
   readonly name?: string
   readonly text: string
@@ -134,7 +134,7 @@ export const statementsFor = (schema: string | undefined) => {
 
     /** $1: id of the writer. */
     addWriter: { name: 'allot_add_writer', text: `INSERT INTO ${writer} VALUES ($1, 0, false, now())` },
-    /** Each new connection removes a few writers that have not written for a day. The limit keeps this short. */
+    /** Removes a few writers that have not written for a day, at each new connection. The limit keeps this short. */
     removeOldWriters: {
       name: 'allot_remove_old_writers',
       text: `DELETE FROM ${writer} WHERE id IN (

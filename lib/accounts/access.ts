@@ -36,7 +36,7 @@ export interface Identity {
   readonly admin: boolean
   /** What the credentials permit. */
   readonly scopes: ReadonlySet<string>
-  /** With Sudo, the administrator who acts for the account. */
+  /** The administrator who acts for the account with Sudo; undefined otherwise. */
   readonly administrator?: Pick<Identity, 'id' | 'username'>
 }
 

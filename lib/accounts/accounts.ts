@@ -57,7 +57,7 @@ const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer
 export interface RemovalOptions {
   /** Who deletes it, for the log of changes; absent: the host. */
   by?: Actor
-  /** Also deletes the account's repositories and packages, and organizations that have no other owner. */
+  /** Whether to delete the account's repositories and packages too, and organizations that have no other owner. */
   purge?: boolean
 }
 
@@ -172,7 +172,7 @@ export class Accounts {
     return this.#removal.remove(which, options)
   }
 
-  /** By name. */
+  /** The accounts of a kind, by name. */
   list(kind: Account['kind'], slice: Slice): Promise<Page<Account>> {
     return this.#store.read((tx) => accounts.page(tx, 'name', { prefix: [kind], ...slice }, 'kind'))
   }

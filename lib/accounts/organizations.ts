@@ -29,7 +29,7 @@ export interface NewOrganization {
   name: string
   /** Name to show. */
   fullName?: string | undefined
-  /** What it is. */
+  /** Description of the organization. */
   description?: string | undefined
   /** URL. */
   website?: string | undefined
@@ -180,7 +180,7 @@ export class Organizations {
     })
   }
 
-  /** As `Accounts.remove`, for organizations only. */
+  /** Deletes an organization as `Accounts.remove` does an account. */
   remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean> {
     return this.#removal.remove(async (tx) => {
       const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))

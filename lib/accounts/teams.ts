@@ -38,7 +38,7 @@ export type NewTeam = TeamEdit & Pick<Team, 'name'>
 export const OWNERS = 'Owners'
 
 const MAX_TEAMS = 500
-/** How many teams an account can be in; each request of the account reads them all. Administrators, and the account itself, may exceed it. */
+/** How many teams others can add an account to, which reads them all at each request. Administrators may exceed it. */
 const MAX_JOINED = 100
 
 /** Teams of organizations. Methods return undefined for what does not exist, and for viewers outside the organization. */

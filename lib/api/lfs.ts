@@ -50,14 +50,16 @@ const readJson = async ({ body }: LfsRequest): Promise<unknown> => {
   }
 }
 
-/** Not to be cached: what a batch names depends on the credentials. */
+/** A reply in the format of LFS. It is not cached, since what a batch names depends on the credentials. */
 const json = (status: number, value: unknown): StreamReply => ({
   status,
   headers: { 'Content-Type': TYPE, 'Cache-Control': 'no-store' },
   body: JSON.stringify(value),
 })
 
-/** "The response body should be a JSON object with a message"; git-lfs asks for credentials when it gets `LFS-Authenticate`. */
+/**
+ * "The response body should be a JSON object with a message"; git-lfs asks for credentials when it gets `LFS-Authenticate`.
+ */
 const refusal = ({ status, message }: Failure) => ({
   headers: {
     'Content-Type': TYPE,
@@ -102,7 +104,7 @@ const batch = async (request: LfsRequest, services: StreamServices): Promise<Str
   })
 }
 
-/** What the reply says of one object. */
+/** Makes the member of the reply for one object. */
 type ObjectAnswer = (object: LfsObject, found: StoredFile | undefined) => object
 
 const objectError = (code: number, message: string) => ({ error: { code, message } })

@@ -27,7 +27,7 @@ export const Organization = v.object({
   location: text(''),
   visibility: Visibility,
   username: text('acme'),
-  /** In the list for administrators only; 0 when the last owner was deleted. */
+  /** Number of owners, only in the list for administrators; 0 when the last owner was deleted. */
   owners_count: v.optional(v.number()),
 })
 export type Organization = v.InferOutput<typeof Organization>

@@ -56,7 +56,7 @@ const UserSettingsOptions = v.object({
   hide_activity: v.optional(v.boolean()),
 })
 
-/** Each given member replaces that of the user. */
+/** The preferences in a body: each given member replaces that of the user. */
 const preferencesIn = (
   body: v.InferOutput<typeof UserSettingsOptions>,
   before: Preferences = DEFAULTS,

@@ -26,7 +26,7 @@ const replyRelated = async (
   return replyRepositories(services, request, related)
 }
 
-/** The same for a user, who must be visible. */
+/** Replies with the relations of a user, who must be visible. */
 const replyRelatedOf = async (
   services: Services,
   request: Recipient & { page: Slice },

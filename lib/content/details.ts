@@ -45,7 +45,7 @@ const contentCounts = async (tx: ReadTransaction, { id }: Repository): Promise<C
   return { openIssues, releases }
 }
 
-/** For a repository that was just created, to save the reads. */
+/** The counts of a repository that was just created, without reads. */
 export const noContent = async (): Promise<ContentCounts> => ({ openIssues: 0, releases: 0 })
 
 /** Omits repositories whose owner was deleted after they were found: they are deleted with their owner. */

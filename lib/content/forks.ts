@@ -97,7 +97,7 @@ export class Forks {
     return fork
   }
 
-  /** The same without history, and without a parent. @throws AllotError invalid unless the repository is a template */
+  /** Makes a copy without history, and without a parent. @throws AllotError invalid unless the repository is a template */
   async generate(
     viewer: SignedIn,
     { owner, name }: RepositoryName,

@@ -20,7 +20,7 @@ const Grant = v.object({
 })
 type Grant = v.InferOutput<typeof Grant>
 
-/** What a token is given for. */
+/** The key, the repository and the operation that a token is for. */
 export type LfsGrant = Omit<Grant, 'expires'>
 
 const SCHEME = /^RemoteAuth +(\S+)$/

@@ -40,9 +40,9 @@ interface NewRelease extends ReleaseEdit {
 }
 
 interface ReleaseQuery {
-  /** Only drafts, or only others. */
+  /** `true` finds drafts only, `false` no drafts. */
   draft?: boolean | undefined
-  /** Only prereleases, or only others. */
+  /** `true` finds prereleases only, `false` no prereleases. */
   prerelease?: boolean | undefined
 }
 

@@ -40,13 +40,13 @@ export interface Thing {
   readonly repository: number | null
   /** The repository itself, unless the viewer cannot read it. */
   readonly inRepository: Repository | undefined
-  /** In a private repository that the scopes of the viewer do not include. */
+  /** Whether it is in a private repository that the scopes of the viewer do not include. */
   readonly isHidden: boolean
   /** Whether this server keeps it, so that it can be deleted here. */
   readonly isKept: boolean
   /** Bytes by category, of repositories and git data. */
   readonly usage: RepositoryUsage | undefined
-  /** Of all kinds but repositories and git data. */
+  /** The entry that is counted; undefined for repositories and git data. */
   readonly used: UsedEntry | undefined
 }
 

@@ -23,7 +23,7 @@ export interface ByteRange {
   readonly end: number
 }
 
-/** What is known of a content before its bytes arrive. */
+/** Properties of a content that are known before its bytes arrive. */
 export interface ExpectedContent {
   /** Limit in bytes; without it there is none. */
   readonly maxSize?: number | undefined

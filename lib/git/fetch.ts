@@ -54,7 +54,7 @@ export const feedChecked = async (
 }
 
 /**
- * The same for a connection that stays open for several requests, as over SSH.
+ * Feeds the requests of a connection that stays open, as over SSH, to git, each checked as by {@link feedChecked}.
  * @returns settles when git has ended, with what the client gets after git's output, if anything
  * @throws AllotError bad_request, too_large, unavailable
  */
@@ -143,7 +143,7 @@ async function* checkedPackets(
   }
 }
 
-/** For one request. A partial clone asks for all files of a checkout at once. */
+/** Objects that one request may ask for. A partial clone asks for all files of a checkout at once. */
 const MAX_WANTS = 250_000
 
 /** Version 0 appends capabilities to the id. git also takes upper-case digits. */

@@ -6,7 +6,7 @@ import { invalid } from '../errors.ts'
 
 /** The files of a new repository, by the names that Gitea and Forgejo use. */
 export interface TemplateNames {
-  /** Only `Default` exists. */
+  /** Template of the README; only `Default` exists. */
   readme?: string | undefined
   /** Names of gitignore templates, separated by commas. */
   gitignores?: string | undefined

@@ -7,7 +7,7 @@ import { ifMissing, isUnchangedFor, syncToDisk } from '../disk.ts'
 
 /** The layout of the repositories folder: `<shard>/<id>.git`. */
 
-/** By id, so that renaming or transferring a repository moves no files. */
+/** Path of a repository, made of its id, so that renaming or transferring it moves no files. */
 export const folderOf = (directory: string, id: number): string =>
   join(directory, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)
 

@@ -5,7 +5,7 @@ import { AllotError } from '../errors.ts'
  * packet, then its payload. `0000` is a flush packet, which ends a section.
  */
 export interface PktLine {
-  /** With the length. */
+  /** The whole packet, with its length. */
   readonly bytes: Buffer
   /** Undefined for a packet that ends a section. */
   readonly payload: Buffer | undefined

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { AllotError } from '../errors.ts'
 import { lowerPriorityOf } from '../workers.ts'
 
-/** Without the configuration of the user and the machine: what git does depends only on its arguments. */
+/** Environment of git, without the configuration of the user and the machine: what git does depends only on its arguments. */
 export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = {
   PATH: process.env.PATH,
   LC_ALL: 'C',
@@ -254,7 +254,9 @@ export const announce = (child: GitProcess, listener: WriteListener): Promise<vo
     throw error
   })
 
-/** Pipes a request to git. When git stops reading, the rest of the request is discarded, so that the client gets the response. */
+/**
+ * Pipes a request to git. When git stops reading, the rest of the request is discarded, so that the client gets the response.
+ */
 export const feed = (body: Readable, { stdin, stop }: GitProcess): void => {
   body.pipe(stdin)
   stdin.once('error', () => {

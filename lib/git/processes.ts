@@ -46,7 +46,7 @@ export interface ProcessesOptions extends ProcessLimits {
   /** How many of them for one client; a quarter when absent. */
   readonly maxConcurrentPerClient?: number | undefined
   readonly onError: (error: Error, fields: object) => void
-  /** What a client is told for whom no process can be started. */
+  /** Message for a client for whom no process can be started. */
   readonly message?: string
 }
 
@@ -145,7 +145,10 @@ const reportFailure = (
     })
 }
 
-/** The failure of a response whose git did not write all of its output. The log has the reason already, unless the server or the client ended git on purpose. */
+/**
+ * The failure of a response whose git did not write all of its output. The log has the reason already, unless the server or
+ * the client ended git on purpose.
+ */
 export const incompleteOutput = ({ cause, code }: ExitResult): AllotError => {
   const error = new AllotError('unavailable', `git ended before its output was complete: ${code ?? cause}`)
   error.isLogged = true

@@ -209,7 +209,7 @@ export class PushCheck {
   }
 }
 
-/** By a rename: several servers may write it at the same time, while git runs the previous one. */
+/** Writes the hook by a rename: several servers may write it at the same time, while git runs the previous one. */
 const writeHook = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true })
   const unfinished = join(folder, `pre-receive.${process.pid}`)

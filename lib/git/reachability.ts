@@ -93,7 +93,7 @@ async function* linesOf(
   }
 }
 
-/** With more loose references, git is asked instead. */
+/** Loose references that are read from the disk; with more of them, git is asked instead. */
 const MAX_LOOSE = 500
 
 const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?(?![0-9a-f])/

@@ -37,7 +37,7 @@ const hasReferences = async (folder: string): Promise<boolean> => {
   return loose.some((entry) => entry.isFile())
 }
 
-/** Without a deadline: the reader sets the pace. */
+/** The bytes of a bundle. There is no deadline, since the reader sets the pace. */
 async function* bundleParts(git: string, folder: string): AsyncGenerator<Uint8Array> {
   const args = [...configuration(), `--git-dir=${folder}`, 'bundle', 'create', '--quiet', '-', '--all']
   const child = await startProcess(args, { git, env: ENVIRONMENT, isDetached: false })
@@ -140,7 +140,7 @@ const CONFIGURATION = [
   `http.lowSpeedTime=${SILENCE_SECONDS}`,
 ]
 
-/** Without the references of pull requests, which are not migrated. */
+/** The references to fetch: all but those of pull requests, which are not migrated. */
 const REFS = 'refs/*:refs/*\n^refs/pull/*\n^refs/changes/*\n'
 
 /**

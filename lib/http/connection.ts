@@ -8,7 +8,7 @@ import { AllotError } from '../errors.ts'
 /** Requests of one connection, of which one at a time is handled. */
 interface Pipeline {
   isBusy: boolean
-  /** What begins each waiting request. */
+  /** Functions that begin the waiting requests. */
   readonly waiting: (() => void)[]
 }
 
@@ -96,7 +96,9 @@ export const endAfterDrain = (res: ServerResponse, body: Buffer | string): void 
 
 const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length
 
-/** Whether a body is still arriving. node:http sets `complete` late for requests without a body, so the headers are checked. */
+/**
+ * Whether a body is still arriving. node:http sets `complete` late for requests without a body, so the headers are checked.
+ */
 export const isStillSending = (req: IncomingMessage): boolean => !req.complete && hasBody(req)
 
 /** Whether the headers of a request declare a body. */

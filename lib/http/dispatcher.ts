@@ -31,7 +31,10 @@ export interface RequestContext<I = unknown, R = unknown> {
   readonly params: Match<R>['params']
   /** URL of the service as this client reaches it, without a slash at the end. */
   baseUrl: string
-  /** Null for a client without credentials; undefined until the request is authenticated, and for routes that need no authentication. */
+  /**
+   * Null for a client without credentials; undefined until the request is authenticated, and for routes that need no
+   * authentication.
+   */
   user: I | null | undefined
 }
 
@@ -41,7 +44,7 @@ export interface Endpoints<
   R extends Routed & AccessRule = Routed & AccessRule,
   Reply extends object = object,
 > {
-  /** Such as `/api/v1`; requests with other paths are not matched. */
+  /** Path that all routes begin with, such as `/api/v1`; requests with other paths are not matched. */
   readonly basePath: string
   readonly router: Pick<Router<R>, 'match'>
   /** Messages of 401 and 403; those of the API when absent. */
@@ -68,7 +71,7 @@ export type Next = (error?: unknown) => void
 type ReadTogether = <T>(read: () => Promise<T>, key?: CacheKey) => Promise<T>
 
 interface DispatcherOptions<I extends Identity> {
-  /** In order of precedence: the first that matches handles the request. */
+  /** The kinds of routes in order of precedence: the first that matches handles the request. */
   endpoints: readonly Endpoints<I>[]
   /** @throws AllotError unauthenticated for wrong credentials */
   authenticate: (req: IncomingMessage) => Promise<I | null>
@@ -192,7 +195,9 @@ export class Dispatcher<I extends Identity> {
     return true
   }
 
-  /** Responds to a request that failed. A response that has begun is cut off, which tells the client that it is incomplete. */
+  /**
+   * Responds to a request that failed. A response that has begun is cut off, which tells the client that it is incomplete.
+   */
   async #fail(endpoints: Endpoints<I>, context: Context<I>, error: unknown): Promise<void> {
     const { req, res, url } = context
     let cause = error

@@ -76,7 +76,7 @@ export interface Failure {
 /** The fields of a log line about a failed request. */
 interface FailedRequest {
   method: string
-  /** Without the query string, which may hold secrets. */
+  /** Path without the query string, which may hold secrets. */
   path: string
   /** The host's id of the request, so that its log and Allot's name the same one. */
   requestId?: string | undefined

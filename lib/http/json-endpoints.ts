@@ -28,7 +28,7 @@ interface JsonEndpointsOptions<I extends Identity, S> {
   /** Identifies the credentials of a request in cache keys; undefined when the request cannot be cached. */
   credentialsKey?: ((req: IncomingMessage) => string | undefined) | undefined
   clientOf: (req: IncomingMessage, user: I | null) => string
-  /** Such as `/api/v1`. */
+  /** Path that all routes begin with, such as `/api/v1`. */
   basePath: string
   /** Whether the response to 404 has a `{message,url}` body. */
   notFoundBody: boolean
@@ -158,7 +158,9 @@ const replyUnmatched = ({ req, params, baseUrl }: RequestContext): JsonReply => 
   return { status: 405, body: { message, url: baseUrl + REFERENCE_PATH }, headers }
 }
 
-/** Stands for the route of requests that no route takes. They are authenticated, since wrong credentials get 401 everywhere. */
+/**
+ * Stands for the route of requests that no route takes. They are authenticated, since wrong credentials get 401 everywhere.
+ */
 const unmatchedRoute = <I extends Identity, S>(): Route<I, S> => ({
   method: 'GET',
   path: '',

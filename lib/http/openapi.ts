@@ -9,7 +9,7 @@ import { Download, Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './r
 import { type FileField, type Identity, isFileField, type Route } from './route.ts'
 import { coercionOf } from './validate.ts'
 
-/** What a path parameter of some name is, for routes that do not say it themselves. */
+/** Descriptions of path parameters by name, for routes that have none of their own. */
 type ParameterTexts = Readonly<Record<string, { description: string; example: string }>>
 
 /** Parts of the document that do not follow from the routes. */
@@ -229,5 +229,5 @@ const errorResponses = (schemaOf: Convert): Json =>
     ]),
   )
 
-/** Such as `NotFound`. */
+/** Name of the response with a status, such as `NotFound`. */
 const responseName = (status: number): string => (STATUS_CODES[status] ?? '').replace(/\W/g, '')

@@ -10,7 +10,7 @@ export interface PageLimits {
 
 /** The page of a list that a request asks for. */
 export interface Pagination {
-  /** From 1. */
+  /** Number of the page, from 1. */
   readonly number: number
   readonly limit: number
   readonly offset: number

@@ -16,7 +16,7 @@ export interface Identity {
 /** `required`: 401 without credentials. `admin`: 401 without credentials, 403 for everyone but administrators. */
 export type Auth = 'optional' | 'required' | 'admin'
 
-/** What a route declares about who may call it. */
+/** Declares who may call a route. */
 export interface AccessRule {
   /** `none`: the request is not even authenticated, so wrong credentials are not noticed. */
   readonly auth: Auth | 'none'
@@ -128,8 +128,8 @@ interface RouteDeclaration extends AccessRule {
   /** Bytes of the body; the server's `bodyLimit` when absent. */
   bodyLimit?: number
   /**
-   * Of a GET: the reply depends on the request and on records only, not on the clock or the disk. On a shared store it may be
-   * sent again while the records that it was made of are unchanged.
+   * Whether the reply to a GET depends on the request and on records only, not on the clock or the disk. On a shared store,
+   * it may be sent again while the records that it was made of are unchanged.
    */
   cacheable?: boolean
   /** Members of every error body of this route, in addition to `message` and `url`. */

@@ -27,7 +27,7 @@ interface RouterOptions<R> {
   readonly unknownPath?: R
 }
 
-/** In the order in which `Allow` names them. */
+/** The methods that routes can have, in the order in which `Allow` names them. */
 const METHODS: readonly HTTPMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD']
 
 /** Finds the routes of requests. */

@@ -14,7 +14,7 @@ interface StreamEndpointsOptions<I extends Identity, S> {
   authenticate?: (request: StreamCredentials) => Promise<I> | undefined
 }
 
-/** What a request for a stream may be authenticated by. */
+/** Credentials of a request for a stream, and the route that they are for. */
 export interface StreamCredentials {
   readonly authorization: string | undefined
   /** Path of the route, such as `/{owner}/{repo}/info/refs`. */

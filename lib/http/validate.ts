@@ -12,7 +12,7 @@ export const validate = <S extends v.GenericSchema>(schema: S, input: unknown): 
   throw invalid(describeIssue(mostSpecific(result.issues[0])))
 }
 
-/** For a union, the issue of the option that got furthest into the value, when one did: it names the wrong member. */
+/** The issue to report. For a union, it is that of the option that got furthest into the value: it names the wrong member. */
 const mostSpecific = (issue: v.BaseIssue<unknown>): v.BaseIssue<unknown> => {
   const deeper = issue.type === 'union' ? issue.issues?.find(({ path }) => path !== undefined) : undefined
   if (deeper === undefined) return issue
@@ -173,7 +173,10 @@ const isFraction = (number: string): boolean => {
   return decimals > 0 && /[1-9]/.test(decimals >= digits.length ? digits : digits.slice(-decimals))
 }
 
-/** Not recursive: parsed values may be nested deeper than the call stack. @throws AllotError invalid */
+/**
+ * Refuses text that UTF-8 cannot encode. It is not recursive, since parsed values may be nested deeper than the call stack.
+ * @throws AllotError invalid
+ */
 const refuseLoneSurrogates = (root: unknown): void => {
   const waiting = [root]
   while (waiting.length > 0) {

@@ -119,7 +119,7 @@ export const section = (prefix: readonly string[], visit: Visit): Section => ({
   visit,
 })
 
-/** Also finds keys that no version of Allot writes, such as those that begin with ff. */
+/** The range of all keys, also of those that no version of Allot writes, such as keys that begin with ff. */
 const ALL_BYTES = { start: new Uint8Array(0), end: new Uint8Array(64).fill(0xff) }
 
 /** Entries between two turns of the event loop: a few milliseconds. */

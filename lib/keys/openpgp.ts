@@ -97,7 +97,7 @@ const supportedBy = (algorithms: OpenPgpLibrary['enums']['publicKey'], algorithm
 }
 
 const MAX_LENGTH = 256 * 1024
-/** Of all kinds. 256 KiB have space for about 1,000 signatures. */
+/** Packets of all kinds in one key. 256 KiB have space for about 1,000 signatures. */
 const MAX_PACKETS = 2000
 /** User ids and subkeys; keys in use have far fewer. */
 const MAX_PARTS = 64

@@ -34,9 +34,9 @@ export interface OpenPgpPart extends Capabilities {
 }
 
 export interface OpenPgpKey extends OpenPgpPart {
-  /** Of the user ids with a valid self-certification that is not revoked; distinct without regard to case. */
+  /** Addresses of the user ids with a valid self-certification that is not revoked; distinct without regard to case. */
   emails: string[]
-  /** Those with a valid binding signature, revoked or not. */
+  /** Subkeys with a valid binding signature, revoked or not. */
   subkeys: OpenPgpPart[]
 }
 

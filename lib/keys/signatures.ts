@@ -76,7 +76,7 @@ export class SelfSignatures {
     return bound
   }
 
-  /** As in GnuPG, a certification that is later than a revocation is valid again. */
+  /** The valid self-certification of a user id. As in GnuPG, one that is later than a revocation is valid again. */
   async #certification(user: User): Promise<SignaturePacket | undefined> {
     const data = { key: this.#primary, userID: user.userID }
     const certification = await this.#latest(user.selfCertifications, this.#types.certGeneric, data)
@@ -88,7 +88,10 @@ export class SelfSignatures {
     return isRevoked ? undefined : certification
   }
 
-  /** Without a cross-signature, anyone could bind another person's signing key and claim its signatures. */
+  /**
+   * Whether a signing subkey has signed the primary key, too: otherwise anyone could bind another person's key and claim its
+   * signatures.
+   */
   async #isCrossSigned(subkey: Subkey, binding: SignaturePacket, data: object): Promise<boolean> {
     const embedded = binding.embeddedSignature
     const signer = subkey.keyPacket as PublicSubkeyPacket
@@ -175,7 +178,7 @@ const padStart = (number: Uint8Array, size: number) =>
 
 const EC_PUBLIC_KEY = Buffer.from('06072a8648ce3d0201', 'hex')
 
-/** From a SubjectPublicKeyInfo in DER (RFC 5480). */
+/** The public key at a point of a curve, by a SubjectPublicKeyInfo in DER (RFC 5480). */
 const publicKeyOn = (oid: Uint8Array, point: Uint8Array): KeyObject => {
   const algorithm = der(0x30, EC_PUBLIC_KEY, der(0x06, oid))
   const key = der(0x30, algorithm, der(0x03, Buffer.of(0), point))

@@ -35,7 +35,7 @@ export const parseSshKey = (input: string): SshKey => {
 interface SshLine {
   /** Empty for a bare blob, which contains its type. */
   type: string
-  /** In base64. */
+  /** The public key in base64. */
   blob: string
   comment: string
 }
@@ -109,14 +109,17 @@ const decodeBase64 = (base64: string): Buffer => {
 
 const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 16_384
-/** Bytes. In practice the exponent is 65537; a large one makes signature checks slow. OpenSSL has the same limit for long keys. */
+/**
+ * Bytes. In practice the exponent is 65537; a large one makes signature checks slow. OpenSSL has the same limit for long
+ * keys.
+ */
 const MAX_EXPONENT_LENGTH = 8
 
 /** The content of a blob after the name of its type. */
 interface Layout {
   /** How many strings there are. */
   strings: number
-  /** For a key on a security key: the type of the same key without the application, which is the last string. */
+  /** Type of a key on a security key without its application, which is the last string. Absent for other keys. */
   plainType?: string
 }
 

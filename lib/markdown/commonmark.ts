@@ -130,7 +130,7 @@ class Renderer extends BaseRenderer {
     if (entering) this.disableTags += 1
   }
 
-  /** From the last line of a heading of several lines, as in Forgejo. Called for the start and the end of each heading. */
+  /** The id of a heading, made of its last line as in Forgejo. Called for the start and the end of each heading. */
   #headingId(node: Node): string {
     const known = this.#headingIds.get(node)
     if (known !== undefined) return known

@@ -1,10 +1,12 @@
-/** Footnotes, which neither of the parsers supports: `[^1]` links to the definition `[^1]: …`, listed at the end, and back. */
+/**
+ * Footnotes, which neither of the parsers supports: `[^1]` links to the definition `[^1]: …`, listed at the end, and back.
+ */
 import { Node, type Parser } from 'commonmark'
 import type { MarkedExtension, TokenizerAndRendererExtension, Tokens } from 'marked'
 import { ID_PREFIX } from './html.ts'
 
 interface Footnote {
-  /** From 1, in the order of the first references; 0 before the first one. */
+  /** Number of the footnote from 1, in the order of the first references; 0 before its first one. */
   number: number
   references: number
 }

@@ -6,7 +6,7 @@ export const escapeHtml = (text: string): string =>
 
 /** Links must not endorse their target for search engines. */
 export const NO_FOLLOW = 'nofollow'
-/** For links that open a new window, which must not get access to the page. */
+/** `rel` of links that open a new window, which must not get access to the page. */
 export const NO_OPENER = 'nofollow noopener'
 
 /** Prefix of every id, so that no id of a text can collide with one of the page that shows it. */
@@ -74,7 +74,7 @@ export const imageTags = (
   return { opening: link + opening, closing: `${closing}</a>` }
 }
 
-/** What is to be rendered. */
+/** A text to render, and how. */
 export interface MarkdownInput {
   text: string
   /** `gfm`, `comment` or `wiki`; every other value means CommonMark. */

@@ -64,7 +64,7 @@ export interface Quota extends HostQuota {
    * that mount them: a node:http listener that also fits Express and Connect.
    */
   readonly handler: Listener
-  /** The same for hosts that answer a Request with a Response. */
+  /** Serves the quota routes as `handler` does, for hosts that answer a Request with a Response. */
   fetch(request: Request, options?: Omit<FetchOptions, 'pages'>): Promise<Response>
   /** `quota`: an owner crossed the limit of a rule, or the share of it that `warnAt` sets: as `allot.on`. */
   on(event: 'quota', listener: (crossing: QuotaEvent) => void): void

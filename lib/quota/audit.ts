@@ -9,7 +9,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 export interface Actor {
   /** Id of the account. */
   readonly id: number
-  /** Its name. */
+  /** Name of the account. */
   readonly username: string
   /** False for users whose changes can be of their own organizations only: the log keeps the newest {@link MAX_OF_USER}. */
   readonly admin?: boolean

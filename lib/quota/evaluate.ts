@@ -152,7 +152,7 @@ interface GroupExplanation {
   name: string
   /** Whether all of its rules that cover the subject stand. */
   stands: boolean
-  /** Its rules. */
+  /** Rules of the group, with what each of them measures. */
   rules: RuleExplanation[]
 }
 

@@ -24,7 +24,7 @@ interface NewRule {
   name: string
   /** Bytes; -1 is unlimited. Needed unless a rule of that name exists, which stays as it is. */
   limit?: number | undefined
-  /** What the rule measures; nothing when absent. */
+  /** Subjects whose sum the rule limits; none when absent. */
   subjects?: readonly Subject[] | undefined
 }
 

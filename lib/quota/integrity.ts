@@ -39,7 +39,7 @@ const SIZES = namesOf(noSizes)
 const REPOSITORY_MEMBERS = namesOf({ ...noSizes, ownerEntries: 0, ownEntries: 0 })
 const OWNER_MEMBERS = namesOf({ ...noUsage, days: 0 })
 
-/** Each change of a size changes the usage in the same transaction; here it is summed again. */
+/** Sums the usage of owners again, which each change of a size changes in the same transaction. */
 const usageOfOwners: Recount = {
   name: 'usage of owner',
   expected: [

@@ -26,7 +26,9 @@ import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './relations.ts'
 
-/** How many repositories can be shared with one user; each request of that user reads them all. Administrators may exceed it. */
+/**
+ * How many repositories can be shared with one user; each request of that user reads them all. Administrators may exceed it.
+ */
 const MAX_SHARED = 1000
 const MAX_COLLABORATORS = 1000
 
@@ -44,7 +46,7 @@ export class Collaborators {
     this.#store = store
   }
 
-  /** By id. Users whom the viewer cannot see are left out, except for those who administer the repository. */
+  /** The collaborators by id. Viewers who do not administer the repository get only those whom they can see. */
   list(
     viewer: SignedIn,
     { owner, name }: RepositoryName,

@@ -15,7 +15,7 @@ import { StorageError } from '../storage/index.ts'
 export interface NewRepository extends TemplateNames {
   /** Name, unique among the repositories of the owner without regard to case. */
   name: string
-  /** What it is. */
+  /** Description of the repository. */
   description?: string | undefined
   /** Whether only accounts with a right on it and administrators can see it; false when absent. */
   private?: boolean | undefined
@@ -33,7 +33,7 @@ interface GitDataOptions {
   readonly store: Store
   /** Undefined when the host keeps repositories itself: git data is then neither created nor deleted. */
   readonly gitStorage: GitStorage | undefined
-  /** Its processes are stopped before the repository that they work on is deleted. */
+  /** Stops the processes that work on a repository before it is deleted. */
   readonly transport: Pick<Transport, 'stop'> | undefined
   /** Likewise. */
   readonly gitReader: Pick<GitReader, 'stop'> | undefined
@@ -88,7 +88,7 @@ export class GitData {
   }
 
   /**
-   * The same with a copy of the git data of another repository.
+   * Creates git data as a copy of that of another repository.
    * @param from the repository to copy; undefined for an empty one
    * @throws AllotError not_found when it was deleted meanwhile
    */

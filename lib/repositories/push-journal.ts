@@ -22,7 +22,7 @@ interface PushJournalOptions {
  */
 export class PushJournal {
   readonly #options: PushJournalOptions
-  /** Of two concurrent measurements of one repository, the older one could be saved last. */
+  /** One queue for each repository: of two concurrent measurements, the older one could be saved last. */
   readonly #queues = new Map<number, { mutex: Mutex; waiting: number }>()
 
   constructor(options: PushJournalOptions) {
@@ -121,7 +121,10 @@ const trySettle = async (
 
 type Measured = Pick<Repository, 'size' | 'empty' | 'defaultBranch'>
 
-/** When the first push has no default branch, its first branch by name becomes the default. */
+/**
+ * Measures a repository after a push. When the first push has no default branch, its first branch by name becomes the
+ * default.
+ */
 const measure = async (
   gitStorage: GitStorage,
   { id, empty, defaultBranch: wanted }: Repository,
@@ -135,7 +138,7 @@ const measure = async (
 const hasSameMeasures = (left: Measured | undefined, right: Measured | undefined): boolean =>
   left?.size === right?.size && left?.empty === right?.empty && left?.defaultBranch === right?.defaultBranch
 
-/** In a shared store, young entries can belong to another process that is still at work. */
+/** The entries of pushes that no process works on. In a shared store, young entries can belong to another process. */
 const unsettledIn = (store: Store): Promise<PushJournalEntry[]> =>
   store.read(async (tx) => {
     const last = store.driver.shared ? now() - MIN_AGE_SHARED : now()

@@ -39,7 +39,7 @@ import { removeTeamsOf } from './team-repositories.ts'
 interface RepositoryEdit {
   /** Name; the former name redirects to the new one. */
   name?: string | undefined
-  /** What it is. */
+  /** Description of the repository. */
   description?: string | undefined
   /** URL. */
   website?: string | undefined

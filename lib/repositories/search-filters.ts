@@ -14,7 +14,7 @@ import type { ReadTransaction } from '../storage/index.ts'
  * {@link MAX_MATCHES} at most.
  */
 export interface RepositoryFilter {
-  /** Only repositories that everyone can see. */
+  /** Finds only repositories that everyone can see. */
   open?: true | undefined
   private?: boolean | undefined
   archived?: boolean | undefined

@@ -93,7 +93,7 @@ export class StoredFiles {
     if (file !== undefined) await this.#markLeaving(tx, file)
   }
 
-  /** The same for the files of a repository or account, `limit` at most. @returns how many will be deleted */
+  /** Deletes files of a repository or account after the commit, `limit` at most. @returns how many will be deleted */
   async deleteAllAfterCommit(
     tx: WriteContext,
     area: FileArea,

@@ -9,7 +9,7 @@ import {
   type WriteTransaction,
 } from '../storage/index.ts'
 
-/** Where the parts of one list of a compacted index are stored: see index.ts. */
+/** The places in which one list of a compacted index is stored: see index.ts. */
 export interface PostingList {
   readonly loose: Range
   readonly blocks: Range
@@ -80,7 +80,7 @@ export interface SearchResult {
 }
 
 interface PostingQuery {
-  /** In the case of the indexed texts; undefined finds every posting. */
+  /** The word to find, in the case of the indexed texts; undefined finds every posting. */
   word: string | undefined
   /** Matches to return. */
   limit: number

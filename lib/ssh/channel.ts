@@ -4,7 +4,7 @@ import { type Duplex, PassThrough, type Readable, type Writable } from 'node:str
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AllotError } from '../errors.ts'
 
-/** What an SSH session of the library is here: a stream in both directions, with standard error and an exit code. */
+/** The session of the library: a stream in both directions, with standard error and an exit code. */
 export type SessionStream = Duplex & { readonly stderr: Writable; exit(code: number): void; close(): void }
 
 /** Bytes that may wait for a client which reads slowly. */

@@ -138,7 +138,7 @@ export class Commands {
     await completed
   }
 
-  /** In two steps, so that a client which sends no commands occupies no process. */
+  /** Serves a push in two steps, so that a client which sends no commands occupies no process. */
   async #push(context: Context): Promise<void> {
     const { transport, pushes } = this.#services
     const { channel, user } = context

@@ -11,7 +11,7 @@ import type { SshCommand } from './types.ts'
 export interface ConnectionLimits {
   readonly loginTimeout: number
   readonly idleTimeout: number
-  /** For one command. */
+  /** The longest time that one command may take. */
   readonly timeout: number
 }
 
@@ -36,7 +36,9 @@ const MAX_SESSIONS = 10
 const MAX_SESSIONS_EVER = 1000
 /** Milliseconds that a client has to close its sessions, once the server closes. */
 const CLOSE_MS = 1000
-/** Bytes that the library may hold for a connection, in each direction; clients which keep to their windows stay far below. */
+/**
+ * Bytes that the library may hold for a connection, in each direction; clients which keep to their windows stay far below.
+ */
 const MAX_BUFFERED = 16 * 1024 * 1024
 /** A client may change the keys of a connection once for so many bytes, and a few times besides. */
 const BYTES_FOR_REKEY = 16 * 1024 * 1024
@@ -184,7 +186,7 @@ export class SshConnection {
     }, this.#options.limits.idleTimeout)
   }
 
-  /** Each change of keys costs the server a signature. */
+  /** Limits changes of keys, each of which costs the server a signature. */
   #limitRekeys(): void {
     const { bytesRead, bytesWritten } = this.#socket
     if (++this.#rekeys > FREE_REKEYS + (bytesRead + bytesWritten) / BYTES_FOR_REKEY) this.#socket.destroy()

@@ -10,15 +10,15 @@ import type { CommandResult } from './commands.ts'
 export interface SshCommand extends CommandResult {
   /** Milliseconds that it took. */
   readonly ms: number
-  /** Bytes of git's protocol, without those of SSH itself. */
+  /** Bytes of git's protocol that the client sent, without those of SSH itself. */
   readonly bytesReceived: number
-  /** The same in the other direction. */
+  /** Bytes of git's protocol that the server sent, without those of SSH itself. */
   readonly bytesSent: number
   /** Address of the client. */
   readonly from: string | undefined
 }
 
-/** What a listener tells the SSH server about its connections. */
+/** Options of a listener for its SSH connections. */
 export interface SshConnectionOptions {
   /** URL of the HTTP server, for clients of Git LFS; only needed without the option `baseUrl`. */
   readonly baseUrl?: string | undefined

@@ -18,7 +18,7 @@ export interface KeyRange {
   start: Bytes
   /** The first key that is not in the range. */
   end: Bytes
-  /** From the last key to the first. */
+  /** Whether to return the last key first. */
   reverse?: boolean
   /** The number of entries to return at most, counted in the direction of the range. */
   limit?: number

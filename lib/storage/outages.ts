@@ -1,6 +1,6 @@
 import { type StorageDriver, StorageError } from './driver.ts'
 
-/** What the host's log is told. */
+/** Called for the host's log. */
 export interface OutageListener {
   /** Called when the database goes away. @param error the first failure; its causes name the hosts */
   onAway(error: StorageError): void

@@ -206,5 +206,5 @@ const checkedKey = (key: Bytes): Bytes => {
   return key
 }
 
-/** Not `slice`, which for a Buffer shares the memory. */
+/** A copy of the bytes; `slice` of a Buffer would share the memory. */
 const copyOf = (bytes: Bytes): Bytes => new Uint8Array(bytes)

@@ -85,7 +85,7 @@ export const createPages = (options: PagesOptions): Dispatcher<Identity> => {
 
 /** How the browser of a request reached the pages. */
 interface Visit {
-  /** Such as `https://git.example.org`. */
+  /** Origin that the browser knows, such as `https://git.example.org`. */
   readonly origin: string
   readonly isSecure: boolean
   /** Path at which the pages are mounted, without a slash at the end. */
@@ -112,7 +112,7 @@ type AnyReply = PageReply | Asset | { readonly allow: string }
 interface Context extends RequestContext<Identity, AnyRoute> {
   /** Derived from the request when it is first needed. */
   visit?: Visit
-  /** Of a POST that is authenticated. */
+  /** Fields of an authenticated POST. */
   form?: Form
 }
 

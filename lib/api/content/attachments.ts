@@ -68,9 +68,9 @@ interface Target {
   param: 'index' | 'id'
   schema: IdParameter
   nameOf: (number: number) => AttachmentTargetName
-  /** Of `issueCreateIssueAttachment`, what stands around the verb. */
+  /** The parts of an operation id around its verb: of `issueCreateIssueAttachment`, `issue` and `IssueAttachment`. */
   operation: readonly [prefix: string, target: string]
-  /** As summaries call it. */
+  /** Name of the target in summaries. */
   title: string
   scope: 'issue' | 'repository'
 }

@@ -25,7 +25,7 @@ export const Branch = v.object({
     committer: Person,
     verification: Verification,
     timestamp: Time,
-    /** Only webhooks tell them. */
+    /** Always null: only webhooks have it. */
     added: v.null(),
     removed: v.null(),
     modified: v.null(),

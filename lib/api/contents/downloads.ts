@@ -175,7 +175,7 @@ export const downloadFileRoutes = [
   }),
 ]
 
-/** The same archive at the URL that tags name. */
+/** Serves an archive at the URL that tags name. */
 const archive = async (
   request: StreamRequest<Identity, 'owner' | 'repo' | 'archive'>,
   services: StreamServices,

@@ -65,7 +65,7 @@ const content = example(
   v.pipe(v.string(), v.maxLength(BODY_LIMIT), v.regex(/^[A-Za-z0-9+/\s]*={0,2}\s*$/, 'must be base64')),
   'IyBhcHAK',
 )
-/** Of the blob that is changed, or of the head of the branch. */
+/** Id of the blob that is changed, or of the head of the branch. */
 const sha = v.optional(example(v.pipe(v.string(), v.maxLength(64)), ID))
 const fromPath = v.optional(v.pipe(v.string(), v.maxLength(4096)))
 

@@ -34,7 +34,7 @@ export const ContentsResponse = v.object({
   /** Null for everything but files, and in lists. */
   encoding: v.nullable(v.literal('base64')),
   content: v.nullable(text('IyBhcHAK')),
-  /** Of a symbolic link. */
+  /** Target of a symbolic link; null for anything else. */
   target: v.nullable(v.string()),
   url: contentUrl,
   html_url: pageUrl,
@@ -42,7 +42,7 @@ export const ContentsResponse = v.object({
   download_url: v.nullable(text(`${API}/raw/README.md?ref=main`)),
   submodule_git_url: v.nullable(v.string()),
   _links: v.object({ self: contentUrl, git: v.nullable(blobUrl), html: pageUrl }),
-  /** Of a file that stands for an LFS object. */
+  /** Id of the LFS object that the file stands for; absent for other files. */
   lfs_oid: v.optional(v.string()),
   lfs_size: v.optional(v.number()),
 })
@@ -62,7 +62,7 @@ export const encodePath = (path: string): string => path.split('/').map(encodeUR
 /** What the URLs of an entry are made of. */
 export interface EntryContext {
   readonly urls: RepositoryUrls
-  /** As the client named it. */
+  /** Name of the reference as the client wrote it. */
   readonly ref: string
   readonly submodules: ReadonlyMap<string, string>
 }

@@ -1,4 +1,6 @@
-/** Usage and limits of one owner, of the signed-in user and of an organization for its owners, and what counts toward them. */
+/**
+ * Usage and limits of one owner, of the signed-in user and of an organization for its owners, and what counts toward them.
+ */
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import type { Attached, UsedEntry } from '../../content/usage-lists.ts'
@@ -113,7 +115,7 @@ export const presentUsedAttachment = (
 const targetPath = ({ on, targetId }: Attached): string =>
   `${on === 'comment' ? 'issues/comments' : `${on}s`}/${targetId}`
 
-/** The same for an attachment that the host keeps, with the host's own number of the issue or the release. */
+/** Path of what an attachment of the host belongs to, with the host's own number of the issue or the release. */
 const externalPath = ({ on, index }: LedgerEntry): string =>
   `${on === 'issue' ? 'issues' : 'releases'}/${index ?? 0}`
 
@@ -166,7 +168,7 @@ interface OwnerKind {
   path: '/user/quota' | '/orgs/{org}/quota'
   /** The first word of each `operationId`. */
   prefix: 'user' | 'org'
-  /** As summaries call the owner. */
+  /** Name of the owner in summaries. */
   title: string
   scope: 'read:user' | 'read:organization'
   responses: { 404?: typeof NotFound }

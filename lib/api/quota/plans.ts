@@ -128,7 +128,7 @@ const planMembers = {
     v.array(v.object({ name: ruleName, limit: givenLimit, subjects: v.optional(RequestSubjects) })),
   ),
   groups: v.optional(v.array(v.object({ name: groupName, rules: v.optional(v.array(ruleName)) }))),
-  /** By the name of a user or an organization: the complete list of its groups. */
+  /** The complete list of the groups of each user or organization, by its name. */
   assignments: v.optional(example(recordOf(v.array(groupName)), { alice: ['free'] })),
   prune: v.optional(v.boolean()),
 }

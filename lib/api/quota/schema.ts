@@ -86,7 +86,7 @@ export type QuotaInfo = v.InferOutput<typeof QuotaInfo>
 
 /** Usage at the end of a day on which it changed. */
 export const QuotaHistoryDay = v.object({
-  /** In UTC, such as `2026-11-21`. */
+  /** The day in UTC, such as `2026-11-21`. */
   date: text('2026-11-21'),
   /** Usage of `size:all`. */
   all: example(bytes, 15_841),
@@ -107,7 +107,7 @@ export const HistoryQuery = v.object({
   ),
 })
 
-/** Of the example: what is used of the limit. */
+/** Bytes in examples: what is used of a limit, and what is left. */
 const used = example(bytes, 15_841)
 const left = v.nullable(example(bytes, 1_073_725_983))
 const yes = example(v.boolean(), true)
@@ -209,7 +209,7 @@ export const RequestSubjects = v.pipe(v.array(RequestSubject), v.maxLength(MAX_S
 
 const subject = parameter(RequestSubject, 'What the usage and the limits are of.')
 export const SubjectQuery = v.object({ subject: example(subject, 'size:all') })
-/** Without a subject: the one that binds. */
+/** A query whose subject may be absent: then the one that binds is meant. */
 export const AnySubjectQuery = v.object({ subject: v.optional(subject) })
 
 /** The subject of a request that need not name one. */

@@ -191,7 +191,7 @@ export class GitReader {
   }
 }
 
-/** Of an object, or the beginning of one: nothing else may reach git as an id. */
+/** The id of an object, full or abbreviated. Nothing else is passed to git as an id. */
 const OBJECT_ID = /^[0-9a-f]{4,64}$/
 
 /** @returns undefined when there is more */

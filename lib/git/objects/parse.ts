@@ -32,7 +32,7 @@ export interface Tag {
 
 /** One entry of a folder. */
 export interface TreeEntry {
-  /** Such as `100644`, with six digits. */
+  /** Mode with six digits, such as `100644`. */
   readonly mode: string
   readonly name: string
   readonly id: string

@@ -15,7 +15,7 @@ const StoredFile = v.object({
   ownerId: id,
   name: v.string(),
   size: bytes,
-  /** In hex. */
+  /** SHA-256 of the content, in hex. */
   sha256: v.string(),
   /** `arriving` until the record that it belongs to is written; `leaving` from the removal of that record on. */
   state: v.picklist(['arriving', 'kept', 'leaving']),

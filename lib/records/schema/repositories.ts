@@ -11,7 +11,7 @@ const Repository = v.object({
   owner: id,
   /** Name, unique among the repositories of the owner without regard to case. */
   name: v.string(),
-  /** What it is; empty when nothing is said. */
+  /** Description of the repository; empty when it has none. */
   description: v.string(),
   /** URL; empty when there is none. */
   website: v.string(),

@@ -77,7 +77,7 @@ export const teams = new Collection({
 const TeamMember = v.object({ account: id, organization: id, team: id, createdAt: seconds })
 export type TeamMember = v.InferOutput<typeof TeamMember>
 
-/** Every member of a team has a membership of the organization, too. */
+/** Members of teams. Each has a membership of the organization, too. */
 export const teamMembers = new Collection({
   name: 'teamMember',
   schema: TeamMember,

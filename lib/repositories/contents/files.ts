@@ -5,7 +5,7 @@ import type { OpenCommit } from './open-repository.ts'
 
 /** Something at a path of a commit. */
 export interface FoundEntry {
-  /** Without slashes at its ends; empty for the root folder. */
+  /** Path without slashes at its ends; empty for the root folder. */
   readonly path: string
   readonly entry: TreeEntry
 }

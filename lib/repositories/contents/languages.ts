@@ -42,7 +42,10 @@ const count = async ({ git, access }: OpenRepository, commit: string): Promise<L
 const add = (sizes: Map<string, number>, name: string, size: number): void =>
   void sizes.set(name, (sizes.get(name) ?? 0) + size)
 
-/** Those that are not counted have no size, so that they are only chosen when no language is known from elsewhere. */
+/**
+ * The language with the most bytes. Languages that are not counted have no size, so they are only chosen when no other one is
+ * known.
+ */
 const mostUsed = (names: readonly string[], sizes: ReadonlyMap<string, number>): string => {
   const sizeOf = (name: string) => (name === '' ? 0 : (sizes.get(name) ?? 0))
   return names.reduce((best, name) => (sizeOf(name) > sizeOf(best) ? name : best))

@@ -4,7 +4,7 @@ import type { OpenRepository } from './open-repository.ts'
 
 /** A reference, and the object that it points to. */
 export interface Ref {
-  /** Such as `refs/heads/main`. */
+  /** Full name of the reference, such as `refs/heads/main`. */
   readonly ref: string
   readonly id: string
   readonly type: string
