@@ -24,7 +24,7 @@ import type { HostParts, Options } from './options.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Store } from './records/store.ts'
 import type { Push } from './repositories/push-journal.ts'
-import { Pushes } from './repositories/pushes.ts'
+import { type GitServices, Pushes } from './repositories/pushes.ts'
 import type { StorageDriver } from './storage/index.ts'
 import { VERSION } from './version.ts'
 import { createLazyPages } from './web/index.ts'
@@ -40,12 +40,6 @@ export interface Host {
   readonly onPush: HostParts['onPush'] | undefined
   readonly htmlUrl: HostParts['htmlUrl'] | undefined
   readonly log: Log
-}
-
-/** What serves fetches and pushes, whichever way the client connects. */
-export interface GitServices {
-  readonly transport: Transport
-  readonly pushes: Pushes
 }
 
 export interface ListenerParts {

@@ -47,6 +47,16 @@ export const hasScope = (scopes: ReadonlySet<string> | undefined, scope: string)
   scopes.has(scope) ||
   scopes.has(scope.replace(/^read:/, 'write:'))
 
+/** @throws AllotError forbidden when the token of the request would create one that may do more than itself */
+export const refuseWiderScopes = ({ scopes: held }: Identity, scopes: readonly string[]): void => {
+  const wider = scopes.find((scope) => !hasScope(held, scope))
+  if (wider !== undefined)
+    throw new AllotError(
+      'forbidden',
+      `this token cannot make one with the scope ${wider}, which it does not have itself`,
+    )
+}
+
 /**
  * Purpose of reading a repository: its git data and LFS objects (`code`), its issues and comments, which have their own
  * scope, its releases, or what everyone sees who has a right on a part of it (`repository`).

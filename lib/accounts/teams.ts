@@ -102,7 +102,7 @@ export class Teams {
 
   edit(viewer: SignedIn, id: number, change: (before: Team) => TeamEdit): Promise<FoundTeam | undefined> {
     return this.#store.write(async (tx) => {
-      const found = await ownTeam(tx, viewer, id)
+      const found = await changeableTeam(tx, viewer, id)
       if (found === undefined) return undefined
       if (found.team === undefined) throw invalid(`the team ${OWNERS} cannot be changed`)
       const team = { ...found.team, ...change(found.team) }
@@ -115,7 +115,7 @@ export class Teams {
   /** Deletes a team. Members who were in the organization by this team alone leave it. */
   remove(viewer: SignedIn, id: number): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      const found = await ownTeam(tx, viewer, id)
+      const found = await changeableTeam(tx, viewer, id)
       if (found === undefined) return false
       if (found.team === undefined) throw invalid(`the team ${OWNERS} cannot be deleted`)
       for (const { account } of await teamMembers.list(tx, 'team', { prefix: [id] }))
@@ -153,7 +153,7 @@ export class Teams {
    */
   addMember(viewer: SignedIn, id: number, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      const found = await ownTeam(tx, viewer, id)
+      const found = await changeableTeam(tx, viewer, id)
       const account = found && (await visibleUser(viewer, name)(tx))
       if (found === undefined || account === undefined) return false
       await join(tx, viewer, found, account)
@@ -164,7 +164,7 @@ export class Teams {
   /** Takes a user out of a team. A user who is in no other team then, and not a member otherwise, leaves the organization. */
   removeMember(viewer: SignedIn, id: number, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      const found = await ownTeam(tx, viewer, id, name)
+      const found = await changeableTeam(tx, viewer, id, name)
       // One who has become hidden since can still be taken out.
       const account = found && (await accountByName(tx, name))
       if (found === undefined || account === undefined) return false
@@ -227,7 +227,7 @@ export const visibleTeam = async (
  * @param leaving name of the member who leaves it, which users can do themselves
  * @throws AllotError forbidden for anyone but an owner of the organization, and the member who leaves
  */
-export const ownTeam = async (
+export const changeableTeam = async (
   tx: ReadTransaction,
   viewer: SignedIn,
   id: number,

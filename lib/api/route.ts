@@ -1,7 +1,6 @@
 import type { Identity, Viewer } from '../accounts/access.ts'
 import type { LfsTokens } from '../content/lfs-tokens.ts'
 import { AllotError } from '../errors.ts'
-import type { Transport } from '../git/transport.ts'
 import type { HtmlUrls } from '../host-pages/html-urls.ts'
 import type { Hosting } from '../hosting.ts'
 import { type Produce, routesFor, streamsFor } from '../http/index.ts'
@@ -9,13 +8,13 @@ import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Page } from '../records/collection.ts'
 import type { Store } from '../records/store.ts'
-import type { Pushes } from '../repositories/pushes.ts'
+import type { GitServices } from '../repositories/pushes.ts'
 
 /** What the handlers of JSON routes work with. */
 export interface Services {
   readonly store: Store
   /** Undefined when no git data is served. */
-  readonly git: { readonly pushes: Pushes } | undefined
+  readonly git: Pick<GitServices, 'pushes'> | undefined
   readonly hosting: Hosting
   readonly quota: QuotaEngine
   readonly markdown: Markdown
@@ -38,7 +37,7 @@ export interface StreamServices {
   readonly store: Store
   readonly hosting: Hosting
   /** Undefined when git over HTTP is turned off. */
-  readonly git: { readonly transport: Transport; readonly pushes: Pushes } | undefined
+  readonly git: GitServices | undefined
   readonly onError: (error: unknown, fields: object) => void
   /** Undefined while git over SSH or Git LFS is off. */
   readonly lfsTokens: LfsTokens | undefined

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
-import { hasScope } from '../accounts/access.ts'
+import { refuseWiderScopes } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, requireScopes, ValidationError } from '../http/index.ts'
 import type { Account, Token } from '../records/schema/index.ts'
@@ -52,16 +52,6 @@ const tokenOwner = async (
     throw new AllotError('forbidden', 'the tokens of another user are for administrators only')
   requireScopes(caller, { scope })
   return account
-}
-
-/** @throws AllotError forbidden when the token of the request would create one that may do more than itself */
-export const refuseWiderScopes = (caller: Identity, scopes: readonly string[]): void => {
-  const wider = scopes.find((scope) => !hasScope(caller.scopes, scope))
-  if (wider !== undefined)
-    throw new AllotError(
-      'forbidden',
-      `this token cannot make one with the scope ${wider}, which it does not have itself`,
-    )
 }
 
 const write = { auth: 'required', scope: 'write:user', tag: 'user' } as const

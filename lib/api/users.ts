@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { noreplyAddress } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
-import type { HtmlPage } from '../host-pages/html-urls.ts'
+import { accountPage } from '../host-pages/html-urls.ts'
 import { Empty, Forbidden, NotFound, serializeOnce, ValidationError } from '../http/index.ts'
 import type { Page } from '../records/collection.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
@@ -65,13 +65,6 @@ export const presentUser = (account: Account, { user, baseUrl, htmlUrls }: UserR
     username: account.name,
   }
 }
-
-/** The page of a user or an organization. */
-export const accountPage = ({
-  kind,
-  name,
-}: Pick<Account, 'kind' | 'name'>): Extract<HtmlPage, { kind: Account['kind'] }> =>
-  kind === 'organization' ? { kind, org: name } : { kind: 'user', username: name }
 
 /** Replies with a page of users. */
 export const replyUsers = (request: UserRecipient, page: Page<Account>) =>

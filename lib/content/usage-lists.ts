@@ -1,5 +1,6 @@
 /** Lists of what counts toward owners: the entries of one kind, and repositories with all that is in them. */
 import { openAudiences, repositoryViewer, type Viewer } from '../accounts/access.ts'
+import type { HtmlPage } from '../host-pages/html-urls.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { ListedKind } from '../quota/ledger.ts'
 import type { RepositoryTotal } from '../quota/reports.ts'
@@ -37,6 +38,30 @@ export interface Attached {
   readonly targetId: number
   /** Tag of the release, if it is one. */
   readonly tag: string | undefined
+}
+
+/** The page of what an entry is, or is attached to; undefined for an attachment without a repository. */
+export const pageOfEntry = (
+  { entry, repository, attached }: UsedEntry,
+  owner: string,
+): HtmlPage | undefined => {
+  const { kind, name, key, on } = entry
+  const index = entry.index ?? 0
+  if (kind === 'packages')
+    return { kind: 'package', owner, type: entry.type ?? '', name, version: entry.version ?? '' }
+  if (kind === 'artifacts')
+    return { kind: 'artifact', owner, repo: repository, run: entry.run ?? 0, name, key }
+  if (repository === undefined) return undefined
+  const of = { owner, repo: repository }
+  switch (attached?.on) {
+    case 'issue':
+      return { kind: 'issue', ...of, index: attached.targetId }
+    case 'comment':
+      return { kind: 'comment', ...of, index, id: attached.targetId }
+    case 'release':
+      return { kind: 'release', ...of, tag: attached.tag ?? '' }
+  }
+  return { kind: on === 'issue' ? 'issue' : 'ledgerRelease', ...of, index }
 }
 
 /** A repository with all bytes that it and everything in it use. */

@@ -88,6 +88,16 @@ export type HtmlPage =
   | HtmlPackagePage
   | HtmlArtifactPage
 
+/** The page of a user or an organization. */
+export const accountPage = ({
+  kind,
+  name,
+}: {
+  readonly kind: 'user' | 'organization'
+  readonly name: string
+}): HtmlUserPage | HtmlOrganizationPage =>
+  kind === 'organization' ? { kind, org: name } : { kind, username: name }
+
 type Kind = HtmlPage['kind']
 type Parameter<K extends Kind> = Exclude<keyof Extract<HtmlPage, { kind: K }>, 'kind'>
 

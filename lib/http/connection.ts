@@ -6,7 +6,7 @@ import { AllotError } from '../errors.ts'
 /** What concerns the socket of a request: pipelining, responses in flight, unread bodies, request smuggling. */
 
 /** Requests of one connection, of which one at a time is handled. */
-interface Pipeline {
+interface RequestQueue {
   isBusy: boolean
   /** Functions that begin the waiting requests. */
   readonly waiting: (() => void)[]
@@ -15,39 +15,39 @@ interface Pipeline {
 /** Waiting requests of one connection; a connection with more is closed. */
 const MAX_WAITING = 256
 
-const pipelines = new WeakMap<Socket, Pipeline>()
+const queues = new WeakMap<Socket, RequestQueue>()
 
 /**
  * Handles pipelined requests of a connection one after another, each after the response before it has ended. Otherwise a
  * client that never reads could fill the memory with responses by a few kilobytes of requests.
  * @param begin tracks the response by {@link trackInFlight}, which begins the next request at its end
  */
-export const inPipelineOrder = (req: IncomingMessage, begin: () => void): void => {
+export const inRequestOrder = (req: IncomingMessage, begin: () => void): void => {
   // HTTP/2 multiplexes requests, and its flow control limits them.
   if (req.httpVersionMajor > 1) return begin()
-  let pipeline = pipelines.get(req.socket)
-  if (pipeline === undefined) {
-    pipeline = { isBusy: false, waiting: [] }
-    pipelines.set(req.socket, pipeline)
+  let queue = queues.get(req.socket)
+  if (queue === undefined) {
+    queue = { isBusy: false, waiting: [] }
+    queues.set(req.socket, queue)
   }
-  if (!pipeline.isBusy) start(pipeline, begin)
-  else if (pipeline.waiting.length < MAX_WAITING) pipeline.waiting.push(begin)
+  if (!queue.isBusy) start(queue, begin)
+  else if (queue.waiting.length < MAX_WAITING) queue.waiting.push(begin)
   else req.socket.destroy()
 }
 
-const start = (pipeline: Pipeline, begin: () => void): void => {
-  pipeline.isBusy = true
+const start = (queue: RequestQueue, begin: () => void): void => {
+  queue.isBusy = true
   begin()
 }
 
 const startNext = ({ req: { socket }, shouldKeepAlive }: ServerResponse): void => {
-  const pipeline = pipelines.get(socket)
-  if (pipeline === undefined) return
-  pipeline.isBusy = false
+  const queue = queues.get(socket)
+  if (queue === undefined) return
+  queue.isBusy = false
   // No further response can be sent on a connection that closes, so its waiting requests must not change anything.
-  if (!shouldKeepAlive || socket.destroyed) pipeline.waiting.length = 0
-  const next = pipeline.waiting.shift()
-  if (next !== undefined) start(pipeline, next)
+  if (!shouldKeepAlive || socket.destroyed) queue.waiting.length = 0
+  const next = queue.waiting.shift()
+  if (next !== undefined) start(queue, next)
 }
 
 /** Tracks responses that have not ended, so that a server can wait for them before it stops. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import type { CacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
-import { inPipelineOrder, smugglingFault, trackInFlight } from './connection.ts'
+import { inRequestOrder, smugglingFault, trackInFlight } from './connection.ts'
 import { ClientDisconnected, type Failure, failedRequest, type Log, toFailure } from './failure.ts'
 import {
   baseUrlOf,
@@ -112,7 +112,7 @@ export class Dispatcher<I extends Identity> {
       const match = url && endpoints.router.match(req.method ?? 'GET', url.path)
       if (match === undefined) continue
       const context = { req, res, url: url!, ...match, baseUrl, user: undefined }
-      return inPipelineOrder(req, () => this.#serve(endpoints, context))
+      return inRequestOrder(req, () => this.#serve(endpoints, context))
     }
     unmatched(req, res, next)
   }

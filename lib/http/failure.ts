@@ -73,15 +73,14 @@ export interface Failure {
   retryAfter?: number | undefined
 }
 
-/** The fields of a log line about a failed request. */
+/** The fields of a log line about a failed request, such as its method and path. */
 interface FailedRequest {
-  method: string
-  /** Path without the query string, which may hold secrets. */
-  path: string
+  readonly [field: string]: unknown
   /** The host's id of the request, so that its log and Allot's name the same one. */
-  requestId?: string | undefined
+  readonly requestId?: string | undefined
 }
 
+/** @param path without the query string, which may hold secrets */
 export const failedRequest = (req: IncomingMessage, res: ServerResponse, path: string): FailedRequest => {
   const requestId = res.getHeader('x-request-id')
   return { method: req.method ?? '', path, requestId: typeof requestId === 'string' ? requestId : undefined }

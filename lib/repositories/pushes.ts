@@ -15,6 +15,12 @@ interface PushesOptions {
   readonly onError: (error: unknown, fields: object) => void
 }
 
+/** Serves fetches and pushes, whichever way the client connects. */
+export interface GitServices {
+  readonly transport: Transport
+  readonly pushes: Pushes
+}
+
 /** Pushes over HTTP and SSH. Invariant: git's report reaches the client after the new size is durable. */
 export class Pushes {
   readonly #options: PushesOptions

@@ -1,6 +1,6 @@
 import { canRead, repositoryByName, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { authorizeAdmin, isOwnerOf } from '../accounts/authorize.ts'
-import { type FoundTeam, OWNERS, ownTeam, visibleTeam } from '../accounts/teams.ts'
+import { changeableTeam, type FoundTeam, OWNERS, visibleTeam } from '../accounts/teams.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
@@ -62,7 +62,7 @@ export class TeamRepositories {
    */
   add(viewer: SignedIn, id: number, name: RepositoryName): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      const found = await ownTeam(tx, viewer, id)
+      const found = await changeableTeam(tx, viewer, id)
       const repository = found && (await repositoryIn(tx, viewer, found, name))
       if (found === undefined || repository === undefined) return false
       await assign(tx, found.team, repository)
@@ -73,7 +73,7 @@ export class TeamRepositories {
   /** Takes its rights on a repository from a team. @returns whether it had them */
   remove(viewer: SignedIn, id: number, name: RepositoryName): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      const found = await ownTeam(tx, viewer, id)
+      const found = await changeableTeam(tx, viewer, id)
       const repository = found && (await repositoryIn(tx, viewer, found, name))
       return repository !== undefined && unassign(tx, found!.team, repository)
     })

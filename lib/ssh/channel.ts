@@ -25,14 +25,14 @@ export class CommandChannel {
   readonly #signal: AbortSignal
   #received = 0
   #sent = 0
-  #maxInput = Number.POSITIVE_INFINITY
+  #inputLimit = { bytes: Number.POSITIVE_INFINITY, message: '' }
 
   constructor(stream: SessionStream, socket: Socket, signal: AbortSignal) {
     this.#stream = stream
     this.#socket = socket
     this.#signal = signal
     this.input = new PassThrough()
-    // Whoever reads the input gets the error.
+    // The reader of the input gets the error.
     this.input.on('error', () => undefined)
     stream.on('error', () => this.input.destroy())
     stream.on('data', (chunk: Buffer) => this.#count(chunk))
@@ -45,12 +45,15 @@ export class CommandChannel {
     return { received: this.#received, sent: this.#sent }
   }
 
-  /** @param bytes that the client may send at most */
-  limitInput(bytes: number): void {
-    this.#maxInput = bytes
+  /**
+   * Limits what the client may send.
+   * @param message of the error with which the input fails beyond the limit
+   */
+  limitInput(bytes: number, message: string): void {
+    this.#inputLimit = { bytes, message }
   }
 
-  /** Sends everything that a stream gives, at the speed of the client. @throws Error when the client leaves */
+  /** Sends everything that a stream gives, at the speed of the client. @throws Error when the client disconnects */
   async send(output: Readable): Promise<void> {
     try {
       for await (const chunk of output) await this.#write(chunk as Buffer)
@@ -91,10 +94,8 @@ export class CommandChannel {
 
   #count(chunk: Buffer): void {
     this.#received += chunk.length
-    if (this.#received > this.#maxInput)
-      this.input.destroy(
-        new AllotError('too_large', `a fetch must not send more than ${this.#maxInput} bytes`),
-      )
+    const { bytes, message } = this.#inputLimit
+    if (this.#received > bytes) this.input.destroy(new AllotError('too_large', message))
   }
 
   /** The library never calls back for a channel that was closed, so the signal ends the wait. */

@@ -3,23 +3,20 @@ import type { SshKeys } from '../accounts/keys.ts'
 import { clientOfAccount } from '../clients.ts'
 import type { LfsTokens } from '../content/lfs-tokens.ts'
 import { AllotError } from '../errors.ts'
-import type { Transport } from '../git/transport.ts'
 import { toFailure } from '../http/failure.ts'
 import type { Log } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import type { Pushes } from '../repositories/pushes.ts'
+import type { GitServices } from '../repositories/pushes.ts'
 import type { Repositories } from '../repositories/repositories.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import type { CommandChannel } from './channel.ts'
 import { type CommandLine, parseCommand } from './command.ts'
 
-export interface CommandServices {
+export interface CommandServices extends GitServices {
   readonly store: Store
   readonly sshKeys: SshKeys
   readonly repositories: Repositories
-  readonly transport: Transport
-  readonly pushes: Pushes
   /** Undefined when Git LFS is turned off. */
   readonly lfsTokens: LfsTokens | undefined
   readonly log: Log
@@ -40,10 +37,12 @@ export interface CommandRequest {
   readonly signal: AbortSignal
 }
 
+/** Name of a command that the server runs. */
+export type CommandName = 'git-upload-pack' | 'git-receive-pack' | 'git-lfs-authenticate'
+
 /** How a command ended, for the access log and the metrics. */
 export interface CommandResult {
-  /** `git-upload-pack`, `git-receive-pack`, `git-lfs-authenticate`, `shell`, or `other`. */
-  readonly command: string
+  readonly command: CommandName | 'shell' | 'other'
   /** `owner/name` as the client wrote it. */
   readonly repository: string | undefined
   /** Name of the user; undefined when the key was removed meanwhile. */
@@ -72,15 +71,15 @@ const FETCH_LIMIT = 64 * 1024 * 1024
 /** Runs the commands of clients that are signed in. */
 export class Commands {
   readonly #services: CommandServices
-  readonly #handlers: ReadonlyMap<string, Handler>
+  readonly #handlers: Readonly<Record<CommandName, Handler>>
 
   constructor(services: CommandServices) {
     this.#services = services
-    this.#handlers = new Map<string, Handler>([
-      ['git-upload-pack', (context) => this.#fetch(context)],
-      ['git-receive-pack', (context) => this.#push(context)],
-      ['git-lfs-authenticate', (context) => this.#authenticateLfs(context)],
-    ])
+    this.#handlers = {
+      'git-upload-pack': (context) => this.#fetch(context),
+      'git-receive-pack': (context) => this.#push(context),
+      'git-lfs-authenticate': (context) => this.#authenticateLfs(context),
+    }
   }
 
   /** Runs a command, and tells the client why when it is refused. The account and its rights are read for each command. */
@@ -104,35 +103,36 @@ export class Commands {
     }
   }
 
-  #nameOf(line: CommandLine | undefined): string {
+  #nameOf(line: CommandLine | undefined): CommandResult['command'] {
     if (line === undefined) return 'shell'
-    return this.#handlers.has(line.program) ? line.program : 'other'
+    return this.#isName(line.program) ? line.program : 'other'
+  }
+
+  #isName(program: string): program is CommandName {
+    return Object.hasOwn(this.#handlers, program)
   }
 
   #refuse(
     { channel, signal }: CommandRequest,
-    { command, repository = '' }: Pick<CommandResult, 'command' | 'repository'>,
+    { command, repository }: Pick<CommandResult, 'command' | 'repository'>,
     error: unknown,
   ): void {
     if (signal.aborted) return
-    const { message } = toFailure(error, this.#services.log, { method: command, path: `/${repository}` })
+    const { message } = toFailure(error, this.#services.log, { command, repository })
     channel.note(`ERROR: ${message}\n`)
   }
 
   #handle(context: Context): Promise<void> {
-    const handler = this.#handlers.get(context.line.program)
-    if (handler === undefined)
-      throw new AllotError(
-        'bad_request',
-        `this server runs no other commands than ${[...this.#handlers.keys()].join(', ')}`,
-      )
-    return handler(context)
+    const { program } = context.line
+    if (this.#isName(program)) return this.#handlers[program](context)
+    const names = Object.keys(this.#handlers).join(', ')
+    throw new AllotError('bad_request', `this server runs no other commands than ${names}`)
   }
 
   async #fetch(context: Context): Promise<void> {
     const { channel } = context
     const { repository } = await this.#readable(context)
-    channel.limitInput(FETCH_LIMIT)
+    channel.limitInput(FETCH_LIMIT, `a fetch must not send more than ${FETCH_LIMIT} bytes`)
     const { output, completed } = await this.#services.transport.serve(repository.id, gitRequest(context))
     await channel.send(output)
     await completed

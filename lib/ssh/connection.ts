@@ -120,12 +120,13 @@ export class SshConnection {
     if (++this.#sessions.ever > MAX_SESSIONS_EVER) return void this.#client.end()
     if (this.#sessions.open >= MAX_SESSIONS) return reject()
     const session = accept()
-    const left = new AbortController()
+    // Aborted when the client closes the session, and when a command takes too long.
+    const ending = new AbortController()
     let protocol: string | undefined
     this.#sessions.open++
     session.once('close', () => {
       if (--this.#sessions.open === 0) this.#onSessionsClosed()
-      left.abort()
+      ending.abort()
     })
     session.on('env', (acceptVariable, _reject, { key, val }) => {
       if (key === 'GIT_PROTOCOL') protocol = val
@@ -133,23 +134,23 @@ export class SshConnection {
     })
     // There is no terminal, but a client that is refused one shows a warning.
     session.on('pty', (acceptTerminal) => acceptTerminal?.())
-    session.once('shell', (acceptShell) => this.#start(acceptShell(), left, { text: undefined, protocol }))
+    session.once('shell', (acceptShell) => this.#start(acceptShell(), ending, { text: undefined, protocol }))
     session.once('exec', (acceptCommand, _reject, { command }) =>
-      this.#start(acceptCommand(), left, { text: command, protocol }),
+      this.#start(acceptCommand(), ending, { text: command, protocol }),
     )
   }
 
   #start(
     stream: ServerChannel | undefined,
-    left: AbortController,
+    ending: AbortController,
     command: { text: string | undefined; protocol: string | undefined },
   ): void {
     // Undefined when the client has closed the session already.
     if (stream === undefined) return
     if (this.#isClosing) return void stream.close()
     clearTimeout(this.#timer)
-    this.#streams.set(stream, left)
-    const run = this.#run(stream, left, command).finally(() => {
+    this.#streams.set(stream, ending)
+    const run = this.#run(stream, ending, command).finally(() => {
       this.#streams.delete(stream)
       this.#running.delete(run)
       this.#waitForWork()
@@ -159,13 +160,13 @@ export class SshConnection {
 
   async #run(
     stream: ServerChannel,
-    left: AbortController,
+    ending: AbortController,
     { text, protocol }: { text: string | undefined; protocol: string | undefined },
   ): Promise<void> {
     const { commands, limits, baseUrl, onCommand } = this.#options
     const startedAt = performance.now()
-    const { signal } = left
-    const deadline = setTimeout(() => left.abort(), limits.timeout)
+    const { signal } = ending
+    const deadline = setTimeout(() => ending.abort(), limits.timeout)
     const channel = new CommandChannel(stream as SessionStream, this.#socket, signal)
     const from = this.#socket.remoteAddress
     const result = await commands.run({ text, protocol, baseUrl, channel, signal, key: this.#key! })
@@ -201,6 +202,6 @@ export class SshConnection {
 
   #closed(): void {
     clearTimeout(this.#timer)
-    for (const left of this.#streams.values()) left.abort()
+    for (const ending of this.#streams.values()) ending.abort()
   }
 }

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { now } from '../../clock.ts'
 import { invalid } from '../../errors.ts'
-import type { Signature } from '../../git/objects/parse.ts'
+import type { PersonAtTime } from '../../git/objects/parse.ts'
 import { ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { readCommit } from '../../repositories/contents/commits.ts'
 import {
@@ -20,7 +20,7 @@ import {
   CommitUser,
   commitUrl,
   ID,
-  presentSignature,
+  presentPerson,
   presentVerification,
   urlsOf,
   Verification,
@@ -106,20 +106,20 @@ const isGiven = (person: Person): boolean => Boolean(person?.name || person?.ema
 
 const commitOptionsOf = (body: CommitBody, { author: user }: Changeable, usual: string): CommitOptions => {
   const { author, committer, dates, signoff } = body
-  // Who is given alone is both.
-  const signature = (one: Person, other: Person, member: 'author' | 'committer'): Signature => {
-    const given = isGiven(one) ? one : other
+  // A person who is given alone is both author and committer.
+  const personAs = (member: 'author' | 'committer', person: Person, fallback: Person): PersonAtTime => {
+    const given = isGiven(person) ? person : fallback
     const time = timeOf(member, dates?.[member])
     return { name: given?.name || user.name, email: given?.email || user.email, time, offset: 0 }
   }
-  const signed = signature(committer, author, 'committer')
+  const signed = personAs('committer', committer, author)
   const trailer = signoff === true ? `\n\nSigned-off-by: ${signed.name} <${signed.email}>` : ''
   return {
     branch: body.branch,
     newBranch: body.new_branch,
     isForced: body.force_push ?? false,
     message: (body.message?.trim() || usual) + trailer,
-    author: signature(author, committer, 'author'),
+    author: personAs('author', author, committer),
     committer: signed,
   }
 }
@@ -150,8 +150,8 @@ const presentChange = async (services: Services, recipient: Recipient, open: Ope
     urls,
     commit: {
       ...{ url: commitUrl(urls, id), sha: id, created, html_url: `${urls.html}/commit/${id}`, message },
-      author: presentSignature(author),
-      committer: presentSignature(committer),
+      author: presentPerson(author),
+      committer: presentPerson(committer),
       parents:
         parent === undefined
           ? []

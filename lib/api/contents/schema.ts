@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { type Viewer, visibleAccount } from '../../accounts/access.ts'
 import { noreplyAddress } from '../../accounts/names.ts'
-import type { Commit as GitCommit, Signature } from '../../git/objects/parse.ts'
+import type { Commit as GitCommit, PersonAtTime } from '../../git/objects/parse.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { accounts } from '../../records/schema/index.ts'
 import type { CommitChanges } from '../../repositories/contents/changes.ts'
@@ -87,7 +87,7 @@ export const urlsOf = async (
 
 export const commitUrl = ({ api }: RepositoryUrls, id: string): string => `${api}/git/commits/${id}`
 
-export const presentSignature = ({ name, email, time }: Signature): v.InferOutput<typeof CommitUser> => ({
+export const presentPerson = ({ name, email, time }: PersonAtTime): v.InferOutput<typeof CommitUser> => ({
   name,
   email,
   date: timestamp(time),
@@ -188,8 +188,8 @@ const presentCommit = (commit: GitCommit, recipient: Recipient, context: CommitC
     html_url: `${urls.html}/commit/${id}`,
     commit: {
       url,
-      author: presentSignature(author),
-      committer: presentSignature(committer),
+      author: presentPerson(author),
+      committer: presentPerson(committer),
       message,
       tree: { url: `${urls.api}/git/trees/${tree}`, sha: tree, created },
       verification: parts.verification ? presentVerification(commit.signature) : null,

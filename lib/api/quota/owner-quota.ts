@@ -3,8 +3,8 @@
  */
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
-import type { Attached, UsedEntry } from '../../content/usage-lists.ts'
-import type { HtmlPage, HtmlUrls } from '../../host-pages/html-urls.ts'
+import { type Attached, pageOfEntry, type UsedEntry } from '../../content/usage-lists.ts'
+import type { HtmlUrls } from '../../host-pages/html-urls.ts'
 import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } from '../../http/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'
 import type { Owner } from '../../quota/owners.ts'
@@ -62,30 +62,6 @@ interface UsedListUrls {
   readonly htmlUrls: HtmlUrls
   /** Name of the owner. */
   readonly owner: string
-}
-
-/** The page of what an entry is, or is attached to; undefined for an attachment without a repository. */
-export const pageOfEntry = (
-  { entry, repository, attached }: UsedEntry,
-  owner: string,
-): HtmlPage | undefined => {
-  const { kind, name, key, on } = entry
-  const index = entry.index ?? 0
-  if (kind === 'packages')
-    return { kind: 'package', owner, type: entry.type ?? '', name, version: entry.version ?? '' }
-  if (kind === 'artifacts')
-    return { kind: 'artifact', owner, repo: repository, run: entry.run ?? 0, name, key }
-  if (repository === undefined) return undefined
-  const of = { owner, repo: repository }
-  switch (attached?.on) {
-    case 'issue':
-      return { kind: 'issue', ...of, index: attached.targetId }
-    case 'comment':
-      return { kind: 'comment', ...of, index, id: attached.targetId }
-    case 'release':
-      return { kind: 'release', ...of, tag: attached.tag ?? '' }
-  }
-  return { kind: on === 'issue' ? 'issue' : 'ledgerRelease', ...of, index }
 }
 
 const htmlUrlOf = (used: UsedEntry, { baseUrl, htmlUrls, owner }: UsedListUrls): string => {

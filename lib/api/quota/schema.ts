@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { dateOf } from '../../clock.ts'
 import { invalid } from '../../errors.ts'
 import { strict } from '../../http/index.ts'
 import type { Sum } from '../../integers.ts'
@@ -8,7 +9,7 @@ import type { QuotaStatus } from '../../quota/status.ts'
 import { Subject, subjects, type Usage, usedBy } from '../../quota/subjects.ts'
 import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
-import { dateOf, example, givenLimit, parameter, text } from '../fields.ts'
+import { example, givenLimit, parameter, text } from '../fields.ts'
 import type { Services } from '../route.ts'
 
 /** The wire format of quota rules, groups, usage and explanations, which several resources share. */

@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { deflate } from 'node:zlib'
 import { FLUSH, pktLine } from '../pkt-lines.ts'
 import type { RefUpdate } from '../push.ts'
-import { MODES, type Signature, type TreeEntry } from './parse.ts'
+import { MODES, type PersonAtTime, type TreeEntry } from './parse.ts'
 
 /** An object that a push brings. */
 export interface NewObject {
@@ -35,8 +35,8 @@ export const newTree = (entries: Iterable<TreeEntry>): NewObject => {
 interface NewCommit {
   readonly tree: string
   readonly parents: readonly string[]
-  readonly author: Signature
-  readonly committer: Signature
+  readonly author: PersonAtTime
+  readonly committer: PersonAtTime
   readonly message: string
 }
 
@@ -44,14 +44,14 @@ export const newCommit = ({ tree, parents, author, committer, message }: NewComm
   textObject('commit', message, [
     `tree ${tree}`,
     ...parents.map((parent) => `parent ${parent}`),
-    `author ${signatureText(author)}`,
-    `committer ${signatureText(committer)}`,
+    `author ${personText(author)}`,
+    `committer ${personText(committer)}`,
   ])
 
 interface NewTag {
   readonly name: string
   readonly commit: string
-  readonly tagger: Signature
+  readonly tagger: PersonAtTime
   readonly message: string
 }
 
@@ -60,13 +60,13 @@ export const newTag = ({ name, commit, tagger, message }: NewTag): NewObject =>
     `object ${commit}`,
     'type commit',
     `tag ${name}`,
-    `tagger ${signatureText(tagger)}`,
+    `tagger ${personText(tagger)}`,
   ])
 
 const textObject = (type: 'commit' | 'tag', message: string, headers: readonly string[]): NewObject =>
   newObject(type, Buffer.from(`${headers.join('\n')}\n\n${message.trimEnd()}\n`))
 
-const signatureText = ({ name, email, time, offset }: Signature): string => {
+const personText = ({ name, email, time, offset }: PersonAtTime): string => {
   const minutes = Math.abs(offset)
   const two = (number: number) => String(number).padStart(2, '0')
   const zone = `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}${two(minutes % 60)}`

@@ -1,5 +1,5 @@
 /** Person and time of a commit or a tag. */
-export interface Signature {
+export interface PersonAtTime {
   readonly name: string
   readonly email: string
   /** Seconds since 1970. */
@@ -12,8 +12,8 @@ export interface Commit {
   readonly id: string
   readonly tree: string
   readonly parents: readonly string[]
-  readonly author: Signature
-  readonly committer: Signature
+  readonly author: PersonAtTime
+  readonly committer: PersonAtTime
   readonly message: string
   /** The armored signature and what it signs; undefined when the commit is not signed. */
   readonly signature: { readonly text: string; readonly payload: string } | undefined
@@ -26,7 +26,7 @@ export interface Tag {
   /** What the tag points to. */
   readonly object: { readonly id: string; readonly type: string }
   /** Absent from the oldest tags. */
-  readonly tagger: Signature | undefined
+  readonly tagger: PersonAtTime | undefined
   readonly message: string
 }
 
@@ -74,13 +74,13 @@ const headerIn = (headers: readonly Header[], wanted: string): string | undefine
 export const parseCommit = (id: string, content: Buffer): Commit => {
   const { headers, message } = headersOf(decode(content))
   const signature = headerIn(headers, 'gpgsig')
-  const author = parseSignature(headerIn(headers, 'author') ?? '')
+  const author = parsePerson(headerIn(headers, 'author') ?? '')
   return {
     id,
     tree: headerIn(headers, 'tree') ?? '',
     parents: headers.filter(([name]) => name === 'parent').map(([, value]) => value),
     author,
-    committer: parseSignature(headerIn(headers, 'committer') ?? '') ?? author,
+    committer: parsePerson(headerIn(headers, 'committer') ?? '') ?? author,
     message,
     signature: signature === undefined ? undefined : { text: signature, payload: payloadOf(content) },
   }
@@ -97,13 +97,13 @@ export const parseTag = (id: string, content: Buffer): Tag => {
     id,
     name: headerIn(headers, 'tag') ?? '',
     object: { id: headerIn(headers, 'object') ?? '', type: headerIn(headers, 'type') ?? '' },
-    tagger: tagger === undefined ? undefined : parseSignature(tagger),
+    tagger: tagger === undefined ? undefined : parsePerson(tagger),
     message,
   }
 }
 
 /** Damaged signatures of old histories keep what can be read of them. */
-const parseSignature = (text: string): Signature => {
+const parsePerson = (text: string): PersonAtTime => {
   const [, name = text, email = '', rest = ''] = /^(.*?) ?<([^>]*)>(.*)$/.exec(text) ?? []
   const [, seconds = '0', sign = '+', hours = '0', minutes = '0'] =
     /^ (\d{1,12})(?: ([-+])(\d\d)(\d\d))?/.exec(rest) ?? []

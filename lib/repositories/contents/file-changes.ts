@@ -1,7 +1,7 @@
 import { isRefName } from '../../accounts/names.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { type NewObject, newCommit, newObject } from '../../git/objects/pack.ts'
-import { MODES, type Signature } from '../../git/objects/parse.ts'
+import { MODES, type PersonAtTime } from '../../git/objects/parse.ts'
 import { readCommit } from './commits.ts'
 import type { OpenCommit, OpenRepository } from './open-repository.ts'
 import { type Pusher, pushChanges } from './push-changes.ts'
@@ -29,8 +29,8 @@ export interface CommitOptions {
   /** Whether an existing `newBranch` is replaced. */
   readonly isForced?: boolean
   readonly message: string
-  readonly author: Signature
-  readonly committer: Signature
+  readonly author: PersonAtTime
+  readonly committer: PersonAtTime
 }
 
 /**

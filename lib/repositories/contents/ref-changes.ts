@@ -1,7 +1,7 @@
 import { isRefName } from '../../accounts/names.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { newTag } from '../../git/objects/pack.ts'
-import type { Signature } from '../../git/objects/parse.ts'
+import type { PersonAtTime } from '../../git/objects/parse.ts'
 import { commitOf, type OpenRepository } from './open-repository.ts'
 import { type Pusher, pushChanges } from './push-changes.ts'
 import { findBranch, findTag, type Ref } from './refs.ts'
@@ -112,7 +112,7 @@ export const renameBranch = async (
 export const createTag = async (
   open: OpenRepository,
   pusher: Pusher,
-  { name, target, message, tagger }: { name: string; target: string; message: string; tagger: Signature },
+  { name, target, message, tagger }: { name: string; target: string; message: string; tagger: PersonAtTime },
 ): Promise<Ref> => {
   checkName('tag_name', name)
   checkFree('tag', name, await findTag(open, name))

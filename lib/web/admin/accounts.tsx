@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Forms of administrators about accounts: create, edit, disable, delete, a new password, and a token that is shown once. */
 import type { Identity } from '../../accounts/access.ts'
-import { refuseWiderScopes } from '../../api/tokens.ts'
+import { refuseWiderScopes } from '../../accounts/access.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { type Form, type PageReply, type PageRequest, type PageServices, page } from '../route.ts'

@@ -1,9 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The user's own access tokens and sessions. */
-import { hasScope, type Identity } from '../../accounts/access.ts'
+import { hasScope, type Identity, refuseWiderScopes } from '../../accounts/access.ts'
 import { SCOPES } from '../../accounts/credentials.ts'
-import { dateOf } from '../../api/fields.ts'
-import { refuseWiderScopes } from '../../api/tokens.ts'
+import { dateOf } from '../../clock.ts'
 import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/route.ts'
 import type { Page } from '../../records/collection.ts'

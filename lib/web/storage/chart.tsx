@@ -3,8 +3,9 @@
  * A chart of usage over time, drawn on the server: an SVG that the browser stretches, with its labels as text beside it. The
  * script of the pages shows the values of a day on hover and with the arrow keys; without it they are titles.
  */
-import { dateOf } from '../../api/fields.ts'
+
 import { formatSize } from '../../byte-sizes.ts'
+import { dateOf } from '../../clock.ts'
 import { Size, SizeCell, Table } from '../components.tsx'
 import { Swatch, usageParts } from './limits.tsx'
 

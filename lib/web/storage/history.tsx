@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How an owner's usage changed: the page, and the chart on the overview. */
-import { dateOf } from '../../api/fields.ts'
+
 import { formatSize } from '../../byte-sizes.ts'
+import { dateOf } from '../../clock.ts'
 import { growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { today } from '../../quota/usage.ts'

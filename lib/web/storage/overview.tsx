@@ -2,8 +2,8 @@
 /** An owner's storage at a glance: how full, against which limits, how fast it grows, and what is largest. */
 import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
-import { accountPage } from '../../api/users.ts'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
+import { accountPage } from '../../host-pages/html-urls.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { type Usage, usedBy } from '../../quota/subjects.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'

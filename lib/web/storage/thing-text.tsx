@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How a thing that uses storage is shown: name, details, share and links. */
-import { pageOfEntry } from '../../api/quota/owner-quota.ts'
 import { formatSize } from '../../byte-sizes.ts'
+import { pageOfEntry } from '../../content/usage-lists.ts'
 import type { Thing, ThingKind } from '../../content/used-things.ts'
 import { add, type Sum } from '../../integers.ts'
 import { Link, Section, Size } from '../components.tsx'
