@@ -69,7 +69,7 @@ describe('POST /admin/quota/groups', () => {
     [
       'an unknown rule without a limit',
       { name: 'bad', rules: [{ name: 'new', limit: 1 }, { name: 'unknown' }] },
-      /Limit/,
+      /there is no rule named unknown: give a limit to create it/,
     ],
     ['the name of an unknown rule', { name: 'bad', rules: ['unknown'] }, /there is no rule named unknown/],
     ['the empty name of a rule', { name: 'bad', rules: [''] }, /^rules\[0\]: must have at least 1 /],
