@@ -20,6 +20,8 @@ import { OwnerTable } from './content/owner-table.ts'
 import { Packages } from './content/packages.ts'
 import { Releases } from './content/releases.ts'
 import { AccountRemoval, registerRemovalJobs } from './content/removal.ts'
+import { CommitStatuses } from './content/statuses.ts'
+import { IssueSubscriptions } from './content/subscriptions.ts'
 import { createUsageLists } from './content/usage-lists.ts'
 import { UsedThings } from './content/used-things.ts'
 import type { OnDeletionError } from './disk.ts'
@@ -106,10 +108,7 @@ export const createHosting = (options: HostingOptions) => {
     relations: new Relations(store),
     profiles: new Profiles(store),
     search: new Search(store),
-    issues: new Issues(parts),
-    comments: new Comments(parts),
-    releases: new Releases(parts),
-    attachments: new Attachments(parts),
+    ...contentOf(parts),
     ...lfsAndForksOf(parts),
     packages: new Packages(parts),
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
@@ -163,6 +162,16 @@ const lfsAndForksOf = (parts: RepositoryParts) => {
   const lfs = new Lfs(parts)
   return { lfs, forks: new Forks(parts, lfs) }
 }
+
+/** What is on repositories besides git data. */
+const contentOf = (parts: RepositoryParts) => ({
+  issues: new Issues(parts),
+  comments: new Comments(parts),
+  issueSubscriptions: new IssueSubscriptions(parts.store),
+  statuses: new CommitStatuses(parts.store),
+  releases: new Releases(parts),
+  attachments: new Attachments(parts),
+})
 
 /** Who may do what, besides owners. */
 const sharingOf = (store: Store, repositories: Repositories) => ({

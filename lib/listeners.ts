@@ -58,6 +58,27 @@ export interface ListenerParts {
   readonly write: Produce
 }
 
+/** What the 404s of a dialect say that have no message of their own; the API document has an empty body. */
+const NOT_FOUND: Record<Options['dialect'], string | undefined> = {
+  document: undefined,
+  forgejo: "The target couldn't be found.",
+  gitea: 'not found',
+}
+
+/** What `GET /settings/…` reports. */
+const settingsOf = ({ repositories, git, lfs, forks, issues, contents }: Options) => {
+  const isStored = repositories !== false
+  return {
+    served: {
+      attachments: issues,
+      gitOverHttp: isStored && git.http,
+      lfs: isStored && lfs !== false,
+      forks: isStored && forks,
+    },
+    maxBlobBytes: isStored && contents !== false ? contents.maxObjectSize : 0,
+  }
+}
+
 /** The listener of the API: JSON below the base path, and streams at the root of the service. */
 export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
   const { options, host, store, hosting } = parts
@@ -76,12 +97,13 @@ export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
       dialect: options.dialect,
       pageLimits,
       maxAttachmentBytes: options.attachments.maxSize,
+      ...settingsOf(options),
       documentFor: documentOf(routes),
     },
     clientOf: clientOfRequest,
     credentialsKey: store.driver.shared ? (req) => hosting.identities.cacheKeyOf(req) : undefined,
     basePath: options.basePath,
-    notFoundBody: options.dialect === 'forgejo',
+    notFoundMessage: NOT_FOUND[options.dialect],
     bodyLimit: options.maxBodySize,
     pageLimits,
   })

@@ -12,10 +12,10 @@ export interface DataOptions {
   /** Public URL of the service, for links in responses; taken from the Host header when absent. */
   baseUrl?: string | undefined
   /**
-   * With `forgejo`, responses are those of a Forgejo where they differ from the API document. Default:
-   * `"document"`.
+   * With `forgejo` or `gitea`, responses are those of a Forgejo or a Gitea where they differ from the API document.
+   * Default: `"document"`.
    */
-  dialect?: 'document' | 'forgejo' | undefined
+  dialect?: 'document' | 'forgejo' | 'gitea' | undefined
   /**
    * Maximum size of a request body, for routes without a limit of their own: bytes, or `"1 MiB"`. Larger bodies get
    * 413. Default: `1048576`.
@@ -32,6 +32,8 @@ export interface DataOptions {
    * themselves. Default: `true`.
    */
   issues?: boolean | undefined
+  /** Whether commit statuses are served, which CI systems set; needs `contents`. Default: `true`. */
+  statuses?: boolean | undefined
   /** Whether the routes of collaborators and teams are served; rights that were given stay. Default: `true`. */
   sharing?: boolean | undefined
   /** Whether repositories can be forked, and made from templates. Default: `true`. */

@@ -200,8 +200,8 @@ export const Options = v.strictObject({
     'Public URL of the service, for links in responses; taken from the Host header when absent.',
   ),
   dialect: described(
-    v.optional(v.picklist(['document', 'forgejo']), 'document'),
-    'With `forgejo`, responses are those of a Forgejo where they differ from the API document.',
+    v.optional(v.picklist(['document', 'forgejo', 'gitea']), 'document'),
+    'With `forgejo` or `gitea`, responses are those of a Forgejo or a Gitea where they differ from the API document.',
   ),
   maxBodySize: described(
     v.optional(v.pipe(Size, v.minValue(1)), 1024 * 1024),
@@ -216,6 +216,7 @@ export const Options = v.strictObject({
   issues: enabled(
     'Whether issues, comments, releases and their attachments are served; `false` is for hosts that store them themselves.',
   ),
+  statuses: enabled('Whether commit statuses are served, which CI systems set; needs `contents`.'),
   sharing: enabled('Whether the routes of collaborators and teams are served; rights that were given stay.'),
   forks: enabled('Whether repositories can be forked, and made from templates.'),
   quota: described(v.optional(QuotaOptions, {}), 'Limits of owners without a group, and warnings.'),

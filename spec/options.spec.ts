@@ -80,8 +80,8 @@ const WRONG: readonly [options: unknown, message: string][] = [
     `quota.defaultTotal: expected bytes, as a whole number or as in "2 GiB", received ${received}`,
   ]),
   [
-    { driver, dialect: 'gitea' },
-    'dialect: expected one of "document", "forgejo", received the string "gitea"',
+    { driver, dialect: 'gogs' },
+    'dialect: expected one of "document", "forgejo", "gitea", received the string "gogs"',
   ],
 ]
 

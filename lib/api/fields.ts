@@ -1,5 +1,6 @@
 /** Schemas and formats of fields that several resources share. */
 import * as v from 'valibot'
+import { invalid } from '../errors.ts'
 import { Visibility } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 
@@ -68,6 +69,23 @@ const ignored = v.optional(
   ),
 )
 type Ignored = typeof ignored
+
+/** A time of a query, or an empty text as clients written in Go send it. */
+export const Moment = v.pipe(
+  shortText,
+  v.regex(
+    /^(?:|\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:\d\d))?)$/,
+    'must be a time such as 2026-11-21T04:09:00Z',
+  ),
+)
+
+/** @returns seconds since 1970 @throws AllotError invalid for a day that does not exist */
+export const secondsOf = (name: string, moment: string | undefined): number | undefined => {
+  if (!moment) return undefined
+  const time = Date.parse(moment)
+  if (Number.isNaN(time)) throw invalid(`${name}: ${moment} is not a time`)
+  return Math.floor(time / 1000)
+}
 
 /** A choice of a query; clients written in Go send an empty string for a choice that is not set. */
 export const choice = <T extends string>(description: string, ...options: T[]) =>

@@ -5,6 +5,8 @@ import { commentRoutes } from './content/comments.ts'
 import { issueRoutes } from './content/issues.ts'
 import { packageRoutes, registryRoutes } from './content/packages.ts'
 import { releaseRoutes } from './content/releases.ts'
+import { issueSubscriptionRoutes } from './content/subscriptions.ts'
+import { timelineRoutes } from './content/timeline.ts'
 import { branchRoutes } from './contents/branches.ts'
 import { commitRoutes } from './contents/commits.ts'
 import { compareRoutes } from './contents/compare.ts'
@@ -13,6 +15,7 @@ import { fileChangeRoutes } from './contents/file-changes.ts'
 import { fileRoutes } from './contents/files.ts'
 import { branchChangeRoutes, tagChangeRoutes } from './contents/ref-changes.ts'
 import { refRoutes } from './contents/refs.ts'
+import { statusRoutes } from './contents/statuses.ts'
 import { tagRoutes } from './contents/tags.ts'
 import { followingRoutes } from './following.ts'
 import { forkRoutes } from './forks.ts'
@@ -44,7 +47,14 @@ import { adminUserRoutes, userRoutes } from './users.ts'
 
 type ApiRoute = Route<Identity, Services & QuotaServices>
 
-const contentRoutes: ApiRoute[] = [...issueRoutes, ...commentRoutes, ...releaseRoutes, ...attachmentRoutes]
+const contentRoutes: ApiRoute[] = [
+  ...issueRoutes,
+  ...commentRoutes,
+  ...timelineRoutes,
+  ...issueSubscriptionRoutes,
+  ...releaseRoutes,
+  ...attachmentRoutes,
+]
 
 const gitContentRoutes: ApiRoute[] = [
   ...branchRoutes,
@@ -79,6 +89,7 @@ export const routes: ApiRoute[] = [
   ...forkRoutes,
   ...topicRoutes,
   ...gitContentRoutes,
+  ...statusRoutes,
   ...subscriptionRoutes,
   ...relatedUserRoutes,
   ...contentRoutes,
@@ -121,20 +132,25 @@ export const quotaRoutes: Route<Identity, QuotaServices>[] = [
 /** The routes that a service has: a host may turn issues and releases off, contents of repositories, sharing, forks, and packages. */
 export const routesWith = (options: {
   issues: boolean
+  statuses: boolean
   sharing: boolean
   forks: boolean
   packages: unknown
   contents: unknown
   repositories: unknown
-}): typeof routes =>
-  routes.filter(
-    (route) =>
-      (options.issues || !contentRoutes.includes(route)) &&
-      ((options.contents !== false && options.repositories !== false) || !gitContentRoutes.includes(route)) &&
-      (options.sharing || !sharingRoutes.includes(route)) &&
-      ((options.forks && options.repositories !== false) || !(forkRoutes as ApiRoute[]).includes(route)) &&
-      (options.packages !== false || !(packageRoutes as ApiRoute[]).includes(route)),
-  )
+}): typeof routes => {
+  const hasGitData = options.repositories !== false
+  const hasContents = hasGitData && options.contents !== false
+  const left = new Set<ApiRoute>([
+    ...(options.issues ? [] : contentRoutes),
+    ...(hasContents ? [] : gitContentRoutes),
+    ...(hasContents && options.statuses ? [] : statusRoutes),
+    ...(options.sharing ? [] : sharingRoutes),
+    ...(hasGitData && options.forks ? [] : forkRoutes),
+    ...(options.packages !== false ? [] : packageRoutes),
+  ])
+  return routes.filter((route) => !left.has(route))
+}
 
 /** The routes outside of the API whose replies are streams: git, archives, Git LFS, packages, attachments. */
 export const streamRoutesFor = (served: {

@@ -18,10 +18,12 @@ export const UserSettings = v.object({
   hide_activity: v.boolean(),
 })
 
-/** `gitea-auto` is the theme that clients expect of a user who has not chosen one. */
+/** The theme that clients expect of a user who has not chosen one. */
+export const DEFAULT_THEME = 'gitea-auto'
+
 const DEFAULTS: Preferences = {
   language: '',
-  theme: 'gitea-auto',
+  theme: DEFAULT_THEME,
   diffViewStyle: '',
   hideEmail: false,
   hideActivity: false,

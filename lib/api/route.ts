@@ -22,12 +22,16 @@ export interface Services {
   /** Writes an export of the whole store, from one snapshot. */
   readonly exportTo: Produce
   readonly version: string
-  /** `forgejo` changes the few answers on which clients of Forgejo and the API document disagree. */
-  readonly dialect: 'document' | 'forgejo'
+  /** `forgejo` and `gitea` change the few answers on which their clients and the API document disagree. */
+  readonly dialect: 'document' | 'forgejo' | 'gitea'
   /** @returns the OpenAPI document of a service at `apiUrl` */
   readonly documentFor: (apiUrl: string) => { openapi: string }
   /** Maximum size of an attachment in bytes. */
   readonly maxAttachmentBytes: number
+  /** Reported by `GET /settings/repository` and `GET /settings/attachment`. */
+  readonly served: { readonly [Part in 'attachments' | 'gitOverHttp' | 'lfs' | 'forks']: boolean }
+  /** Maximum size of a file in a JSON response, in bytes; 0 when contents are not served. Reported by `GET /settings/api`. */
+  readonly maxBlobBytes: number
   /** Reported by `GET /settings/api`. */
   readonly pageLimits: { readonly default: number; readonly max: number }
 }

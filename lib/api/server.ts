@@ -1,6 +1,8 @@
 import * as v from 'valibot'
 import { Forbidden, Html, Ndjson, serializeOnce, ValidationError } from '../http/index.ts'
+import { TREE_PAGE } from './contents/refs.ts'
 import { example, number, shortText, text } from './fields.ts'
+import { DEFAULT_THEME } from './profile.ts'
 import { quotaRoute } from './quota/services.ts'
 import { reply, route, type Services } from './route.ts'
 
@@ -8,20 +10,53 @@ import { reply, route, type Services } from './route.ts'
 
 const ServerVersion = v.object({ Version: text('0.1.0'), version: text('1.22.0+allot-0.1.0') })
 
-/** The version of the Gitea API that clients of Gitea and Forgejo check for. */
-const API_LEVEL = '1.22.0'
+/**
+ * The version of the Gitea API that clients of Gitea and Forgejo check for. Clients that ask for a dialect also find what
+ * the API has had since 1.24, such as other names for branches.
+ */
+const API_LEVEL: Record<Services['dialect'], string> = {
+  document: '1.22.0',
+  forgejo: '1.24.0',
+  gitea: '1.24.0',
+}
 
 /** `version` comes last: Go matches members without case, and the last one wins. */
-const serverVersion = serializeOnce(({ version }: Services) => ({
+const serverVersion = serializeOnce(({ version, dialect }: Services) => ({
   Version: version,
-  version: `${API_LEVEL}+allot-${version}`,
+  version: `${API_LEVEL[dialect]}+allot-${version}`,
 }))
 
 const GeneralAPISettings = v.object({
   max_response_items: number(50),
   default_paging_num: number(30),
-  default_git_trees_per_page: number(0),
-  default_max_blob_size: number(0),
+  default_git_trees_per_page: number(1000),
+  default_max_blob_size: number(16_777_216),
+})
+
+const GeneralUISettings = v.object({
+  default_theme: text('gitea-auto'),
+  /** Allot has no reactions. */
+  allowed_reactions: v.array(text('+1')),
+  custom_emojis: v.array(text('git')),
+})
+
+const off = example(v.boolean(), false)
+
+const GeneralRepoSettings = v.object({
+  mirrors_disabled: v.boolean(),
+  http_git_disabled: off,
+  migrations_disabled: v.boolean(),
+  stars_disabled: off,
+  forks_disabled: off,
+  time_tracking_disabled: v.boolean(),
+  lfs_disabled: off,
+})
+
+const GeneralAttachmentSettings = v.object({
+  enabled: example(v.boolean(), true),
+  allowed_types: text('*/*'),
+  max_size: number(100),
+  max_files: number(1),
 })
 
 const open = { auth: 'optional', tag: 'miscellaneous' } as const
@@ -43,12 +78,56 @@ export const serverRoutes = [
     operationId: 'getGeneralAPISettings',
     summary: 'How the lists of this API are paged',
     responses: { 200: GeneralAPISettings },
-    handle: async (_request, { pageLimits }) =>
+    handle: async (_request, { pageLimits, maxBlobBytes }) =>
       reply(200, {
         max_response_items: pageLimits.max,
         default_paging_num: pageLimits.default,
-        default_git_trees_per_page: 0,
-        default_max_blob_size: 0,
+        default_git_trees_per_page: TREE_PAGE,
+        default_max_blob_size: maxBlobBytes,
+      }),
+  }),
+  route({
+    ...open,
+    method: 'GET',
+    path: '/settings/ui',
+    operationId: 'getGeneralUISettings',
+    summary: 'The theme of users who have not chosen one, and the reactions: there are none',
+    responses: { 200: GeneralUISettings },
+    handle: async () =>
+      reply(200, { default_theme: DEFAULT_THEME, allowed_reactions: [], custom_emojis: [] }),
+  }),
+  route({
+    ...open,
+    method: 'GET',
+    path: '/settings/repository',
+    operationId: 'getGeneralRepositorySettings',
+    summary: 'What repositories do not have',
+    responses: { 200: GeneralRepoSettings },
+    handle: async (_request, { served }) =>
+      reply(200, {
+        mirrors_disabled: true,
+        http_git_disabled: !served.gitOverHttp,
+        migrations_disabled: true,
+        stars_disabled: false,
+        forks_disabled: !served.forks,
+        time_tracking_disabled: true,
+        lfs_disabled: !served.lfs,
+      }),
+  }),
+  route({
+    ...open,
+    method: 'GET',
+    path: '/settings/attachment',
+    operationId: 'getGeneralAttachmentSettings',
+    summary:
+      'Which attachments are taken: `max_size` is in MiB, `max_files` the number of files in an upload',
+    responses: { 200: GeneralAttachmentSettings },
+    handle: async (_request, { served, maxAttachmentBytes }) =>
+      reply(200, {
+        enabled: served.attachments,
+        allowed_types: '*/*',
+        max_size: Math.floor(maxAttachmentBytes / 1024 ** 2),
+        max_files: 1,
       }),
   }),
 ]

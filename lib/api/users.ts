@@ -135,7 +135,7 @@ export const userRoutes = [
       const { user, query, page } = request
       const found = await hosting.search.users(user, { q: query.q, id: query.uid || undefined }, page)
       const list = replyUsers(request, found)
-      return dialect === 'forgejo' ? { ...list, body: { ok: true, data: list.body } } : list
+      return dialect === 'document' ? list : { ...list, body: { ok: true, data: list.body } }
     },
   }),
   route({

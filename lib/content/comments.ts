@@ -4,9 +4,19 @@ import { now } from '../clock.ts'
 import type { Slice, WithPage } from '../records/collection.ts'
 import { type Comment, comments, type Issue, issues, type Repository } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
-import { requireAuthorOrWriter, writeAccess } from '../repositories/write-access.ts'
+import { type InRepository, requireAuthorOrWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeAttachments, removeWithFiles } from './attachments.ts'
+import {
+  type CommentQuery,
+  commentsIn,
+  commentsOf,
+  createListBudget,
+  readsAll,
+  type TimelineItem,
+  timelineOf,
+} from './comment-lists.ts'
+import { subscribeAuthor } from './issue-events.ts'
 import { type FoundIssue, readableIssue, writableIssue } from './issues.ts'
 
 interface WithComment {
@@ -17,10 +27,17 @@ interface WithComment {
 /** A comment with its issue and repository. */
 export type FoundComment = FoundIssue & WithComment
 type CommentPage = FoundIssue & WithPage<Comment>
+type TimelinePage = FoundIssue & WithPage<TimelineItem>
+interface WithIssue {
+  /** The issue that the comment is on. */
+  readonly issue: Issue
+}
+type RepositoryCommentPage = InRepository<WithPage<WithComment & WithIssue>>
 
 /** Comments of issues. Methods return undefined for what does not exist or the viewer cannot see. */
 export class Comments {
   readonly #parts: ContentParts
+  readonly #budget = createListBudget()
 
   constructor(parts: ContentParts) {
     this.#parts = parts
@@ -41,10 +58,13 @@ export class Comments {
       if (access === undefined) return undefined
       const { id: author } = await existingAccount(tx, viewer.id)
       const issue = { ...access.issue, updatedAt: now() }
-      const comment = { id, issue: issue.id, body, author, createdAt: now(), updatedAt: now() }
+      const { repository } = access
+      const place = { issue: issue.id, repository: repository.id }
+      const comment = { id, ...place, body, author, createdAt: now(), updatedAt: now() }
       await comments.save(tx, comment)
       await issues.save(tx, issue)
-      return { repository: access.repository, issue, comment }
+      await subscribeAuthor(tx, issue.id, author)
+      return { repository, issue, comment }
     })
   }
 
@@ -57,13 +77,67 @@ export class Comments {
     })
   }
 
-  /** Comments of an issue, oldest first. */
-  list(viewer: Viewer, path: RepositoryName, number: number, slice: Slice): Promise<CommentPage | undefined> {
-    return this.#parts.store.read(async (tx) => {
+  /**
+   * Comments of an issue, oldest first.
+   * @param query which of them; all when absent
+   * @param client client whose budget a query counts against
+   */
+  list(
+    viewer: Viewer,
+    path: RepositoryName,
+    number: number,
+    slice: Slice,
+    query: CommentQuery = {},
+    client = 'host',
+  ): Promise<CommentPage | undefined> {
+    return this.#read(query, client, async (tx) => {
       const found = await readableIssue(tx, viewer, path, number)
-      if (found === undefined) return undefined
-      return { ...found, page: await comments.page(tx, 'issue', { prefix: [found.issue.id], ...slice }) }
+      return found && { ...found, page: await commentsOf(tx, found.issue.id, query, slice) }
     })
+  }
+
+  /** Comments and events of an issue, oldest first: it was closed, opened again, or given another title. */
+  timeline(
+    viewer: Viewer,
+    path: RepositoryName,
+    number: number,
+    slice: Slice,
+    query: CommentQuery = {},
+    client = 'host',
+  ): Promise<TimelinePage | undefined> {
+    return this.#read(query, client, async (tx) => {
+      const found = await readableIssue(tx, viewer, path, number)
+      return found && { ...found, page: await timelineOf(tx, found.issue.id, query, slice) }
+    })
+  }
+
+  /** Comments of all issues of a repository, oldest first, each with its issue. */
+  listAll(
+    viewer: Viewer,
+    path: RepositoryName,
+    slice: Slice,
+    query: CommentQuery = {},
+    client = 'host',
+  ): Promise<RepositoryCommentPage | undefined> {
+    return this.#read(query, client, async (tx) => {
+      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
+      if (repository === undefined) return undefined
+      const { items, total } = await commentsIn(tx, repository.id, query, slice)
+      const found = await issues.byIds(
+        tx,
+        items.map(({ issue }) => issue),
+      )
+      return { repository, page: { items: items.map((comment) => withIssue(comment, found)), total } }
+    })
+  }
+
+  #read<T>(
+    query: CommentQuery,
+    client: string,
+    list: (tx: ReadTransaction) => Promise<T | undefined>,
+  ): Promise<T | undefined> {
+    const read = () => this.#parts.store.read(list)
+    return readsAll(query) ? this.#budget.run(client, read) : read()
   }
 
   /** Changes the text. @throws AllotError forbidden unless the viewer is the author or can write to the repository */
@@ -88,6 +162,11 @@ export class Comments {
     })
   }
 }
+
+const withIssue = (comment: Comment, found: ReadonlyMap<number, Issue>): WithComment & WithIssue => ({
+  comment,
+  issue: found.get(comment.issue)!,
+})
 
 /** A comment that the viewer can change. @throws AllotError forbidden */
 const writableComment = async (

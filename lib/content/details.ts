@@ -17,6 +17,7 @@ import {
   type Attachment,
   accounts,
   attachments,
+  type CommitStatus,
   comments,
   type Issue,
   type PackageVersion,
@@ -133,6 +134,22 @@ export const issueDetails = async (
     Promise.all(records.map(({ id }) => comments.count(tx, 'issue', [id]))),
   ])
   return details.map((issue, index) => ({ ...issue, comments: counts[index]! }))
+}
+
+export interface StatusDetails {
+  readonly status: CommitStatus
+  /** {@link ghost} when the creator was deleted or is hidden from the viewer. */
+  readonly creator: Account
+}
+
+export const statusDetails = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  statuses: readonly CommitStatus[],
+): Promise<StatusDetails[]> => {
+  const creators = statuses.map(({ creator }) => creator)
+  const shown = await visibleAccounts(tx, viewer, creators)
+  return statuses.map((status) => ({ status, creator: shown.get(status.creator) ?? ghost }))
 }
 
 export interface PackageDetails {

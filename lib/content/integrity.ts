@@ -6,11 +6,9 @@ import {
   check,
   type Find,
   type IntegrityChecks,
-  type Lookup,
   lookup,
   pendingJob,
   type Recount,
-  type Report,
   readIfValid,
   repairMembers,
 } from '../integrity/index.ts'
@@ -19,11 +17,8 @@ import { decodeValue } from '../records/layout.ts'
 import {
   type Attachment,
   attachments,
-  comments,
   type FileArea,
   files,
-  issueSequences,
-  issues,
   type Job,
   jobs,
   type LedgerEntry,
@@ -31,65 +26,33 @@ import {
   ledgerEntries,
   packageFiles,
   packageVersions,
-  releases,
   type StoredFile,
 } from '../records/schema/index.ts'
 import { hasRepository } from '../repositories/integrity.ts'
 import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import { attachmentIdIn } from './attachments.ts'
+import {
+  attachmentTarget,
+  contentChecks,
+  issue,
+  lastNumber,
+  pending,
+  requireRepository,
+} from './issue-integrity.ts'
 import { lfsKey } from './lfs.ts'
 
-const issue = lookup(issues)
-const lastNumber = lookup(issueSequences, ({ last }) => last)
-const attachmentTarget = { issue, comment: lookup(comments), release: lookup(releases) }
 const version = lookup(packageVersions)
-const pending = {
-  owner: pendingJob('removeAccountData'),
-  contents: pendingJob('removeRepositoryContents'),
-  comments: pendingJob('removeComments'),
-  files: pendingJob('removeRepositoryFiles'),
-  package: pendingJob('removePackageFiles'),
-}
-
-/** Reports what belongs to a repository that does not exist, unless a job is removing it. */
-const requireRepository = (find: Find, id: number, job: Lookup, thing: string, report: Report): void => {
-  if (!hasRepository(find, id) && find(job, id) === undefined)
-    report(`${thing} of repository ${id}, which does not exist`)
-}
-
-const contentChecks = [
-  check(issues, ({ id, repository, number }, find, report) => {
-    requireRepository(find, repository, pending.contents, `issue ${id} is`, report)
-    const last = find(lastNumber, repository) ?? 0
-    if (hasRepository(find, repository) && last < number)
-      report(
-        `issue ${id} has the number ${number}, but the last number of repository ${repository} is ${last}`,
-      )
-  }),
-  check(issueSequences, ({ repository }, find, report) =>
-    requireRepository(find, repository, pending.contents, 'there are issue numbers', report),
-  ),
-  check(releases, ({ id, repository }, find, report) =>
-    requireRepository(find, repository, pending.contents, `release ${id} is`, report),
-  ),
-  check(comments, ({ id, issue: issueId }, find, report) => {
-    if (find(issue, issueId) === undefined && find(pending.comments, issueId) === undefined)
-      report(`comment ${id} is on issue ${issueId}, which does not exist`)
-  }),
-  check(attachments, ({ id, repository, on, targetId }, find, report) => {
-    if (hasRepository(find, repository) && find(attachmentTarget[on], targetId) === undefined)
-      report(`attachment ${id} is on the ${on} ${targetId}, which does not exist`)
-  }),
-]
+const pendingPackage = pendingJob('removePackageFiles')
+const pendingFiles = pendingJob('removeRepositoryFiles')
 
 const fileChecks = [
   check(files, ({ area, ownerId, name, state }, find, report) => {
     if (area !== 'packages' && state === 'kept')
-      requireRepository(find, ownerId, pending.files, `the file ${area} ${name} is`, report)
+      requireRepository(find, ownerId, pendingFiles, `the file ${area} ${name} is`, report)
   }),
   check(packageFiles, ({ id, version: versionId }, find, report) => {
-    if (find(version, versionId) === undefined && find(pending.package, versionId) === undefined)
+    if (find(version, versionId) === undefined && find(pendingPackage, versionId) === undefined)
       report(`package file ${id} is of package version ${versionId}, which does not exist`)
   }),
   check(packageVersions, ({ id, owner }, find, report) => {
@@ -189,7 +152,10 @@ const versionTotal = (member: 'size' | 'files'): Recount => ({
 
 /** What issues, releases, packages, LFS objects and attachments need of each other, of the ledger and of files. */
 export const contentIntegrity: IntegrityChecks = {
-  lookups: [lastNumber, version, ...Object.values(attachmentTarget), ...Object.values(pending)],
+  lookups: [
+    ...[lastNumber, version, pendingFiles, pendingPackage],
+    ...[...Object.values(attachmentTarget), ...Object.values(pending)],
+  ],
   recounts: [...sizes, versionTotal('size'), versionTotal('files')],
   checks: [...contentChecks, ...fileChecks, jobChecks],
 }

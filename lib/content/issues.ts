@@ -20,6 +20,7 @@ import {
 import { tokenize } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeAttachments } from './attachments.ts'
+import { recordEvents, subscribeAuthor, takeEventIds } from './issue-events.ts'
 
 interface NewIssue {
   /** Title, one line. */
@@ -80,6 +81,7 @@ export class Issues {
         ...{ createdAt: now(), updatedAt: now() },
       }
       await issues.save(tx, issue)
+      await subscribeAuthor(tx, id, author)
       return { repository, issue }
     })
   }
@@ -110,19 +112,22 @@ export class Issues {
   }
 
   /** Changes an issue. @throws AllotError forbidden unless the viewer is the author or can write to the repository */
-  edit(
+  async edit(
     viewer: SignedIn,
     path: RepositoryName,
     number: number,
     edit: IssueEdit,
   ): Promise<FoundIssue | undefined> {
-    return this.#parts.store.write(async (tx) => {
+    const { store } = this.#parts
+    const ids = await takeEventIds(store, edit)
+    return store.write(async (tx) => {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
       requireAuthorOrWriter(viewer, access, access.issue.author)
       checkIssue(edit)
       const issue = edited(access.issue, edit)
       await issues.save(tx, issue)
+      await recordEvents(tx, access.issue, issue, viewer.id, ids)
       return { repository: access.repository, issue }
     })
   }

@@ -4,25 +4,22 @@ import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { invalid } from '../errors.ts'
 import { type Actor, recordAudit } from '../quota/audit.ts'
 import type { JobHandler } from '../records/jobs.ts'
-import type { KeyTuple } from '../records/key-codec.ts'
 import { paced } from '../records/pacing.ts'
 import {
   type Account,
-  type Attachment,
   accounts,
   collaborators,
-  comments,
+  commitStatuses,
   emailAddresses,
   follows,
   gpgKeys,
-  issueSequences,
+  issueSubscriptions,
   issues,
   type Job,
   type Membership,
   memberships,
   packageFiles,
   packageVersions,
-  releases,
   repositories,
   sessions,
   sshKeys,
@@ -40,8 +37,17 @@ import { removeRedirectsOf } from '../repositories/redirects.ts'
 import { unrelate } from '../repositories/relations.ts'
 import { type RepositoryParts, removeRepository } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { removeAttachments } from './attachments.ts'
 import { removePackageFile } from './packages.ts'
+import {
+  onIssues,
+  type Remover,
+  removeAll,
+  removeEach,
+  removeIssueSequence,
+  removeIssues,
+  removeListed,
+  removeReleases,
+} from './removers.ts'
 
 /** Deletes users and organizations with everything that belongs to them alone. */
 export class AccountRemoval implements Removal {
@@ -136,9 +142,6 @@ const stillSolelyOwned =
     return accounts.get(tx, [organization])
   }
 
-/** Removes records that belong to a deleted record, `limit` at most. @returns how many were removed */
-type Remover = (tx: WriteContext, id: number, limit: number, parts: RepositoryParts) => Promise<number>
-
 /**
  * Registers the jobs that remove what belonged to a deleted account, repository, issue or package version. Readers cannot
  * reach it any more: a comment is found through its issue, and an issue, a release or a package through its owner.
@@ -158,6 +161,7 @@ export const registerRemovalJobs = (parts: RepositoryParts): void => {
     removeListed(teams, 'organization'),
     removeListed(transfers, 'recipient'),
     removeListed(memberships, 'organization'),
+    removeListed(issueSubscriptions, 'account'),
     removeRedirectsOf,
     (tx, id, limit, { quota }) => quota.removeOwnerEntries(tx, id, limit),
   ])
@@ -165,16 +169,16 @@ export const registerRemovalJobs = (parts: RepositoryParts): void => {
     removeIssues,
     removeReleases,
     removeIssueSequence,
+    removeListed(commitStatuses, 'repository'),
     removeListed(collaborators, 'repository'),
     detachForks,
   ])
-  handle('removeComments', (tx, id) => issues.get(tx, [id]), [removeComments])
+  handle('removeComments', (tx, id) => issues.get(tx, [id]), onIssues())
   handle('removePackageFiles', (tx, id) => packageVersions.get(tx, [id]), [removePackageFiles])
 }
 
 type Exists = (tx: ReadTransaction, id: number) => Promise<unknown>
 
-/** @param removers each is called once those before it have nothing left */
 const removalJob = (parts: RepositoryParts, exists: Exists, removers: readonly Remover[]): JobHandler => ({
   /** Waits until the folders and files that the previous step released are deleted. */
   async prepare() {
@@ -182,46 +186,9 @@ const removalJob = (parts: RepositoryParts, exists: Exists, removers: readonly R
     await parts.files.idle()
   },
   async step(tx, id, limit) {
-    if ((await exists(tx, id)) !== undefined) return 0
-    let removed = 0
-    for (const remove of removers) {
-      removed += await remove(tx, id, limit - removed, parts)
-      if (removed >= limit) break
-    }
-    return removed
+    return (await exists(tx, id)) === undefined ? removeAll(tx, id, limit, parts, removers) : 0
   },
 })
-
-/** What removing the records of an index needs. */
-interface ListedCollection<R, O extends string> {
-  readonly options: { readonly id: (record: R) => KeyTuple }
-  list(tx: ReadTransaction, index: O, listing: { prefix: KeyTuple; limit?: number }): Promise<R[]>
-  remove(tx: WriteContext, id: KeyTuple): Promise<unknown>
-}
-
-/** Removes the records that an index has at an id; without a limit, all of them. */
-const removeListed =
-  <R, O extends string>(collection: ListedCollection<R, O>, index: O) =>
-  async (tx: WriteContext, id: number, limit?: number): Promise<number> => {
-    const listing = { prefix: [id], ...(limit === undefined ? {} : { limit }) }
-    const found = await collection.list(tx, index, listing)
-    for await (const record of paced(found)) await collection.remove(tx, collection.options.id(record))
-    return found.length
-  }
-
-/** Removes records one after another. @param remove removes one, and returns how many records that were */
-const removeEach = async <R>(
-  records: readonly R[],
-  limit: number,
-  remove: (record: R, limit: number) => Promise<number>,
-): Promise<number> => {
-  let removed = 0
-  for await (const record of paced(records)) {
-    removed += await remove(record, limit - removed)
-    if (removed >= limit) break
-  }
-  return removed
-}
 
 const removeRepositories: Remover = async (tx, owner, limit, parts) =>
   removeEach(await repositories.list(tx, 'id', { prefix: [owner], limit }), limit, ({ id }, left) =>
@@ -255,45 +222,3 @@ const removeRelations =
     }
     return found.length
   }
-
-const removeIssues: Remover = async (tx, repository, limit, parts) =>
-  removeEach(await issues.list(tx, 'state', { prefix: [repository], limit }), limit, async ({ id }, left) => {
-    const removed = await removeComments(tx, id, left, parts)
-    return removed + (await removeTarget(tx, parts, { on: 'issue', id }, left - removed))
-  })
-
-const removeReleases: Remover = async (tx, repository, limit, parts) =>
-  removeEach(await releases.list(tx, 'time', { prefix: [repository], limit }), limit, ({ id }, left) =>
-    removeTarget(tx, parts, { on: 'release', id }, left),
-  )
-
-const removeComments: Remover = async (tx, issue, limit, parts) =>
-  removeEach(await comments.list(tx, 'issue', { prefix: [issue], limit }), limit, ({ id }, left) =>
-    removeTarget(tx, parts, { on: 'comment', id }, left),
-  )
-
-const removeIssueSequence: Remover = async (tx, repository) => {
-  await issueSequences.remove(tx, [repository])
-  return 0
-}
-
-/** What attachments are on, and the cost of removing it, in records: the words of an issue's title have index entries. */
-const TARGETS = {
-  issue: { collection: issues, cost: 2 },
-  comment: { collection: comments, cost: 1 },
-  release: { collection: releases, cost: 1 },
-}
-
-/** Removes the attachments of an issue, comment or release, and then itself if the limit permits. */
-const removeTarget = async (
-  tx: WriteContext,
-  parts: RepositoryParts,
-  { on, id }: { on: Attachment['on']; id: number },
-  limit: number,
-): Promise<number> => {
-  const removed = await removeAttachments(tx, parts, { on, id }, limit)
-  if (removed >= limit) return removed
-  const { collection, cost } = TARGETS[on]
-  await collection.remove(tx, [id])
-  return removed + cost
-}

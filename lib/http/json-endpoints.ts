@@ -30,8 +30,8 @@ interface JsonEndpointsOptions<I extends Identity, S> {
   clientOf: (req: IncomingMessage, user: I | null) => string
   /** Path that all routes begin with, such as `/api/v1`. */
   basePath: string
-  /** Whether the response to 404 has a `{message,url}` body. */
-  notFoundBody: boolean
+  /** Message of a 404 that has none of its own; undefined: every 404 has an empty body. */
+  notFoundMessage: string | undefined
   /** Bytes of a body, for routes that do not declare a limit. */
   bodyLimit: number
   pageLimits: PageLimits
@@ -103,7 +103,7 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
 
   async send(context: Context<I, S>, { status, body, headers = [] }: JsonReply): Promise<void> {
     const { req, res, route } = context
-    if (status === 404) return this.#sendNotFound(context, "The target couldn't be found.")
+    if (status === 404) return this.#sendNotFound(context, this.#options.notFoundMessage)
     if (body === undefined) return sendEmpty(res, status, headers)
     const kind = route.responses[status]
     if (kind === Html) return send(res, status, body as string, HTML_HEADERS)
@@ -126,8 +126,8 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
     send(res, status, jsonOf(body), [...JSON_HEADERS, ...retryAfterHeader(failure)])
   }
 
-  #sendNotFound({ res, baseUrl }: Context<I, S>, message: string): void {
-    if (!this.#options.notFoundBody) return sendEmpty(res, 404)
+  #sendNotFound({ res, baseUrl }: Context<I, S>, message: string | undefined): void {
+    if (this.#options.notFoundMessage === undefined) return sendEmpty(res, 404)
     send(res, 404, jsonOf({ message, url: baseUrl + REFERENCE_PATH }), JSON_HEADERS)
   }
 }

@@ -13,6 +13,7 @@ import {
 } from '../accounts/names.ts'
 import { checkTeamTexts } from '../accounts/teams.ts'
 import { checkPackageFileName, checkPackageName, checkVersionName } from '../content/packages.ts'
+import { checkStatusTexts } from '../content/statuses.ts'
 import { AllotError, describeIssue, invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
 import { checkName, checkRule } from '../quota/rules.ts'
@@ -25,10 +26,12 @@ import {
   auditRecords,
   collections,
   comments,
+  commitStatuses,
   emailAddresses,
   files,
   gpgKeys,
   groups,
+  issueEvents,
   issues,
   ledgerEntries,
   migrated,
@@ -182,6 +185,13 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     for (const [member, text] of Object.entries(texts)) requireAtMost(member, text, MAX_NAME)
   }),
   checkOf(comments, (comment) => checkTexts('comment', comment)),
+  checkOf(issueEvents, ({ oldTitle, newTitle }) => {
+    for (const title of [oldTitle, newTitle]) if (title !== undefined) checkIssue({ title })
+  }),
+  checkOf(commitStatuses, (status) => {
+    requireMatch('sha', status.sha, /^[0-9a-f]{40}$/)
+    checkStatusTexts(status)
+  }),
   checkOf(releases, (release) => {
     if (!isRefName(release.tag)) throw invalid(`tag: ${quote(release.tag)} is not a valid tag name`)
     checkTexts('release', release)

@@ -147,7 +147,7 @@ describe('A response', () => {
     })
 
   it('404 to unknown paths has a body when the API is configured to send one', async () => {
-    const talkative = await serve(routes, { notFoundBody: true })
+    const talkative = await serve(routes, { notFoundMessage: 'nothing is here' })
     try {
       for (const path of ['/missing', '/nothing', '/fails/not_found']) {
         const { status, text } = await get(path, 'GET', talkative)

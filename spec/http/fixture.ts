@@ -63,7 +63,7 @@ export const serve = async (
     services: {},
     clientOf: (_req, user) => user?.username ?? 'address',
     basePath: '/api/v1',
-    notFoundBody: false,
+    notFoundMessage: undefined,
     bodyLimit: 1024,
     pageLimits: { default: 30, max: 50 },
     ...options,

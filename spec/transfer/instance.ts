@@ -98,18 +98,21 @@ export interface Secrets {
 
 /** Open, closed and deleted issues, comments, all kinds of releases, and attachments. */
 const contents = async (
-  { issues, comments, releases, attachments }: OpenAllot['hosting'],
+  { issues, comments, statuses, releases, attachments }: OpenAllot['hosting'],
   ann: { id: number; admin: boolean },
 ) => {
   const hall = { owner: 'ann', name: 'hall' }
   for (const title of ['the first', 'the second Ä', 'no more'])
     await issues.create(ann, hall, { title, body: title })
   await issues.edit(ann, hall, 2, { state: 'closed' })
-  for (const body of ['one', 'two 🦉']) await comments.create(ann, hall, 1, body)
+  const { comment } = (await comments.create(ann, hall, 1, 'one'))!
+  await comments.create(ann, hall, 1, 'two 🦉')
   await issues.remove(ann, hall, 3)
+  const sha = '2e1cfa82b035c26cbbbdae632cea070514eb8b77'
+  for (const state of ['pending', 'success'] as const) await statuses.create(ann, hall, sha, { state })
   await releases.create(ann, hall, { tag: 'v1', body: 'notes' })
   await releases.create(ann, hall, { tag: 'v2', draft: true, prerelease: true })
-  for (const on of [{ issue: 1 }, { comment: 1 }, { release: 2 }]) {
+  for (const on of [{ issue: 1 }, { comment: comment.id }, { release: 2 }]) {
     const content = Readable.from([Buffer.from('attached')], { objectMode: false })
     await attachments.add(ann, hall, on, { name: 'a.txt', content, maxSize: 100 })
   }

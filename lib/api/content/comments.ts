@@ -1,17 +1,19 @@
 import * as v from 'valibot'
 import type { FoundComment } from '../../content/comments.ts'
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
-import type { FoundIssue } from '../../content/issues.ts'
 import { Empty, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
-import type { Comment as CommentRecord, Issue } from '../../records/schema/index.ts'
+import type { Comment as CommentRecord, Issue, Repository } from '../../records/schema/index.ts'
 import {
   commentId,
   example,
   issueIndex,
   longText,
+  Moment,
   number,
+  parameter,
   repositoryNameOf,
   repositoryParams,
+  secondsOf,
   Time,
   text,
   timestamp,
@@ -59,14 +61,16 @@ const presentComment = (
   }
 }
 
+/** @param comments of one repository, each with its issue */
 const readComments = async (
   { store }: Services,
   request: Recipient,
-  { repository, issue }: FoundIssue,
-  records: readonly CommentRecord[],
+  repository: Repository,
+  comments: readonly { readonly comment: CommentRecord; readonly issue: Issue }[],
 ): Promise<Comment[]> => {
+  const records = comments.map(({ comment }) => comment)
   const details = await store.read((tx) => contentDetails(tx, request.user, repository, 'comment', records))
-  return details.map((comment) => presentComment(comment, issue, request))
+  return details.map((comment, index) => presentComment(comment, comments[index]!.issue, request))
 }
 
 const replyComment = async <const Status extends 200 | 201>(
@@ -76,9 +80,20 @@ const replyComment = async <const Status extends 200 | 201>(
   found: FoundComment | undefined,
 ) => {
   if (found === undefined) return reply(404)
-  const [comment] = await readComments(services, request, found, [found.comment])
+  const [comment] = await readComments(services, request, found.repository, [found])
   return reply(status, comment!)
 }
+
+export const CommentQuery = v.object({
+  since: v.optional(parameter(Moment, 'Only those that were changed at this time or after it.')),
+  before: v.optional(parameter(Moment, 'Only those that were changed at this time or before it.')),
+})
+
+/** @throws AllotError invalid for a day that does not exist */
+export const commentQueryOf = ({ since, before }: v.InferOutput<typeof CommentQuery>) => ({
+  since: secondsOf('since', since),
+  before: secondsOf('before', before),
+})
 
 const onIssue = v.object({ ...repositoryParams, index: issueIndex })
 const params = v.object({ ...repositoryParams, id: commentId })
@@ -95,14 +110,38 @@ export const commentRoutes = [
     operationId: 'issueGetComments',
     summary: 'The comments on an issue, the oldest first',
     params: onIssue,
+    query: CommentQuery,
     paging: 'lenient',
-    responses: { 200: v.array(Comment), 404: NotFound },
+    responses: { 200: v.array(Comment), 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
-      const { user, params, page } = request
-      const found = await services.hosting.comments.list(user, repositoryNameOf(params), params.index, page)
+      const { user, params, page, client } = request
+      const { comments } = services.hosting
+      const name = repositoryNameOf(params)
+      const query = commentQueryOf(request.query)
+      const found = await comments.list(user, name, params.index, page, query, client())
+      if (found === undefined) return reply(404)
+      const { issue, repository } = found
+      const items = found.page.items.map((comment) => ({ comment, issue }))
+      return pageOf(await readComments(services, request, repository, items), found.page.total)
+    },
+  }),
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/issues/comments',
+    operationId: 'issueGetRepoComments',
+    summary: "The comments on all of a repository's issues, the oldest first",
+    query: CommentQuery,
+    paging: 'lenient',
+    responses: { 200: v.array(Comment), 404: NotFound, 422: ValidationError },
+    handle: async (request, services) => {
+      const { user, params, page, client } = request
+      const query = commentQueryOf(request.query)
+      const name = repositoryNameOf(params)
+      const found = await services.hosting.comments.listAll(user, name, page, query, client())
       if (found === undefined) return reply(404)
       const { items, total } = found.page
-      return pageOf(await readComments(services, request, found, items), total)
+      return pageOf(await readComments(services, request, found.repository, items), total)
     },
   }),
   route({

@@ -1,11 +1,10 @@
 import * as v from 'valibot'
-import { invalid } from '../../errors.ts'
 import type { Commit as GitCommit } from '../../git/objects/parse.ts'
 import { Download, ErrorBody, NotFound, type StreamReply, ValidationError } from '../../http/index.ts'
 import { changesOf } from '../../repositories/contents/changes.ts'
 import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
 import { commitOf, type OpenRepository, refuseEmpty } from '../../repositories/contents/open-repository.ts'
-import { parameter, repositoryNameOf, shortText } from '../fields.ts'
+import { Moment, parameter, repositoryNameOf, secondsOf, shortText } from '../fields.ts'
 import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
 import { contentsIn, processReply, read } from './access.ts'
 import { Commit, type CommitParts, presentCommits } from './schema.ts'
@@ -35,23 +34,6 @@ const present = async (
 ): Promise<v.InferOutput<typeof Commit>[]> => {
   const changes = parts.stat || parts.files ? await changesOf(open, commits) : new Map()
   return presentCommits(services, request, open, commits, { ...parts, changes })
-}
-
-/** A time of a query, or an empty text as clients written in Go send it. */
-const Moment = v.pipe(
-  shortText,
-  v.regex(
-    /^(?:|\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[-+]\d\d:\d\d))?)$/,
-    'must be a time such as 2026-11-21T04:09:00Z',
-  ),
-)
-
-/** @returns seconds since 1970 @throws AllotError invalid for a day that does not exist */
-const secondsOf = (name: string, moment: string | undefined): number | undefined => {
-  if (!moment) return undefined
-  const time = Date.parse(moment)
-  if (Number.isNaN(time)) throw invalid(`${name}: ${moment} is not a time`)
-  return Math.floor(time / 1000)
 }
 
 export const commitRoutes = [

@@ -45,8 +45,8 @@ const GitTree = v.object({
   total_count: number(3),
 })
 
-/** Entries of a page of a tree, where clients expect more than in other lists. */
-const TREE_PAGE = 1000
+/** Entries on a page of a tree, the default and the maximum: clients expect more than in other lists. */
+export const TREE_PAGE = 1000
 
 const GitBlob = v.object({
   content: v.nullable(text('IyBhcHAK')),

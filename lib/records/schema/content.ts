@@ -70,6 +70,8 @@ const Comment = v.object({
   id,
   /** The id of the issue, not its number. */
   issue: id,
+  /** Id of the repository of the issue; absent from comments that were written before lists of a repository's comments. */
+  repository: v.optional(id),
   /** Text, in markdown. */
   body: v.string(),
   /** Id of the user. */
@@ -82,12 +84,60 @@ const Comment = v.object({
 /** A comment on an issue. */
 export type Comment = v.InferOutput<typeof Comment>
 
+const repositoryOf = ({ repository }: Comment) => (repository === undefined ? undefined : [repository])
+
 export const comments = new Collection({
   name: 'comment',
   schema: Comment,
   id: (comment) => [comment.id],
-  ordered: { issue: (comment) => [comment.issue] },
-  counted: { issue: (comment) => [comment.issue] },
+  ordered: { issue: (comment) => [comment.issue], repository: repositoryOf },
+  counted: { issue: (comment) => [comment.issue], repository: repositoryOf },
+})
+
+const IssueEvent = v.object({
+  /** Identifies the event among the events and comments of all issues. */
+  id,
+  /** The id of the issue, not its number. */
+  issue: id,
+  /** What was done: the issue was closed, opened again, or given another title. */
+  kind: v.picklist(['close', 'reopen', 'change_title']),
+  /** Id of the user. */
+  author: id,
+  /** When it was done, in seconds since 1970. */
+  createdAt: seconds,
+  /** Title before a change of the title. */
+  oldTitle: v.optional(v.string()),
+  /** Title after a change of the title. */
+  newTitle: v.optional(v.string()),
+})
+/** What was done to an issue, besides comments. */
+export type IssueEvent = v.InferOutput<typeof IssueEvent>
+
+/** Ids come from the sequence of comments, so that both have one order in the timeline of an issue. */
+export const issueEvents = new Collection({
+  name: 'issueEvent',
+  schema: IssueEvent,
+  id: (event) => [event.id],
+  ordered: { issue: (event) => [event.issue] },
+  counted: { issue: (event) => [event.issue] },
+})
+
+const IssueSubscription = v.object({ issue: id, account: id, subscribed: v.boolean(), createdAt: seconds })
+export type IssueSubscription = v.InferOutput<typeof IssueSubscription>
+
+const subscribedTo = ({ subscribed, issue }: IssueSubscription) => (subscribed ? [issue] : undefined)
+
+/** Who wants to hear of an issue: its author and commentators, and users who said so. Others follow the repository. */
+export const issueSubscriptions = new Collection({
+  name: 'issueSubscription',
+  schema: IssueSubscription,
+  id: (subscription) => [subscription.issue, subscription.account],
+  ordered: {
+    all: (subscription) => [subscription.issue],
+    account: (subscription) => [subscription.account],
+    subscribed: subscribedTo,
+  },
+  counted: { subscribed: subscribedTo },
 })
 
 const Release = v.object({

@@ -23,7 +23,16 @@ import {
   tokens,
 } from './accounts.ts'
 import { auditRecords } from './audit.ts'
-import { attachments, comments, issueSequences, issues, issueTitles, releases } from './content.ts'
+import {
+  attachments,
+  comments,
+  issueEvents,
+  issueSequences,
+  issueSubscriptions,
+  issues,
+  issueTitles,
+  releases,
+} from './content.ts'
 import { files, packageFiles, packageVersions } from './files.ts'
 import { migrated } from './migrated.ts'
 import {
@@ -47,6 +56,7 @@ import {
   watches,
 } from './repositories.ts'
 import { collaborators, teamMembers, teamRepositories, teams, transfers } from './sharing.ts'
+import { commitStatuses } from './statuses.ts'
 
 export {
   type Audience,
@@ -62,6 +72,7 @@ export * from './migrated.ts'
 export * from './quota.ts'
 export * from './repositories.ts'
 export * from './sharing.ts'
+export * from './statuses.ts'
 
 /** All search indexes. */
 export const searchIndexes = [accountNames, repositoryNames, issueTitles] as const
@@ -98,6 +109,9 @@ export const collections = [
   issueSequences,
   issues,
   comments,
+  issueEvents,
+  issueSubscriptions,
+  commitStatuses,
   releases,
   attachments,
   packageVersions,
@@ -138,6 +152,8 @@ export const numbered: readonly NumberedRecords[] = [
   numberedRecords('group', groups, (group) => [group.sequence]),
   numberedRecords('issue', issues, (issue) => [issue.id]),
   numberedRecords('comment', comments, (comment) => [comment.id]),
+  numberedRecords('comment', issueEvents, (event) => [event.id]),
+  numberedRecords('commitStatus', commitStatuses, (status) => [status.id]),
   numberedRecords('release', releases, (release) => [release.id]),
   numberedRecords('attachment', attachments, (attachment) => [attachment.id]),
   numberedRecords('packageVersion', packageVersions, (one) => [one.id]),

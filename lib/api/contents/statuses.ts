@@ -1,0 +1,182 @@
+/** Statuses of commits, which CI systems set. */
+import * as v from 'valibot'
+import { type StatusDetails, statusDetails } from '../../content/details.ts'
+import { STATUS_LIMITS, TARGET_URL } from '../../content/statuses.ts'
+import { Forbidden, NotFound, ValidationError } from '../../http/index.ts'
+import { type CommitStatus as StatusRecord, StatusState } from '../../records/schema/index.ts'
+import { choice, example, number, repositoryNameOf, Time, text, timestamp } from '../fields.ts'
+import { Repository, readRepository } from '../repository-presenter.ts'
+import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
+import { presentUser, User } from '../users.ts'
+import { contentsIn, read, write } from './access.ts'
+import { commitUrl, ID, type RepositoryUrls, Sha, urlsOf } from './schema.ts'
+
+const API = 'https://code.example.org/api/v1/repos/alice/app'
+
+const state = example(StatusState, 'success')
+
+const CommitStatus = v.object({
+  id: number(15),
+  status: state,
+  target_url: text('https://ci.example.org/42'),
+  description: text('All tests pass'),
+  url: text(`${API}/statuses/${ID}`),
+  context: text('ci/build'),
+  creator: User,
+  created_at: Time,
+  updated_at: Time,
+})
+type CommitStatus = v.InferOutput<typeof CommitStatus>
+
+const CombinedStatus = v.object({
+  state: example(v.picklist(['success', 'pending', 'failure']), 'success'),
+  sha: Sha,
+  total_count: number(1),
+  statuses: v.array(CommitStatus),
+  repository: Repository,
+  commit_url: text(`${API}/git/commits/${ID}`),
+  url: text(`${API}/commits/${ID}/status`),
+})
+
+const optionalText = (limit: number, value: string) =>
+  v.optional(v.nullable(example(v.pipe(v.string(), v.maxLength(limit)), value)))
+
+const CreateStatusOption = v.object({
+  state,
+  /** `default` when absent. */
+  context: optionalText(STATUS_LIMITS.context, 'ci/build'),
+  description: optionalText(STATUS_LIMITS.description, 'All tests pass'),
+  target_url: v.optional(
+    v.nullable(
+      example(
+        v.pipe(
+          v.string(),
+          v.maxLength(STATUS_LIMITS.targetUrl),
+          v.regex(TARGET_URL, 'must be a URL of http or https'),
+        ),
+        'https://ci.example.org/42',
+      ),
+    ),
+  ),
+})
+
+const presentStatus = (
+  { status, creator }: StatusDetails,
+  { api }: RepositoryUrls,
+  recipient: Recipient,
+): CommitStatus => ({
+  id: status.id,
+  status: status.state,
+  target_url: status.targetUrl,
+  description: status.description,
+  url: `${api}/statuses/${status.sha}`,
+  context: status.context,
+  creator: presentUser(creator, recipient),
+  created_at: timestamp(status.createdAt),
+  updated_at: timestamp(status.createdAt),
+})
+
+const readStatuses = async (
+  { store }: Services,
+  request: Recipient,
+  urls: RepositoryUrls,
+  statuses: readonly StatusRecord[],
+): Promise<CommitStatus[]> => {
+  const details = await store.read((tx) => statusDetails(tx, request.user, statuses))
+  return details.map((status) => presentStatus(status, urls, request))
+}
+
+const OLDEST_FIRST: readonly (string | undefined)[] = ['oldest', 'leastupdate', 'leastindex']
+
+const StatusQuery = v.object({
+  sort: choice(
+    'Order: the newest first when absent. A status never changes, so the names of other orders mean these two.',
+    ...['oldest', 'recentupdate', 'leastupdate', 'leastindex', 'highestindex'],
+  ),
+  state: choice('Only statuses of this state.', ...StatusState.options),
+})
+
+/** Both paths list the statuses of a commit; clients use one or the other. */
+const LISTS = [
+  ['/repos/{owner}/{repo}/statuses/{sha}', 'repoListStatuses'],
+  ['/repos/{owner}/{repo}/commits/{sha}/statuses', 'repoListStatusesByRef'],
+] as const
+
+export const statusRoutes = [
+  route({
+    ...write,
+    method: 'POST',
+    path: '/repos/{owner}/{repo}/statuses/{sha}',
+    operationId: 'repoCreateStatus',
+    summary: 'Set the status of a commit, which replaces the one before of the same context',
+    body: CreateStatusOption,
+    responses: { 201: CommitStatus, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    handle: async (request, services) => {
+      const { user, params, body, client } = request
+      const name = repositoryNameOf(params)
+      const open = await contentsIn(services).openAt(user, name, params.sha, client())
+      if (open === undefined) return reply(404)
+      const created = await services.hosting.statuses.create(user, name, open.commit, {
+        state: body.state,
+        context: body.context ?? undefined,
+        description: body.description ?? undefined,
+        targetUrl: body.target_url ?? undefined,
+      })
+      if (created === undefined) return reply(404)
+      const urls = await urlsOf(services, created.repository, request)
+      const [status] = await readStatuses(services, request, urls, [created.status])
+      return reply(201, status!)
+    },
+  }),
+  ...LISTS.map(([path, operationId]) =>
+    route({
+      ...read,
+      method: 'GET',
+      path,
+      operationId,
+      summary: 'The statuses of a commit, those that were replaced included, the newest first',
+      query: StatusQuery,
+      paging: 'lenient',
+      responses: { 200: v.array(CommitStatus), 404: NotFound, 422: ValidationError },
+      handle: async (request, services) => {
+        const { user, params, query, page, client } = request
+        const name = repositoryNameOf(params)
+        const open = await contentsIn(services).openAt(user, name, params.sha, client())
+        if (open === undefined) return reply(404)
+        const which = { state: query.state || undefined, isOldestFirst: OLDEST_FIRST.includes(query.sort) }
+        const found = await services.hosting.statuses.list(user, name, open.commit, which, page)
+        if (found === undefined) return reply(404)
+        const urls = await urlsOf(services, found.repository, request)
+        return pageOf(await readStatuses(services, request, urls, found.page.items), found.page.total)
+      },
+    }),
+  ),
+  route({
+    ...read,
+    method: 'GET',
+    path: '/repos/{owner}/{repo}/commits/{sha}/status',
+    operationId: 'repoGetCombinedStatusByRef',
+    summary: 'The newest status of each context of a commit, and what they say together',
+    paging: 'lenient',
+    responses: { 200: CombinedStatus, 404: NotFound },
+    handle: async (request, services) => {
+      const { user, params, page, client } = request
+      const name = repositoryNameOf(params)
+      const open = await contentsIn(services).openAt(user, name, params.sha, client())
+      if (open === undefined) return reply(404)
+      const { commit } = open
+      const found = await services.hosting.statuses.combined(user, name, commit, page)
+      if (found === undefined) return reply(404)
+      const urls = await urlsOf(services, found.repository, request)
+      return reply(200, {
+        state: found.state,
+        sha: commit,
+        total_count: found.page.total,
+        statuses: await readStatuses(services, request, urls, found.page.items),
+        repository: await readRepository(services, request, found.repository),
+        commit_url: commitUrl(urls, commit),
+        url: `${urls.api}/commits/${commit}/status`,
+      })
+    },
+  }),
+]

@@ -1,0 +1,122 @@
+import { ClientBudget } from '../clients.ts'
+import type { IndexEntry, Page, Slice } from '../records/collection.ts'
+import { pendingIds } from '../records/jobs.ts'
+import { merge, pageOf } from '../records/merge.ts'
+import { paced } from '../records/pacing.ts'
+import { type Comment, comments, type IssueEvent, issueEvents } from '../records/schema/index.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+
+/** Which comments to list, by the time of their last change in seconds since 1970. */
+export interface CommentQuery {
+  /** Only those of this time and after it. */
+  readonly since?: number | undefined
+  /** Only those of this time and before it. */
+  readonly before?: number | undefined
+}
+
+/** What the timeline of an issue has. */
+export type TimelineItem = Comment | IssueEvent
+
+/** Lists that read more than a page. */
+export const createListBudget = (): ClientBudget =>
+  new ClientBudget({ slots: 4, queue: 100, message: 'too many lists of comments are running: try again' })
+
+/** Whether the list reads all comments, and needs a slot of the budget. */
+export const readsAll = ({ since, before }: CommentQuery): boolean =>
+  since !== undefined || before !== undefined
+
+/** Comments of an issue, oldest first. */
+export const commentsOf = async (
+  tx: ReadTransaction,
+  issue: number,
+  query: CommentQuery,
+  slice: Slice,
+): Promise<Page<Comment>> => {
+  const prefix = [issue]
+  if (!readsAll(query)) return comments.page(tx, 'issue', { prefix, ...slice })
+  const load = (entries: readonly IndexEntry[]) => comments.load(tx, entries)
+  return matchingPage(comments.entries(tx, 'issue', { prefix }), load, matches(query), slice)
+}
+
+/** Comments and events of an issue, oldest first. */
+export const timelineOf = async (
+  tx: ReadTransaction,
+  issue: number,
+  query: CommentQuery,
+  slice: Slice,
+): Promise<Page<TimelineItem>> => {
+  const prefix = [issue]
+  const entries = merge([
+    comments.entries(tx, 'issue', { prefix }),
+    issueEvents.entries(tx, 'issue', { prefix }),
+  ])
+  // An entry leads to its record, whichever collection that is in.
+  const load = (page: readonly IndexEntry[]): Promise<TimelineItem[]> => comments.load(tx, page)
+  if (readsAll(query)) return matchingPage(entries, load, matches(query), slice)
+  const items = await load(await pageOf(entries, slice))
+  const counts = [comments.count(tx, 'issue', prefix), issueEvents.count(tx, 'issue', prefix)]
+  const [ofComments = 0, ofEvents = 0] = await Promise.all(counts)
+  return { items, total: ofComments + ofEvents }
+}
+
+/** Comments of all issues of a repository, oldest first. */
+export const commentsIn = async (
+  tx: ReadTransaction,
+  repository: number,
+  query: CommentQuery,
+  slice: Slice,
+): Promise<Page<Comment>> => {
+  const prefix = [repository]
+  const deleted = new Set(await deletedIssuesIn(tx, repository))
+  if (!readsAll(query) && deleted.size === 0) return comments.page(tx, 'repository', { prefix, ...slice })
+  const isInTime = matches(query)
+  const load = (entries: readonly IndexEntry[]) => comments.load(tx, entries)
+  const isListed = (comment: Comment) => !deleted.has(comment.issue) && isInTime(comment)
+  return matchingPage(comments.entries(tx, 'repository', { prefix }), load, isListed, slice)
+}
+
+/** Issues whose comments a job is removing. */
+const deletedIssuesIn = async (tx: ReadTransaction, repository: number): Promise<number[]> => {
+  const pending = await pendingIds(tx, 'removeComments')
+  const first = await Promise.all(
+    pending.map((issue) => comments.list(tx, 'issue', { prefix: [issue], limit: 1 })),
+  )
+  return pending.filter((_, index) => first[index]![0]?.repository === repository)
+}
+
+const matches =
+  ({ since = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY }: CommentQuery) =>
+  (item: TimelineItem): boolean => {
+    const time = 'updatedAt' in item ? item.updatedAt : item.createdAt
+    return time >= since && time <= before
+  }
+
+/** Entries that are read from the store at a time. */
+const BATCH = 256
+
+/** A page of the records that match, whose number only reading all of them tells. */
+const matchingPage = async <R>(
+  listing: AsyncIterable<IndexEntry>,
+  load: (entries: readonly IndexEntry[]) => Promise<R[]>,
+  isMatch: (record: R) => boolean,
+  { offset, limit }: Slice,
+): Promise<Page<R>> => {
+  const items: R[] = []
+  let total = 0
+  const take = async (entries: readonly IndexEntry[]) => {
+    for await (const record of paced(await load(entries))) {
+      if (!isMatch(record)) continue
+      if (total >= offset && items.length < limit) items.push(record)
+      total++
+    }
+  }
+  let batch: IndexEntry[] = []
+  for await (const entry of listing) {
+    batch.push(entry)
+    if (batch.length < BATCH) continue
+    await take(batch)
+    batch = []
+  }
+  await take(batch)
+  return { items, total }
+}

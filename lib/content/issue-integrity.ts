@@ -1,0 +1,80 @@
+import { hasAccount } from '../accounts/integrity.ts'
+import { check, type Find, type Lookup, lookup, pendingJob, type Report } from '../integrity/index.ts'
+import {
+  attachments,
+  comments,
+  commitStatuses,
+  issueEvents,
+  issueSequences,
+  issueSubscriptions,
+  issues,
+  releases,
+} from '../records/schema/index.ts'
+import { hasRepository } from '../repositories/integrity.ts'
+
+/** The repositories of the issues that exist. */
+export const issue = lookup(issues, ({ repository }) => repository)
+export const lastNumber = lookup(issueSequences, ({ last }) => last)
+export const attachmentTarget = { issue, comment: lookup(comments), release: lookup(releases) }
+export const pending = {
+  owner: pendingJob('removeAccountData'),
+  contents: pendingJob('removeRepositoryContents'),
+  comments: pendingJob('removeComments'),
+}
+
+/** Reports what belongs to a repository that does not exist, unless a job is removing it. */
+export const requireRepository = (
+  find: Find,
+  id: number,
+  job: Lookup,
+  thing: string,
+  report: Report,
+): void => {
+  if (!hasRepository(find, id) && find(job, id) === undefined)
+    report(`${thing} of repository ${id}, which does not exist`)
+}
+
+/** Reports what is on an issue that does not exist, unless a job is removing it. */
+const requireIssue = (find: Find, id: number, thing: string, report: Report): void => {
+  if (find(issue, id) === undefined && find(pending.comments, id) === undefined)
+    report(`${thing} issue ${id}, which does not exist`)
+}
+
+/** What issues, releases and commit statuses, and what is on them, need of each other. */
+export const contentChecks = [
+  check(issues, ({ id, repository, number }, find, report) => {
+    requireRepository(find, repository, pending.contents, `issue ${id} is`, report)
+    const last = find(lastNumber, repository) ?? 0
+    if (hasRepository(find, repository) && last < number)
+      report(
+        `issue ${id} has the number ${number}, but the last number of repository ${repository} is ${last}`,
+      )
+  }),
+  check(issueSequences, ({ repository }, find, report) =>
+    requireRepository(find, repository, pending.contents, 'there are issue numbers', report),
+  ),
+  check(releases, ({ id, repository }, find, report) =>
+    requireRepository(find, repository, pending.contents, `release ${id} is`, report),
+  ),
+  check(comments, ({ id, issue: issueId, repository }, find, report) => {
+    requireIssue(find, issueId, `comment ${id} is on`, report)
+    const of = find(issue, issueId)
+    if (repository !== undefined && of !== undefined && of !== repository)
+      report(`comment ${id} names repository ${repository}, but its issue is in repository ${of}`)
+  }),
+  check(issueEvents, ({ id, issue: issueId }, find, report) =>
+    requireIssue(find, issueId, `event ${id} is of`, report),
+  ),
+  check(issueSubscriptions, ({ issue: issueId, account }, find, report) => {
+    requireIssue(find, issueId, `account ${account} follows`, report)
+    if (!hasAccount(find, account) && find(pending.owner, account) === undefined)
+      report(`account ${account}, which does not exist, follows issue ${issueId}`)
+  }),
+  check(commitStatuses, ({ id, repository }, find, report) =>
+    requireRepository(find, repository, pending.contents, `commit status ${id} is`, report),
+  ),
+  check(attachments, ({ id, repository, on, targetId }, find, report) => {
+    if (hasRepository(find, repository) && find(attachmentTarget[on], targetId) === undefined)
+      report(`attachment ${id} is on the ${on} ${targetId}, which does not exist`)
+  }),
+]

@@ -1,0 +1,118 @@
+import type { KeyTuple } from '../records/key-codec.ts'
+import { paced } from '../records/pacing.ts'
+import {
+  type Attachment,
+  comments,
+  issueEvents,
+  issueSequences,
+  issueSubscriptions,
+  issues,
+  releases,
+} from '../records/schema/index.ts'
+import type { WriteContext } from '../records/store.ts'
+import type { RepositoryParts } from '../repositories/repositories.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { removeAttachments } from './attachments.ts'
+
+/*
+ * What the removal jobs (removal.ts) call for each kind of record, and the removers of issues and releases.
+ */
+
+/** Removes records that belong to a deleted record, `limit` at most. @returns how many were removed */
+export type Remover = (tx: WriteContext, id: number, limit: number, parts: RepositoryParts) => Promise<number>
+
+/** Each remover is called once those before it have nothing left. */
+export const removeAll = async (
+  tx: WriteContext,
+  id: number,
+  limit: number,
+  parts: RepositoryParts,
+  removers: readonly Remover[],
+): Promise<number> => {
+  let removed = 0
+  for (const remove of removers) {
+    removed += await remove(tx, id, limit - removed, parts)
+    if (removed >= limit) break
+  }
+  return removed
+}
+
+/** What removing the records of an index needs. */
+interface ListedCollection<R, O extends string> {
+  readonly options: { readonly id: (record: R) => KeyTuple }
+  list(tx: ReadTransaction, index: O, listing: { prefix: KeyTuple; limit?: number }): Promise<R[]>
+  remove(tx: WriteContext, id: KeyTuple): Promise<unknown>
+}
+
+/** Removes the records that an index has at an id; without a limit, all of them. */
+export const removeListed =
+  <R, O extends string>(collection: ListedCollection<R, O>, index: O) =>
+  async (tx: WriteContext, id: number, limit?: number): Promise<number> => {
+    const listing = { prefix: [id], ...(limit === undefined ? {} : { limit }) }
+    const found = await collection.list(tx, index, listing)
+    for await (const record of paced(found)) await collection.remove(tx, collection.options.id(record))
+    return found.length
+  }
+
+/** Removes records one after another. @param remove removes one, and returns how many records that were */
+export const removeEach = async <R>(
+  records: readonly R[],
+  limit: number,
+  remove: (record: R, limit: number) => Promise<number>,
+): Promise<number> => {
+  let removed = 0
+  for await (const record of paced(records)) {
+    removed += await remove(record, limit - removed)
+    if (removed >= limit) break
+  }
+  return removed
+}
+
+export const removeIssues: Remover = async (tx, repository, limit, parts) =>
+  removeEach(await issues.list(tx, 'state', { prefix: [repository], limit }), limit, async ({ id }, left) => {
+    const removed = await removeAll(tx, id, left, parts, onIssues())
+    return removed + (await removeTarget(tx, parts, { on: 'issue', id }, left - removed))
+  })
+
+export const removeReleases: Remover = async (tx, repository, limit, parts) =>
+  removeEach(await releases.list(tx, 'time', { prefix: [repository], limit }), limit, ({ id }, left) =>
+    removeTarget(tx, parts, { on: 'release', id }, left),
+  )
+
+const removeComments: Remover = async (tx, issue, limit, parts) =>
+  removeEach(await comments.list(tx, 'issue', { prefix: [issue], limit }), limit, ({ id }, left) =>
+    removeTarget(tx, parts, { on: 'comment', id }, left),
+  )
+
+/** What removes that which is on an issue. */
+export const onIssues = (): Remover[] => [
+  removeComments,
+  removeListed(issueEvents, 'issue'),
+  removeListed(issueSubscriptions, 'all'),
+]
+
+export const removeIssueSequence: Remover = async (tx, repository) => {
+  await issueSequences.remove(tx, [repository])
+  return 0
+}
+
+/** What attachments are on, and the cost of removing it, in records: the words of an issue's title have index entries. */
+const TARGETS = {
+  issue: { collection: issues, cost: 2 },
+  comment: { collection: comments, cost: 1 },
+  release: { collection: releases, cost: 1 },
+}
+
+/** Removes the attachments of an issue, comment or release, and then itself if the limit permits. */
+const removeTarget = async (
+  tx: WriteContext,
+  parts: RepositoryParts,
+  { on, id }: { on: Attachment['on']; id: number },
+  limit: number,
+): Promise<number> => {
+  const removed = await removeAttachments(tx, parts, { on, id }, limit)
+  if (removed >= limit) return removed
+  const { collection, cost } = TARGETS[on]
+  await collection.remove(tx, [id])
+  return removed + cost
+}

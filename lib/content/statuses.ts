@@ -1,0 +1,156 @@
+import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
+import { now } from '../clock.ts'
+import { invalid } from '../errors.ts'
+import type { Slice, WithPage } from '../records/collection.ts'
+import { type CommitStatus, commitStatuses, type StatusState } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import type { RepositoryName } from '../repositories/relations.ts'
+import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+
+/** Contexts of a commit, all of which a request for the combined status reads. */
+const MAX_CONTEXTS = 1000
+/** Statuses of a commit that have the same context. */
+const MAX_IN_CONTEXT = 1000
+
+/** Longest texts in UTF-16 code units. */
+export const STATUS_LIMITS = { context: 255, description: 1024, targetUrl: 2048 } as const
+
+/** Clients make links of it, which must not run a script. */
+export const TARGET_URL = /^(?:|[Hh][Tt][Tt][Pp][Ss]?:\/\/\S+)$/
+
+/** The context of a status that names none. */
+const DEFAULT_CONTEXT = 'default'
+
+interface NewStatus {
+  readonly state: StatusState
+  readonly context?: string | undefined
+  readonly description?: string | undefined
+  readonly targetUrl?: string | undefined
+}
+
+interface StatusQuery {
+  /** Undefined: any. */
+  readonly state?: StatusState | undefined
+  readonly isOldestFirst?: boolean
+}
+
+/** The statuses of a commit that count, and what they say together. */
+export interface CombinedStatus extends WithPage<CommitStatus> {
+  readonly state: 'success' | 'pending' | 'failure'
+}
+
+/**
+ * Results that CI systems report about commits. The caller has found the commit in the repository. Methods return undefined
+ * when the viewer cannot see the repository.
+ */
+export class CommitStatuses {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /**
+   * Adds a status, which replaces the one before of the same context. Those before stay listed.
+   * @throws AllotError forbidden without write permission; invalid for too many statuses
+   */
+  async create(
+    viewer: SignedIn,
+    path: RepositoryName,
+    sha: string,
+    { state, context: given, description = '', targetUrl = '' }: NewStatus,
+  ): Promise<InRepository<{ status: CommitStatus }> | undefined> {
+    const context = given || DEFAULT_CONTEXT
+    checkStatusTexts({ context, description, targetUrl })
+    const id = await this.#store.sequences.next('commitStatus')
+    return this.#store.write(async (tx) => {
+      const access = await writeAccess(tx, viewer, path, 'code')
+      if (access === undefined) return undefined
+      requireWriter(access)
+      const { id: creator } = await existingAccount(tx, viewer.id)
+      const { repository } = access
+      const status: CommitStatus = {
+        ...{ id, repository: repository.id, sha, state, context },
+        ...{ description, targetUrl, creator, createdAt: now(), superseded: false },
+      }
+      const before = await currentIn(tx, status)
+      await refuseTooMany(tx, status, before)
+      if (before !== undefined) await commitStatuses.save(tx, { ...before, superseded: true })
+      await commitStatuses.save(tx, status)
+      return { repository, status }
+    })
+  }
+
+  /** The statuses of a commit, the newest first unless the query says otherwise. */
+  list(
+    viewer: Viewer,
+    path: RepositoryName,
+    sha: string,
+    { state, isOldestFirst = false }: StatusQuery,
+    slice: Slice,
+  ): Promise<InRepository<WithPage<CommitStatus>> | undefined> {
+    return this.#store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'code')
+      if (repository === undefined) return undefined
+      const commit = [repository.id, sha]
+      const listing = { ...slice, reverse: !isOldestFirst }
+      const page =
+        state === undefined
+          ? await commitStatuses.page(tx, 'commit', { prefix: commit, ...listing })
+          : await commitStatuses.page(tx, 'state', { prefix: [...commit, state], ...listing })
+      return { repository, page }
+    })
+  }
+
+  /** The newest status of each context of a commit, by context, and what all of them say together. */
+  combined(
+    viewer: Viewer,
+    path: RepositoryName,
+    sha: string,
+    { offset, limit }: Slice,
+  ): Promise<InRepository<CombinedStatus> | undefined> {
+    return this.#store.read(async (tx) => {
+      const repository = await readableRepository(tx, viewer, path.owner, path.name, 'code')
+      if (repository === undefined) return undefined
+      const all = await commitStatuses.list(tx, 'current', { prefix: [repository.id, sha] })
+      all.sort((left, right) => (left.context < right.context ? -1 : 1))
+      const page = { items: all.slice(offset, offset + limit), total: all.length }
+      return { repository, page, state: combine(all) }
+    })
+  }
+}
+
+/** @throws AllotError invalid for a text that a status cannot have */
+export const checkStatusTexts = (
+  texts: { readonly [Member in keyof typeof STATUS_LIMITS]: string },
+): void => {
+  for (const [member, limit] of Object.entries(STATUS_LIMITS))
+    if (texts[member as keyof typeof STATUS_LIMITS].length > limit)
+      throw invalid(`${member}: must have at most ${limit} characters`)
+  if (texts.context === '') throw invalid('context: must not be empty')
+  if (!TARGET_URL.test(texts.targetUrl)) throw invalid('targetUrl: expected a URL of http or https')
+}
+
+const currentIn = (
+  tx: ReadTransaction,
+  { repository, sha, context }: CommitStatus,
+): Promise<CommitStatus | undefined> => commitStatuses.findBy(tx, 'current', [repository, sha, context])
+
+const refuseTooMany = async (
+  tx: ReadTransaction,
+  { repository, sha, context }: CommitStatus,
+  before: CommitStatus | undefined,
+): Promise<void> => {
+  if (before === undefined && (await commitStatuses.count(tx, 'current', [repository, sha])) >= MAX_CONTEXTS)
+    throw invalid(`context: the commit has statuses of ${MAX_CONTEXTS} contexts already: use one of those`)
+  if ((await commitStatuses.count(tx, 'context', [repository, sha, context])) >= MAX_IN_CONTEXT)
+    throw invalid(`context: the commit has ${MAX_IN_CONTEXT} statuses of it already: use another context`)
+}
+
+/** Success needs a status, and nothing that failed, warns or is not finished. */
+const combine = (statuses: readonly CommitStatus[]): CombinedStatus['state'] => {
+  const states = new Set(statuses.map(({ state }) => state))
+  if (states.has('error') || states.has('failure') || states.has('warning')) return 'failure'
+  return states.has('pending') || states.size === 0 ? 'pending' : 'success'
+}

@@ -1,0 +1,101 @@
+import { canRead, type SignedIn, type Viewer, visibleAccount, visibleAmong } from '../accounts/access.ts'
+import { now } from '../clock.ts'
+import { AllotError } from '../errors.ts'
+import type { Page, Slice } from '../records/collection.ts'
+import { pendingIds } from '../records/jobs.ts'
+import { except, pageOf, recordKeyText } from '../records/merge.ts'
+import { type Account, type Issue, issueSubscriptions, watches } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import type { RepositoryName } from '../repositories/relations.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { type FoundIssue, readableIssue } from './issues.ts'
+
+interface WithSubscription {
+  readonly isSubscribed: boolean
+}
+
+/**
+ * Who follows an issue. Its author and its commentators do until they unsubscribe, and so do the watchers of the repository.
+ * Methods return undefined for what does not exist or the viewer cannot see.
+ */
+export class IssueSubscriptions {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** Whether the viewer follows the issue. */
+  check(
+    viewer: SignedIn,
+    path: RepositoryName,
+    number: number,
+  ): Promise<(FoundIssue & WithSubscription) | undefined> {
+    return this.#store.read(async (tx) => {
+      const found = await readableIssue(tx, viewer, path, number)
+      return found && { ...found, isSubscribed: await isSubscribed(tx, found.issue, viewer.id) }
+    })
+  }
+
+  /**
+   * Subscribes a user, or unsubscribes one, also from what the user would follow otherwise.
+   * @returns whether that changed whether the user follows the issue
+   * @throws AllotError forbidden for another user than the viewer, except for administrators
+   */
+  set(
+    viewer: SignedIn,
+    path: RepositoryName,
+    number: number,
+    userName: string,
+    subscribed: boolean,
+  ): Promise<boolean | undefined> {
+    return this.#store.write(async (tx) => {
+      const found = await readableIssue(tx, viewer, path, number)
+      const user = found && (await visibleAccount(tx, viewer, userName))
+      if (found === undefined || user?.kind !== 'user') return undefined
+      if (user.id !== viewer.id && !viewer.admin)
+        throw new AllotError('forbidden', 'users decide themselves which issues they follow')
+      if (!(await canRead(tx, { id: user.id, admin: user.admin }, found.repository, 'issue')))
+        return undefined
+      const { id: issue } = found.issue
+      const before = await isSubscribed(tx, found.issue, user.id)
+      await issueSubscriptions.save(tx, { issue, account: user.id, subscribed, createdAt: now() })
+      return before !== subscribed
+    })
+  }
+
+  /**
+   * Users who subscribed, and authors of the issue and its comments, by id. Users whom the viewer cannot see are left out of
+   * their page.
+   */
+  list(
+    viewer: Viewer,
+    path: RepositoryName,
+    number: number,
+    slice: Slice,
+  ): Promise<Page<Account> | undefined> {
+    return this.#store.read(async (tx) => {
+      const found = await readableIssue(tx, viewer, path, number)
+      if (found === undefined) return undefined
+      const prefix = [found.issue.id]
+      // A job removes the subscriptions of deleted accounts.
+      const deleted = await pendingIds(tx, 'removeAccountData')
+      const ids = deleted.map((account) => [found.issue.id, account])
+      const gone = (await issueSubscriptions.getMany(tx, ids)).filter((record) => record?.subscribed === true)
+      const left = new Set(
+        gone.map((record) => recordKeyText(issueSubscriptions.entryOf('subscribed', 1, record!))),
+      )
+      const entries = except(left, issueSubscriptions.entries(tx, 'subscribed', { prefix }))
+      const subscriptions = await issueSubscriptions.load(tx, await pageOf(entries, slice))
+      const accounts = subscriptions.map(({ account }) => account)
+      const total = await issueSubscriptions.count(tx, 'subscribed', prefix)
+      return { items: await visibleAmong(tx, viewer, accounts), total: total - gone.length }
+    })
+  }
+}
+
+const isSubscribed = async (tx: ReadTransaction, issue: Issue, account: number): Promise<boolean> => {
+  const subscription = await issueSubscriptions.get(tx, [issue.id, account])
+  if (subscription !== undefined) return subscription.subscribed
+  return issue.author === account || (await watches.get(tx, [account, issue.repository])) !== undefined
+}
