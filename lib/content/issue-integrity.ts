@@ -1,5 +1,13 @@
 import { hasAccount } from '../accounts/integrity.ts'
-import { check, type Find, type Lookup, lookup, pendingJob, type Report } from '../integrity/index.ts'
+import {
+  check,
+  type Find,
+  type IntegrityChecks,
+  type Lookup,
+  lookup,
+  pendingJob,
+  type Report,
+} from '../integrity/index.ts'
 import {
   attachments,
   comments,
@@ -41,7 +49,7 @@ const requireIssue = (find: Find, id: number, thing: string, report: Report): vo
 }
 
 /** What issues, releases and commit statuses, and what is on them, need of each other. */
-export const contentChecks = [
+export const contentChecks: IntegrityChecks['checks'] = [
   check(issues, ({ id, repository, number }, find, report) => {
     requireRepository(find, repository, pending.contents, `issue ${id} is`, report)
     const last = find(lastNumber, repository) ?? 0
