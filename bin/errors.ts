@@ -17,3 +17,15 @@ export const errorLine = (error: unknown): string => {
   // The message may quote another server.
   return `allot: ${message.split('\n').map(escapeControl).join('\n')}\n`
 }
+
+const READ_FAULTS: Partial<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'this user may not read it',
+  EISDIR: 'it is a folder',
+}
+
+/** Why a file cannot be read or parsed, in one line. */
+export const readFault = (error: unknown): string => {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  return READ_FAULTS[code] ?? message.split('\n')[0]!
+}

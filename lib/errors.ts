@@ -42,6 +42,24 @@ export class AllotError extends Error {
 /** Input that fails validation: 422. */
 export const invalid = (message: string): AllotError => new AllotError('invalid', message)
 
+/**
+ * Refuses an argument that has another type than its declaration says, for callers in JavaScript.
+ * @param expected what the argument must be, such as `a string`
+ * @throws AllotError invalid that names the argument
+ */
+export const checkArgument = (isRight: boolean, name: string, expected: string, value: unknown): void => {
+  if (!isRight) throw invalid(`${name}: expected ${expected}, received ${describeValue(value)}`)
+}
+
+export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+/** Refuses options that do not exist. @throws AllotError invalid that names the option */
+export const checkOptionNames = (options: object, known: readonly string[]): void => {
+  const unknown = Object.keys(options).find((name) => !known.includes(name))
+  if (unknown !== undefined)
+    throw invalid(`${unknown}: there is no such option; expected one of ${known.join(', ')}`)
+}
+
 /** Codes of errors that the input did not cause. */
 const SERVER_FAULTS: readonly ErrorCode[] = ['unavailable', 'storage_full', 'misconfigured']
 

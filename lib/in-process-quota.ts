@@ -1,5 +1,5 @@
 import { presentHistory, presentStatus, type QuotaInfo } from './api/quota/schema.ts'
-import { AllotError } from './errors.ts'
+import { AllotError, checkArgument } from './errors.ts'
 import type { Sum } from './integers.ts'
 import type { QuotaExplanation } from './quota/evaluate.ts'
 import type { Groups } from './quota/groups.ts'
@@ -111,11 +111,16 @@ export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaParts)
     if (owner === undefined) throw new AllotError('not_found', `there is no ${owners.title} named ${name}`)
     return owner
   }
+  const checked = (name: string): string => {
+    checkArgument(typeof name === 'string', 'owner', 'a string', name)
+    return name
+  }
   const idOf = async (name: string): Promise<number> =>
-    found(name, await store.read((tx) => owners.find(tx, name))).id
+    found(name, await store.read((tx) => owners.find(tx, checked(name)))).id
   // Looked up within the transaction of the change, so that a deleted owner gets no groups.
-  const find = (name: string) => async (tx: WriteContext) => found(name, await owners.find(tx, name))
-  const claim = (name: string) => async (tx: WriteContext) => found(name, await owners.claim(tx, name))
+  const find = (name: string) => async (tx: WriteContext) => found(name, await owners.find(tx, checked(name)))
+  const claim = (name: string) => async (tx: WriteContext) =>
+    found(name, await owners.claim(tx, checked(name)))
   const { rules, groups } = quota
   return {
     rules: {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { isLimit, parseSize } from './byte-sizes.ts'
-import { describeIssue, describeValue, invalid, issuePath } from './errors.ts'
+import { describeIssue, describeValue, invalid, isObject, issuePath } from './errors.ts'
 
 /*
  * Checks of options, for `createAllot`, for servers and for the configuration file. Each message names the option, what is
@@ -110,16 +110,20 @@ const nameOf = (path: string): string =>
     .trim()
     .toLowerCase()
 
-/** Number of letters to insert, remove or replace to make one word the other (Levenshtein). */
+/** Number of letters to insert, remove, replace or exchange with the next to make one word the other (Damerau-Levenshtein). */
 const distanceOf = (left: string, right: string): number => {
+  let before: number[] = []
   let row = Array.from({ length: right.length + 1 }, (_, index) => index)
-  for (const [index, letter] of [...left].entries()) {
-    const next = [index + 1]
+  for (let index = 1; index <= left.length; index++) {
+    const next = [index]
     for (let column = 1; column <= right.length; column++) {
-      const replaced = row[column - 1]! + (right[column - 1] === letter ? 0 : 1)
-      next.push(Math.min(row[column]! + 1, next[column - 1]! + 1, replaced))
+      const isSame = left[index - 1] === right[column - 1]
+      const isExchanged = left[index - 1] === right[column - 2] && left[index - 2] === right[column - 1]
+      const exchanged = isExchanged ? before[column - 2]! + 1 : Number.POSITIVE_INFINITY
+      const replaced = row[column - 1]! + (isSame ? 0 : 1)
+      next.push(Math.min(row[column]! + 1, next[column - 1]! + 1, replaced, exchanged))
     }
-    row = next
+    ;[before, row] = [row, next]
   }
   return row[right.length]!
 }
@@ -164,8 +168,6 @@ const kindOf = (input: unknown): string => {
   if (input === null || input === undefined) return String(input)
   return `${typeof input === 'object' ? 'an' : 'a'} ${typeof input}`
 }
-
-const isObject = (input: unknown): input is object => typeof input === 'object' && input !== null
 
 const bytesFault = (input: unknown): string =>
   `expected bytes, as a whole number or as in "2 GiB", received ${describeValue(input)}`

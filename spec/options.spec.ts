@@ -54,6 +54,7 @@ const WRONG: readonly [options: unknown, message: string][] = [
   [{ driver, baseURL: 'x' }, 'baseURL: there is no such option; did you mean baseUrl?'],
   [{ driver, page: {} }, 'page: there is no such option; did you mean pages?'],
   [{ driver, maxPushSize: 5 }, 'maxPushSize: there is no such option; did you mean git.maxPushSize?'],
+  [{ driver, quota: { wanrAt: 1 } }, 'quota.wanrAt: there is no such option; did you mean quota.warnAt?'],
   [{ driver, colour: 'red' }, 'colour: there is no such option'],
   [
     { driver, quota: { defaultGroup: 'free' } },

@@ -23,7 +23,7 @@ const diagnose = async ({ json = false, ...flags }: Flags): Promise<void> => {
   if (json) printJson(findings)
   else
     for (const { check, status, message } of findings)
-      print(`${status.padEnd(7)}  ${check.padEnd(13)}  ${escapeControl(message)}`)
+      print(`${status.padEnd(7)}  ${check.padEnd(13)}  ${message.split('\n').map(escapeControl).join('\n')}`)
   if (findings.some(({ status }) => status === 'failed')) process.exitCode = 1
 }
 

@@ -6,6 +6,7 @@ import { describeOptionIssue, Size } from '../../lib/option-checks.ts'
 import { Options } from '../../lib/options.ts'
 import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
+import { readFault } from '../errors.ts'
 
 const {
   data,
@@ -147,7 +148,7 @@ const readToml = (file: string): unknown => {
   try {
     return parse(readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8'))
   } catch (error) {
-    throw new Error(`${file} cannot be read: ${(error as Error).message.split('\n')[0]}`)
+    throw new Error(`${file} cannot be read: ${readFault(error)}`)
   }
 }
 

@@ -28,13 +28,28 @@ const DURABLE_GIT = [2, 36]
 const isBelow = ([major = 0, minor = 0]: number[], [minMajor, minMinor]: number[]): boolean =>
   major < minMajor! || (major === minMajor && minor < minMinor!)
 
-export const checkGit = async ({ repositories }: Config): Promise<Finding> => {
-  if (repositories === false) return finding('git', 'ok', 'is not needed: repositories are turned off')
+/**
+ * @returns the version of the git that the server runs; undefined when it needs none
+ * @throws Error that says what to do when the command is not found, or is not git
+ */
+export const gitVersion = async ({ repositories }: Config): Promise<string | undefined> => {
+  if (repositories === false) return undefined
   const { git } = repositories
+  const advice = 'install git, or set git under [repositories]'
+  const { stdout } = await promisify(execFile)(git, ['--version'], { timeout: 10_000 }).catch((error) => {
+    const { code, message } = error as NodeJS.ErrnoException
+    const reason = code === 'ENOENT' ? 'is not found' : `cannot be run (${message.split('\n')[0]})`
+    throw new Error(`${git} ${reason}: ${advice}`)
+  })
+  const [, version] = /(\d+\.\d+[\w.]*)/.exec(stdout) ?? []
+  if (version === undefined) throw new Error(`${git} is not git, it says ${stdout.trim()}: ${advice}`)
+  return version
+}
+
+export const checkGit = async (config: Config): Promise<Finding> => {
   try {
-    const { stdout } = await promisify(execFile)(git, ['--version'], { timeout: 10_000 })
-    const [, version] = /(\d+\.\d+[\w.]*)/.exec(stdout) ?? []
-    if (version === undefined) return finding('git', 'failed', `${git} is not git: it says ${stdout.trim()}`)
+    const version = await gitVersion(config)
+    if (version === undefined) return finding('git', 'ok', 'is not needed: repositories are turned off')
     const parts = version.split('.').map(Number)
     if (isBelow(parts, MIN_GIT))
       return finding('git', 'failed', `${version} is too old: install git ${MIN_GIT.join('.')} or later`)
@@ -46,9 +61,7 @@ export const checkGit = async ({ repositories }: Config): Promise<Finding> => {
       )
     return finding('git', 'ok', version)
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const reason = code === 'ENOENT' ? 'is not found' : `cannot be run (${message.split('\n')[0]})`
-    return finding('git', 'failed', `${git} ${reason}: install git, or set git under [repositories]`)
+    return finding('git', 'failed', (error as Error).message)
   }
 }
 

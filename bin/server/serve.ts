@@ -18,6 +18,7 @@ import {
   type StoreLocation,
   storeLocation,
 } from '../config/store.ts'
+import { gitVersion } from '../doctor/machine.ts'
 import { UsageError } from '../errors.ts'
 import { print, printNote } from '../terminal.ts'
 import {
@@ -109,6 +110,7 @@ const printStarted = (
 const serveHere = async (location: StoreLocation, log: Logger): Promise<void> => {
   const { server: settings, api } = location.config
   const tls = tlsOf(location.config, log)
+  await gitVersion(location.config)
   await createFolders(location)
   const { allot, config, data } = await openStore(location, {
     log,

@@ -6,7 +6,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Logger } from 'pino'
 import { createLimitedServer, type ServerLimits } from '../../lib/server.ts'
 import type { Config } from '../config/config.ts'
-import { UsageError } from '../errors.ts'
+import { readFault, UsageError } from '../errors.ts'
 
 export interface TlsFiles {
   certificate: string
@@ -64,18 +64,11 @@ export const readTls = (files: TlsFiles): Tls => {
   return { context, certificate }
 }
 
-const READ_FAILURES: Partial<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'this user may not read it',
-  EISDIR: 'it is a folder',
-}
-
 const readText = (option: string, file: string): string => {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    const { code = '', message } = error as NodeJS.ErrnoException
-    throw new Error(`${option} = "${file}" cannot be read: ${READ_FAILURES[code] ?? message}`)
+    throw new Error(`${option} = "${file}" cannot be read: ${readFault(error)}`)
   }
 }
 

@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { Level } from 'level'
-import type { StorageDriver } from '../../lib/storage/index.ts'
+import { checkArgument, checkOptionNames, type StorageDriver } from '../../lib/storage/index.ts'
 import { type Database, overAbstractLevel } from './abstract.ts'
 import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './damage.ts'
 import { damaged, FolderLock, toStorageError } from './folder.ts'
@@ -13,25 +13,30 @@ interface LevelOptions {
 /**
  * Keeps records in a LevelDB folder. Only one driver of one process can have the folder open.
  * @param location the folder; created with its parents when it does not exist
+ * @throws AllotError invalid for an argument that is wrong, or an option that does not exist
  */
-export const level = (location: string, { openFiles = 1000 }: LevelOptions = {}): StorageDriver => ({
-  ...overAbstractLevel(
-    'level',
-    async () => {
-      const lock = await FolderLock.acquire(location)
-      try {
-        await refuseWithoutCurrent(location)
-        await checkShutdownManifest(location)
-        return await openDatabase(lock, openFiles)
-      } catch (error) {
-        lock.release()
-        throw error
-      }
-    },
-    (cause) => toStorageError(location, cause),
-  ),
-  folder: location,
-})
+export const level = (location: string, options: LevelOptions = {}): StorageDriver => {
+  const isFolder = typeof location === 'string' && location !== ''
+  checkArgument(isFolder, 'location', "a folder, such as './data/store'", location)
+  checkOptionNames(options, ['openFiles'])
+  const { openFiles = 1000 } = options
+  checkArgument(Number.isInteger(openFiles), 'openFiles', 'a whole number', openFiles)
+  const open = async () => {
+    const lock = await FolderLock.acquire(location)
+    try {
+      await refuseWithoutCurrent(location)
+      await checkShutdownManifest(location)
+      return await openDatabase(lock, openFiles)
+    } catch (error) {
+      lock.release()
+      throw error
+    }
+  }
+  return {
+    ...overAbstractLevel('level', open, (cause) => toStorageError(location, cause)),
+    folder: location,
+  }
+}
 
 /** Opens the database. Closing it writes the shutdown manifest and then releases the lock. */
 const openDatabase = async (lock: FolderLock, openFiles: number): Promise<Database> => {

@@ -1,5 +1,5 @@
 import type { ConnectionOptions } from 'node:tls'
-import { StorageError } from '../../lib/storage/index.ts'
+import { checkArgument, checkOptionNames, StorageError } from '../../lib/storage/index.ts'
 
 /** All times are in milliseconds. */
 export interface PostgresOptions {
@@ -37,11 +37,31 @@ export type Settings = ReturnType<typeof parseSettings>
 
 const SESSION_ATTRIBUTES = 'target_session_attrs'
 
+const COUNTS = [
+  'readers',
+  'writers',
+  'connectTimeout',
+  'statementTimeout',
+  'writeTimeout',
+  'retries',
+  'readCache',
+] as const
+
+const checkOptions = (options: PostgresOptions): void => {
+  checkOptionNames(options, ['schema', ...COUNTS, 'plain', 'tls'])
+  for (const name of COUNTS) {
+    const value = options[name]
+    const isCount = value === undefined || (Number.isInteger(value) && value > 0)
+    checkArgument(isCount, name, 'a whole number from 1', value)
+  }
+}
+
 /**
  * Options with their defaults, and the hosts of the URL.
- * @throws StorageError `failed` when the URL is not a PostgreSQL URL.
+ * @throws StorageError `failed` when the URL is not a PostgreSQL URL; AllotError invalid for a wrong option
  */
 export const parseSettings = (url: string, options: PostgresOptions) => {
+  checkOptions(options)
   const urls = parseHosts(url)
   const [{ pathname, searchParams }] = urls as [URL]
   const schema = options.schema ?? searchParams.get('schema') ?? undefined

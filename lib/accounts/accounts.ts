@@ -1,5 +1,5 @@
 import { now } from '../clock.ts'
-import { invalid } from '../errors.ts'
+import { checkArgument, invalid, isObject } from '../errors.ts'
 import { type Actor, recordAudit } from '../quota/audit.ts'
 import type { OwnerDirectory } from '../quota/owners.ts'
 import type { Page, Slice } from '../records/collection.ts'
@@ -85,7 +85,9 @@ export class Accounts {
    * @throws AllotError invalid for a malformed, reserved or taken name or email; unavailable when too many passwords are
    * being hashed
    */
-  async createUser({ password, ...account }: NewAccount, client = HOST, by?: Actor): Promise<Account> {
+  async createUser(user: NewAccount, client = HOST, by?: Actor): Promise<Account> {
+    checkArgument(isObject(user), 'user', "an object, such as { name: 'alice' }", user)
+    const { password, ...account } = user
     const record: Account = { ...blankAccount('user', account.name), ...definedMembers(account), id: 0 }
     // Checked before the derivation as well, so that many requests for a taken name stay cheap.
     const check = () => this.#store.read((tx) => refuseTaken(tx, record))

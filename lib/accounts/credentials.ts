@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { now } from '../clock.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, checkArgument } from '../errors.ts'
 import { type Actor, realActor, recordAudit } from '../quota/audit.ts'
 import { checkName } from '../quota/rules.ts'
 import type { Page, Slice } from '../records/collection.ts'
@@ -57,7 +57,9 @@ export class Tokens {
    * @throws AllotError invalid for an unknown scope, and for a name that the user has given to another token
    */
   async create(account: number, name: string, scopes: readonly string[], by?: Actor): Promise<NewToken> {
+    checkArgument(typeof account === 'number', 'account', 'the id of an account', account)
     checkName(name)
+    checkArgument(Array.isArray(scopes), 'scopes', "a list, such as ['all']", scopes)
     const checkedScopes = checkScopes(scopes)
     const id = await this.#store.sequences.next('token')
     const created = newToken({ id, account, name, scopes: checkedScopes })
@@ -127,7 +129,11 @@ const findToken = async (tx: WriteContext, account: number, idOrName: string): P
 export const checkScopes = (scopes: readonly string[]): string[] => {
   if (scopes.length === 0) throw new AllotError('bad_request', 'access token must have a scope')
   const unknown = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope))
-  if (unknown !== undefined) throw new AllotError('bad_request', `invalid access token scope: ${unknown}`)
+  if (unknown !== undefined)
+    throw new AllotError(
+      'bad_request',
+      `invalid access token scope: ${unknown}; expected some of: ${SCOPES.join(', ')}`,
+    )
   return [...new Set(scopes)].sort()
 }
 

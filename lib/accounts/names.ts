@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts'
+import { checkArgument, invalid } from '../errors.ts'
 
 /** Account names have 1 to 40 characters, a letter or digit at both ends and no `..`. Names are compared without case. */
 const ACCOUNT_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
@@ -33,6 +33,7 @@ export const checkRepositoryName = (name: string): void => {
 }
 
 const checkLength = (name: string, limit: number): void => {
+  checkArgument(typeof name === 'string', 'name', 'a string', name)
   if (name.length < 1 || name.length > limit) throw invalid(`name: must have 1 to ${limit} characters`)
 }
 

@@ -1,5 +1,5 @@
 import { now } from '../clock.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, checkArgument, isObject } from '../errors.ts'
 import { type Actor, recordAudit } from '../quota/audit.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
@@ -72,6 +72,7 @@ export class Organizations {
    * @param by who creates it, for the log of changes; absent: the host
    */
   async create(owner: number | undefined, organization: NewOrganization, by?: Actor): Promise<Account> {
+    checkArgument(isObject(organization), 'organization', "an object, such as { name: 'acme' }", organization)
     const id = await this.#store.sequences.next('account')
     const blank = blankAccount('organization', organization.name)
     const record: Account = { ...blank, ...definedMembers(organization), id }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
+import { checkArgument, isObject } from '../errors.ts'
 import { bodyWasRead } from './body.ts'
 import type { Listener, MountOptions } from './mount.ts'
 
@@ -21,6 +22,12 @@ export const fetchOf =
   (listenerFor: (mount: MountOptions) => Listener) =>
   // Frameworks pass a second argument of their own to a handler, so other members are ignored.
   async (request: Request, { prefix, pages, remoteAddress }: FetchOptions = {}): Promise<Response> => {
+    checkArgument(
+      isObject(request),
+      'request',
+      "a Request, such as new Request('http://localhost/')",
+      request,
+    )
     const handler = listenerFor({ prefix, pages })
     if (request.bodyUsed) throw bodyWasRead()
     // Loaded when it is used: hosts with node:http do not need it.

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { invalid } from '../errors.ts'
+import { checkOptionNames, invalid } from '../errors.ts'
 import type { Next } from './dispatcher.ts'
 import { isBelow, setMountPath } from './request-url.ts'
 import { sendEmpty } from './send.ts'
@@ -23,6 +23,7 @@ export const mountListener = (
   listeners: { readonly handler: Listener; readonly pages: Listener },
   options: MountOptions,
 ): Listener => {
+  checkOptionNames(options, ['prefix', 'pages'])
   const prefix = checkedPath('prefix', options.prefix || '/')
   const api = mountAt(prefix, listeners.handler)
   if (options.pages === undefined) return api

@@ -1,4 +1,4 @@
-import { AllotError, invalid } from '../errors.ts'
+import { AllotError, checkArgument, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { accounts, assignments, type Group, groups, quotaOwners, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -71,6 +71,7 @@ export class Groups {
   /** Creates a group. @throws AllotError conflict when the name is taken; invalid when a rule is unknown, or named twice. */
   async create({ name, rules: given = [] }: NewGroup, by?: Actor): Promise<QuotaGroup> {
     checkName(name)
+    checkArgument(Array.isArray(given), 'rules', 'a list of rules', given)
     const { sequences } = this.#store
     const sequence = await sequences.next('group')
     const newRules: NumberedRule[] = []

@@ -4,7 +4,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedTo } from './groups.ts'
-import { checkName, checkRule, refuseRepeated } from './rules.ts'
+import { checkName, checkWholeRule, refuseRepeated } from './rules.ts'
 import { type Policy, type QuotaDefaults, readPolicy } from './status.ts'
 
 interface PlannedGroup {
@@ -97,7 +97,7 @@ export class Plans {
 export const applyPlan = (plan: QuotaPlan, before: Policy): Policy => {
   refuseRepeated('rules', plan.rules?.map(nameOf))
   refuseRepeated('groups', plan.groups?.map(nameOf))
-  for (const rule of plan.rules ?? []) checkRule(rule)
+  for (const rule of plan.rules ?? []) checkWholeRule(rule)
   for (const group of plan.groups ?? []) checkName(group.name)
   const rules = new Map(plan.prune ? [] : before.rules)
   for (const rule of plan.rules ?? []) rules.set(rule.name, rule)

@@ -1,4 +1,4 @@
-import { AllotError, describeValue, invalid } from '../errors.ts'
+import { AllotError, checkArgument, invalid, isObject } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -41,9 +41,8 @@ export class Rules {
    * @throws AllotError invalid for an unknown subject; conflict: "POST with a rule name that already exists returns 409"
    */
   async create(rule: QuotaRule, by?: Actor): Promise<QuotaRule> {
-    checkRule(rule)
+    checkWholeRule(rule)
     const { name, limit, subjects } = rule
-    if (limit === undefined) throw invalid('Limit is required')
     const sequence = await this.#store.sequences.next('rule')
     return this.#store.write(async (tx) => {
       if ((await rules.get(tx, [name])) !== undefined)
@@ -129,8 +128,16 @@ export const checkRule = ({ name, limit, subjects }: UncheckedRule): void => {
   checkSubjects(subjects)
 }
 
+/** Checks a rule whose members must all be there. @throws AllotError invalid, with the name of the member that is wrong */
+export const checkWholeRule = (rule: UncheckedRule): void => {
+  checkArgument(isObject(rule), 'rule', 'an object with name, limit and subjects', rule)
+  checkRule(rule)
+  if (rule.limit === undefined) throw invalid('Limit is required')
+  checkArgument(rule.subjects !== undefined, 'subjects', "a list, such as ['size:all']", rule.subjects)
+}
+
 export const checkName = (name: string, member = 'name'): void => {
-  if (typeof name !== 'string') throw invalid(`${member}: expected a string, received ${describeValue(name)}`)
+  checkArgument(typeof name === 'string', member, 'a string', name)
   if (name === '' || name.length > MAX_NAME_LENGTH || !name.isWellFormed())
     throw invalid(`${member}: must have 1 to ${MAX_NAME_LENGTH} characters`)
   refuseControls(name, member)

@@ -11,7 +11,7 @@ import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { checkBranchName, checkRepositoryName, checkTexts } from '../accounts/names.ts'
 import { ownerOf, saveWithVisibility } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, checkArgument, isObject } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { LfsChanged } from '../quota/ledger.ts'
 import type { Page, Slice } from '../records/collection.ts'
@@ -85,6 +85,7 @@ export class Repositories {
     creator: Account,
     repository: NewRepository,
   ): Promise<Repository> {
+    checkNew(into, creator, repository)
     const { quota, gitData } = this.#parts
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
     const { owner, isTaken } = await this.#store.read(async (tx) => {
@@ -206,6 +207,13 @@ export class Repositories {
       return before && edit(tx, before)
     })
   }
+}
+
+/** For callers in JavaScript, who may forget an argument. */
+const checkNew = (into: unknown, creator: unknown, repository: unknown): void => {
+  checkArgument(isObject(into) || typeof into === 'function', 'owner', 'an account', into)
+  checkArgument(isObject(creator), 'creator', 'an account', creator)
+  checkArgument(isObject(repository), 'repository', "an object, such as { name: 'app' }", repository)
 }
 
 /** Ends the rights of teams, an offer, and the new owner's own right as a collaborator. Other collaborators stay. */

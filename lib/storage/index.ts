@@ -1,3 +1,4 @@
+export { checkArgument, checkOptionNames } from '../errors.ts'
 export type {
   Bytes,
   Entry,

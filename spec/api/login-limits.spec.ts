@@ -61,8 +61,10 @@ describe('Failed logins', () => {
   it('sent at once allow no more attempts than sent one after another', async () => {
     const address = anAddress()
     const answers = await Promise.all([...'12345678'].map((one) => signIn(address, 'alice', `wrong ${one}`)))
-    const statuses = answers.map(({ status }) => status).sort()
-    assert.deepEqual(statuses, [401, 401, 401, 429, 429, 429, 429, 429])
+    const attempts = answers.map(({ status }) => status).filter((status) => status !== 429)
+    assert.equal(attempts.length, 3)
+    // 503 on a machine that is too busy to check the password of each.
+    assert.ok(attempts.every((status) => status === 401 || status === 503))
   })
 
   it('do not include successful logins, however many are sent at once', async () => {

@@ -112,7 +112,7 @@ describe('allot user, token and org', () => {
       'an unknown scope',
       ['token', 'add', 'ci', '--scopes', 'read:all'],
       1,
-      /^allot: invalid access token scope: read:all\n$/,
+      /^allot: invalid access token scope: read:all; expected some of: all, read:user, .*\n$/,
     ],
     [
       'an organization of nobody',
@@ -178,6 +178,7 @@ describe('The configuration file', () => {
       `nothing = 1
 [server]
 port = "x"
+prot = 3000
 [api]
 dialect = "gitlab"
 baseUrl = "http://x.test"
@@ -193,6 +194,7 @@ timeout = 0
     for (const line of [
       'nothing: there is no such option',
       'server.port: expected a number',
+      'server.prot: there is no such option; did you mean server.port?',
       'api.dialect: expected one of',
       'api.baseUrl: there is no such option',
       'quota.default_groups[0]: expected a string',
@@ -208,7 +210,10 @@ timeout = 0
     for (const config of [file, `${file}.missing`]) {
       const { code, err } = await allot(['serve', '--config', config])
       assert.deepEqual([code, err.split('\n').length], [1, 2], err)
-      assert.match(err, /cannot be read/)
+      assert.match(
+        err,
+        config === file ? /cannot be read: Invalid/ : /cannot be read: there is no such file\n$/,
+      )
     }
   })
 

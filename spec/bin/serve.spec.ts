@@ -158,6 +158,22 @@ describe('allot serve', () => {
     }
   })
 
+  it('fails with a clear line when the address is not of this machine, and when git is missing', async () => {
+    const data = join(temporaryDirectory(), 'data')
+    const config = join(temporaryDirectory(), 'allot.toml')
+    writeFileSync(config, '[repositories]\ngit = "/no/git"\n')
+    for (const [flags, message] of [
+      [
+        ['--host', '192.0.2.1'],
+        'this machine has no address 192.0.2.1: choose one of its own with --host, such as 127.0.0.1, or 0.0.0.0 for all of them',
+      ],
+      [['--config', config], '/no/git is not found: install git, or set git under [repositories]'],
+    ] as const) {
+      const { code, err } = await allot(['serve', '--port', '0', '--data', data, ...flags])
+      assert.deepEqual([code, err], [1, `allot: ${message}\n`])
+    }
+  })
+
   it('serves the web pages at / unless the configuration turns them off', async () => {
     const config = join(temporaryDirectory(), 'allot.toml')
     writeFileSync(config, '[server]\npages = false\n')

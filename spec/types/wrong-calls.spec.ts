@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
+import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
+import { postgres } from '../../drivers/postgres/index.ts'
 import {
   type AllotOptions,
   createAllot,
@@ -22,6 +24,8 @@ const quota = await createQuota({ driver: memory() })
 after(() => Promise.all([allot.close(), quota.close()]))
 const alice = await allot.accounts.createUser({ name: 'alice' })
 await allot.repositories.create(alice, alice, { name: 'app' })
+
+const DATABASE = 'postgres://127.0.0.1/allot'
 
 const named = { key: 'k', name: 'x', size: 5 }
 const inApp = { ...named, repository: 'alice/app' }
@@ -111,10 +115,94 @@ const WRONG_OPTIONS: Wrong[] = [
   [() => importAllot({}, nothing()), PLACE],
 ]
 
+const { accounts, organizations, repositories, tokens } = allot
+const { rules, groups } = allot.quota
+const small = { name: 'small', limit: 1 }
+/** What somebody writes who follows the README in JavaScript, and forgets an argument or takes another type. */
+const WRONG_ARGUMENTS: Wrong[] = [
+  [
+    // @ts-expect-error
+    () => accounts.createUser('bob'),
+    /^user: expected an object, such as { name: 'alice' }, received the string "bob"$/,
+  ],
+  // @ts-expect-error
+  [() => accounts.createUser({ username: 'bob' }), /^name: expected a string, received undefined$/],
+  [
+    // @ts-expect-error
+    () => organizations.create(alice.id),
+    /^organization: expected an object, such as .*, received undefined$/,
+  ],
+  [
+    // @ts-expect-error
+    () => repositories.create(alice, { name: 'app' }),
+    /^repository: expected an object, such as { name: 'app' }, /,
+  ],
+  [
+    // @ts-expect-error
+    () => repositories.create('alice', alice, { name: 'app' }),
+    /^owner: expected an account, received the string/,
+  ],
+  // @ts-expect-error
+  [() => tokens.create(alice, 'ci', ['all']), /^account: expected the id of an account, received an object$/],
+  // @ts-expect-error
+  [() => tokens.create(alice.id, 'ci'), /^scopes: expected a list, such as \['all'\], received undefined$/],
+  [
+    // @ts-expect-error
+    () => rules.create('small'),
+    /^rule: expected an object with name, limit and subjects, received the string "small"$/,
+  ],
+  [
+    // @ts-expect-error
+    () => rules.create({ ...small }),
+    /^subjects: expected a list, such as \['size:all'\], received undefined$/,
+  ],
+  // @ts-expect-error
+  [() => rules.create({ ...small, limit: '2 GB', subjects: [] }), /^limit: must be an integer .*, got 2 GB$/],
+  [
+    // @ts-expect-error
+    () => rules.create({ ...small, subjects: ['size:al'] }),
+    /^subjects\[0\]: unknown subject "size:al"; expected/,
+  ],
+  [
+    // @ts-expect-error
+    () => groups.create({ name: 'free', rules: 'small' }),
+    /^rules: expected a list of rules, received the string/,
+  ],
+  // @ts-expect-error
+  [() => groups.assign(undefined, 'free'), /^owner: expected a string, received undefined$/],
+  // @ts-expect-error
+  [() => allot.quota.isOver(), /^owner: expected a string, received undefined$/],
+  // @ts-expect-error
+  [() => allot.quota.isOver('alice'), /^subject: unknown subject undefined; expected one of: size:all, /],
+  // @ts-expect-error
+  [() => allot.quota.apply({ rules: [{ name: 'small' }] }), /^Limit is required$/],
+  [
+    // @ts-expect-error
+    () => allot.listener({ page: '/storage' }),
+    /^page: there is no such option; expected one of prefix, pages$/,
+  ],
+  // @ts-expect-error
+  [() => allot.fetch('http://localhost/'), /^request: expected a Request, such as .*, received the string/],
+  // @ts-expect-error
+  [() => level(), /^location: expected a folder, such as '.\/data\/store', received undefined$/],
+  // @ts-expect-error
+  [() => level('./data', { repair: true }), /^repair: there is no such option; expected one of openFiles$/],
+  [
+    // @ts-expect-error
+    () => postgres(DATABASE, { reader: 3 }),
+    /^reader: there is no such option; expected one of schema, readers, /,
+  ],
+  [
+    // @ts-expect-error
+    () => postgres(DATABASE, { readCache: '1 GiB' }),
+    /^readCache: expected a whole number from 1, received the string/,
+  ],
+]
+
 const codeOf = (call: () => unknown): string => String(call).replace(/^\(\) => /, '')
 
 describe('A call that does not compile', () => {
-  for (const [call, message] of [...WRONG, ...WRONG_OF_QUOTA, ...WRONG_OPTIONS])
+  for (const [call, message] of [...WRONG, ...WRONG_OF_QUOTA, ...WRONG_OPTIONS, ...WRONG_ARGUMENTS])
     it(`is refused at run time, too: ${codeOf(call)}`, async () => {
       await assert.rejects(async () => call(), { name: 'AllotError', code: 'invalid', message })
       assert.equal((await allot.quota.explain('alice')).used, 0)
