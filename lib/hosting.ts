@@ -16,6 +16,7 @@ import { Forks } from './content/forks.ts'
 import { InstanceHistories } from './content/instance-history.ts'
 import { Issues } from './content/issues.ts'
 import { Lfs } from './content/lfs.ts'
+import { MigratedContent } from './content/migrated-content.ts'
 import { OwnerTable } from './content/owner-table.ts'
 import { Packages } from './content/packages.ts'
 import { Releases } from './content/releases.ts'
@@ -115,8 +116,7 @@ export const createHosting = (options: HostingOptions) => {
     plans: new PlansByName({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
     ...forPages(store, quota),
-    /** @param source address of the server that was copied from */
-    migrated: (source: string) => new MigratedRecords(store, source),
+    ...migrationOf(parts),
     /** Resolves when the store could write now: a transaction that changes nothing. */
     checkWritable: () => store.driver.write(async () => undefined),
     /** Deletes the folders and files that a crash left without a record, and counts pushes that it left uncounted. */
@@ -137,6 +137,12 @@ export const createHosting = (options: HostingOptions) => {
     },
   }
 }
+
+const migrationOf = (parts: RepositoryParts) => ({
+  /** @param source address of the server that was copied from */
+  migrated: (source: string) => new MigratedRecords(parts.store, source),
+  migratedContent: (history: MigratedRecords) => new MigratedContent(parts, history),
+})
 
 const registerJobs = (parts: Parameters<typeof registerRemovalJobs>[0] & { files: StoredFiles }): void => {
   const { jobs, files } = parts

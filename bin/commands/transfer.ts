@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { type ApiClient, type ApiFlags, readToken, remoteApi } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
-import type { Report } from '../migrate/migration.ts'
+import type { Report } from '../migrate/report.ts'
 import { type OnProgress, print, printNote, withProgressBar } from '../terminal.ts'
 import { appendValue, examples, remoteOptions, storeOptions } from './options.ts'
 
@@ -181,7 +181,7 @@ const unreadable = (file: string, cause: unknown): Error => {
 
 export const addMigrateCommand = (program: Command): void => {
   storeOptions(program.command('migrate'))
-    .description('copy accounts, repositories, keys, relations and quota from a Gitea, a Forgejo or an Allot')
+    .description('copy everything that Allot has a place for from a Gitea, a Forgejo or an Allot')
     .requiredOption('--from <url>', 'address of the server to copy from')
     .option(
       '--token <t>',
@@ -192,6 +192,10 @@ export const addMigrateCommand = (program: Command): void => {
       'copy only this user, or this organization with its members; may be given several times',
       appendValue,
       [],
+    )
+    .option(
+      '--keep',
+      'leave what was copied before as it is when the source has changed; rights are withdrawn all the same',
     )
     .addHelpText(
       'after',
@@ -207,21 +211,22 @@ interface Flags extends StoreFlags {
   from: string
   token?: string
   owner: string[]
+  keep?: boolean
 }
 
 /** Opens the store itself: over an API an administrator cannot follow, star or own in the name of another user. */
-const migrateAll = async ({ from, token, owner, ...flags }: Flags): Promise<void> => {
+const migrateAll = async ({ from, token, owner, keep = false, ...flags }: Flags): Promise<void> => {
   const [{ withStore }, { migrate }, { Report }, { connectSource }] = await Promise.all([
     import('../config/store.ts'),
     import('../migrate/index.ts'),
-    import('../migrate/migration.ts'),
-    import('../migrate/source.ts'),
+    import('../migrate/report.ts'),
+    import('../migrate/connect.ts'),
   ])
   const source = await connectSource(from, readToken(token, 'ALLOT_FROM_TOKEN', 'the source'))
   const report = new Report()
-  await withStore(flags, async ({ allot, config, data, repositories }) => {
-    const git = repositories === false ? undefined : { ...repositories, maxPushSize: config.git.maxPushSize }
-    await migrate({ source, allot, report, git }, owner).catch((error: Error) => {
+  await withStore(flags, async ({ allot, data, repositories }) => {
+    const git = repositories === false ? undefined : repositories
+    await migrate({ source, allot, report, git, keep }, owner).catch((error: Error) => {
       printReport(report)
       if (report.lines().length === 0) throw error
       throw new Error(

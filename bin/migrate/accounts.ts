@@ -2,8 +2,9 @@ import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
 import { type Migration, reportErrors } from './migration.ts'
-import type { Source, SourceOrganization, SourceUser } from './source.ts'
-import { synchronizeGrants } from './synchronize.ts'
+import type { SourceOrganization, SourceUser } from './shapes.ts'
+import type { Source } from './source.ts'
+import { followDetails, synchronizeGrants } from './synchronize.ts'
 
 const NO_PASSWORD =
   'no password comes along: set one (PATCH /admin/users/{username}), or give a token (allot token add)'
@@ -36,34 +37,66 @@ const grantsOf = ({ kind, admin, active, visibility }: Partial<Account>): string
   ...audienceGrants(audienceOf[visibility ?? 'public']),
 ]
 
-/** Creates a user. One who exists stays unchanged, except for copied rights that the source has revoked. */
+/** Creates a user. One who exists loses copied rights that the source has revoked, and follows changes of the profile. */
 export const copyUser = (migration: Migration, user: SourceUser): Promise<void> =>
   reportErrors(migration.report, `the user ${user.login}`, async () => {
     const { allot, report, history, source } = migration
     const { accounts } = allot.hosting
-    const name = user.login.toLowerCase()
-    const account = newAccount(source, user)
-    const grants = grantsOf(account)
-    const existing = await accounts.byName(name)
+    const existing = await accounts.byName(user.login)
     if (isOfKind(existing, 'user')) {
       report.count('users', 'found')
-      if ((await history.get('account', '', name)) === undefined)
+      if ((await history.get('account', '', existing.name.toLowerCase())) === undefined)
         report.note('differs', CREATED_HERE, user.login)
-      return synchronizeAccount(migration, existing, grants)
+      await synchronizeAccount(migration, existing, grantsOf(newAccount(source, user)))
     }
-    const record = { kind: 'account', scope: '', name, ids: [], grants } as const
-    await history.save([record])
-    const { id, email } = await accounts.createUser(account).catch((error: unknown) => {
-      const isEmailRefused = error instanceof AllotError && error.message.startsWith('email:')
-      if (!isEmailRefused) throw error
-      return accounts.createUser({ ...account, email: '' })
-    })
-    await history.save([{ ...record, ids: [id] }])
-    report.count('users', 'copied')
-    if (email === '') report.note('notCopied', NO_EMAIL, user.login)
-    if (user.restricted) report.note('leftOut', RESTRICTED, user.login)
-    report.note('notCopied', user.source_id === 0 ? NO_PASSWORD : EXTERNAL_LOGIN, user.login)
+    const account = existing ?? (await createUser(migration, user))
+    await followAccount(migration, account, user)
+    reportUser(migration, account, user)
   })
+
+const createUser = async (migration: Migration, user: SourceUser): Promise<Account> => {
+  const { allot, report, history, source } = migration
+  const { accounts } = allot.hosting
+  const wanted = newAccount(source, user)
+  const name = user.login.toLowerCase()
+  const record = { kind: 'account', scope: '', name, ids: [], grants: grantsOf(wanted) } as const
+  await history.save([record])
+  const account = await accounts.createUser(wanted).catch((error: unknown) => {
+    const isEmailRefused = error instanceof AllotError && error.message.startsWith('email:')
+    if (!isEmailRefused) throw error
+    return accounts.createUser({ ...wanted, email: '' })
+  })
+  await history.save([{ ...record, ids: [account.id] }])
+  report.count('users', 'copied')
+  return account
+}
+
+/** What does not come along is named in every run, until it is set here. */
+const reportUser = ({ report }: Migration, account: Account, user: SourceUser): void => {
+  if (account.email === '') report.note('notCopied', NO_EMAIL, user.login)
+  if (user.restricted) report.note('leftOut', RESTRICTED, user.login)
+  if (account.password === null)
+    report.note('notCopied', user.source_id === 0 ? NO_PASSWORD : EXTERNAL_LOGIN, user.login)
+}
+
+/** Follows changes of the profile at the source, and keeps the date of creation there. */
+export const followAccount = async (
+  migration: Migration,
+  account: Account,
+  given: Omit<SourceOrganization, 'name'>,
+): Promise<void> => {
+  const { allot, history } = migration
+  const { id, name: label, fullName, website, description, location } = account
+  const name = label.toLowerCase()
+  const known = await history.get('account', '', name)
+  if (known?.ids.includes(id) !== true) return
+  if (given.created !== undefined) await history.setCreatedAt(id, given.created)
+  const source = textsOf(given)
+  const here = { fullName, website, description, location }
+  await followDetails(migration, { kind: 'account', scope: '', name, label, here, source }, () =>
+    allot.hosting.accounts.edit(id, source),
+  )
+}
 
 /** @param source the rights at the source; none when the account was deleted there */
 export const synchronizeAccount = (
@@ -103,12 +136,18 @@ const newAccount = (source: Source, user: SourceUser) =>
     active: user.active && !user.prohibit_login && !user.restricted,
   }) satisfies NewAccount
 
+const textsOf = ({
+  full_name: fullName,
+  website,
+  description,
+  location,
+}: Omit<SourceOrganization, 'name'>) => ({
+  ...{ fullName, website, description, location },
+})
+
 /** What is copied of a user and of an organization alike. */
 export const profileAt = (source: Source, account: Omit<SourceOrganization, 'name'>) => ({
-  fullName: account.full_name,
-  website: account.website,
-  description: account.description,
-  location: account.location,
+  ...textsOf(account),
   visibility: visibilityAt(source, account.visibility),
 })
 

@@ -1,17 +1,35 @@
+import { now } from '../../lib/clock.ts'
 import type { Account, Visibility } from '../../lib/records/schema/index.ts'
 import { copyUser, synchronizeAccount } from './accounts.ts'
+import { Authors } from './authors.ts'
+import { copyGitData } from './git-data.ts'
+import { copyIssues } from './issues.ts'
+import { reportLeftBehind } from './left-behind.ts'
+import { copyLfs } from './lfs.ts'
 import {
   apiPath,
   each,
+  eachOfSeveral,
   ifAvailable,
+  isDeleted,
   type Migration,
   type MigrationOptions,
   reportErrors,
 } from './migration.ts'
 import { copyMembers, copyOrganization, usersOf } from './organizations.ts'
+import { copyPackages } from './packages.ts'
 import { copyQuota } from './quota.ts'
-import { copyRepository, repositoriesOf, synchronizeRepository } from './repositories.ts'
-import { type Source, SourceOrganization, type SourceRepository, SourceUser } from './source.ts'
+import { copyReleases } from './releases.ts'
+import {
+  type CopiedRepository,
+  copyRepository,
+  linkParent,
+  repositoriesOf,
+  restoreDates,
+  synchronizeRepository,
+} from './repositories.ts'
+import { SourceOrganization, type SourceRepository, SourceUser } from './shapes.ts'
+import type { Source } from './source.ts'
 import { copyKeys, copyRelations, removeUserData } from './user-data.ts'
 
 /**
@@ -24,12 +42,8 @@ import { copyKeys, copyRelations, removeUserData } from './user-data.ts'
  * @param names users and organizations to copy; none: everything
  */
 export const migrate = async (options: MigrationOptions, names: readonly string[]): Promise<void> => {
-  const { source, allot } = options
-  const migration: Migration = {
-    ...options,
-    history: allot.hosting.migrated(source.base),
-    repositories: new Map(),
-  }
+  const { source } = options
+  const migration = begin(options)
   const { users, organizations, owners } =
     names.length === 0 ? await selectAll(source) : await selectNamed(source, names)
   const logins = users.map(({ login }) => login)
@@ -40,10 +54,20 @@ export const migrate = async (options: MigrationOptions, names: readonly string[
     copyOrganization(migration, organization, logins),
   )
   await copyQuota(migration)
-  await each('repositories', owners, (owner) => copyRepositories(migration, owner))
+  const copied = await copyRepositories(migration, owners)
+  await copyContents(migration, copied)
+  await eachOfSeveral('packages', owners, ({ name }) => copyPackages(migration, name))
   await each('keys', logins, (login) => copyKeys(migration, login))
   // Last, because they point to users and repositories that must exist.
   await each('follows, stars and watches', logins, (login) => copyRelations(migration, login))
+}
+
+const begin = (options: MigrationOptions): Migration => {
+  const { hosting } = options.allot
+  const history = hosting.migrated(options.source.base)
+  const content = hosting.migratedContent(history)
+  const authors = new Authors(hosting.accounts, content)
+  return { ...options, history, content, authors, startedAt: now(), repositories: new Map() }
 }
 
 /** What a migration copies. */
@@ -92,20 +116,62 @@ const ownersIn = (users: readonly SourceUser[], organizations: readonly SourceOr
   ...organizations.map(({ name, visibility }) => ({ kind: 'organization' as const, name, visibility })),
 ]
 
+/** A repository of the source, with the visibility of its owner there. */
+interface OwnedRepository {
+  readonly given: SourceRepository
+  readonly visibility: Visibility
+}
+
+const copyRepositories = async (
+  migration: Migration,
+  owners: readonly Owner[],
+): Promise<CopiedRepository[]> => {
+  const found: OwnedRepository[] = []
+  await each('lists of repositories', owners, async (owner) => {
+    for (const given of await listRepositories(migration, owner))
+      found.push({ given, visibility: owner.visibility })
+  })
+  const copied: CopiedRepository[] = []
+  await eachOfSeveral('repositories', found, async ({ given, visibility }) => {
+    const repository = await copyRepository(migration, given, visibility)
+    if (repository !== undefined) copied.push(repository)
+  })
+  return copied
+}
+
 /**
- * Repositories of an organization are copied only after its members: otherwise members here could do more than at the
- * source.
+ * The repositories of an owner. Those of an organization are copied only after its members: otherwise members here could do
+ * more than at the source.
  */
-const copyRepositories = (migration: Migration, { kind, name, visibility }: Owner): Promise<void> =>
-  reportErrors(migration.report, `the repositories of ${name}`, async () => {
+const listRepositories = async (
+  migration: Migration,
+  { kind, name }: Owner,
+): Promise<readonly SourceRepository[]> => {
+  let found: readonly SourceRepository[] = []
+  await reportErrors(migration.report, `the repositories of ${name}`, async () => {
     const repositories =
       kind === 'user'
         ? await repositoriesOf(migration.source, kind, name)
         : migration.repositories.get(name.toLowerCase())
     if (repositories === undefined) return
     await revokeDeletedRepositories(migration, name, repositories)
-    for (const repository of repositories) await copyRepository(migration, repository, visibility)
+    found = repositories
   })
+  return found
+}
+
+/** Forks are linked to their parents after all repositories exist, and get their dates after everything that changes them. */
+const copyContents = async (migration: Migration, copied: readonly CopiedRepository[]): Promise<void> => {
+  await eachOfSeveral('git data', copied, (one) => copyGitData(migration, one))
+  await eachOfSeveral('LFS objects', copied, (one) => copyLfs(migration, one))
+  await eachOfSeveral('issues', copied, (one) => copyIssues(migration, one))
+  await eachOfSeveral('releases', copied, (one) => copyReleases(migration, one))
+  await eachOfSeveral('forks and dates', copied, async (one) => {
+    await reportLeftBehind(migration, one)
+    await linkParent(migration, one)
+    await restoreDates(migration, one)
+  })
+}
 
 /**
  * Revokes the rights of copied accounts that were deleted at the source. Nothing is deleted here, but only administrators
@@ -157,10 +223,4 @@ const revokeDeletedRepositories = async (
         await synchronizeRepository(migration, owner, repository, [], record.name)
     })
   }
-}
-
-/** A list can lack something that exists, when another item was deleted between two of its pages: so ask again. */
-const isDeleted = async ({ source }: Migration, path: string): Promise<boolean> => {
-  const { status } = await source.request(path)
-  return status === 404 || (status >= 300 && status < 400)
 }

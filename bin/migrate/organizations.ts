@@ -1,9 +1,17 @@
 import { invalid } from '../../lib/errors.ts'
 import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
-import { audienceGrants, isOfKind, profileAt, synchronizeAccount, visibilityAt } from './accounts.ts'
+import {
+  audienceGrants,
+  followAccount,
+  isOfKind,
+  profileAt,
+  synchronizeAccount,
+  visibilityAt,
+} from './accounts.ts'
 import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
 import { repositoriesOf } from './repositories.ts'
-import { type Source, SourceError, type SourceOrganization, SourceUser } from './source.ts'
+import { type SourceOrganization, SourceUser } from './shapes.ts'
+import { type Source, SourceError } from './source.ts'
 import { synchronize, synchronizeGrants, type Things } from './synchronize.ts'
 import { type MemberRights, teamRights } from './team-rights.ts'
 
@@ -40,6 +48,7 @@ export const copyOrganization = (
       ? await allotRights(source, name, users)
       : await teamRights(source, name, repositories)
     const account = await accountFor(migration, organization, rights.owners)
+    await followAccount(migration, account, organization)
     await copyMembers(migration, account, rights)
     for (const login of rights.leftOut) report.note('leftOut', LEFT_OUT, `${login} of ${name}`)
     migration.repositories.set(name.toLowerCase(), repositories)

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { checkSubjects } from '../../lib/quota/rules.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
 import { apiPath, ifAvailable, type Migration, reportErrors } from './migration.ts'
-import { SourceUser } from './source.ts'
+import { SourceUser } from './shapes.ts'
 
 const SourceRule = v.object({
   name: v.string(),

@@ -1,6 +1,5 @@
-import { formatSizeFixed } from '../../lib/byte-sizes.ts'
+import { repositoryById } from '../../lib/accounts/access.ts'
 import { invalid } from '../../lib/errors.ts'
-import { fetchFrom, usesLfs } from '../../lib/git/transfer.ts'
 import {
   type Account,
   type Audience,
@@ -10,21 +9,28 @@ import {
 } from '../../lib/records/schema/index.ts'
 import { audienceGrants, visibilityAt } from './accounts.ts'
 import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
-import { type Source, SourceRepository, SourceUser } from './source.ts'
-import { synchronizeGrants } from './synchronize.ts'
+import { SourceRepository, SourceUser } from './shapes.ts'
+import type { Source } from './source.ts'
+import { followDetails, synchronizeGrants } from './synchronize.ts'
 
-const MORE_VISIBLE = 'more people may see it here than at the source, so its git data is not copied'
-const DIVERGED = 'some of its branches or tags have diverged here, and stay unchanged'
-const LFS = 'LFS objects: copy them with `git lfs fetch --all` there and `git lfs push --all` here'
-const GIT_TURNED_OFF = 'git data, because repositories are turned off here'
-const MIRROR = 'mirrors, which become ordinary repositories'
-const FORK = 'forks, which are independent repositories here'
-const CONTENTS = 'issues, pull requests and releases'
-const NOT_LOOKED_FOR = 'wikis, packages, webhooks and deploy keys, which are not looked for'
+const MORE_VISIBLE = 'more people may see it here than at the source, so its contents are not copied'
+const FORK = 'forks without the repository that they were forked from'
 const COLLABORATORS = 'collaborators of single repositories'
 
 /** Whether pushes are possible, as a right. The history stores this text, so it must not change. */
 const WRITABLE = 'it is not archived'
+
+/** A repository whose contents are copied. */
+export interface CopiedRepository {
+  readonly given: SourceRepository
+  readonly repository: Repository
+  /** Whether a migration from this source created it. */
+  readonly isOwn: boolean
+}
+
+/** Path of a repository in the API of the source. */
+export const repositoryPath = ({ owner, name }: SourceRepository): string =>
+  apiPath('repos', owner.login, name)
 
 export const repositoriesOf = async (
   source: Source,
@@ -37,18 +43,19 @@ export const repositoriesOf = async (
 }
 
 /**
- * Copies the record of a repository, and then its git data, which an existing repository may still lack.
+ * Copies the record of a repository.
  * @param ownerVisibility at the source
+ * @returns undefined when its contents must not be copied
  */
-export const copyRepository = (
+export const copyRepository = async (
   migration: Migration,
   given: SourceRepository,
   ownerVisibility: Visibility,
-): Promise<void> =>
-  reportErrors(migration.report, `the repository ${given.full_name}`, async () => {
-    const { allot, report, source } = migration
-    const { accounts, repositories } = allot.hosting
-    const owner = await accounts.byName(given.owner.login)
+): Promise<CopiedRepository | undefined> => {
+  let copied: CopiedRepository | undefined
+  await reportErrors(migration.report, `the repository ${given.full_name}`, async () => {
+    const { allot, report, source, history } = migration
+    const owner = await allot.hosting.accounts.byName(given.owner.login)
     if (owner === undefined) throw invalid('its owner does not exist here')
     const audience = audienceAt(source, ownerVisibility, given)
     const existing = await findHere(migration, owner, given)
@@ -64,12 +71,13 @@ export const copyRepository = (
             given.name,
           )
     await reportCollaborators(migration, given)
-    const { website } = given
-    if (repository.empty && repository.website !== website)
-      await repositories.edit(repository.id, { website })
     if (audienceHere(owner, repository) < audience) throw invalid(MORE_VISIBLE)
-    if (!given.empty) await copyGitData(migration, repository, given)
+    await followRepository(migration, owner, repository, given)
+    const known = await history.get('repository', owner.name.toLowerCase(), given.name.toLowerCase())
+    copied = { given, repository, isOwn: known?.ids.includes(repository.id) === true }
   })
+  return copied
+}
 
 /** By its name, or by its id when it was copied and then renamed here. */
 const findHere = async (
@@ -130,6 +138,43 @@ export const synchronizeRepository = async (
   return (await repositories.byId(id)) ?? repository
 }
 
+/** What can change at the source besides rights. */
+const detailsOf = ({
+  description,
+  website,
+  template,
+  topics,
+  default_branch: defaultBranch,
+}: SourceRepository) => ({
+  ...{ description, website, template },
+  ...(defaultBranch === '' ? {} : { defaultBranch }),
+  ...(topics ? { topics: topics.map((topic) => topic.toLowerCase()).sort() } : {}),
+})
+
+const followRepository = (
+  migration: Migration,
+  { name: ownerName }: Account,
+  repository: Repository,
+  given: SourceRepository,
+): Promise<void> => {
+  const { repositories, topics } = migration.allot.hosting
+  const { id, description, website, defaultBranch } = repository
+  const here = { description, website, defaultBranch, topics: repository.topics ?? [] }
+  const [scope, name] = [ownerName.toLowerCase(), given.name.toLowerCase()]
+  const subject = { kind: 'repository', scope, name, label: given.full_name } as const
+  const template = repository.template === true
+  const source = detailsOf(given)
+  return followDetails(migration, { ...subject, here: { ...here, template }, source }, async () => {
+    const { topics: wanted, ...edit } = source
+    await repositories.edit(id, edit)
+    if (wanted !== undefined && String(wanted) !== String(here.topics))
+      await topics.edit(
+        (tx) => repositoryById(tx, id),
+        () => wanted,
+      )
+  })
+}
+
 /** Private when its owner here is visible to more people than the repository is at the source. */
 const createRepository = async (
   { allot, history, report }: Migration,
@@ -146,69 +191,46 @@ const createRepository = async (
   const { id } = await repositories.create(owner, owner, {
     name: given.name,
     description: given.description,
-    private: audience > audienceOf[owner.visibility],
+    // In a hidden account a public repository is as hidden, and stays public when the account is shown.
+    private: given.private || audience > audienceOf[owner.visibility],
     defaultBranch: given.default_branch || undefined,
   })
-  const { website, archived } = given
-  const created = await repositories.edit(id, { website, archived })
+  const { website, archived, template } = given
+  const created = await repositories.edit(id, { website, archived, template })
   if (created === undefined) throw invalid('it was deleted during the migration')
   await history.save([{ ...record, ids: [id], grants: grantsHere(owner, created) }])
   report.count('repositories', 'copied')
-  report.note('notCopied', NOT_LOOKED_FOR, given.full_name)
-  if (given.mirror) report.note('notCopied', MIRROR, given.full_name)
-  if (given.fork) report.note('notCopied', FORK, given.full_name)
-  if (given.open_issues_count + given.open_pr_counter + given.release_counter > 0)
-    report.note('notCopied', CONTENTS, given.full_name)
   return created
 }
 
 const reportCollaborators = async ({ source, report }: Migration, given: SourceRepository): Promise<void> => {
-  const path = apiPath('repos', given.owner.login, given.name, 'collaborators')
+  const path = `${repositoryPath(given)}/collaborators`
   for (const { login } of (await ifAvailable(source.list(SourceUser, path))) ?? [])
     report.note('leftOut', COLLABORATORS, `${login} of ${given.full_name}`)
 }
 
-/**
- * Fetches branches and tags. The push journal records the fetch before git changes anything, so that the next start counts
- * what an interrupted fetch has left, and the next migration completes it.
- */
-const copyGitData = async (
-  { source, allot, report, git }: Migration,
-  { id, empty, size }: Repository,
-  given: SourceRepository,
+/** Makes a copied fork a fork here. Its parent is a repository of the same name, which may have been copied or created here. */
+export const linkParent = (migration: Migration, { repository, given }: CopiedRepository): Promise<void> =>
+  reportErrors(migration.report, `the parent of ${given.full_name}`, async () => {
+    const { allot, history, report } = migration
+    if (!given.fork || repository.parent !== null) return
+    const { owner, name } = given.parent ?? {}
+    const parent =
+      owner && name ? await allot.hosting.repositories.find(asOperator(0), owner.login, name) : undefined
+    if (parent === undefined || !(await history.setParent(repository.id, parent.id)))
+      report.note('notCopied', FORK, given.full_name)
+  })
+
+/** Gives a repository the dates of the source. What was changed here later than there keeps its date of change. */
+export const restoreDates = async (
+  { history, startedAt }: Migration,
+  { repository, given, isOwn }: CopiedRepository,
 ): Promise<void> => {
-  if (git === undefined) return report.note('notCopied', GIT_TURNED_OFF, given.full_name)
-  if (empty) checkSize(given, git.maxPushSize)
-  const { pushJournal } = allot.hosting
-  let entry: number | undefined
-  const url = `${source.base + apiPath(given.owner.login, given.name)}.git`
-  const { code, stderr } = await fetchFrom(
-    id,
-    { url, authorization: source.authorization },
-    {
-      ...git,
-      isEmpty: empty,
-      async started(pid) {
-        entry = await pushJournal.begin(id, pid)
-      },
-    },
-  )
-  const after = entry === undefined ? undefined : await pushJournal.settle(entry, id)
-  if (code !== 0)
-    throw invalid(`its git data could not be fetched: ${code === 1 && !empty ? DIVERGED : lastLine(stderr)}`)
-  if (after === undefined || after.size === size) return report.count('git data', 'found')
-  report.count('git data', 'copied')
-  if (await usesLfs(id, git)) report.note('notCopied', LFS, given.full_name)
+  const { created_at: createdAt, updated_at: updatedAt } = given
+  if (!isOwn || createdAt === undefined) return
+  const wasChangedBefore = repository.updatedAt < startedAt ? repository.updatedAt : 0
+  await history.setDates(repository.id, {
+    createdAt,
+    updatedAt: Math.max(updatedAt ?? createdAt, wasChangedBefore),
+  })
 }
-
-const checkSize = ({ size }: SourceRepository, maxBytes: number | undefined): void => {
-  const bytes = size * 1024
-  if (maxBytes !== undefined && bytes > maxBytes)
-    throw invalid(
-      `it has ${formatSizeFixed(bytes)}, and git.max_push_size permits ${formatSizeFixed(maxBytes)} at once`,
-    )
-}
-
-/** The last line of what git prints says why it failed. */
-const lastLine = (stderr: string): string =>
-  stderr.split('\n').findLast((line) => line.trim() !== '') ?? 'git was stopped'

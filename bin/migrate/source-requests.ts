@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { fetchErrorReason } from '../client/api.ts'
 
 /**
@@ -30,11 +31,13 @@ export const sendRequest = async (
   path: string,
   headers: Record<string, string>,
   { timeoutMs, maxBytes }: Limits,
+  body?: string,
 ): Promise<SourceResponse> => {
   const url = base + path
   try {
     const signal = AbortSignal.timeout(timeoutMs)
-    const response = await fetch(url, { headers, redirect: 'manual', signal })
+    const sent = body === undefined ? {} : { method: 'POST', body }
+    const response = await fetch(url, { headers, redirect: 'manual', signal, ...sent })
     return { status: response.status, headers: response.headers, text: await readBody(response, maxBytes) }
   } catch (cause) {
     const shown = url.split('?')[0]
@@ -55,6 +58,40 @@ const readBody = async ({ body }: Response, maxBytes: number): Promise<string> =
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
+}
+
+/**
+ * Begins a download. It fails when no byte arrives for `timeoutMs`; who reads it limits its size.
+ * @throws Error when the server cannot be reached
+ */
+export const openDownload = async (
+  url: string,
+  headers: Record<string, string>,
+  { timeoutMs }: Pick<Limits, 'timeoutMs'>,
+): Promise<{ status: number; content: Readable }> => {
+  const silence = new AbortController()
+  const abort = () => silence.abort(new Error(`${url} sent nothing for ${timeoutMs / 1000} s`))
+  const timer = setTimeout(abort, timeoutMs)
+  const response = await fetch(url, { headers, redirect: 'manual', signal: silence.signal }).catch(
+    (cause) => {
+      clearTimeout(timer)
+      throw new Error(`${url} cannot be reached: ${fetchErrorReason(cause as Error)}`, { cause })
+    },
+  )
+  async function* chunks() {
+    try {
+      for await (const chunk of response.body ?? []) {
+        timer.refresh()
+        yield chunk
+      }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  const content = Readable.from(chunks(), { objectMode: false })
+  // A generator that was never started does not run its `finally`.
+  content.once('close', () => clearTimeout(timer))
+  return { status: response.status, content }
 }
 
 const PAGE_SIZE = 50

@@ -1,5 +1,6 @@
 import type { Migrated } from '../../lib/records/schema/index.ts'
 import type { NewMigrated } from '../../lib/repositories/migrated.ts'
+import { digestOf } from './follow.ts'
 import { type Migration, reportErrors } from './migration.ts'
 
 /**
@@ -10,17 +11,18 @@ import { type Migration, reportErrors } from './migration.ts'
  * Invariant: only what the history knows is removed or revoked. What was created here by other means stays.
  */
 
-type Kind = Exclude<Migrated['kind'], 'account' | 'repository'>
+/** Kinds of which the history knows nothing but that they exist, and their rights. */
+type Kind = keyof typeof LABELS
 
 /** In the report: a thing of a kind, and several. */
-const LABELS: Readonly<Record<Kind, { one: string; many: string }>> = {
+const LABELS = {
   membership: { one: 'membership', many: 'memberships' },
   sshKey: { one: 'SSH key', many: 'SSH keys' },
   gpgKey: { one: 'GPG key', many: 'GPG keys' },
   follow: { one: 'follow', many: 'follows' },
   star: { one: 'star', many: 'stars' },
   watch: { one: 'watch', many: 'watches' },
-}
+} as const
 
 /** Things of one kind that belong to one account. */
 export interface Things {
@@ -157,7 +159,7 @@ export const synchronizeGrants = async (
   }
   if (known !== undefined && (copied.length > 0 || known.ids.length === 0)) {
     const grants = copied.filter((grant) => source.includes(grant))
-    await history.save([{ kind, scope, name, ids: known.ids.length === 0 ? [id] : known.ids, grants }])
+    await history.save([{ ...known, ids: known.ids.length === 0 ? [id] : known.ids, grants }])
   }
   for (const grant of additional)
     if (!copied.includes(grant)) report.note('differs', `${grant} here, not at the source`, label)
@@ -174,4 +176,35 @@ const copiedGrants = (
   if (known === undefined) return []
   if (known.ids.length === 0) return here
   return known.ids.includes(id) ? known.grants : []
+}
+
+/** Members of a record here, such as the description of a repository. */
+interface DetailsSubject extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
+  /** Its name in the report. */
+  label: string
+  here: Readonly<Record<string, unknown>>
+  /** Those that the source shows. */
+  source: Readonly<Record<string, unknown>>
+}
+
+/**
+ * Changes details that have changed at the source since an earlier migration, and reports those that were changed here.
+ * @param change gives the record the details of the source
+ */
+export const followDetails = async (
+  { history, report, keep }: Migration,
+  { kind, scope, name, label, here, source }: DetailsSubject,
+  change: () => Promise<unknown>,
+): Promise<void> => {
+  const known = await history.get(kind, scope, name)
+  const different = Object.entries(source).filter(([member, value]) => String(here[member]) !== String(value))
+  const names = different.map(([member]) => member).join(', ')
+  const digest = digestOf(source)
+  const isUnchanged = known === undefined || known.digest === digest
+  if (isUnchanged || (keep === true && known.digest !== undefined)) {
+    if (names !== '') report.note('differs', `other ${names} here`, label)
+    return
+  }
+  if (names !== '') await change()
+  await history.save([{ ...known, digest }])
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { apiPath } from './migration.ts'
-import { type Source, SourceError, SourceRepository, SourceUser } from './source.ts'
+import { SourceRepository, SourceUser } from './shapes.ts'
+import { type Source, SourceError } from './source.ts'
 
 const SourceTeam = v.object({
   id: v.number(),

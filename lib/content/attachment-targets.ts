@@ -97,6 +97,16 @@ export const targetOf = async (
   return found && ifVisible(tx, viewer, { repository, ...found })
 }
 
+/** The target of an attachment, whoever can see it; undefined when it was deleted. */
+export const anyTarget = async (
+  tx: ReadTransaction,
+  { on, targetId }: Pick<Attachment, 'on' | 'targetId'>,
+): Promise<AttachmentTarget | undefined> => {
+  const found = await targetById(tx, on, targetId)
+  const repository = found && (await repositoryById(tx, found.repositoryId))
+  return found && repository && { repository, ...found }
+}
+
 const readForOf = (which: AttachmentTargetName): ReadFor => ('release' in which ? 'release' : 'issue')
 
 const ifVisible = async (

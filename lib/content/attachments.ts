@@ -176,17 +176,26 @@ export class Attachments {
       throw invalid(`there are ${limit} attachments already, which is the limit: delete one first`)
   }
 
-  /** Saves the attachment and its ledger entry. */
-  async #save(tx: WriteContext, target: AttachmentTarget, attachment: Attachment): Promise<Attachment> {
-    await attachments.save(tx, attachment)
-    const { name, size, createdAt } = attachment
-    await this.#parts.quota.ledger.put(tx, {
-      ...{ kind: 'attachments', key: ledgerKey(attachment), name, size, createdAt },
-      ...{ owner: target.repository.owner, repository: target.repository.id, ...target.counted },
-      ...{ run: null, type: null, version: null },
-    })
-    return attachment
+  #save(tx: WriteContext, target: AttachmentTarget, attachment: Attachment): Promise<Attachment> {
+    return saveAttachment(tx, this.#parts, target, attachment)
   }
+}
+
+/** Saves an attachment and its ledger entry. */
+export const saveAttachment = async (
+  tx: WriteContext,
+  { quota }: Pick<ContentParts, 'quota'>,
+  target: AttachmentTarget,
+  attachment: Attachment,
+): Promise<Attachment> => {
+  await attachments.save(tx, attachment)
+  const { name, size, createdAt } = attachment
+  await quota.ledger.put(tx, {
+    ...{ kind: 'attachments', key: ledgerKey(attachment), name, size, createdAt },
+    ...{ owner: target.repository.owner, repository: target.repository.id, ...target.counted },
+    ...{ run: null, type: null, version: null },
+  })
+  return attachment
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
@@ -220,7 +229,7 @@ export const removeAttachments = async (
   return found.length
 }
 
-const removeAttachment = async (
+export const removeAttachment = async (
   tx: WriteContext,
   { quota, files }: ContentParts,
   attachment: Attachment,
@@ -241,7 +250,7 @@ export const removeWithFiles = async (
 }
 
 /** Place of an attachment's file. It is by repository, so that a transfer does not move the file. */
-const filePlaceOf = ({ uuid, repository }: Pick<Attachment, 'uuid' | 'repository'>) =>
+export const filePlaceOf = ({ uuid, repository }: Pick<Attachment, 'uuid' | 'repository'>) =>
   ({ area: 'attachments', ownerId: repository, name: uuid }) as const
 
 const PREFIX = `${RESERVED_PREFIX}attachment/`

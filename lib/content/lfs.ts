@@ -70,16 +70,23 @@ export class Lfs {
     await files.add(place, content, { maxSize, size, sha256: oid }, save).catch(ifStored)
   }
 
+  /**
+   * Stores an object of a repository that was copied, from here or from another server; storing one that exists already changes nothing.
+   * @throws AllotError invalid when the content does not match; not_found when the repository was deleted
+   */
+  async addCopy(id: number, object: LfsObject, content: Readable): Promise<void> {
+    const { oid, size } = object
+    const save = (tx: WriteContext) => this.#count(tx, id, object)
+    await this.#parts.files.add(placeOf(id, oid), content, { size, sha256: oid }, save).catch(ifStored)
+  }
+
   /** Gives a repository that was made from another one all of its objects. Each counts in the write that makes it visible. */
   async copyAll(from: number, to: Repository): Promise<void> {
     const { store, files: stored } = this.#parts
     const objects = await store.read((tx) => files.list(tx, 'owner', { prefix: ['lfs', from] }))
     for (const object of objects) {
       const { sha256: oid, size } = object
-      const place = placeOf(to.id, oid)
-      const save = (tx: WriteContext) => this.#count(tx, to.id, { oid, size })
-      const content = await stored.read(object)
-      await stored.add(place, content, { size, sha256: oid }, save).catch(ifStored)
+      await this.addCopy(to.id, { oid, size }, await stored.read(object))
     }
   }
 

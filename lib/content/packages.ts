@@ -30,6 +30,17 @@ export interface PackageName {
   readonly version: string
 }
 
+/** What of a new file is not in its name. */
+interface NewPackageFile {
+  /** Largest accepted size in bytes; absent: any. */
+  readonly maxSize?: number | undefined
+  /** Bytes that the content must have. */
+  readonly size?: number | undefined
+  /** Who created the version, and when, in seconds since 1970; absent: the viewer, now. */
+  readonly creator?: number | undefined
+  readonly createdAt?: number | undefined
+}
+
 /** A version with its owner. */
 export interface FoundVersion {
   /** The user or the organization. */
@@ -60,7 +71,7 @@ export class Packages {
     path: PackageName,
     name: string,
     content: Readable,
-    maxSize: number | undefined,
+    { maxSize, size, creator = viewer.id, createdAt = now() }: NewPackageFile = {},
   ): Promise<PackageFile | undefined> {
     const { store, files } = this.#parts
     const owner = await store.read(async (tx) => {
@@ -73,15 +84,15 @@ export class Packages {
     const versionId = await store.sequences.next('packageVersion')
     const id = await store.sequences.next('packageFile')
     const place = { area: 'packages' as const, ownerId: owner.id, name: randomUUID() }
-    const expected = { maxSize, digests: ['md5', 'sha1', 'sha512'] as const }
+    const expected = { maxSize, size, digests: ['md5', 'sha1', 'sha512'] as const }
     return files.add(place, content, expected, async (tx, contentInfo) => {
       const current = await writableBy(tx, viewer, path.owner)
       if (current?.id !== owner.id) throw new AllotError('not_found', 'the owner was deleted')
       const found = await versionIn(tx, current, path)
       await refuseTaken(tx, found, name)
-      const before = found ?? newVersion(versionId, current, viewer, path)
+      const before = found ?? { ...newVersion(versionId, current, path), creator, createdAt }
       const names = { id, version: before.id, owner: current.id, name, stored: place.name }
-      const file = { ...names, ...sizeAndDigests(contentInfo), createdAt: now() }
+      const file = { ...names, ...sizeAndDigests(contentInfo), createdAt }
       await packageFiles.save(tx, file)
       await this.#saveVersion(tx, { ...before, size: before.size + file.size, files: before.files + 1 })
       return file
@@ -225,9 +236,12 @@ const refuseTaken = async (
     throw new AllotError('conflict', `this version has a file ${name} already`)
 }
 
-const newVersion = (id: number, owner: Account, viewer: SignedIn, path: PackageName): PackageVersion => ({
-  ...{ id, owner: owner.id, type: 'generic', name: path.name, version: path.version, creator: viewer.id },
-  ...{ size: 0, files: 0, createdAt: now() },
+const newVersion = (
+  id: number,
+  owner: Account,
+  { name, version }: PackageName,
+): Omit<PackageVersion, 'creator' | 'createdAt'> => ({
+  ...{ id, owner: owner.id, type: 'generic', name, version, size: 0, files: 0 },
 })
 
 const sizeAndDigests = ({ size, sha256, digests: { md5 = '', sha1 = '', sha512 = '' } }: ContentInfo) => ({

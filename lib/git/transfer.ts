@@ -172,15 +172,3 @@ export const fetchFrom = async (
   child.stdin.end(REFS)
   return child.ended
 }
-
-/** Whether the default branch stores files with LFS, which a fetch does not transfer. */
-export const usesLfs = async (
-  id: number,
-  { directory, git }: Omit<RemoteFetch, 'started'>,
-): Promise<boolean> => {
-  const args = ['grep', '--quiet', 'filter=lfs', 'HEAD', '--', ':(glob)**/.gitattributes']
-  return runGit(git, [`--git-dir=${folderOf(directory, id)}`, ...args]).then(
-    () => true,
-    () => false,
-  )
-}

@@ -1,6 +1,7 @@
 import { invalid } from '../errors.ts'
-import { type Migrated, migrated } from '../records/schema/index.ts'
+import { accounts, type Migrated, migrated, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
+import { countFork } from './forks.ts'
 
 export interface NewMigrated extends Omit<Migrated, 'source' | 'ids' | 'grants'> {
   readonly ids: readonly number[]
@@ -12,26 +13,38 @@ const BATCH_SIZE = 200
 /** Longest name: that of an owner and that of a repository with a slash between them. */
 export const MAX_NAME = 512
 
+/** Saves a record within a transaction that also saves what was copied. @throws AllotError invalid for names that are too long */
+export const saveMigrated = async (tx: WriteContext, source: string, record: NewMigrated): Promise<void> => {
+  checkNames(source, record)
+  await migrated.save(tx, { ...record, ids: [...record.ids], grants: [...record.grants], source })
+}
+
+const checkNames = (source: string, { scope, name }: NewMigrated): void => {
+  if (source.length > MAX_NAME) throw invalid(`source: must not be longer than ${MAX_NAME} characters`)
+  if (scope.length > MAX_NAME || name.length > MAX_NAME)
+    throw invalid(`name: must not be longer than ${MAX_NAME} characters`)
+}
+
 /** Records of what `allot migrate` copied from one server, so that a later run can update and withdraw it. */
 export class MigratedRecords {
   readonly #store: Store
-  readonly #source: string
+  /** Address of the server that was copied from. */
+  readonly source: string
 
-  /** @param source address of the server that was copied from */
   constructor(store: Store, source: string) {
     this.#store = store
-    this.#source = source
+    this.source = source
   }
 
   get(kind: Migrated['kind'], scope: string, name: string): Promise<Migrated | undefined> {
-    return this.#store.read((tx) => migrated.get(tx, [this.#source, kind, scope, name]))
+    return this.#store.read((tx) => migrated.get(tx, [this.source, kind, scope, name]))
   }
 
   /** @param scope absent: all scopes of the kind */
   list(kind: Migrated['kind'], scope?: string): Promise<Migrated[]> {
     return this.#store.read(async (tx) => {
       const found: Migrated[] = []
-      const prefix = [this.#source, kind, ...(scope === undefined ? [] : [scope])]
+      const prefix = [this.source, kind, ...(scope === undefined ? [] : [scope])]
       for await (const record of migrated.all(tx, prefix)) found.push(record)
       return found
     })
@@ -39,30 +52,60 @@ export class MigratedRecords {
 
   /** @throws AllotError invalid for names that are too long */
   async save(records: readonly NewMigrated[]): Promise<void> {
-    if (this.#source.length > MAX_NAME)
-      throw invalid(`source: must not be longer than ${MAX_NAME} characters`)
-    if (records.some(({ scope, name }) => scope.length > MAX_NAME || name.length > MAX_NAME))
-      throw invalid(`name: must not be longer than ${MAX_NAME} characters`)
-    await this.#inBatches(records, (tx, record) => migrated.save(tx, record))
+    for (const record of records) checkNames(this.source, record)
+    await this.#inBatches(records, (tx, record) => saveMigrated(tx, this.source, record))
   }
 
   remove(records: readonly NewMigrated[]): Promise<void> {
-    return this.#inBatches(records, (tx, record) => migrated.remove(tx, migrated.options.id(record)))
+    return this.#inBatches(records, (tx, { kind, scope, name }) =>
+      migrated.remove(tx, [this.source, kind, scope, name]),
+    )
+  }
+
+  /** Gives an account the date of its source. Writes nothing when it has that date. */
+  async setCreatedAt(id: number, createdAt: number): Promise<void> {
+    const before = await this.#store.read((tx) => accounts.get(tx, [id]))
+    if (before === undefined || before.createdAt === createdAt) return
+    await this.#store.write(async (tx) => {
+      const account = await accounts.get(tx, [id])
+      if (account !== undefined) await accounts.save(tx, { ...account, createdAt })
+    })
+  }
+
+  /** Gives a repository the dates of its source. Writes nothing when it has them. */
+  async setDates(id: number, dates: { createdAt: number; updatedAt: number }): Promise<void> {
+    const before = await this.#store.read((tx) => repositories.get(tx, [id]))
+    if (before === undefined) return
+    if (before.createdAt === dates.createdAt && before.updatedAt === dates.updatedAt) return
+    await this.#store.write(async (tx) => {
+      const repository = await repositories.get(tx, [id])
+      if (repository !== undefined) await repositories.save(tx, { ...repository, ...dates })
+    })
+  }
+
+  /**
+   * Makes a repository the fork of another one, unless it is a fork already.
+   * @returns whether it is a fork of that repository now
+   */
+  setParent(id: number, parent: number): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const repository = await repositories.get(tx, [id])
+      if (repository === undefined || id === parent) return false
+      if (repository.parent !== null) return repository.parent === parent
+      if ((await repositories.get(tx, [parent])) === undefined) return false
+      await repositories.save(tx, { ...repository, parent })
+      await countFork(tx, parent, 1)
+      return true
+    })
   }
 
   async #inBatches(
     records: readonly NewMigrated[],
-    write: (tx: WriteContext, record: Migrated) => Promise<unknown>,
+    write: (tx: WriteContext, record: NewMigrated) => Promise<unknown>,
   ): Promise<void> {
     for (let start = 0; start < records.length; start += BATCH_SIZE)
       await this.#store.write(async (tx) => {
-        for (const record of records.slice(start, start + BATCH_SIZE))
-          await write(tx, {
-            ...record,
-            ids: [...record.ids],
-            grants: [...record.grants],
-            source: this.#source,
-          })
+        for (const record of records.slice(start, start + BATCH_SIZE)) await write(tx, record)
       })
   }
 }

@@ -180,7 +180,8 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
       if (text === '' || (text?.length ?? 0) > 255) throw invalid(`${member}: must have 1 to 255 characters`)
   }),
   checkOf(issues, checkIssue),
-  checkOf(migrated, ({ source, scope, name, grants }) => {
+  checkOf(migrated, ({ source, scope, name, grants, digest }) => {
+    if (digest !== undefined) requireMatch('digest', digest, SHA256)
     const texts = { source, scope, name, grants: grants.join() }
     for (const [member, text] of Object.entries(texts)) requireAtMost(member, text, MAX_NAME)
   }),

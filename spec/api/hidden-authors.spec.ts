@@ -31,13 +31,7 @@ before(async () => {
   for (const target of ['issues/1', 'issues/comments/1', 'releases/1']) await attach(`${at}/${target}/assets`)
   const viewer = { id: hidden.id, admin: false }
   const version = { owner: 'acme', type: 'generic', name: 'tool', version: '1' }
-  await allot.allot.hosting.packages.add(
-    viewer,
-    version,
-    'file',
-    Readable.from([Buffer.from('x')]),
-    undefined,
-  )
+  await allot.allot.hosting.packages.add(viewer, version, 'file', Readable.from([Buffer.from('x')]))
   await made(hidden, 'PUT', '/user/starred/acme/open')
   await made(hidden, 'PUT', '/user/following/alice')
   const profile = { full_name: `${MARK} full`, description: MARK, visibility: 'private' }

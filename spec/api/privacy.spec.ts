@@ -79,7 +79,7 @@ const worldWithSecrets = async (): Promise<World> => {
   await withContents(allot, alice, `alice/${MARK}-repo`)
   const viewer = { id: hidden.id, admin: false }
   const at = { owner: hidden.name, type: 'generic', name: MARK, version: '1' }
-  await allot.allot.hosting.packages.add(viewer, at, 'file', Readable.from([Buffer.from(MARK)]), undefined)
+  await allot.allot.hosting.packages.add(viewer, at, 'file', Readable.from([Buffer.from(MARK)]))
   const rule = { name: `${MARK} rule`, limit: 1, subjects: ['size:all'] }
   await made(allot, allot.root, 'POST', '/admin/quota/groups', { name: `${MARK}-group`, rules: [rule] })
   await made(allot, allot.root, 'PUT', `/admin/quota/groups/${MARK}-group/users/alice`)

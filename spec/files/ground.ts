@@ -49,7 +49,7 @@ export const fill = async ({ hosting }: OpenAllot, name = 'alice'): Promise<numb
   const viewer = { id: alice.id, admin: false }
   const at = { owner: name, type: 'generic', name: 'tool', version: '1' }
   for (const file of ['a', 'b'])
-    await hosting.packages.add(viewer, at, file, Readable.from([Buffer.from(file)]), undefined)
+    await hosting.packages.add(viewer, at, file, Readable.from([Buffer.from(file)]))
   const demo = { owner: name, name: 'demo' }
   const { release } = (await hosting.releases.create(viewer, demo, { tag: 'v1' }))!
   const attached = { name: 'notes', content: Readable.from([Buffer.from('notes')]), maxSize: 100 }

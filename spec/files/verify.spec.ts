@@ -128,7 +128,7 @@ describe('allot verify', () => {
         const play = async (version: string) => {
           const at = { owner: 'alice', type: 'generic', name: 'played', version }
           while (!isOver) {
-            await allot.hosting.packages.add(viewer, at, 'a', Readable.from([Buffer.from('x')]), undefined)
+            await allot.hosting.packages.add(viewer, at, 'a', Readable.from([Buffer.from('x')]))
             await allot.hosting.packages.remove(viewer, at)
           }
         }

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import * as v from 'valibot'
 
-import { connectSource } from '../../bin/migrate/source.ts'
+import { connectSource } from '../../bin/migrate/connect.ts'
 import { LIMITS, readPages } from '../../bin/migrate/source-requests.ts'
 import { allot } from '../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'

@@ -100,7 +100,7 @@ describe('allot migrate', () => {
     const { stdout } = await exec('script', ['-qec', command, '/dev/null'], {
       env: { ...process.env, ...env },
     })
-    assert.match(stdout, /repositories [█░]+ \d+ of 2, /)
+    assert.match(stdout, /issues [█░]+ \d+ of 12, /)
   })
 
   it('fails with one clear line, with 2 for a wrong command line and with 1 for a source that refuses', async () => {

@@ -1,6 +1,6 @@
+import { connectSource } from '../../bin/migrate/connect.ts'
 import { migrate } from '../../bin/migrate/index.ts'
-import { Report } from '../../bin/migrate/migration.ts'
-import { connectSource } from '../../bin/migrate/source.ts'
+import { Report } from '../../bin/migrate/report.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -10,7 +10,6 @@ export interface Target extends TestServer {
   from(
     source: Pick<TestServer, 'base' | 'root'>,
     owners?: readonly string[],
-    maxPushSize?: number,
   ): Promise<Report & { text: string }>
 }
 
@@ -19,11 +18,10 @@ export const startTarget = async (): Promise<Target> => {
   const target = await start({ repositories: { directory } })
   return {
     ...target,
-    async from({ base, root }, owners = [], maxPushSize = undefined) {
+    async from({ base, root }, owners = []) {
       const report = new Report()
       const source = await connectSource(base, root.token)
-      const where = { directory, git: 'git', maxPushSize }
-      await migrate({ source, allot: target.allot, report, git: where }, owners)
+      await migrate({ source, allot: target.allot, report, git: { directory, git: 'git' } }, owners)
       return Object.assign(report, { text: report.lines().join('\n') })
     },
   }

@@ -40,7 +40,7 @@ const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
     undefined,
   )
   const kit = { owner: 'ann', type: 'generic', name: 'kit', version: '1' }
-  await packages.add(ann, kit, 'kit.tar', contentOf('package'), undefined)
+  await packages.add(ann, kit, 'kit.tar', contentOf('package'))
   await migrated('https://x.test').save([{ kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] }])
   await nameOwner(driver)
   return allot

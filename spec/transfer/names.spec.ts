@@ -114,6 +114,7 @@ const REFUSED: [collection: string, change: Record_][] = [
   ['attachment', { name: '../x' }],
   ['attachment', { uuid: '../../x' }],
   ['migrated', { name: long(513) }],
+  ['migrated', { digest: 'x' }],
   ['packageVersion', { name: 'a/b' }],
   ['packageVersion', { version: '..' }],
   ['packageFile', { name: '../x' }],

@@ -191,7 +191,7 @@ const upload = async (request: FileRequest, { hosting, maxFileBytes }: StreamSer
   const user = writerOf(request)
   if (size !== undefined && maxSize !== undefined && size > maxSize)
     throw new AllotError('too_large', `a file must not be larger than ${maxSize} bytes`)
-  required(request, await hosting.packages.add(user, genericPackage(request), params.file, body, maxSize))
+  required(request, await hosting.packages.add(user, genericPackage(request), params.file, body, { maxSize }))
   return empty(201)
 }
 

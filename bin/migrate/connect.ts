@@ -1,0 +1,113 @@
+import * as v from 'valibot'
+import { parseAddress } from '../client/api.ts'
+import { UsageError } from '../errors.ts'
+import { SourceUser } from './shapes.ts'
+import { parseJson, parseResponse, SCOPES, Source, sourceError } from './source.ts'
+import { LIMITS } from './source-requests.ts'
+
+/**
+ * @throws UsageError when `from` isn't an address
+ * @throws Error when there is no such API, or the token doesn't permit reading everything
+ */
+export const connectSource = async (from: string, token: string, limits = LIMITS): Promise<Source> => {
+  const source = new Source(parseBase(from), token, limits)
+  source.isAllot = (await readVersion(source)).includes('+allot-')
+  source.login = await readAdministrator(source)
+  await checkScopes(source)
+  source.isOpen = await source.answersEveryone()
+  return source
+}
+
+/** Accepts the address of the server, and that of its API. */
+const parseBase = (from: string): string => {
+  const { origin, pathname, username, password } = parseAddress('--from', from, 'https://git.example.org')
+  if (from.length > 255) throw new UsageError('--from must not be longer than 255 characters')
+  if (username !== '' || password !== '')
+    throw new UsageError('--from must not hold a password: the token is enough')
+  return origin + pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+}
+
+const readVersion = async (source: Source): Promise<string> => {
+  const { base } = source
+  const { status, headers, text } = await source.request('/version')
+  const location = headers.get('location')
+  if (status >= 300 && status < 400 && location !== null)
+    throw new Error(
+      `${base} redirects to ${new URL(location, base).origin}, and the token is not sent there: give that address if it is the right one`,
+    )
+  if (status === 401) throw new Error(`${base} does not know this token`)
+  const { success, output } = v.safeParse(v.object({ version: v.string() }), parseJson(text))
+  if (success) return output.version
+  throw new Error(`there is no Gitea, Forgejo or Allot at ${base}: ${base}/api/v1/version has no version`)
+}
+
+/** @returns the owner of the token */
+const readAdministrator = async (source: Source): Promise<string> => {
+  const { base } = source
+  const response = await source.request('/user')
+  if (response.status === 401) throw new Error(`${base} does not know this token`)
+  if (response.status >= 300) throw sourceError(base, '/user', response)
+  const { login, is_admin } = parseResponse(SourceUser, base, '/user', response.text)
+  if (is_admin) return login
+  throw new Error(
+    `the token belongs to ${login}, who is not an administrator of ${base}: use an administrator's token with the scopes ${SCOPES}`,
+  )
+}
+
+/** For each scope a request that is refused without it. `read:user` is needed for `/user`, which was read before. */
+const PROBES: readonly Probe[] = [
+  ['read:admin', '/admin/users?limit=1', false],
+  ['read:organization', '/user/orgs?limit=1', false],
+  ['read:repository', '/user/repos?limit=1', false],
+]
+/** `isOptional`: the source can lack it, or have it turned off. */
+type Probe = readonly [scope: string, path: string, isOptional: boolean]
+
+const Found = v.object({ data: v.array(v.object({ full_name: v.string() })) })
+
+/** Issues belong to a repository: any one will do. A source without a repository has none. */
+const contentChecks = async (source: Source): Promise<Probe[]> => {
+  const { text } = await source.request('/repos/search?limit=1')
+  const { success, output } = v.safeParse(Found, parseJson(text))
+  const path = success ? output.data[0]?.full_name : undefined
+  return [
+    ['read:package', `/packages/${encodeURIComponent(source.login)}?limit=1`, true],
+    ...(path === undefined ? [] : [['read:issue', `/repos/${path}/issues?limit=1`, true] as const]),
+  ]
+}
+
+const SourceTokens = v.array(
+  v.object({
+    token_last_eight: v.optional(v.string()),
+    scopes: v.nullish(v.array(v.string())),
+    repositories: v.nullish(v.array(v.unknown())),
+  }),
+)
+
+/**
+ * Refuses a token that can see only a part of the source: the rest would look deleted, and would be revoked here.
+ * @throws Error that names the missing scope
+ */
+const checkScopes = async (source: Source): Promise<void> => {
+  const { base, token, login, authorization } = source
+  for (const [scope, path, isOptional] of [...PROBES, ...(await contentChecks(source))]) {
+    const { status } = await source.request(path)
+    if (status === 401 || status === 403)
+      throw new Error(
+        `the token of ${login} lacks the scope ${scope}: nothing was copied; use an administrator's token with the scopes ${SCOPES}`,
+      )
+    if (status >= 300 && !(isOptional && status === 404))
+      throw new Error(`${base}/api/v1${path} answered ${status}: nothing was copied`)
+  }
+  // Gitea lists tokens only with Basic credentials.
+  const tokens = await source.request(`/users/${encodeURIComponent(login)}/tokens?limit=50`, {
+    authorization,
+  })
+  if (tokens.status !== 200) return
+  const { success, output } = v.safeParse(SourceTokens, parseJson(tokens.text))
+  const own = success ? output.find((own) => own.token_last_eight === token.slice(-8)) : undefined
+  if (own?.scopes?.includes('public-only') || (own?.repositories?.length ?? 0) > 0)
+    throw new Error(
+      `the token of ${login} sees only a part of ${base}: nothing was copied; use one for all repositories, public and private`,
+    )
+}

@@ -1,0 +1,141 @@
+import * as v from 'valibot'
+import type { Attachment } from '../../lib/records/schema/index.ts'
+import { FollowedContent } from './follow.ts'
+import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from './migration.ts'
+import { type CopiedRepository, repositoryPath } from './repositories.ts'
+import { type SourceAttachment, SourceComment, SourceIssue } from './shapes.ts'
+
+const NOT_SHOWN = 'issues, which the source has turned off or does not show'
+const LINKS = 'attachments that are links to other servers'
+
+const ANYTHING = v.array(v.unknown())
+const NEWEST = v.array(v.object({ number: v.number() }))
+
+/** Issues of one repository with what belongs to them. */
+interface IssueContents {
+  readonly issues: FollowedContent
+  readonly comments: FollowedContent
+  readonly attachments: FollowedContent
+}
+
+/** Copies the issues of a repository with their comments and attachments. */
+export const copyIssues = (migration: Migration, copied: CopiedRepository): Promise<void> =>
+  reportErrors(migration.report, `the issues of ${copied.given.full_name}`, async () => {
+    const { source, report } = migration
+    const { full_name: scope } = copied.given
+    const path = `${repositoryPath(copied.given)}/issues`
+    // The first page tells whether the source shows issues, before anything is compared with it.
+    if ((await ifAvailable(source.get(ANYTHING, `${path}?state=all&limit=1`))) === undefined) {
+      if (!source.isAllot) report.note('notCopied', NOT_SHOWN, scope)
+      return
+    }
+    const contents: IssueContents = {
+      issues: await FollowedContent.open(migration, 'issue', scope),
+      comments: await FollowedContent.open(migration, 'comment', scope),
+      attachments: await FollowedContent.open(migration, 'attachment', `${scope}/issues`),
+    }
+    let isComplete = true
+    for await (const issue of source.items(SourceIssue, `${path}?state=all&type=issues`))
+      if (!issue.pull_request && !(await copyIssue(migration, copied, contents, issue))) isComplete = false
+    await reservePullRequests(migration, copied, path)
+    if (!isComplete) return
+    await contents.issues.removeOthers((number) => isDeleted(migration, `${path}/${number}`))
+    await contents.comments.removeOthers((id) => isDeleted(migration, `${path}/comments/${id}`))
+    await contents.attachments.removeOthers(async () => true)
+  })
+
+/** @returns whether everything was copied */
+const copyIssue = (
+  migration: Migration,
+  { repository, given }: CopiedRepository,
+  contents: IssueContents,
+  issue: SourceIssue,
+): Promise<boolean> => {
+  const { source, content, authors, report, startedAt } = migration
+  const label = `${given.full_name}#${issue.number}`
+  return succeeds(report, `the issue ${label}`, async () => {
+    const author = await authors.find(issue.user)
+    const { number, title, body, state } = issue
+    const createdAt = issue.created_at ?? startedAt
+    const updatedAt = issue.updated_at ?? createdAt
+    const closedAt = state === 'closed' ? (issue.closed_at ?? updatedAt) : null
+    const values = { number, title, body, state, author: author.name, createdAt, updatedAt, closedAt }
+    const record = { ...values, repository: repository.id, author: author.id }
+    const id = await contents.issues.follow({ name: String(number), label, values }, (origin, before) =>
+      content.saveIssue(record, origin, before),
+    )
+    if (id === undefined) return
+    await copyAttachments(migration, contents.attachments, {
+      ...{ on: 'issue', targetId: id, uploader: author.id, label, assets: issue.assets },
+    })
+    if (issue.comments === 0) return
+    const path = `${repositoryPath(given)}/issues/${number}/comments`
+    for (const comment of await source.list(SourceComment, path))
+      await copyComment(migration, contents, id, label, comment)
+  })
+}
+
+const copyComment = async (
+  migration: Migration,
+  { comments, attachments }: IssueContents,
+  issue: number,
+  label: string,
+  comment: SourceComment,
+): Promise<void> => {
+  const { content, authors, startedAt } = migration
+  const author = await authors.find(comment.user)
+  const createdAt = comment.created_at ?? startedAt
+  const values = {
+    ...{ body: comment.body, author: author.name },
+    ...{ createdAt, updatedAt: comment.updated_at ?? createdAt },
+  }
+  const record = { ...values, issue, author: author.id }
+  const id = await comments.follow({ name: String(comment.id), label, values }, (origin, before) =>
+    content.saveComment(record, origin, before),
+  )
+  if (id === undefined) return
+  const target = { on: 'comment', targetId: id, uploader: author.id, label, assets: comment.assets } as const
+  await copyAttachments(migration, attachments, target)
+}
+
+/** What attachments belong to, here, and those of the source. */
+interface AttachmentsOf extends Pick<Attachment, 'on' | 'targetId' | 'uploader'> {
+  /** The name of the target in the report. */
+  readonly label: string
+  readonly assets: readonly SourceAttachment[]
+}
+
+/** The API does not say who uploaded a file: it is the author of what the file is attached to. */
+export const copyAttachments = async (
+  { source, content, report, startedAt }: Migration,
+  followed: FollowedContent,
+  { on, targetId, uploader, label, assets }: AttachmentsOf,
+): Promise<void> => {
+  for (const { uuid, name, size, download_count: downloads, created_at, type } of assets) {
+    if (uuid === '' || type === 'external') {
+      report.note('notCopied', LINKS, `${name} (${label})`)
+      continue
+    }
+    const values = { name, size }
+    await followed.follow({ name: uuid, label: `${name} (${label})`, values }, async (origin, before) => {
+      if (before !== undefined) return content.renameAttachment(before, name, origin)
+      const file = await source.download(apiPath('attachments', uuid))
+      const times = { downloads, createdAt: created_at ?? startedAt }
+      return content.addAttachment({ on, targetId, uploader, name, size, ...times }, file, origin)
+    })
+  }
+}
+
+/** Pull requests share the numbers of issues, and are not copied. Their numbers are not given to other issues. */
+const reservePullRequests = async (
+  { source, report, content }: Migration,
+  { repository, given }: CopiedRepository,
+  path: string,
+): Promise<void> => {
+  const query = `${path}?state=all&type=pulls`
+  const count = source.isAllot ? 0 : await source.count(query)
+  if (count === 0) return
+  report.note('notCopied', 'pull requests', `${given.full_name} (${count})`)
+  const [newest] = await source.get(NEWEST, `${query}&limit=1`)
+  if (newest !== undefined) await content.reserveNumbers(repository.id, newest.number)
+}

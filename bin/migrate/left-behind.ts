@@ -1,0 +1,31 @@
+import type { Migration } from './migration.ts'
+import { type CopiedRepository, repositoryPath } from './repositories.ts'
+
+/** Lists of a repository that Allot has nothing for, by what their entries are. */
+const LISTS: readonly [list: string, what: string][] = [
+  ['wiki/pages', 'wikis'],
+  ['hooks', 'webhooks'],
+  ['keys', 'deploy keys'],
+  ['branch_protections', 'branch protections'],
+  ['tag_protections', 'tag protections'],
+  ['labels', 'labels'],
+  ['milestones?state=all', 'milestones'],
+  ['actions/tasks', 'runs of Actions'],
+]
+
+const MIRROR = 'mirrors, which become ordinary repositories'
+
+/** Names in the report, in every run, what a repository has at the source and does not get here. */
+export const reportLeftBehind = async (
+  { source, report }: Migration,
+  { given }: CopiedRepository,
+): Promise<void> => {
+  const { full_name: name, mirror } = given
+  if (mirror) report.note('notCopied', MIRROR, name)
+  // An Allot has none of them.
+  if (source.isAllot) return
+  for (const [list, what] of LISTS) {
+    const count = await source.count(`${repositoryPath(given)}/${list}`)
+    if (count > 0) report.note('notCopied', what, `${name} (${count})`)
+  }
+}

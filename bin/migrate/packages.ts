@@ -1,0 +1,133 @@
+import type { PackageName } from '../../lib/content/packages.ts'
+import type { Migrated } from '../../lib/records/schema/index.ts'
+import { digestOf } from './follow.ts'
+import {
+  apiPath,
+  asOperator,
+  ifAvailable,
+  isDeleted,
+  type Migration,
+  reportErrors,
+  succeeds,
+} from './migration.ts'
+import { SourcePackage, SourcePackageFile } from './shapes.ts'
+
+const OTHER_TYPE = 'packages of other types than generic'
+const OTHER_CONTENT = 'package files with other content here'
+const REMOVED_HERE = 'package files that were removed here, and stay removed'
+const KEPT = 'package files that were removed at the source, and are kept'
+
+/** Longer names have a digest instead: the history has a limit. */
+const MAX_NAME = 512
+
+/** Copies the generic packages of an owner, whatever repository they are linked to. */
+export const copyPackages = (migration: Migration, ownerName: string): Promise<void> =>
+  reportErrors(migration.report, `the packages of ${ownerName}`, async () => {
+    const { source, allot, history, report } = migration
+    const owner = await allot.hosting.accounts.byName(ownerName)
+    const found = owner && (await ifAvailable(source.list(SourcePackage, apiPath('packages', ownerName))))
+    if (owner === undefined || found === undefined) return
+    const known = new Map(
+      (await history.list('package', ownerName.toLowerCase())).map((record) => [record.name, record]),
+    )
+    const seen = new Set<string>()
+    let isComplete = true
+    for (const version of found.reverse())
+      if (version.type !== 'generic')
+        report.note(
+          'notCopied',
+          OTHER_TYPE,
+          `${ownerName}: ${version.type} ${version.name} ${version.version}`,
+        )
+      else if (!(await copyVersion(migration, owner.name, version, known, seen))) isComplete = false
+    if (isComplete) await removeOthers(migration, owner.name, known, seen)
+  })
+
+/** @returns whether everything was copied */
+const copyVersion = (
+  migration: Migration,
+  owner: string,
+  given: SourcePackage,
+  known: ReadonlyMap<string, Migrated>,
+  seen: Set<string>,
+): Promise<boolean> => {
+  const { source, report, history } = migration
+  const label = `${owner}: ${given.name} ${given.version}`
+  return succeeds(report, `the package ${label}`, async () => {
+    const names = [given.type, given.name, given.version]
+    const path = apiPath('packages', owner, ...names)
+    for (const file of await source.list(SourcePackageFile, `${path}/files`)) {
+      const name = historyName([...names, file.name])
+      seen.add(name)
+      const id = await copyFile(migration, owner, given, file, known.has(name))
+      if (id === undefined) continue
+      await history.save([{ kind: 'package', scope: owner.toLowerCase(), name, ids: [id], grants: [] }])
+      report.count('package files', 'copied')
+    }
+  })
+}
+
+/** @returns the id of the copy; undefined when nothing was copied */
+const copyFile = async (
+  { source, allot, report, authors, startedAt }: Migration,
+  owner: string,
+  { type, name, version, ...given }: SourcePackage,
+  { name: fileName, Size: size, sha256 }: SourcePackageFile,
+  isKnown: boolean,
+): Promise<number | undefined> => {
+  const { packages } = allot.hosting
+  const path: PackageName = { owner, type, name, version }
+  const label = `${owner}: ${name} ${version} ${fileName}`
+  const creator = (await authors.find(given.creator)).id
+  const operator = asOperator(creator)
+  const here = await packages.file(operator, path, fileName)
+  if (here !== undefined) {
+    report.count('package files', 'found')
+    if (sha256 !== '' && here.sha256 !== sha256) report.note('differs', OTHER_CONTENT, label)
+    return undefined
+  }
+  if (isKnown) {
+    report.note('differs', REMOVED_HERE, label)
+    return undefined
+  }
+  const content = await source.download(`/api${apiPath('packages', owner, type, name, version, fileName)}`)
+  const made = { size, creator, createdAt: given.created_at ?? startedAt }
+  return (await packages.add(operator, path, fileName, content, made))?.id
+}
+
+const historyName = (names: readonly string[]): string => {
+  const name = names.join('/')
+  return name.length <= MAX_NAME ? name : digestOf(names)
+}
+
+/** Removes copied files that the source has removed. One that was replaced here stays. */
+const removeOthers = async (
+  migration: Migration,
+  owner: string,
+  known: ReadonlyMap<string, Migrated>,
+  seen: ReadonlySet<string>,
+): Promise<void> => {
+  const { allot, history, report, keep } = migration
+  const { packages } = allot.hosting
+  for (const [key, record] of known) {
+    const [type = '', name = '', version = '', file = ''] = key.split('/')
+    if (seen.has(key) || file === '') continue
+    const path = apiPath('packages', owner, type, name, version)
+    const label = `${owner}: ${name} ${version} ${file}`
+    if (keep) {
+      report.note('differs', KEPT, label)
+      continue
+    }
+    const found = await ifAvailable(migration.source.list(SourcePackageFile, `${path}/files`))
+    const isGone =
+      found === undefined ? await isDeleted(migration, path) : found.every((one) => one.name !== file)
+    if (!isGone) continue
+    const where = { owner, type, name, version }
+    const here = await packages.file(asOperator(0), where, file)
+    if (here !== undefined && record.ids.includes(here.id)) {
+      await packages.removeFile(asOperator(0), where, file)
+      report.note('removed', 'package files', label)
+    }
+    await history.remove([record])
+  }
+}

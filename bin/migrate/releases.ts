@@ -1,0 +1,56 @@
+import { FollowedContent } from './follow.ts'
+import { copyAttachments } from './issues.ts'
+import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from './migration.ts'
+import { type CopiedRepository, repositoryPath } from './repositories.ts'
+import { SourceRelease } from './shapes.ts'
+
+/** Copies the releases of a repository, drafts too, with their files. */
+export const copyReleases = (migration: Migration, copied: CopiedRepository): Promise<void> =>
+  reportErrors(migration.report, `the releases of ${copied.given.full_name}`, async () => {
+    const { source } = migration
+    const { full_name: scope } = copied.given
+    const path = `${repositoryPath(copied.given)}/releases`
+    const found = await ifAvailable(source.list(SourceRelease, path))
+    if (found === undefined) return
+    const releases = await FollowedContent.open(migration, 'release', scope)
+    const files = await FollowedContent.open(migration, 'attachment', `${scope}/releases`)
+    let isComplete = true
+    // Those of the same second are listed in the order of their ids.
+    for (const release of found.reverse())
+      if (!(await copyRelease(migration, copied, { releases, files }, release))) isComplete = false
+    if (!isComplete) return
+    await releases.removeOthers((id) => isDeleted(migration, path + apiPath(id)))
+    await files.removeOthers(async () => true)
+  })
+
+/** @returns whether everything was copied */
+const copyRelease = (
+  migration: Migration,
+  { repository, given }: CopiedRepository,
+  { releases, files }: { releases: FollowedContent; files: FollowedContent },
+  release: SourceRelease,
+): Promise<boolean> => {
+  const { content, authors, report, startedAt } = migration
+  const { id: sourceId, tag_name: tag, target_commitish: target, name, body, draft, prerelease } = release
+  const label = `${given.full_name} ${tag}`
+  return succeeds(report, `the release ${label}`, async () => {
+    const author = await authors.find(release.author)
+    const createdAt = release.created_at ?? startedAt
+    const publishedAt = draft ? null : (release.published_at ?? createdAt)
+    const texts = { tag, target, name, body, draft, prerelease }
+    const values = { ...texts, author: author.name, createdAt, publishedAt }
+    const record = { ...values, repository: repository.id, author: author.id }
+    const id = await releases.follow({ name: String(sourceId), label, values }, (origin, before) =>
+      content.saveRelease(record, origin, before),
+    )
+    if (id === undefined) return
+    const attached = {
+      on: 'release',
+      targetId: id,
+      uploader: author.id,
+      label,
+      assets: release.assets,
+    } as const
+    await copyAttachments(migration, files, attached)
+  })
+}

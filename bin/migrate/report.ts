@@ -1,0 +1,77 @@
+import { escapeControl } from '../terminal.ts'
+
+/** Sections of the report that list names, by what their entries are. */
+const SECTIONS = {
+  /** Cannot be copied. */
+  notCopied: 'not copied',
+  /** Rights that Allot cannot express. */
+  leftOut: 'rights left out',
+  /** The source revoked them after an earlier migration had copied them. */
+  revoked: 'revoked, because the source revoked it',
+  /** Content that the source has removed after an earlier migration had copied it. */
+  removed: 'removed, because the source removed it',
+  /** Differ from the source, and stay unchanged. */
+  differs: 'different here, and left unchanged',
+}
+type Section = keyof typeof SECTIONS
+
+/** Names in the section `notCopied`, which may be long; further ones are only counted. */
+const MAX_NAMES = 10
+
+type Outcome = 'copied' | 'found' | 'updated'
+
+/** What a migration did, and what it could not do. */
+export class Report {
+  readonly #counts = new Map<string, Record<Outcome, number>>()
+  readonly #entries = new Map<Section, Map<string, Set<string>>>()
+  readonly #failures: string[] = []
+
+  /**
+   * @param kind such as `users`
+   * @param outcome `found` when it already existed here, `updated` when the source had changed since
+   */
+  count(kind: string, outcome: Outcome): void {
+    const counts = this.#counts.get(kind) ?? { copied: 0, found: 0, updated: 0 }
+    counts[outcome]++
+    this.#counts.set(kind, counts)
+  }
+
+  /** @param name whose it is */
+  note(section: Section, what: string, name: string): void {
+    const entries = this.#entries.get(section) ?? new Map<string, Set<string>>()
+    this.#entries.set(section, entries)
+    entries.set(what, (entries.get(what) ?? new Set()).add(name))
+  }
+
+  /** Notes something that should have been copied. */
+  failed(what: string, reason: string): void {
+    this.#failures.push(`${what}: ${reason}`)
+  }
+
+  /** Whether nothing failed. */
+  isComplete(): boolean {
+    return this.#failures.length === 0
+  }
+
+  lines(): string[] {
+    const counts = [...this.#counts].map(
+      ([kind, { copied, found, updated }]) =>
+        `${kind}: ${copied} copied, ${found} already there${updated > 0 ? `, ${updated} updated` : ''}`,
+    )
+    const sections = (Object.keys(SECTIONS) as Section[]).flatMap((section) =>
+      titled(SECTIONS[section], this.#linesOf(section)),
+    )
+    return [...counts, ...sections, ...titled('failed', this.#failures)].map(escapeControl)
+  }
+
+  #linesOf(section: Section): string[] {
+    const maxNames = section === 'notCopied' ? MAX_NAMES : Number.POSITIVE_INFINITY
+    return [...(this.#entries.get(section) ?? [])].map(([what, names]) => {
+      const more = names.size > maxNames ? ` and ${names.size - maxNames} more` : ''
+      return `${what}: ${[...names].slice(0, maxNames).join(', ')}${more}`
+    })
+  }
+}
+
+const titled = (title: string, lines: readonly string[]): string[] =>
+  lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]

@@ -1,0 +1,137 @@
+import * as v from 'valibot'
+
+/** The parts of the responses of Gitea, Forgejo and Allot that are used. Versions differ in which of the optional ones they send. */
+const text = v.nullish(v.string(), '')
+const flag = v.nullish(v.boolean(), false)
+const count = v.nullish(v.number(), 0)
+/** Seconds since 1970; undefined for none, which some versions send as the year 1. */
+const time = v.pipe(
+  v.nullish(v.string()),
+  v.transform((sent) => {
+    const seconds = Math.floor(Date.parse(sent ?? '') / 1000)
+    return seconds > 0 ? seconds : undefined
+  }),
+)
+
+/** What users and organizations have in common. */
+const profile = {
+  full_name: text,
+  website: text,
+  description: text,
+  location: text,
+  visibility: v.optional(v.picklist(['public', 'limited', 'private']), 'public'),
+  /** Only a user has one. */
+  created: time,
+}
+
+export const SourceUser = v.object({
+  ...profile,
+  login: v.string(),
+  email: text,
+  is_admin: flag,
+  active: v.nullish(v.boolean(), true),
+  prohibit_login: flag,
+  restricted: flag,
+  source_id: count,
+})
+export type SourceUser = v.InferOutput<typeof SourceUser>
+
+export const SourceOrganization = v.pipe(
+  v.object({ ...profile, name: v.optional(v.string()), username: v.optional(v.string()) }),
+  v.transform(({ name, username, ...rest }) => ({ ...rest, name: name ?? username ?? '' })),
+)
+export type SourceOrganization = v.InferOutput<typeof SourceOrganization>
+
+export const SourceRepository = v.object({
+  name: v.string(),
+  full_name: v.string(),
+  owner: v.object({ login: v.string() }),
+  description: text,
+  website: text,
+  default_branch: text,
+  private: v.boolean(),
+  internal: flag,
+  archived: flag,
+  mirror: flag,
+  fork: flag,
+  empty: flag,
+  /** KiB */
+  size: count,
+  template: flag,
+  topics: v.nullish(v.array(v.string())),
+  parent: v.nullish(v.object({ name: v.string(), owner: v.object({ login: v.string() }) })),
+  created_at: time,
+  updated_at: time,
+})
+export type SourceRepository = v.InferOutput<typeof SourceRepository>
+
+/** Who wrote something; null or a name that no account has when the author was deleted. */
+const author = v.pipe(
+  v.nullish(v.object({ login: text }), { login: '' }),
+  v.transform(({ login }) => login),
+)
+
+export const SourceAttachment = v.object({
+  uuid: v.nullish(v.string(), ''),
+  name: v.string(),
+  size: count,
+  download_count: count,
+  created_at: time,
+  /** `external` at a Forgejo for a link to another server. */
+  type: text,
+})
+export type SourceAttachment = v.InferOutput<typeof SourceAttachment>
+const assets = v.nullish(v.array(SourceAttachment), [])
+
+export const SourceIssue = v.object({
+  number: v.number(),
+  title: v.string(),
+  body: text,
+  state: v.picklist(['open', 'closed']),
+  user: author,
+  comments: count,
+  assets,
+  created_at: time,
+  updated_at: time,
+  closed_at: time,
+  pull_request: v.nullish(v.unknown()),
+})
+export type SourceIssue = v.InferOutput<typeof SourceIssue>
+
+export const SourceComment = v.object({
+  id: v.number(),
+  body: text,
+  user: author,
+  assets,
+  created_at: time,
+  updated_at: time,
+})
+export type SourceComment = v.InferOutput<typeof SourceComment>
+
+export const SourceRelease = v.object({
+  id: v.number(),
+  tag_name: v.string(),
+  target_commitish: text,
+  name: text,
+  body: text,
+  draft: flag,
+  prerelease: flag,
+  author,
+  assets,
+  created_at: time,
+  published_at: time,
+})
+export type SourceRelease = v.InferOutput<typeof SourceRelease>
+
+export const SourcePackage = v.object({
+  type: v.string(),
+  name: v.string(),
+  version: v.string(),
+  creator: author,
+  created_at: time,
+})
+export type SourcePackage = v.InferOutput<typeof SourcePackage>
+
+/** `Size` is capitalised. */
+export const SourcePackageFile = v.object({ name: v.string(), Size: count, sha256: text })
+export type SourcePackageFile = v.InferOutput<typeof SourcePackageFile>

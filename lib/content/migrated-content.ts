@@ -1,0 +1,201 @@
+import { randomUUID } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { checkFileName, checkIssue, checkTexts, isRefName } from '../accounts/names.ts'
+import { AllotError, invalid } from '../errors.ts'
+import {
+  type Attachment,
+  attachments,
+  type Comment,
+  comments,
+  type Issue,
+  issueSequences,
+  issues,
+  type Migrated,
+  type Release,
+  releases,
+} from '../records/schema/index.ts'
+import type { WriteContext } from '../records/store.ts'
+import { type MigratedRecords, type NewMigrated, saveMigrated } from '../repositories/migrated.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { anyTarget } from './attachment-targets.ts'
+import {
+  type ContentParts,
+  filePlaceOf,
+  removeAttachment,
+  removeAttachments,
+  removeWithFiles,
+  saveAttachment,
+} from './attachments.ts'
+
+/** Where the source has the content: the record of the migration, without what a save adds to it. */
+export type Origin = Pick<NewMigrated, 'scope' | 'name' | 'digest'>
+
+export type MigratedIssue = Omit<Issue, 'id'>
+export type MigratedComment = Omit<Comment, 'id'>
+export type MigratedRelease = Omit<Release, 'id'>
+export type MigratedAttachment = Omit<Attachment, 'id' | 'uuid' | 'repository'>
+
+/** Kinds of content that are records without a file. */
+export type ContentKind = 'issue' | 'comment' | 'release'
+
+/**
+ * Writes issues, comments, releases and attachments as another server had them: with its numbers, authors and dates.
+ * Invariant: the content and the migration's record of it are saved in one transaction, so a run that was interrupted
+ * copies nothing twice.
+ */
+export class MigratedContent {
+  readonly #parts: ContentParts
+  readonly #history: MigratedRecords
+
+  /** @param history of the server that was copied from */
+  constructor(parts: ContentParts, history: MigratedRecords) {
+    this.#parts = parts
+    this.#history = history
+  }
+
+  /** @returns an id for authors who do not exist here; no account has it or will have it, so they are shown as a ghost */
+  ghost(): Promise<number> {
+    return this.#parts.store.sequences.next('account')
+  }
+
+  /**
+   * Saves an issue under its number.
+   * @param id of the copy to change; absent: a new one
+   * @throws AllotError invalid for texts that Allot does not accept; conflict when an issue of this number was created here
+   */
+  async saveIssue(issue: MigratedIssue, origin: Origin, id?: number): Promise<number> {
+    checkIssue(issue)
+    return this.#save('issue', origin, id, async (tx, record) => {
+      const { repository, number } = issue
+      const other = await issues.findBy(tx, 'number', [repository, number])
+      if (other !== undefined && other.id !== record)
+        throw new AllotError('conflict', `an issue with the number ${number} was created here`)
+      await issues.save(tx, { id: record, ...issue })
+      await reserve(tx, repository, number)
+    })
+  }
+
+  /** Keeps numbers of the source, such as those of its pull requests, from being given to issues that are created here. */
+  reserveNumbers(repository: number, last: number): Promise<void> {
+    return this.#parts.store.write((tx) => reserve(tx, repository, last))
+  }
+
+  /** Saves a comment. Parameters as for `saveIssue`. @throws AllotError invalid; not_found when the issue was deleted */
+  async saveComment(comment: MigratedComment, origin: Origin, id?: number): Promise<number> {
+    checkTexts('comment', comment)
+    return this.#save('comment', origin, id, async (tx, record) => {
+      if ((await issues.get(tx, [comment.issue])) === undefined)
+        throw new AllotError('not_found', 'the issue was deleted')
+      await comments.save(tx, { id: record, ...comment })
+    })
+  }
+
+  /** Saves a release. @throws AllotError invalid; conflict when a release of this tag was created here */
+  async saveRelease(release: MigratedRelease, origin: Origin, id?: number): Promise<number> {
+    const { repository, tag } = release
+    if (!isRefName(tag)) throw invalid(`tag: ${JSON.stringify(tag)} is not a valid tag name`)
+    checkTexts('release', release)
+    return this.#save('release', origin, id, async (tx, record) => {
+      const other = await releases.findBy(tx, 'tag', [repository, tag])
+      if (other !== undefined && other.id !== record)
+        throw new AllotError('conflict', `a release of the tag ${tag} was created here`)
+      await releases.save(tx, { id: record, ...release })
+    })
+  }
+
+  /**
+   * Adds a file to an issue, a comment or a release.
+   * @throws AllotError invalid for a bad name, or a content of another size; not_found when the target was deleted
+   */
+  async addAttachment(attachment: MigratedAttachment, content: Readable, origin: Origin): Promise<number> {
+    const { store, files } = this.#parts
+    checkFileName(attachment.name)
+    const target = await store.read((tx) => anyTarget(tx, attachment))
+    if (target === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
+    const [id, uuid] = [await store.sequences.next('attachment'), randomUUID()]
+    const place = filePlaceOf({ uuid, repository: target.repository.id })
+    await files.add(place, content, { size: attachment.size }, async (tx) => {
+      const current = await anyTarget(tx, attachment)
+      if (current === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
+      await saveAttachment(tx, this.#parts, current, {
+        ...{ id, uuid, repository: current.repository.id, ...attachment },
+      })
+      await this.#record(tx, 'attachment', origin, id)
+    })
+    return id
+  }
+
+  /** Changes the name of an attachment. @throws AllotError invalid; not_found when it was deleted */
+  async renameAttachment(id: number, name: string, origin: Origin): Promise<number> {
+    checkFileName(name)
+    await this.#parts.store.write(async (tx) => {
+      const attachment = await attachments.get(tx, [id])
+      const target = attachment && (await anyTarget(tx, attachment))
+      if (attachment === undefined || target === undefined)
+        throw new AllotError('not_found', 'the attachment was deleted')
+      await saveAttachment(tx, this.#parts, target, { ...attachment, name })
+      await this.#record(tx, 'attachment', origin, id)
+    })
+    return id
+  }
+
+  /** The record of a copy; undefined when it was deleted here. */
+  async find(kind: ContentKind | 'attachment', id: number): Promise<object | undefined> {
+    return this.#parts.store.read<object | undefined>((tx) => COLLECTIONS[kind].get(tx, [id]))
+  }
+
+  /** Removes a copy with its files and comments, and the record of it. */
+  async remove(copy: Migrated): Promise<void> {
+    const { store, jobs } = this.#parts
+    const [id] = copy.ids
+    await removeWithFiles(this.#parts, async (tx) => {
+      if (id !== undefined) await this.#removeRecord(tx, copy.kind as ContentKind | 'attachment', id)
+      return true
+    })
+    if (copy.kind === 'issue' && id !== undefined) await jobs.finish(store, 'removeComments', id)
+    await this.#history.remove([copy])
+  }
+
+  async #removeRecord(tx: WriteContext, kind: ContentKind | 'attachment', id: number): Promise<void> {
+    if (kind === 'attachment') {
+      const attachment = await attachments.get(tx, [id])
+      if (attachment !== undefined) await removeAttachment(tx, this.#parts, attachment)
+      return
+    }
+    if ((await COLLECTIONS[kind].remove(tx, [id])) === undefined) return
+    await removeAttachments(tx, this.#parts, { on: kind, id })
+    const { jobs } = this.#parts
+    if (kind === 'issue') await jobs.runNow(tx, 'removeComments', id, jobs.bounds.maxPerTransaction)
+  }
+
+  async #save(
+    kind: ContentKind,
+    origin: Origin,
+    id: number | undefined,
+    save: (tx: WriteContext, id: number) => Promise<void>,
+  ): Promise<number> {
+    const { store } = this.#parts
+    const record = id ?? (await store.sequences.next(kind))
+    await store.write(async (tx) => {
+      await save(tx, record)
+      await this.#record(tx, kind, origin, record)
+    })
+    return record
+  }
+
+  async #record(tx: WriteContext, kind: Migrated['kind'], origin: Origin, id: number): Promise<void> {
+    await saveMigrated(tx, this.#history.source, { kind, ...origin, ids: [id], grants: [] })
+  }
+}
+
+const COLLECTIONS = { issue: issues, comment: comments, release: releases, attachment: attachments } as const
+
+/** Makes `last` the last number that is taken, at least. */
+const reserve = async (
+  tx: WriteContext & ReadTransaction,
+  repository: number,
+  last: number,
+): Promise<void> => {
+  const before = (await issueSequences.get(tx, [repository]))?.last ?? 0
+  if (last > before) await issueSequences.save(tx, { repository, last })
+}

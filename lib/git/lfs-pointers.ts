@@ -1,0 +1,88 @@
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { folderOf } from './folders.ts'
+import { configuration, ENVIRONMENT, runGit, startProcess } from './process.ts'
+
+/** An LFS object that a file of a repository stands for. */
+export interface LfsPointer {
+  /** SHA-256 of the content, in hex. */
+  readonly oid: string
+  /** Bytes. */
+  readonly size: number
+}
+
+interface PointerOptions {
+  readonly directory: string
+  readonly git: string
+}
+
+/** All references with their targets: as long as this text is the same, so are the pointers of the repository. */
+export const listReferences = (id: number, { directory, git }: PointerOptions): Promise<string> =>
+  runGit(git, [`--git-dir=${folderOf(directory, id)}`, 'for-each-ref', '--format=%(objectname) %(refname)'])
+
+/** Finds the LFS objects of every commit of a repository, each once. Reads the small blobs only, since a pointer is one. */
+export async function* lfsPointers(
+  id: number,
+  { directory, git }: PointerOptions,
+): AsyncGenerator<LfsPointer> {
+  const catFile = (...options: string[]) => {
+    const args = [...configuration(), `--git-dir=${folderOf(directory, id)}`, 'cat-file', ...options]
+    return startProcess(args, { git, env: ENVIRONMENT, isDetached: false })
+  }
+  const format = '--batch-check=%(objecttype) %(objectsize) %(objectname)'
+  const objects = await catFile('--batch-all-objects', '--unordered', format)
+  const contents = await catFile('--batch')
+  objects.stdin.end()
+  const feeding = pipeline(objects.stdout, smallBlobs, contents.stdin)
+  // The loop below ends with the output of the second command, and fails with this promise after it.
+  feeding.catch(() => contents.stop())
+  try {
+    const seen = new Set<string>()
+    for await (const blob of blobsIn(contents.stdout)) {
+      const [, oid, size] = POINTER.exec(blob.toString('latin1')) ?? []
+      if (oid === undefined || seen.has(oid)) continue
+      seen.add(oid)
+      yield { oid, size: Number(size) }
+    }
+    await feeding
+  } finally {
+    objects.stop()
+    contents.stop()
+  }
+}
+
+/** The LFS specification: keys in alphabetical order after the version, extensions among them. */
+const POINTER =
+  /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d{1,15})(?:\n|$)/
+
+/** "Pointer files must be less than 1024 bytes"; the shortest has more than 100. */
+const [MIN_SIZE, MAX_SIZE] = [100, 1024]
+
+/** Ids of the small blobs, a line each. */
+async function* smallBlobs(lines: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let rest = ''
+  for await (const chunk of lines) {
+    const parts = (rest + chunk.toString('latin1')).split('\n')
+    rest = parts.pop()!
+    const ids = parts.flatMap((line) => {
+      const [type, size, id] = line.split(' ')
+      return type === 'blob' && Number(size) >= MIN_SIZE && Number(size) < MAX_SIZE ? [`${id}\n`] : []
+    })
+    if (ids.length > 0) yield ids.join('')
+  }
+}
+
+/** Contents in the output of `git cat-file --batch`: a header line, the content, and a newline. */
+async function* blobsIn(output: Readable): AsyncGenerator<Buffer> {
+  let buffer: Buffer = Buffer.alloc(0)
+  for await (const chunk of output) {
+    buffer = Buffer.concat([buffer, chunk as Buffer])
+    for (;;) {
+      const end = buffer.indexOf(0x0a)
+      const size = Number(buffer.toString('latin1', 0, Math.max(end, 0)).split(' ')[2])
+      if (end < 0 || buffer.length < end + size + 2) break
+      yield buffer.subarray(end + 1, end + 1 + size)
+      buffer = buffer.subarray(end + size + 2)
+    }
+  }
+}

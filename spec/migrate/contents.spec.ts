@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, describe, it, mock } from 'node:test'
+import { commit, git } from '../git/client.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { replay } from './replay.ts'
+import { pushed, startTarget, type Target } from './two.ts'
+
+let source: TestServer
+let target: Target
+let [ann, ben]: Person[] = []
+let old: string
+
+const LFS = 'large content\n'
+const OID = createHash('sha256').update(LFS).digest('hex')
+const POINTER = `version https://git-lfs.github.com/spec/v1\noid sha256:${OID}\nsize ${LFS.length}\n`
+
+const attach = async (path: string, content: string, name: string) => {
+  const body = new FormData()
+  body.append('attachment', new Blob([content]), name)
+  const headers = { authorization: `token ${ann!.token}` }
+  const { status } = await fetch(`${source.api}${path}/assets`, { method: 'POST', body, headers })
+  assert.equal(status, 201)
+}
+
+const upload = async (path: string, content: string) => {
+  const headers = { authorization: `token ${ann!.token}` }
+  const { ok } = await fetch(source.base + path, { method: 'PUT', body: content, headers })
+  assert.ok(ok, path)
+}
+
+/** An application with issues, releases, LFS objects and packages, made long ago. */
+before(async () => {
+  mock.timers.enable({ apis: ['Date'], now: Date.UTC(2020, 1, 2, 3, 4, 5) })
+  source = await start({ dialect: 'forgejo' })
+  ann = await source.person('ann')
+  ben = await source.person('ben')
+  const made = { name: 'app', template: true, description: 'an application' }
+  await source.as(ann, 'POST', '/user/repos', made)
+  await source.as(ann, 'PUT', '/repos/ann/app/topics', { topics: ['git', 'quota'] })
+  await source.as(ben, 'POST', '/repos/ann/app/issues', { title: 'one', body: 'first\n' })
+  await source.as(ann, 'POST', '/repos/ann/app/issues', { title: 'two' })
+  await source.as(ann, 'POST', '/repos/ann/app/issues', { title: 'three', closed: true })
+  await source.as(ann, 'POST', '/repos/ann/app/issues/1/comments', { body: 'a comment' })
+  await source.as(ben, 'POST', '/repos/ann/app/issues/1/comments', { body: 'another' })
+  await source.as(ann, 'DELETE', '/repos/ann/app/issues/2')
+  await attach('/repos/ann/app/issues/1', 'log\n', 'log.txt')
+  await attach('/repos/ann/app/issues/comments/1', 'image', 'image ü.png')
+  const release = { tag_name: 'v1', name: 'First', body: 'notes', prerelease: true }
+  await source.as(ann, 'POST', '/repos/ann/app/releases', release)
+  await source.as(ann, 'POST', '/repos/ann/app/releases', { tag_name: 'next', draft: true })
+  await attach('/repos/ann/app/releases/1', 'binary', 'app.bin')
+  const checkout = await pushed(source, ann, 'ann/app')
+  await commit(checkout, { 'big.bin': POINTER })
+  await git(checkout, 'push', '--quiet', 'origin', 'HEAD:refs/heads/side')
+  await upload(`/ann/app.git/info/lfs/objects/${OID}/${LFS.length}`, LFS)
+  await upload('/api/packages/ann/generic/kit/1.0/kit%201.tar', 'kit')
+  await source.as(ben, 'POST', '/repos/ann/app/forks', {})
+  old = (await source.as(ann, 'GET', '/repos/ann/app')).body.created_at
+  mock.timers.reset()
+  target = await startTarget()
+})
+after(async () => {
+  mock.timers.reset()
+  await source.stop()
+  await target.stop()
+})
+
+/** What each server has of its own. */
+const OWN =
+  /^(id|uuid|url|html_url|api_url|browser_download_url|upload_url|avatar_url|download_count|fork_of)$/
+
+const seen = async (server: TestServer, path: string, dates = true): Promise<unknown> => {
+  const { status, body } = await server.as(server.root, 'GET', path)
+  assert.equal(status, 200, path)
+  const text = JSON.stringify(body, (name, value) =>
+    OWN.test(name) || (!dates && /_at$/.test(name)) ? undefined : value,
+  )
+  return JSON.parse(text.replaceAll(server.base, ''))
+}
+
+const assertSame = async (...paths: string[]) => {
+  for (const path of paths) assert.deepEqual(await seen(target, path), await seen(source, path), path)
+}
+
+const APP = '/repos/ann/app'
+const downloaded = async (server: TestServer, path: string) => {
+  const headers = { authorization: `token ${server.root.token}` }
+  const response = await fetch(server.base + path, { headers })
+  assert.equal(response.status, 200, path)
+  return response.text()
+}
+
+describe('A migration copies', () => {
+  before(async () => {
+    const report = await target.from(source)
+    assert.ok(report.isComplete(), report.text)
+  })
+
+  it('issues with their numbers, authors, dates and states', async () => {
+    const { body } = await target.as(target.root, 'GET', `${APP}/issues?state=all`)
+    assert.deepEqual(
+      body.map((one: { number: number }) => one.number),
+      [3, 1],
+    )
+    assert.equal(body[1].user.login, 'ben')
+    assert.equal(body[1].created_at, old)
+    await assertSame(`${APP}/issues?state=all`, `${APP}/issues/1`, `${APP}/issues/3`)
+  })
+
+  it('comments and attachments with their contents', async () => {
+    await assertSame(`${APP}/issues/1/comments`)
+    const { assets } = (await target.as(target.root, 'GET', `${APP}/issues/1`)).body
+    assert.equal(await downloaded(target, `/attachments/${assets[0].uuid}`), 'log\n')
+    const comments = await target.as(target.root, 'GET', `${APP}/issues/1/comments`)
+    assert.equal(comments.body[0].assets[0].name, 'image ü.png')
+  })
+
+  it('releases with drafts and files', async () => {
+    await assertSame(`${APP}/releases`, `${APP}/releases/tags/v1`)
+    const { assets } = (await target.as(target.root, 'GET', `${APP}/releases/tags/v1`)).body
+    assert.equal(await downloaded(target, `/attachments/${assets[0].uuid}`), 'binary')
+  })
+
+  it('LFS objects of every branch', async () => {
+    assert.equal(await downloaded(target, `/ann/app.git/info/lfs/objects/${OID}`), LFS)
+    const { body } = await target.as(target.root, 'GET', '/admin/users/ann/quota')
+    assert.equal(body.used.size.git.LFS, LFS.length)
+  })
+
+  it('packages with their files and dates', async () => {
+    await assertSame('/packages/ann', '/packages/ann/generic/kit/1.0')
+    assert.equal(await downloaded(target, '/api/packages/ann/generic/kit/1.0/kit%201.tar'), 'kit')
+  })
+
+  it('topics, templates, dates, and which repository is a fork of which', async () => {
+    const { body } = await target.as(target.root, 'GET', '/repos/ben/app')
+    assert.equal(body.parent.full_name, 'ann/app')
+    for (const path of [APP, '/repos/ben/app', '/users/ann'])
+      assert.deepEqual(sizeless(await seen(target, path)), sizeless(await seen(source, path)), path)
+  })
+
+  it('nothing more in a second run, and verifies', async () => {
+    const before = await everything()
+    const report = await target.from(source)
+    assert.ok(report.isComplete(), report.text)
+    assert.doesNotMatch(report.text, /[1-9]\d* (copied|updated)/)
+    assert.deepEqual(await everything(), before)
+    assert.equal((await target.allot.verify()).faults, 0)
+  })
+})
+
+describe('A later run', () => {
+  it('follows what was changed, added and removed at the source', async () => {
+    await source.as(ann, 'PATCH', `${APP}/issues/1`, { title: 'renamed', state: 'closed' })
+    await source.as(ben, 'PATCH', `${APP}/issues/comments/2`, { body: 'changed' })
+    await source.as(ann, 'DELETE', `${APP}/issues/comments/1`)
+    await source.as(ann, 'DELETE', `${APP}/issues/3`)
+    await source.as(ben, 'POST', `${APP}/issues`, { title: 'four' })
+    await source.as(ann, 'DELETE', `${APP}/releases/2`)
+    await source.as(ann, 'PATCH', APP, { description: 'another', template: false })
+    await source.as(ann, 'DELETE', '/packages/ann/generic/kit/1.0')
+    const report = await target.from(source)
+    assert.ok(report.isComplete(), report.text)
+    assert.match(report.text, /^issues: 1 copied, 0 already there, 1 updated$/m)
+    assert.match(report.text, /^removed, because the source removed it:\n {2}issues: 3 \(ann\/app\)$/m)
+    await assertSame(
+      `${APP}/issues?state=all`,
+      `${APP}/issues/1/comments`,
+      `${APP}/releases`,
+      '/packages/ann',
+    )
+    assert.equal((await target.as(target.root, 'GET', APP)).body.description, 'another')
+    assert.equal((await target.allot.verify()).faults, 0)
+  })
+
+  it('leaves alone what was changed or removed here, and names it', async () => {
+    await target.as(target.root, 'PATCH', `${APP}/issues/1`, { title: 'mine' })
+    await target.as(target.root, 'DELETE', `${APP}/issues/4`)
+    const report = await target.from(source)
+    assert.match(report.text, /^ {2}issues that were changed here: ann\/app#1$/m)
+    assert.match(report.text, /^ {2}issues that were removed here, and stay removed: ann\/app#4$/m)
+    assert.equal((await target.as(target.root, 'GET', `${APP}/issues/1`)).body.title, 'mine')
+    assert.equal((await target.as(target.root, 'GET', `${APP}/issues/4`)).status, 404)
+  })
+})
+
+describe('An issue of a Forgejo', () => {
+  const issue = {
+    ...{ number: 7, title: 'old', body: '', state: 'closed', user: { login: 'gone' }, comments: 0 },
+    ...{ created_at: '2015-01-01T00:00:00Z', updated_at: '2015-01-02T00:00:00Z', closed_at: null },
+    assets: [{ uuid: '', name: 'link', type: 'external', size: 0 }],
+  }
+
+  it('is of a ghost when its author does not exist here, and new numbers follow those of pull requests', async () => {
+    const forgejo = await replay({}, (req, res) => {
+      const { pathname, searchParams } = new URL(req.url!, 'http://localhost')
+      const isPulls = searchParams.get('type') === 'pulls'
+      const reply = (status: number, body: unknown, total = 1) =>
+        res
+          .writeHead(status, { 'content-type': 'application/json', 'x-total-count': String(total) })
+          .end(JSON.stringify(body))
+      if (pathname === '/api/v1/version') return reply(200, { version: '11.0.0+gitea-1.22.0' })
+      if (pathname === '/api/v1/repos/ann/app/hooks') return reply(200, [{ id: 1 }])
+      if (pathname !== '/api/v1/repos/ann/app/issues') return source.allot.handler(req, res)
+      reply(200, isPulls ? [{ number: 41 }] : [issue], isPulls ? 3 : 1)
+    })
+    const into = await startTarget()
+    try {
+      const { text } = await into.from({ base: forgejo.base, root: source.root }, ['ann'])
+      const found = (await into.as(into.root, 'GET', `${APP}/issues/7`)).body
+      assert.deepEqual(
+        [found.user.login, found.created_at, found.state],
+        ['Ghost', '2015-01-01T00:00:00Z', 'closed'],
+      )
+      const next = await into.as(into.root, 'POST', `${APP}/issues`, { title: 'new' })
+      assert.equal(next.body.number, 42)
+      assert.match(text, /^ {2}pull requests: ann\/app \(3\)$/m)
+      assert.match(text, /^ {2}webhooks: ann\/app \(1\)$/m)
+      assert.match(text, /^ {2}attachments that are links to other servers: link \(ann\/app#7\)$/m)
+      assert.equal((await into.allot.verify()).faults, 0)
+    } finally {
+      forgejo.stop()
+      await into.stop()
+    }
+  })
+})
+
+/** Sizes of packs depend on how they arrived. */
+const sizeless = (value: unknown): unknown =>
+  JSON.parse(JSON.stringify(value, (name, member) => (name === 'size' ? undefined : member)))
+
+const everything = async (): Promise<string[]> => {
+  let text = ''
+  await target.allot.export(async (bytes) => {
+    text += Buffer.from(bytes).toString('latin1')
+  })
+  return text.trimEnd().split('\n').slice(1, -1)
+}
