@@ -17,6 +17,7 @@ import type { WriteContext } from '../records/store.ts'
 import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeWithFiles } from './attachments.ts'
+import { checkPackageFileName, checkPackageName, checkVersionName } from './package-names.ts'
 
 /** A version of a package by names. */
 export interface PackageName {
@@ -37,8 +38,8 @@ interface NewPackageFile {
   /** Bytes that the content must have. */
   readonly size?: number | undefined
   /** Who created the version, and when, in seconds since 1970; absent: the viewer, now. */
-  readonly creator?: number | undefined
-  readonly createdAt?: number | undefined
+  readonly creator?: number
+  readonly createdAt?: number
 }
 
 /** A version with its owner. */
@@ -90,7 +91,7 @@ export class Packages {
       if (current?.id !== owner.id) throw new AllotError('not_found', 'the owner was deleted')
       const found = await versionIn(tx, current, path)
       await refuseTaken(tx, found, name)
-      const before = found ?? { ...newVersion(versionId, current, path), creator, createdAt }
+      const before = found ?? { ...newVersion(versionId, current.id, path), creator, createdAt }
       const names = { id, version: before.id, owner: current.id, name, stored: place.name }
       const file = { ...names, ...sizeAndDigests(contentInfo), createdAt }
       await packageFiles.save(tx, file)
@@ -236,12 +237,8 @@ const refuseTaken = async (
     throw new AllotError('conflict', `this version has a file ${name} already`)
 }
 
-const newVersion = (
-  id: number,
-  owner: Account,
-  { name, version }: PackageName,
-): Omit<PackageVersion, 'creator' | 'createdAt'> => ({
-  ...{ id, owner: owner.id, type: 'generic', name, version, size: 0, files: 0 },
+const newVersion = (id: number, owner: number, { name, version }: PackageName) => ({
+  ...{ id, owner, type: 'generic' as const, name, version, size: 0, files: 0 },
 })
 
 const sizeAndDigests = ({ size, sha256, digests: { md5 = '', sha1 = '', sha512 = '' } }: ContentInfo) => ({
@@ -286,29 +283,3 @@ const checkNames = ({ type, name, version }: PackageName, file: string): void =>
   checkVersionName(version)
   checkPackageFileName(file)
 }
-
-/*
- * Names in the generic registry, as Forgejo accepts them. They are never paths on this server's disk; the rules keep URLs
- * readable and downloads from being written to unexpected places.
- */
-const PACKAGE = /^[A-Za-z0-9._+-]{1,255}$/
-const PLAIN_NAME = /^[-_+=:;.()[\]{}~!@#$%^& \w]{1,255}$/
-
-const isDots = (name: string): boolean => /^\.+$/.test(name)
-
-export const checkPackageName = (name: string): void => {
-  if (!PACKAGE.test(name) || isDots(name) || (name.length === 1 && !/[A-Za-z0-9]/.test(name)))
-    throw refused('package', 'letters, digits, and any of ._+-')
-}
-
-export const checkVersionName = (name: string): void => checkPlainName('version', name)
-export const checkPackageFileName = (name: string): void => checkPlainName('file', name)
-
-const checkPlainName = (part: 'version' | 'file', name: string): void => {
-  if (!PLAIN_NAME.test(name) || name.trim() !== name || isDots(name))
-    throw refused(part, 'letters, digits, spaces within, and no slash')
-}
-
-/** "400: the package name, version or file name are invalid" */
-const refused = (what: string, allowed: string) =>
-  new AllotError('bad_request', `the name of the ${what} must have 1 to 255 characters: ${allowed}`)

@@ -12,7 +12,7 @@ import {
   isRefName,
 } from '../accounts/names.ts'
 import { checkTeamTexts } from '../accounts/teams.ts'
-import { checkPackageFileName, checkPackageName, checkVersionName } from '../content/packages.ts'
+import { checkPackageFileName, checkPackageName, checkVersionName } from '../content/package-names.ts'
 import { checkStatusTexts } from '../content/statuses.ts'
 import { AllotError, describeIssue, invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
