@@ -185,7 +185,7 @@ const createListener = async (
   log: Logger,
 ): Promise<RequestListener> => {
   const { pages, handler } = allot
-  const withPages: RequestListener = (req, res) => pages(req, res, () => handler(req, res))
+  const withPages: RequestListener = (req, res) => handler(req, res, () => pages(req, res))
   let listener = withHealthChecks(allot, server.pages ? withPages : handler)
   if (server.metrics !== 'off') {
     const { measureListener } = await loadMetrics()

@@ -19,26 +19,21 @@ const CLOSE_TIMEOUT_MS = 8000
  * @returns stops the server
  */
 export const gracefulShutdown = (server: Server, finish: () => Promise<void>): (() => Promise<void>) => {
-  const responses = new Set<ServerResponse>()
-  const sockets = new Set<Socket>()
+  // The latest response of each connection, or undefined before the first.
+  const connections = new Map<Socket, ServerResponse | undefined>()
   let [isStopping, activeAt] = [false, 0]
-  // One listener for all responses: creating a closure for each one is measurably slower.
-  function ended(this: ServerResponse): void {
-    responses.delete(this)
+  server.prependListener('request', ({ socket }, res) => {
+    connections.set(socket, res)
+    if (isStopping) res.shouldKeepAlive = false
+  })
+  const noteActivity = () => {
     activeAt = performance.now()
   }
-  server.prependListener('request', (_, res) => {
-    responses.add(res)
-    if (isStopping) res.shouldKeepAlive = false
-    res.on('close', ended)
-  })
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
   for (const event of ['connection', 'secureConnection'])
-    server.on(event, () => {
-      activeAt = performance.now()
+    server.on(event, (socket: Socket) => {
+      noteActivity()
+      connections.set(socket, undefined)
+      socket.once('close', () => connections.delete(socket))
     })
   const acceptBacklog = backlogOf(server)
   const countConnections = promisify(server.getConnections.bind(server))
@@ -48,13 +43,19 @@ export const gracefulShutdown = (server: Server, finish: () => Promise<void>): (
 
   // Not `closeAllConnections`, which leaves connections before the end of their TLS handshake open.
   const closeAll = () => {
-    for (const socket of sockets) socket.destroy()
+    for (const socket of connections.keys()) socket.destroy()
   }
 
   return async () => {
     const timer = globalThis.setTimeout(closeAll, CLOSE_TIMEOUT_MS)
     isStopping = true
-    for (const res of responses) res.shouldKeepAlive = false
+    // Any client may have got a response just now.
+    noteActivity()
+    for (const res of connections.values()) {
+      if (res === undefined) continue
+      res.shouldKeepAlive = false
+      res.once('close', noteActivity)
+    }
     await acceptBacklog()
     // `close` of node:http would also close idle connections, on which a request may be on its way.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(server, resolve))

@@ -98,7 +98,7 @@ export class FileStorage {
     await moveInto(path, folders.at(-1)!, place.name).catch((error) => {
       throw toStorageFull(error)
     })
-    for (const folder of [...folders.reverse(), this.#directory]) await syncToDisk(folder)
+    await Promise.all([...folders, this.#directory].map(syncToDisk))
   }
 
   discard({ path }: StagedFile): Promise<void> {

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
+import { Socket } from 'node:net'
 import { AllotError } from '../errors.ts'
 
 /** What concerns the socket of a request: pipelining, responses in flight, unread bodies, request smuggling. */
@@ -82,7 +82,7 @@ export const endAfterDrain = (res: ServerResponse, body: Buffer | string): void 
   const { req, shouldKeepAlive } = res
   // node:http writes text in one string with the headers, which are Latin-1: so only ASCII is passed as text.
   const content = typeof body !== 'string' || isAscii(body) ? body : Buffer.from(body)
-  if (!isStillSending(req)) return void res.end(content, 'latin1')
+  if (!isStillSending(req)) return endInOneWrite(res, content)
   if (shouldKeepAlive) res.end(content, 'latin1')
   else {
     res.write(content, 'latin1')
@@ -92,6 +92,21 @@ export const endAfterDrain = (res: ServerResponse, body: Buffer | string): void 
   req.unpipe()
   const timer = setTimeout(() => (shouldKeepAlive ? req.socket.destroy() : res.end()), DRAIN_TIMEOUT_MS)
   req.once('close', () => clearTimeout(timer)).resume()
+}
+
+/**
+ * Ends a response with one write to the socket. `end(text)` makes node:http pass the headers with the text and an empty end as two
+ * pieces, which takes a tenth more processor time for a small response.
+ */
+const endInOneWrite = (res: ServerResponse, content: Buffer | string): void => {
+  const { socket, req } = res
+  const isText = typeof content === 'string' && content !== '' && req.method !== 'HEAD'
+  if (!isText || !(socket instanceof Socket)) return void res.end(content, 'latin1')
+  // While the socket is corked, node:http does not defer the write.
+  socket.cork()
+  res.write(content, 'latin1')
+  socket.uncork()
+  res.end()
 }
 
 const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length

@@ -9,7 +9,6 @@ import { type Bench, inTurns, type Measurement } from './report/measure.ts'
 import { host } from './servers/index.ts'
 import { type Load, loadWith, local } from './servers/load.ts'
 import { API, type Program, post, program } from './servers/program.ts'
-import { syncedBatches } from './synced.ts'
 
 const REPOSITORIES = 40
 const MIB = 1024 * 1024
@@ -78,16 +77,18 @@ const compare = async (
   return { name, unit, value, reference, against, goal: `at least ${goal}`, isReached }
 }
 
-/** Durable writes of 32 connections, against synced batches with as many keys. */
+/** Durable writes of 32 connections, against a bare server that writes as many keys for each request, in synced batches. */
 const batched = async (
   { name, keys }: { name: string; keys: number },
   rounds: number,
   load: () => Load,
 ): Promise<Measurement> => {
-  const raw = await syncedBatches(keys)
-  const against = `classic-level, synced batches of 32 with ${keys} keys each`
+  const bare = await host('synced-batches', String(keys))
+  const against = `bare node:http that writes ${keys} keys, in synced batches of all that wait`
   const compared = { name, unit: 'requests/s' as const, against, goal: 0.8 }
-  return compare(compared, rounds, async () => (await loadWith(load())).rate, raw.rate).finally(raw.close)
+  const rate = async (to: Load) => (await loadWith(to)).rate
+  const hand = () => rate({ ...load(), base: local(bare.port) })
+  return compare(compared, rounds, () => rate(load()), hand).finally(bare.stop)
 }
 
 const stars = ({ port, token }: Program) => {

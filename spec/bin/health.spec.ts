@@ -10,6 +10,8 @@ import { temporaryDirectory } from '../support/folder.ts'
 import { served } from './program.ts'
 
 /** Longer than the result of a check is good. */
+/** For how long a check is good, and a time after which it is not. */
+const CHECK_MS = 250
 const READY_MS = 300
 
 describe('The health checks of the server', () => {
@@ -53,8 +55,11 @@ describe('The health checks of the server', () => {
       Promise.all(['/-/healthz', '/-/readyz'].map(async (path) => (await fetch(origin + path)).status))
     try {
       writes = 0
+      const begun = performance.now()
       await Promise.all(Array.from({ length: 20 }, statuses))
-      assert.equal(writes, 1, 'requests share a check')
+      // On a busy machine the requests take longer than a check is good for.
+      const checks = 1 + Math.floor((performance.now() - begun) / CHECK_MS)
+      assert.ok(writes <= checks, 'requests share a check')
       await setTimeout(READY_MS)
       isHanging = true
       assert.deepEqual(await statuses(), [200, 503])

@@ -1,9 +1,11 @@
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
+import { ClassicLevel } from 'classic-level'
 import { level } from '../../../drivers/level/index.ts'
 import { type OpenAllot, openAllot } from '../../../lib/allot.ts'
 import { createAllot, type LedgerOperation } from '../../../lib/index.ts'
@@ -99,6 +101,36 @@ const syncedFiles = (folder: string) => {
   }, {})
 }
 
+const VALUE = Buffer.alloc(100, 'x')
+
+/** Writes so many keys for each request, and answers once they are on the disk. Requests that wait at the same time share a batch. */
+const syncedBatches = async (keys: number) => {
+  const folder = mkdtempSync(join(tmpdir(), 'allot-bench-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const raw = new ClassicLevel<Buffer, Buffer>(folder, { keyEncoding: 'buffer', valueEncoding: 'buffer' })
+  await raw.open()
+  let made = 0
+  const put = () => ({ type: 'put' as const, key: Buffer.from(`key ${++made * 7919}`), value: VALUE })
+  let waiting: ServerResponse[] = []
+  let isWriting = false
+  const write = async () => {
+    isWriting = true
+    while (waiting.length > 0) {
+      const answered = waiting
+      waiting = []
+      await raw.batch(Array.from({ length: answered.length * keys }, put), { sync: true })
+      for (const res of answered) res.writeHead(204).end()
+    }
+    isWriting = false
+  }
+  listen((req, res) => {
+    void buffer(req).then(() => {
+      waiting.push(res)
+      if (!isWriting) void write()
+    })
+  }, {})
+}
+
 /** What a host writes: the handler of a data folder on a server of its own. */
 const embedded = async () => {
   const data = mkdtempSync(join(tmpdir(), 'allot-bench-'))
@@ -112,5 +144,6 @@ else if (kind === 'git') await git(listen)
 else if (kind === 'http-backend') httpBackend(listen, word!)
 else if (kind === 'instance') await instance(listen, word!, Number(number))
 else if (kind === 'synced-files') syncedFiles(word!)
+else if (kind === 'synced-batches') await syncedBatches(Number(word))
 else if (kind === 'embedded') await embedded()
 else await allot(Number(word))
