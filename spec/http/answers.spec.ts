@@ -6,6 +6,7 @@ import * as v from 'valibot'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
 import { toFailure } from '../../lib/http/failure.ts'
 import { Empty, Html, NotFound, SerializedJson } from '../../lib/http/index.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 const codes: Record<ErrorCode, number> = {
@@ -26,8 +27,16 @@ const codes: Record<ErrorCode, number> = {
 const open = { ...plain, method: 'GET', auth: 'optional' } as const
 const Id = v.object({ id: v.number() })
 
-/** The answer of `/gate` waits until this is called. */
-let openGate: () => void = () => undefined
+/** The answer of `/gate` waits until this is called; undefined while no request waits there. */
+let gate: (() => void) | undefined
+
+/** Resolves when a request waits at `/gate`. */
+const reachesGate = () => waitFor(() => gate !== undefined)
+
+const openGate = () => {
+  gate?.()
+  gate = undefined
+}
 
 const routes = [
   route({
@@ -109,7 +118,7 @@ const routes = [
     responses: { 200: v.string() },
     handle: async () =>
       new Promise<void>((resolve) => {
-        openGate = resolve
+        gate = resolve
       }).then(() => reply(200, 'through')),
   }),
 ]
@@ -160,7 +169,7 @@ describe('A response', () => {
 
   it('is sent in the order of the requests, however long each takes', async () => {
     const both = floor.raw(`GET /api/v1/gate HTTP/1.1\r\nHost: x.test\r\n\r\n${closing('GET /api/v1/json')}`)
-    await sleep(50)
+    await reachesGate()
     openGate()
     assert.match(await both, /"through"[\s\S]*\{"id":1\}$/)
   })
@@ -223,7 +232,7 @@ describe('A client that disconnects', () => {
     floor.told.length = 0
     const socket = connect(floor.port, '127.0.0.1')
     socket.write('GET /api/v1/gate HTTP/1.1\r\nHost: x.test\r\n\r\n')
-    await sleep(50)
+    await reachesGate()
     socket.destroy()
     await sleep(50)
     openGate()
@@ -237,7 +246,7 @@ describe('idle()', () => {
   it('waits for the requests in flight, and for nothing else', async () => {
     await floor.idle()
     const answer = get('/gate')
-    await sleep(50)
+    await reachesGate()
     let isIdle = false
     const idle = floor.idle().then(() => {
       isIdle = true
