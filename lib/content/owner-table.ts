@@ -114,7 +114,7 @@ const MIN_AGE_MS = 5000
 /** So many times as long as a scan took, its figures are shown: scans take at most a twentieth of the time. */
 const AGE_PER_SCAN = 20
 /** Milliseconds that a page waits for a scan. */
-const MAX_WAIT_MS = 3000
+const MAX_WAIT_MS = 10_000
 /** Owners that are read between two turns of the event loop: about two milliseconds. */
 const YIELD_EVERY = 100
 

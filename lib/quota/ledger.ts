@@ -1,5 +1,5 @@
 import { add, type Sum } from '../integers.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { isPending, type Jobs } from '../records/jobs.ts'
 import { decodeKey, encodeKey } from '../records/key-codec.ts'
 import { merge, mergeDeferred, pageOf } from '../records/merge.ts'
@@ -95,16 +95,7 @@ export class Ledger {
 
   /** "Lists of what counts are ordered largest first, then by name." */
   async list(tx: ReadTransaction, owner: number, kind: ListedKind, slice: Slice): Promise<LedgerEntry[]> {
-    const limit = slice.offset + slice.limit
-    const ownersEntries = ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit })
-    async function* repositoryPartitions() {
-      for await (const [order, id] of ownPartitions(tx, owner, kind))
-        yield {
-          from: encodeKey([order]),
-          entries: ledgerEntries.entries(tx, 'partition', { prefix: [id, kind], limit }),
-        }
-    }
-    const entries = await pageOf(mergeDeferred([ownersEntries], repositoryPartitions()), slice)
+    const entries = await pageOf(listedEntries(tx, owner, kind, slice.offset + slice.limit), slice)
     return ledgerEntries.load(tx, entries)
   }
 
@@ -116,8 +107,9 @@ export class Ledger {
   }
 
   /**
-   * The largest entries of any kind, LFS objects too.
+   * The largest entries of any kind, LFS objects too, as entries of an index: those of several kinds can be merged.
    * @param usages of all repositories of the owner
+   * @param limit entries that are read at most
    */
   async largest(
     tx: ReadTransaction,
@@ -125,10 +117,10 @@ export class Ledger {
     kind: LedgerKind,
     usages: readonly RepositoryUsage[],
     limit: number,
-  ): Promise<Page<LedgerEntry>> {
+  ): Promise<{ entries: AsyncIterable<IndexEntry>; total: number }> {
     if (kind !== 'lfs')
       return {
-        items: await this.list(tx, owner, kind, { offset: 0, limit }),
+        entries: listedEntries(tx, owner, kind, limit),
         total: await this.count(tx, owner, kind),
       }
     const partitions = usages.filter(({ ownEntries, lfs }) => ownEntries > 0 && lfs > 0).map(({ id }) => id)
@@ -136,11 +128,7 @@ export class Ledger {
       ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit }),
       ...partitions.map((id) => ledgerEntries.entries(tx, 'partition', { prefix: [id, kind], limit })),
     ]
-    const entries = await pageOf(merge(listings), { offset: 0, limit })
-    return {
-      items: await ledgerEntries.load(tx, entries),
-      total: await countAll(tx, [owner, kind], partitions),
-    }
+    return { entries: merge(listings), total: await countAll(tx, [owner, kind], partitions) }
   }
 
   /** The largest entries of a kind in some repositories, which are few. */
@@ -192,6 +180,24 @@ export class Ledger {
     await this.#count(tx, entry, -1)
     return wasLive
   }
+}
+
+/** Entries of the owner and of all its repositories, largest first. */
+const listedEntries = (
+  tx: ReadTransaction,
+  owner: number,
+  kind: ListedKind,
+  limit: number,
+): AsyncIterable<IndexEntry> => {
+  const ownersEntries = ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit })
+  async function* repositoryPartitions() {
+    for await (const [order, id] of ownPartitions(tx, owner, kind))
+      yield {
+        from: encodeKey([order]),
+        entries: ledgerEntries.entries(tx, 'partition', { prefix: [id, kind], limit }),
+      }
+  }
+  return mergeDeferred([ownersEntries], repositoryPartitions())
 }
 
 const countAll = async (

@@ -254,7 +254,7 @@ describe('The page of tokens and sessions', () => {
     assert.ok(!list.text.includes(secret))
     assert.match(
       words(list.text),
-      new RegExp(`ci ends in ${secret.slice(-8)} · made on [\\d-]+ read:repository, read:user`),
+      new RegExp(`ci ends in ${secret.slice(-8)} · made on [\\d-]+ · never used read:repository, read:user`),
     )
     const token = /name="token" value="(\d+)"/g
     const id = [...list.text.matchAll(token)].map(([, id]) => id!).at(-1)!

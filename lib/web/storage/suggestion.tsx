@@ -2,7 +2,8 @@
 /** What to remove so that an owner comes below a limit: the largest things that the rule counts, as few as suffice. */
 import type { Identity } from '../../accounts/access.ts'
 import { formatSize } from '../../byte-sizes.ts'
-import type { Thing, ThingPage } from '../../content/used-things.ts'
+import type { Thing } from '../../content/things.ts'
+import type { ThingPage } from '../../content/used-things.ts'
 import { add, compare, type Sum } from '../../integers.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import { type Subject, withAncestors } from '../../quota/subjects.ts'
@@ -36,7 +37,8 @@ export const suggestionFor = async (
   const limit = limits.find((one) => one.rule.name === rule && one.state === 'over')
   if (limit === undefined) return undefined
   const { items } = await hosting.things.list(user, owner.id, {}, { offset: 0, limit: MAX_CONSIDERED })
-  return { limit, ...selectionFor(limit, items), isPartial: false }
+  const selection = selectionFor(limit, items)
+  return { limit, ...selection, listed: selection.total, isPartial: false }
 }
 
 /** Git data comes last, since it can only be freed with its whole repository. */

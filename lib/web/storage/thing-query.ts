@@ -1,5 +1,5 @@
 /** What the viewer of the table of things asked for: in the query of the page, and in links to the same page. */
-import { type ThingKind, type ThingQuery, thingKinds } from '../../content/used-things.ts'
+import { type ThingKind, type ThingQuery, thingKinds } from '../../content/things.ts'
 import { pageNumber } from '../components.tsx'
 
 export const isThingKind = (text: string | null): text is ThingKind =>

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How a thing that uses storage is shown: name, details, share and links. */
 import { formatSize } from '../../byte-sizes.ts'
+import type { Thing, ThingKind } from '../../content/things.ts'
 import { pageOfEntry } from '../../content/usage-lists.ts'
-import type { Thing, ThingKind } from '../../content/used-things.ts'
 import { add, type Sum } from '../../integers.ts'
 import { Link, Section, Size } from '../components.tsx'
 import type { PageServices } from '../route.ts'
@@ -57,7 +57,7 @@ const ThingName = ({ owner, thing, link }: ThingProps) => {
 }
 
 /** The name of a thing; that of an LFS object is a hash, of which the beginning is enough. */
-export const titleOf = ({ kind, name, isHidden }: Thing): string => {
+export const titleOf = ({ kind, name, isHidden }: Pick<Thing, 'kind' | 'name' | 'isHidden'>): string => {
   if (isHidden) return 'Hidden'
   return kind === 'lfs' && /^[\da-f]{64}$/.test(name) ? `${name.slice(0, 12)}…` : name
 }

@@ -2,7 +2,7 @@
 /** The table of things that use storage, with its sortable columns and the boxes that select rows. */
 import type { Identity } from '../../accounts/access.ts'
 import { dateOf } from '../../clock.ts'
-import { isRemovable, type Thing, type ThingQuery } from '../../content/used-things.ts'
+import { isRemovable, type Thing, type ThingQuery } from '../../content/things.ts'
 import type { Sum } from '../../integers.ts'
 import { Post, Size, usePageContext } from '../components.tsx'
 import { type Asked, pathOf } from './thing-query.ts'

@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** What uses an owner's storage: one table of things of all kinds, to sort, filter, search and select from; also as CSV. */
 import type { Identity } from '../../accounts/access.ts'
-import { MAX_READ, type Thing, thingKinds } from '../../content/used-things.ts'
+import { type Thing, thingKinds } from '../../content/things.ts'
+import { MAX_READ, type ThingPage } from '../../content/used-things.ts'
 import { AllotError } from '../../errors.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
@@ -28,18 +29,17 @@ export const thingRoutes = [
     auth: 'required',
     async handle({ user, params, query }, { hosting, ...services }) {
       const owner = await accessibleOwner({ hosting, ...services }, user, params.owner)
-      const { items } = await hosting.things.list(user, owner.id, askedIn(query), {
-        offset: 0,
-        limit: MAX_CSV,
-      })
-      const rows = items.map((thing) => [
-        thing.kind,
-        titleOf(thing),
-        thing.inRepository?.name ?? '',
-        String(thing.size),
-        timeOf(thing),
-      ])
-      return csvOf(`${owner.name}-usage.csv`, ['kind', 'name', 'repository', 'bytes', 'created'], rows)
+      const { rows, isCut } = await hosting.things.rows(user, owner.id, askedIn(query))
+      const fileName = isCut ? `${owner.name}-usage-largest-${rows.length}.csv` : `${owner.name}-usage.csv`
+      const head = ['kind', 'name', 'repository', 'bytes', 'created']
+      return csvOf(
+        fileName,
+        head,
+        rows.map((thing) => [
+          ...[thing.kind, titleOf(thing), thing.inRepository?.name ?? ''],
+          ...[String(thing.size), timeOf(thing)],
+        ]),
+      )
     },
   }),
   page({
@@ -55,9 +55,7 @@ export const thingRoutes = [
   }),
 ]
 
-const MAX_CSV = 4 * MAX_READ + MAX_READ
-
-const timeOf = ({ createdAt }: Thing): string => new Date(createdAt * 1000).toISOString()
+const timeOf = ({ createdAt }: Pick<Thing, 'createdAt'>): string => new Date(createdAt * 1000).toISOString()
 
 const showThings = async (
   request: Pick<PageRequest, 'site' | 'query'> & { user: Identity },
@@ -70,7 +68,7 @@ const showThings = async (
   const { hosting, quota } = services
   const status = await quota.statuses.of(owner.id)
   const suggestion = await suggestionFor(services, user, owner, query.get('remove'))
-  const { items, total, isPartial } =
+  const { items, total, listed, isPartial } =
     suggestion ?? (await hosting.things.list(user, owner.id, asked, sliceOf(asked.page)))
   const links = new Map(items.map((thing) => [thing.id, linkOf(services, site, owner.name, thing)]))
   const table = {
@@ -91,7 +89,7 @@ const showThings = async (
         {suggestion !== undefined && <Suggestion owner={owner.name} {...suggestion} />}
         <Section id="things" title={suggestion === undefined ? 'What uses the storage' : 'What to remove'}>
           {suggestion === undefined && <Filters owner={owner} asked={asked} />}
-          {suggestion === undefined && <Count asked={asked} total={total} isPartial={isPartial} />}
+          {suggestion === undefined && <Count asked={asked} page={{ total, listed, isPartial }} />}
           {items.length === 0 ? (
             <NoThings asked={asked} />
           ) : (
@@ -101,7 +99,7 @@ const showThings = async (
             <Pages
               to={(number) => pathOf(owner.name, { ...asked, page: number })}
               page={asked.page}
-              total={Math.min(total, MAX_READ)}
+              total={listed}
             />
           )}
         </Section>
@@ -112,12 +110,10 @@ const showThings = async (
 
 const Count = ({
   asked: { kind },
-  total,
-  isPartial,
+  page: { total, listed, isPartial },
 }: {
   asked: Asked
-  total: number
-  isPartial: boolean
+  page: Omit<ThingPage, 'items'>
 }) => (
   <p class="small">
     {formatCount(
@@ -126,6 +122,9 @@ const Count = ({
       kind === 'repositories' ? 'repositories' : undefined,
     )}
     , largest first unless sorted otherwise.
+    {listed < total &&
+      !isPartial &&
+      ` The ${listed.toLocaleString('en')} largest are listed, here and in a CSV file; filter to see others.`}
     {isPartial &&
       ` Only the ${MAX_READ.toLocaleString('en')} largest of each kind are searched, sorted and listed.`}
   </p>

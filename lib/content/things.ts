@@ -1,0 +1,171 @@
+/** Things that use storage, made of repositories and ledger entries, and how lists sort and filter them. */
+import { setImmediate } from 'node:timers/promises'
+import { hasScope, openAudiences, repositoryViewer, type Viewer } from '../accounts/access.ts'
+import { add, compare, type Sum } from '../integers.ts'
+import type { IndexEntry } from '../records/collection.ts'
+import { encodeKey } from '../records/key-codec.ts'
+import {
+  type LedgerEntry,
+  type LedgerKind,
+  ledgerEntries,
+  type Repository,
+  type RepositoryUsage,
+} from '../records/schema/index.ts'
+import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { type UsedEntry, usedEntry } from './usage-lists.ts'
+
+export const ENTRY_KINDS = [
+  'lfs',
+  'packages',
+  'attachments',
+  'artifacts',
+] as const satisfies readonly LedgerKind[]
+
+/** `repositories`: each with all that is in it; `git`: their git data alone. */
+export const thingKinds = ['repositories', 'git', ...ENTRY_KINDS] as const
+export type ThingKind = (typeof thingKinds)[number]
+
+/** Something that counts toward an owner. */
+export interface Thing {
+  /** Names it in forms: the kind, a colon, and the id of the repository or the key of the ledger entry. */
+  readonly id: string
+  readonly kind: ThingKind
+  /** Empty when it is hidden. */
+  readonly name: string
+  /** Bytes. */
+  readonly size: Sum
+  /** Seconds since 1970. */
+  readonly createdAt: number
+  /** Id of its repository; null for what belongs to the owner alone. */
+  readonly repository: number | null
+  /** The repository itself, unless the viewer cannot read it. */
+  readonly inRepository: Repository | undefined
+  /** Whether it is in a private repository that the scopes of the viewer do not include. */
+  readonly isHidden: boolean
+  /** Whether this server keeps it, so that it can be deleted here. */
+  readonly isKept: boolean
+  /** Bytes by category, of repositories and git data. */
+  readonly usage: RepositoryUsage | undefined
+  /** The entry that is counted; undefined for repositories and git data. */
+  readonly used: UsedEntry | undefined
+}
+
+export interface ThingQuery {
+  /** Undefined: all kinds but repositories, which would count twice. */
+  readonly kind?: ThingKind | undefined
+  /** Name of a repository. */
+  readonly repository?: string | undefined
+  /** Part of a name, in any case. */
+  readonly search?: string | undefined
+  readonly sort?: 'size' | 'name' | 'created' | undefined
+  readonly reverse?: boolean | undefined
+}
+
+export interface OwnRepository {
+  readonly repository: Repository
+  readonly usage: RepositoryUsage
+}
+
+export type Candidate = Omit<Thing, 'used' | 'isKept'> & { readonly entry: LedgerEntry | undefined }
+
+/** Records that are decoded between two turns of the event loop. */
+const LOADED_AT_ONCE = 250
+
+/** A repository as an entry that sorts among those of ledger entries: by size, then by name. */
+export const entryOfRepository = (candidate: Candidate): [IndexEntry, Candidate] => {
+  const { size, name, kind, id } = candidate
+  const order = encodeKey([0 - Number(size), name, kind, id])
+  return [{ order, recordKey: order }, candidate]
+}
+
+export const byOrder = (left: IndexEntry, right: IndexEntry): number =>
+  Buffer.compare(left.order, right.order)
+
+/** Loads ledger entries in steps, since a file has many. */
+export const loadPaced = async (
+  tx: ReadTransaction,
+  entries: readonly IndexEntry[],
+): Promise<ReadonlyMap<IndexEntry, LedgerEntry>> => {
+  const loaded = new Map<IndexEntry, LedgerEntry>()
+  for (let from = 0; from < entries.length; from += LOADED_AT_ONCE) {
+    const step = entries.slice(from, from + LOADED_AT_ONCE)
+    const records = await ledgerEntries.load(tx, step)
+    // Within one snapshot, an index has no entry without its record.
+    for (const [index, record] of records.entries()) loaded.set(step[index]!, record)
+    await setImmediate()
+  }
+  return loaded
+}
+
+export const isNamed = ({ name }: Repository, wanted: string | undefined): boolean =>
+  !wanted || name.toLowerCase() === wanted.toLowerCase()
+
+export const matches = (name: string, search = ''): boolean =>
+  name.toLowerCase().includes(search.toLowerCase())
+
+const isReadable = (viewer: Viewer, repository: Repository | undefined): boolean =>
+  repositoryViewer(viewer) !== null ||
+  (repository !== undefined && openAudiences(null).includes(repository.audience))
+
+export const repositoryThing = (
+  viewer: Viewer,
+  { repository, usage }: OwnRepository,
+  kind: 'repositories' | 'git',
+): Candidate => {
+  const isHidden = !isReadable(viewer, repository)
+  const { id, name, createdAt } = repository
+  return {
+    ...{ id: `${kind}:${id}`, kind, name: isHidden ? '' : name, createdAt, repository: id, isHidden },
+    ...{ size: kind === 'git' ? usage.git : totalOf(usage), usage, entry: undefined },
+    inRepository: isHidden ? undefined : repository,
+  }
+}
+
+/** Bytes of git data and of everything in a repository. */
+export const totalOf = ({ git, lfs, issues, releases, artifacts, packages }: RepositoryUsage): Sum =>
+  [lfs, issues, releases, artifacts, packages].reduce<Sum>(add, git)
+
+export const entryThing = (
+  viewer: Viewer,
+  entry: LedgerEntry,
+  repository: Repository | undefined,
+): Candidate => {
+  const isHidden = entry.repository !== null && !isReadable(viewer, repository)
+  const { kind, key, name, size, createdAt } = entry
+  return {
+    ...{ id: `${kind}:${key}`, kind, name: isHidden ? '' : name, size, createdAt, isHidden },
+    ...{ repository: entry.repository, inRepository: isHidden ? undefined : repository },
+    ...{ usage: undefined, entry },
+  }
+}
+
+export const thingOf = async (tx: ReadTransaction, { entry, ...thing }: Candidate): Promise<Thing> => ({
+  ...thing,
+  isKept: entry === undefined || entry.key.startsWith(RESERVED_PREFIX),
+  used: entry && (await usedEntry(tx, entry, thing.inRepository, thing.isHidden)),
+})
+
+export const orderOf =
+  ({ sort = 'size', reverse = false }: ThingQuery) =>
+  (left: Candidate, right: Candidate): number =>
+    (reverse ? -1 : 1) * ORDERS[sort](left, right) || (left.id < right.id ? -1 : 1)
+
+const ORDERS: Record<NonNullable<ThingQuery['sort']>, (left: Candidate, right: Candidate) => number> = {
+  size: (left, right) => compare(right.size, left.size) || compareNames(left, right),
+  name: (left, right) => compareNames(left, right),
+  created: (left, right) => right.createdAt - left.createdAt,
+}
+
+const compareNames = (left: Candidate, right: Candidate): number =>
+  left.name < right.name ? -1 : left.name > right.name ? 1 : 0
+
+/** The scope that a session needs to delete something of the kind. */
+export const removalScope = ({ kind, used }: Thing): string => {
+  if (kind === 'packages') return 'write:package'
+  return used?.attached !== undefined && used.attached.on !== 'release' ? 'write:issue' : 'write:repository'
+}
+
+/** Whether the viewer may delete it here. */
+export const isRemovable = (viewer: NonNullable<Viewer>, thing: Thing): boolean =>
+  thing.isKept && thing.kind !== 'git' && !thing.isHidden && hasScope(viewer.scopes, removalScope(thing))

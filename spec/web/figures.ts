@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { Agent, get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import type { Page } from 'playwright-core'
+import { launchChromium, withoutChromium } from '../support/chromium.ts'
+import { createPageClient } from './browser.ts'
+import { fillLarge, LARGEST, ROOT_TOKEN, USER_TOKEN } from './large-instance.ts'
+
+/**
+ * Fills an instance, and measures each page of `allot serve` on it while a client writes: the first byte, the bytes without
+ * images, and the layout shift in Chromium. `npx tsx spec/web/figures.ts [--owners N] [--entries N] [--requests N] [--data DIR]`; a
+ * folder of `--data` is filled once and kept. Exits with 1 when a goal is missed.
+ */
+const { values: flags } = parseArgs({
+  options: {
+    owners: { type: 'string', default: '10000' },
+    entries: { type: 'string', default: '1000000' },
+    days: { type: 'string', default: '30' },
+    requests: { type: 'string', default: '60' },
+    data: { type: 'string' },
+    only: { type: 'string', default: '' },
+  },
+})
+const shape = { owners: Number(flags.owners), entries: Number(flags.entries), days: Number(flags.days) }
+const requests = Number(flags.requests)
+const GOALS = { firstByteMs: 50, bytes: 100_000, shift: 0 }
+
+const storage = `/-/storage/${LARGEST}`
+const PAGES: readonly (readonly [token: string, path: string])[] = [
+  ...[
+    '',
+    '/usage',
+    '/usage?page=20',
+    '/usage?page=200',
+    '/usage?q=file+1',
+    '/usage?sort=created',
+    '/repositories',
+  ].map((path) => [USER_TOKEN, `${storage}${path}`] as const),
+  ...['/lfs', '/usage?remove=free+total', '/history?days=all', '/repositories/repository-20'].map(
+    (path) => [USER_TOKEN, `${storage}${path}`] as const,
+  ),
+  [USER_TOKEN, '/-/account'],
+  ...[
+    ...[
+      '',
+      '?subject=&within=20',
+      '?subject=size:git:lfs&within=50',
+      '/owners',
+      '/owners?page=20',
+      '/owners?page=200',
+    ],
+    ...[
+      '/owners?sort=growth&order=reverse',
+      '/owners?sort=name',
+      '/owners?q=77',
+      '/owners?state=over',
+      '/owners?group=small',
+    ],
+    ...[`/account?name=${LARGEST}`, '/accounts/new?kind=user', '/rules', '/rule?name=free+total', '/groups'],
+    ...['/group?name=free', '/group?name=free&page=100', '/audit', '/audit?page=40'],
+  ].map((path) => [ROOT_TOKEN, `/-/admin${path}`] as const),
+]
+
+const say = (text: string) => process.stderr.write(`… ${text}\n`)
+const root = fileURLToPath(new URL('../../', import.meta.url))
+
+const serve = async (data: string): Promise<{ base: string; child: ChildProcess }> => {
+  const args = ['--import', 'tsx', `${root}bin/allot.ts`, 'serve', '--data', data, '--port', '0']
+  const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] })
+  const base = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    child.stdout!.on('data', (chunk: Buffer) => {
+      text += chunk
+      const [found] = /http:\/\/127\.0\.0\.1:\d+/.exec(text) ?? []
+      if (found !== undefined) resolve(found)
+    })
+    child.once('close', () => reject(new Error(`the server ended: ${text}`)))
+  })
+  return { base, child }
+}
+
+const agent = new Agent({ keepAlive: true })
+
+/** Milliseconds until the first byte, and the bytes of the body. */
+const ask = (url: string, cookie: string): Promise<{ ms: number; bytes: number }> =>
+  new Promise((resolve, reject) => {
+    const begun = performance.now()
+    get(url, { agent, headers: { cookie } }, (res) => {
+      const ms = performance.now() - begun
+      let bytes = 0
+      res.on('data', (chunk: Buffer) => {
+        bytes += chunk.length
+      })
+      res.once('end', () =>
+        res.statusCode === 200 ? resolve({ ms, bytes }) : reject(new Error(`${url}: ${res.statusCode}`)),
+      )
+    }).once('error', reject)
+  })
+
+/** Puts an entry twenty times a second, so that nothing which was read stays valid for long. */
+const startWriter = (base: string): (() => void) => {
+  let count = 0
+  const timer = setInterval(() => {
+    const body = JSON.stringify({
+      repository: `${LARGEST}/repository-20`,
+      name: 'new',
+      size: ++count,
+      run: 1,
+    })
+    const headers = { authorization: `token ${ROOT_TOKEN}`, 'content-type': 'application/json' }
+    void fetch(`${base}/api/v1/admin/ledger/artifacts/figures-${count % 100}`, {
+      method: 'PUT',
+      headers,
+      body,
+    }).catch(() => undefined)
+  }, 50)
+  return () => clearInterval(timer)
+}
+
+const SHIFT = `new Promise((resolve) => {
+  let sum = 0
+  new PerformanceObserver((list) => { for (const { value } of list.getEntries()) sum += value }).observe({ type: 'layout-shift', buffered: true })
+  setTimeout(() => {
+    const parts = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
+    const bytes = parts.filter(({ initiatorType }) => initiatorType !== 'img').reduce((all, { encodedBodySize }) => all + encodedBodySize, 0)
+    resolve({ shift: sum, bytes })
+  }, 100)
+})`
+
+const look = async (page: Page, url: string): Promise<{ shift: number; bytes: number }> => {
+  await page.goto(url)
+  return page.evaluate(SHIFT)
+}
+
+const quantile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!
+
+const folder = flags.data ?? mkdtempSync(join(tmpdir(), 'allot-figures-'))
+if (!existsSync(join(folder, 'store'))) {
+  say(`filling ${shape.owners} owners and ${shape.entries} entries`)
+  await fillLarge(join(folder, 'store'), shape, (done) => done % 200_000 < 20_000 && say(`${done} records`))
+}
+const { base, child } = await serve(folder)
+let isReached = true
+try {
+  const cookies = new Map<string, string>()
+  for (const token of [ROOT_TOKEN, USER_TOKEN]) {
+    const client = createPageClient(base)
+    await client.get('/-/sign-in')
+    const { status } = await client.post('/-/sign-in', { name: '', secret: token })
+    if (status !== 303) throw new Error(`signing in answered ${status}`)
+    cookies.set(token, client.cookie)
+  }
+  const stopWriter = startWriter(base)
+  const pages = PAGES.filter(([, path]) => path.includes(flags.only))
+  const figures = new Map<string, number[]>(pages.map(([, path]) => [path, []]))
+  const cold = new Map<string, number>()
+  // In turns, so that what slows the machine for a moment slows all pages.
+  for (let round = -3; round < requests; round++)
+    for (const [token, path] of pages) {
+      const { ms } = await ask(base + path, cookies.get(token)!)
+      if (round === -3) cold.set(path, ms)
+      if (round >= 0) figures.get(path)!.push(ms)
+    }
+  stopWriter()
+  const browser = withoutChromium === false ? await launchChromium() : undefined
+  process.stdout.write('| page | first | p50 ms | p95 ms | KB | layout shift |\n|---|---|---|---|---|---|\n')
+  for (const [token, path] of pages) {
+    const sorted = figures.get(path)!.sort((left, right) => left - right)
+    const [name = '', value = ''] = cookies.get(token)!.split('=')
+    const context = await browser?.newContext({ viewport: { width: 1280, height: 800 } })
+    await context?.addCookies([{ name, value, url: base }])
+    const seen = context && (await look(await context.newPage(), base + path))
+    await context?.close()
+    const [p50, p95] = [quantile(sorted, 0.5), quantile(sorted, 0.95)]
+    const bytes = seen?.bytes ?? (await ask(base + path, cookies.get(token)!)).bytes
+    const isMissed = p95 >= GOALS.firstByteMs || bytes > GOALS.bytes || (seen?.shift ?? 0) > GOALS.shift
+    if (isMissed) isReached = false
+    const numbers = [cold.get(path)!, p50, p95, bytes / 1000].map((number) => number.toFixed(1))
+    process.stdout.write(
+      `| \`${path}\` | ${numbers.join(' | ')} | ${seen?.shift.toFixed(3) ?? '?'} |${isMissed ? ' missed' : ''}\n`,
+    )
+  }
+  await browser?.close()
+} finally {
+  child.kill()
+  agent.destroy()
+  if (flags.data === undefined) rmSync(folder, { recursive: true, force: true })
+}
+process.exit(isReached ? 0 : 1)
