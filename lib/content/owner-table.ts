@@ -50,6 +50,8 @@ export class OwnersSnapshot {
   readonly owners: readonly OwnerSummary[]
   readonly total: Usage
   readonly counts: Readonly<Record<OwnerSummary['state'] | Account['kind'], number>>
+  /** Those over a limit or near it, the one with the least left first. */
+  readonly overAndNear: readonly OwnerSummary[]
   readonly #sorted = new Map<string, readonly OwnerSummary[]>()
   readonly #overQuota = new Map<string, Promise<readonly OwnerOverQuota[]>>()
   #history: InstanceHistory | undefined
@@ -57,6 +59,9 @@ export class OwnersSnapshot {
   constructor(owners: readonly OwnerSummary[]) {
     this.owners = owners.toSorted((left, right) => (left.text < right.text ? -1 : 1))
     this.total = owners.reduce((sum, { usage }) => addDelta(sum, usage), noUsage)
+    this.overAndNear = this.owners
+      .filter(({ state }) => state === 'over' || state === 'near')
+      .sort((left, right) => Number(left.binding!.left) - Number(right.binding!.left))
     const countOf = (state: string) =>
       owners.filter((one) => one.state === state || one.kind === state).length
     this.counts = {

@@ -123,15 +123,28 @@ const startWriter = (base: string): (() => void) => {
 
 const SHIFT = `new Promise((resolve) => {
   let sum = 0
-  new PerformanceObserver((list) => { for (const { value } of list.getEntries()) sum += value }).observe({ type: 'layout-shift', buffered: true })
+  const moved = new Set()
+  new PerformanceObserver((list) => {
+    for (const { value, sources } of list.getEntries()) {
+      sum += value
+      for (const { node } of sources) moved.add(node?.outerHTML?.slice(0, 80) ?? '#text')
+    }
+  }).observe({ type: 'layout-shift', buffered: true })
   setTimeout(() => {
     const parts = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')]
     const bytes = parts.filter(({ initiatorType }) => initiatorType !== 'img').reduce((all, { encodedBodySize }) => all + encodedBodySize, 0)
-    resolve({ shift: sum, bytes })
+    resolve({ shift: sum, bytes, moved: [...moved] })
   }, 100)
 })`
 
-const look = async (page: Page, url: string): Promise<{ shift: number; bytes: number }> => {
+interface Look {
+  readonly shift: number
+  readonly bytes: number
+  /** Beginnings of the elements that moved. */
+  readonly moved: readonly string[]
+}
+
+const look = async (page: Page, url: string): Promise<Look> => {
   await page.goto(url)
   return page.evaluate(SHIFT)
 }
@@ -180,6 +193,7 @@ try {
     const bytes = seen?.bytes ?? (await ask(base + path, cookies.get(token)!)).bytes
     const isMissed = p95 >= GOALS.firstByteMs || bytes > GOALS.bytes || (seen?.shift ?? 0) > GOALS.shift
     if (isMissed) isReached = false
+    if (seen?.moved.length) say(`${path} moves ${seen.moved.join(', ')}`)
     const numbers = [cold.get(path)!, p50, p95, bytes / 1000].map((number) => number.toFixed(1))
     process.stdout.write(
       `| \`${path}\` | ${numbers.join(' | ')} | ${seen?.shift.toFixed(3) ?? '?'} |${isMissed ? ' missed' : ''}\n`,

@@ -112,6 +112,39 @@ describe('The table of what uses the storage', () => {
     assert.match(words(text), /public · git \d+ B, artifacts 600 B/)
   })
 
+  it('has pages and a CSV file for more than a thousand things, and says where they end', async () => {
+    const long = await allot.person('long', { password: PASSWORD })
+    await allot.as(long, 'POST', '/user/repos', { name: 'git' })
+    const entry = (index: number) => ({
+      ...{ op: 'put' as const, key: `long-${index}`, name: `n${index}`, size: 20_000 - index },
+      ...(index % 20 === 0
+        ? { kind: 'packages' as const, owner: 'long', type: 'npm', version: '1' }
+        : { kind: 'artifacts' as const, repository: 'long/git', run: 1 }),
+    })
+    await allot.allot.ledger.batch(Array.from({ length: 1100 }, (_, index) => entry(index)))
+    const browser = allot.browser()
+    await browser.signIn('long', PASSWORD)
+    const page = async (query: string) => {
+      const { text } = await browser.get(`/-/storage/long/usage${query}`)
+      return { shown: names(text), text: words(text) }
+    }
+    const deep = await page('?page=22')
+    assert.deepEqual([deep.shown.length, deep.shown[0], deep.shown.at(-1)], [50, 'n1050', 'n1099'])
+    assert.match(deep.text, /1,101 things, .* Page 22 of 23/)
+    assert.match((await page('?page=24')).text, /Nothing on this page/)
+    assert.equal((await page('?kind=packages&page=2')).shown[0], 'n1000')
+    assert.match((await page('?q=n100')).text, /Only the 1,000 largest of each kind are searched/)
+    const file = async (query: string) => {
+      const { headers, text } = await browser.get(`/-/storage/long/usage.csv${query}`)
+      const [, name] = /filename="([^"]*)"/.exec(headers.get('content-disposition')!)!
+      const lines = text.trim().split('\r\n')
+      return { name, count: lines.length - 1, last: lines.at(-1)!.split(',')[1] }
+    }
+    assert.deepEqual(await file(''), { name: 'long-usage.csv', count: 1101, last: 'git' })
+    const searched = await file('?q=n')
+    assert.deepEqual([searched.name, searched.count], ['long-usage-largest-1055.csv', 1055])
+  })
+
   it('is a CSV file, in which no name is a formula', async () => {
     const { headers, text } = await ann.get('/-/storage/ann/usage.csv')
     assert.match(headers.get('content-disposition')!, /^attachment; filename="ann-usage\.csv"/)

@@ -43,7 +43,7 @@ export const overSection = async (services: PageServices, all: OwnersSnapshot, q
   const { items, total } = isFiltered
     ? await withNames(services, await all.overQuota(subject, within / 100, sliceOf(number)))
     : { items: undefined, total: 0 }
-  const owners = items ? [] : overAndNear(all)
+  const owners = items ? [] : all.overAndNear
   const count = items ? total : owners.length
   return (
     <Section id="over" title="Over quota or near the limit">
@@ -62,11 +62,6 @@ export const overSection = async (services: PageServices, all: OwnersSnapshot, q
     </Section>
   )
 }
-
-const overAndNear = ({ owners }: OwnersSnapshot): OwnerSummary[] =>
-  owners
-    .filter(({ state }) => state === 'over' || state === 'near')
-    .sort((left, right) => Number(left.binding!.left) - Number(right.binding!.left))
 
 const OverList = ({ owners }: { owners: readonly OwnerSummary[] }) => (
   <ul class="plain rows">

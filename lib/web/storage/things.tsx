@@ -91,7 +91,7 @@ const showThings = async (
           {suggestion === undefined && <Filters owner={owner} asked={asked} />}
           {suggestion === undefined && <Count asked={asked} page={{ total, listed, isPartial }} />}
           {items.length === 0 ? (
-            <NoThings asked={asked} />
+            <NoThings asked={asked} total={total} />
           ) : (
             <Things {...table} isChecked={suggestion !== undefined} />
           )}
@@ -130,8 +130,12 @@ const Count = ({
   </p>
 )
 
-const NoThings = ({ asked }: { asked: Asked }) =>
-  asked.search || asked.repository || asked.kind ? (
+const NoThings = ({ asked, total }: { asked: Asked; total: number }) =>
+  total > 0 ? (
+    <Empty title="Nothing on this page">
+      <p>The list ends before it.</p>
+    </Empty>
+  ) : asked.search || asked.repository || asked.kind ? (
     <Empty title="Nothing matches">
       <p>Change or clear the filter.</p>
     </Empty>

@@ -12,7 +12,9 @@ thead th a:hover { color: var(--text); text-decoration: underline; }
 thead th[aria-sort] a { color: var(--text); font-weight: 600; }
 tbody tr:hover { background: color-mix(in srgb, var(--surface) 55%, transparent); }
 .number { text-align: end; white-space: nowrap; }
-td.check, th.check { width: 2rem; }
+td.check, th.check { width: 2rem; position: relative; }
+/* The script adds it: it must not move the table. */
+th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-start: 0; }
 .cell-bar { width: 6rem; min-width: 3rem; }
 td form { display: inline; }
 .pages { display: flex; gap: var(--s5); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: .875rem; }
