@@ -22,7 +22,7 @@ import { type FetchOptions, fetchOf, type Listener, type MountOptions, mountList
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
 import { createApi, createGitServices, createPages, type Host, type ListenerParts } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
-import { HOUR } from './option-checks.ts'
+import { HOUR } from './options/checks.ts'
 import type { AllotOptions, DataPlace, Options } from './options.ts'
 import { searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'

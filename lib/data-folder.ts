@@ -7,7 +7,7 @@ import { GitStorage } from './git/index.ts'
 import { GitReader } from './git/objects/index.ts'
 import { Transport } from './git/transport.ts'
 import type { Log } from './http/index.ts'
-import { checked } from './option-checks.ts'
+import { checked } from './options/checks.ts'
 import { type AllotOptions, HostOptions, type Options } from './options.ts'
 import type { StorageDriver } from './storage/index.ts'
 

@@ -2,7 +2,6 @@ import * as v from 'valibot'
 import type { HostAuthenticate } from './accounts/identity.ts'
 import { BrandOptions } from './host-pages/brand.ts'
 import { type HtmlUrlFunction, HtmlUrlOptions } from './host-pages/html-urls.ts'
-import { SshOptions } from './host-pages/ssh-urls.ts'
 import type { Log } from './http/index.ts'
 import {
   count,
@@ -14,12 +13,13 @@ import {
   optionalFunction,
   optionalObject,
   Size,
-} from './option-checks.ts'
-import type { DataOptions } from './option-types.ts'
+} from './options/checks.ts'
+import { SshOptions } from './options/ssh.ts'
+import type { DataOptions } from './options/types.ts'
 import type { Push } from './repositories/push-journal.ts'
 import type { StorageDriver } from './storage/index.ts'
 
-export const QuotaOptions = v.strictObject({
+export const QuotaSettings = v.strictObject({
   defaultGroups: described(
     v.optional(v.array(v.string()), []),
     'Names of the quota groups of users and organizations that have no assigned group.',
@@ -219,7 +219,7 @@ export const Options = v.strictObject({
   statuses: enabled('Whether commit statuses are served, which CI systems set; needs `contents`.'),
   sharing: enabled('Whether the routes of collaborators and teams are served; rights that were given stay.'),
   forks: enabled('Whether repositories can be forked, and made from templates.'),
-  quota: described(v.optional(QuotaOptions, {}), 'Limits of owners without a group, and warnings.'),
+  quota: described(v.optional(QuotaSettings, {}), 'Limits of owners without a group, and warnings.'),
   repositories: described(
     v.optional(v.union([v.literal(false), RepositoryOptions]), {}),
     'Git data on this disk; `false` when the host stores repositories itself.',

@@ -11,8 +11,8 @@ import type { SecureContextOptions } from 'node:tls'
 import * as v from 'valibot'
 import { addressOf, addressOfSocket, Counts } from './clients.ts'
 import { isStillSending } from './http/connection.ts'
-import { checked, count, described, HOUR, milliseconds, Size } from './option-checks.ts'
-import type { LimitOptions } from './option-types.ts'
+import { checked, count, described, HOUR, milliseconds, Size } from './options/checks.ts'
+import type { LimitOptions } from './options/types.ts'
 
 /** Limits on the resources that clients can use. Times are milliseconds, sizes are bytes. */
 export const ServerLimits = v.strictObject({

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { type Actor, realActor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { AllotError, checkArgument } from '../errors.ts'
-import { type Actor, realActor, recordAudit } from '../quota/audit.ts'
 import { checkName } from '../quota/rules.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {

@@ -1,6 +1,6 @@
+import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { AllotError, checkArgument, isObject } from '../errors.ts'
-import { type Actor, recordAudit } from '../quota/audit.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,

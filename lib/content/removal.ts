@@ -1,8 +1,8 @@
 import { repositoryById } from '../accounts/access.ts'
 import { ownsRepositories, type Removal, type RemovalOptions } from '../accounts/accounts.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
+import { type Actor, recordAudit } from '../audit.ts'
 import { invalid } from '../errors.ts'
-import { type Actor, recordAudit } from '../quota/audit.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import {

@@ -6,9 +6,9 @@ import { createEngine, openStore, orClose, standardError } from '../engine.ts'
 import { AllotError } from '../errors.ts'
 import { type FetchOptions, fetchOf, type Listener, type Log, mountListener } from '../http/index.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from '../in-process-quota.ts'
-import { checked } from '../option-checks.ts'
-import type { DataOptions, QuotaOptions as Settings } from '../option-types.ts'
-import { type DataPlace, HostOptions, QuotaOptions as SettingsSchema } from '../options.ts'
+import { checked } from '../options/checks.ts'
+import type { DataOptions, QuotaSettings } from '../options/types.ts'
+import { type DataPlace, HostOptions, QuotaSettings as SettingsSchema } from '../options.ts'
 import { HostOwners, hostOwners } from '../quota/host-owners.ts'
 import { PlansByName } from '../quota/plans-by-name.ts'
 import { accounts, quotaOwners } from '../records/schema/index.ts'
@@ -34,7 +34,7 @@ type ListenerOptions = 'basePath' | 'baseUrl' | 'maxBodySize' | 'pageSize' | 'ma
 
 /** Options of {@link createQuota}: at least `data` or `driver`. */
 export type QuotaOptions = DataPlace &
-  Settings &
+  QuotaSettings &
   Pick<DataOptions, ListenerOptions> & {
     /** Data folder, with the folder `store` for the records. */
     data?: string | undefined

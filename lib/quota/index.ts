@@ -33,7 +33,8 @@ interface QuotaEngineParts {
 
 /**
  * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when an owner is
- * over quota. Owners and repositories are ids here; names, accounts and git belong to the layers above.
+ * over quota. The engine works with ids. Only plans-by-name.ts, and what the audit log says of an owner, resolve names; accounts
+ * and git belong to the layers above.
  */
 export class QuotaEngine {
   /** Usage and groups of owners, memoized until the usage, a rule or a group changes. */

@@ -1,8 +1,8 @@
+import { type Actor, recordAudit } from '../audit.ts'
 import { AllotError, checkArgument, invalid, isObject } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { type Actor, recordAudit } from './audit.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { isSubject, type Subject, subjects } from './subjects.ts'
 

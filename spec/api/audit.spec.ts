@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
-import { MAX_OF_USER } from '../../lib/quota/audit.ts'
+import { MAX_OF_USER } from '../../lib/audit.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 interface Entry {

@@ -6,7 +6,7 @@ import { ServerLimits } from '../../lib/server.ts'
 import { membersOf } from './options.ts'
 
 /** The file with the interface of the options, which editors show with its comments. */
-export const OPTION_TYPES = fileURLToPath(new URL('../../lib/option-types.ts', import.meta.url))
+export const OPTION_TYPES = fileURLToPath(new URL('../../lib/options/types.ts', import.meta.url))
 
 type Member = v.GenericSchema & {
   default?: unknown
@@ -17,9 +17,9 @@ type Member = v.GenericSchema & {
   literal?: unknown
 }
 
-/** Name of the interface of a section. */
+/** Name of the interface of a section. `QuotaOptions` are those of `createQuota`. */
 const interfaceOf = (section: string): string =>
-  `${section.charAt(0).toUpperCase()}${section.slice(1)}Options`
+  section === 'quota' ? 'QuotaSettings' : `${section.charAt(0).toUpperCase()}${section.slice(1)}Options`
 
 const names = new WeakMap<object, string>()
 

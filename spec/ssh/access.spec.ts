@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { aCheckout, attempt } from '../git/client.ts'
@@ -157,6 +158,16 @@ describe('A session', () => {
       assert.match(err, /^ERROR: .*\n$/)
       assert.match(err, message)
     })
+
+  it('runs the commands that the documents name', async () => {
+    const { err } = await ssh(allot.port, bobKey, ['ls'])
+    const commands = /than (.*)\n/.exec(err)![1]!.split(', ')
+    assert.equal(commands.length, 3)
+    for (const file of ['SECURITY.md', 'docs/git-lfs-packages.md']) {
+      const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+      for (const command of commands) assert.ok(text.includes(`\`${command}\``), `${file}: ${command}`)
+    }
+  })
 
   it('takes the path as clients write it', async () => {
     for (const command of [

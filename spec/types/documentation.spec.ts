@@ -44,7 +44,7 @@ describe('The published declarations', () => {
         'Account.visibility',
         'Repository.lfs',
         'DataOptions.quota',
-        'QuotaOptions.warnAt',
+        'QuotaSettings.warnAt',
         'LimitOptions.maxHeaders',
       ],
       ...[

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
+import { readAudit } from '../../audit.ts'
 import { Forbidden } from '../../http/index.ts'
-import { readAudit } from '../../quota/audit.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { number, Time, text, timestamp } from '../fields.ts'
 import { adminRead, replyPage, route } from '../route.ts'

@@ -26,7 +26,7 @@ const AuditRecord = v.object({
 })
 export type AuditRecord = v.InferOutput<typeof AuditRecord>
 
-/** Who changed rules, groups, assignments and accounts, and when (lib/quota/audit.ts). */
+/** Who changed rules, groups, assignments and accounts, and when (lib/audit.ts). */
 export const auditRecords = new Collection({
   name: 'audit',
   schema: AuditRecord,

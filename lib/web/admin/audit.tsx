@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The log of changes: who changed which rule, group, assignment or account, and when. */
+
+import { AUDIT_DAYS, readAudit } from '../../audit.ts'
 import { formatExactLimit } from '../../byte-sizes.ts'
-import { AUDIT_DAYS, readAudit } from '../../quota/audit.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { Empty, formatCount, Pages, pageNumber, Section, sliceOf } from '../components.tsx'
 import { page } from '../route.ts'

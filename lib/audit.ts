@@ -1,9 +1,9 @@
-/** The log of changes that people make to rules, groups, assignments and accounts, in the transaction of the change. */
-import { now } from '../clock.ts'
-import type { Page, Slice } from '../records/collection.ts'
-import { type AuditAction, type AuditRecord, auditRecords } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/index.ts'
+/** The log of changes that people make to rules, groups, assignments, accounts and tokens, written in the transaction of the change. */
+import { now } from './clock.ts'
+import type { Page, Slice } from './records/collection.ts'
+import { type AuditAction, type AuditRecord, auditRecords } from './records/schema/index.ts'
+import type { Store, WriteContext } from './records/store.ts'
+import type { ReadTransaction } from './storage/index.ts'
 
 /** Who makes a change. */
 export interface Actor {

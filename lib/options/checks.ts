@@ -1,6 +1,6 @@
 import * as v from 'valibot'
-import { isLimit, parseSize } from './byte-sizes.ts'
-import { describeIssue, describeValue, invalid, isObject, issuePath } from './errors.ts'
+import { isLimit, parseSize } from '../byte-sizes.ts'
+import { describeIssue, describeValue, invalid, isObject, issuePath } from '../errors.ts'
 
 /*
  * Checks of options, for `createAllot`, for servers and for the configuration file. Each message names the option, what is

@@ -39,7 +39,7 @@ export interface DataOptions {
   /** Whether repositories can be forked, and made from templates. Default: `true`. */
   forks?: boolean | undefined
   /** Limits of owners without a group, and warnings. */
-  quota?: QuotaOptions | undefined
+  quota?: QuotaSettings | undefined
   /** Git data on this disk; `false` when the host stores repositories itself. */
   repositories?: false | RepositoriesOptions | undefined
   /** Git over HTTP and its limits. */
@@ -69,7 +69,7 @@ export interface DataOptions {
 }
 
 /** Limits of owners without a group, and warnings. */
-export interface QuotaOptions {
+export interface QuotaSettings {
   /** Names of the quota groups of users and organizations that have no assigned group. Default: `[]`. */
   defaultGroups?: string[] | undefined
   /** Limit on `size:all` for owners without any group: bytes, or `"2 GiB"`; -1 is unlimited. */
