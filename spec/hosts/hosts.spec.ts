@@ -10,14 +10,19 @@ const specs = fileURLToPath(new URL('..', import.meta.url))
 /** A part of the API in `npm test`; all of it, git and LFS with `npm run spec:hosts`. */
 const PART = ['markdown', 'quota'].map((word) => `api/${word}.spec.ts`)
 const STREAMS = ['git/access', 'git/fetch', 'git/push', 'lfs/protocol'].map((path) => `${path}.spec.ts`)
-const all = readdirSync(`${specs}api`).filter((file) => file.endsWith('.spec.ts'))
+const all = readdirSync(`${specs}api`, { recursive: true, encoding: 'utf8' }).filter((file) =>
+  file.endsWith('.spec.ts'),
+)
 const files =
   process.env.ALLOT_SPEC_HOSTS === 'all' ? [...all.map((file) => `api/${file}`), ...STREAMS] : PART
+
+/** A test that waits for ever fails by its name after ten minutes. */
+const RUNNER = ['--import', 'tsx', '--test', '--test-timeout=600000', '--test-reporter', 'spec']
 
 const run = (host: string): Promise<{ code: number | null; text: string }> => {
   const paths = files.map((file) => specs + file)
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const child = spawn(process.execPath, ['--import', 'tsx', '--test', '--test-reporter', 'spec', ...paths], {
+  const child = spawn(process.execPath, [...RUNNER, ...paths], {
     // What they run of the lines is known from the specs themselves.
     env: { ...env, ALLOT_SPEC_HOST: host, NODE_V8_COVERAGE: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
