@@ -8,6 +8,7 @@ import { addApplyCommand, addGroupCommands, addRuleCommands } from './commands/q
 import { addUsageCommands } from './commands/quota-usage.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
 import { addServeCommand } from './commands/serve.ts'
+import { addShardCommand } from './commands/shard.ts'
 import { addExportCommand, addImportCommand, addMigrateCommand } from './commands/transfer.ts'
 import { addVerifyCommand } from './commands/verify.ts'
 
@@ -33,6 +34,7 @@ export const createProgram = (): Command => {
   addExportCommand(program)
   addImportCommand(program)
   addMigrateCommand(program)
+  addShardCommand(program)
   addVerifyCommand(program)
   addDoctorCommand(program)
   addCompletionCommand(program)

@@ -35,7 +35,7 @@ import { openSsh } from './ssh/open.ts'
 import type { SshConnectionOptions, SshServer } from './ssh/types.ts'
 import { exportStore } from './transfer/export.ts'
 import type { LastLine, OnProgress, Write } from './transfer/format.ts'
-import { importStore } from './transfer/import.ts'
+import { importInto } from './transfer/owner-import.ts'
 import { type Verification, verify } from './verify.ts'
 
 /** A running Allot, to mount in any Node server. */
@@ -118,6 +118,12 @@ export interface Allot {
    * @param write takes bytes, and resolves when it can take more
    */
   export(write: Write, onProgress?: OnProgress): Promise<LastLine>
+  /**
+   * Exports what belongs to accounts with these names, and to the members of organizations among them. `importAllot` imports it
+   * into an empty store, or into one that others use, when both are shards (`allot shard`).
+   * @throws AllotError not_found when there is no account with one of the names
+   */
+  exportOwners(names: readonly string[], write: Write, onProgress?: OnProgress): Promise<LastLine>
   /** Finishes the requests in flight, then closes the store. */
   close(): Promise<void>
 }
@@ -154,7 +160,8 @@ export const openAllot = async (
   const domain = createDomain(options, host, storage, store)
   await orClose(driver, domain.hosting.sweep())
   const markdown = new Markdown({ deadline: options.markdown.timeout })
-  const write = (to: Write, onProgress?: OnProgress) => exportStore({ driver, ...storage }, to, onProgress)
+  const write = (to: Write, owners?: readonly string[], onProgress?: OnProgress) =>
+    exportStore({ driver, ...storage }, to, onProgress, owners)
   const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh))
   const git = createGitServices(storage.transport, { hosting: domain.hosting, host })
   const ssh = servesSsh
@@ -189,7 +196,8 @@ export const openAllot = async (
     setUp: (setUp) => hosting.setUp.run(setUp),
     ...{ on, off },
     verify: () => verify(driver, storage.fileStorage),
-    export: write,
+    export: (to, onProgress) => write(to, undefined, onProgress),
+    exportOwners: (names, to, onProgress) => write(to, names, onProgress),
     async close() {
       await Promise.all([api.idle(), pages.idle(), ssh?.server.close()])
       clearInterval(timer)
@@ -214,8 +222,8 @@ const publicServices = (hosting: Hosting) => ({
 })
 
 /**
- * Imports what `allot.export` has written into an empty store, on any driver.
- * @throws AllotError conflict when the store is not empty; invalid, naming the line, when the file is cut short or changed
+ * Imports an export into an empty store, on any driver, and one of owners also into a shard that has other accounts.
+ * @throws AllotError conflict when the store is not empty, or has one of the accounts or ids already; invalid, naming the line, when the file is cut short or changed
  */
 export const importAllot = async (
   folders: DataPlace & Pick<AllotOptions, 'driver' | 'data' | 'repositories' | 'files'>,
@@ -228,7 +236,7 @@ export const importAllot = async (
   const fileStorage = new FileStorage(options.files)
   await driver.open()
   try {
-    return await importStore({ driver, gitStorage, fileStorage }, source, onProgress)
+    return await importInto({ driver, gitStorage, fileStorage }, source, onProgress)
   } finally {
     await driver.close()
   }

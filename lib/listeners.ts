@@ -4,6 +4,7 @@ import { documentOf } from './api/document.ts'
 import { routesWith, streamRoutesFor } from './api/index.ts'
 import { lfsAuthenticator } from './api/lfs.ts'
 import { accountQuotaOwners } from './api/quota/services.ts'
+import type { Services } from './api/route.ts'
 import { clientOf } from './clients.ts'
 import type { LfsTokens } from './content/lfs-tokens.ts'
 import { logError } from './engine.ts'
@@ -14,7 +15,6 @@ import {
   Dispatcher,
   JsonEndpoints,
   type Log,
-  type Produce,
   StreamEndpoints,
   sendEmpty,
   serveReference,
@@ -55,7 +55,7 @@ export interface ListenerParts {
   readonly markdown: Markdown
   readonly htmlUrls: HtmlUrls
   /** Writes an export. */
-  readonly write: Produce
+  readonly write: Services['exportTo']
 }
 
 /** What the 404s of a dialect say that have no message of their own; the API document has an empty body. */

@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { lstat, open, rename, rm, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
+import type { LastLine } from '../../lib/transfer/format.ts'
 import { type ApiClient, type ApiFlags, readToken, remoteApi } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
@@ -12,7 +13,13 @@ import { appendValue, examples, remoteOptions, storeOptions } from './options.ts
 
 export const addExportCommand = (program: Command): void => {
   remoteOptions(storeOptions(program.command('export')))
-    .description('write a snapshot of everything to one file; the file contains secrets')
+    .description('write a snapshot of everything, or of some owners, to one file; the file contains secrets')
+    .option(
+      '--owner <name>',
+      'export only this user, or this organization with its members; may be given several times',
+      appendValue,
+      [],
+    )
     .option('--out <file>', 'the file, which only its owner may read (default: standard output)')
     .option('--force', 'replace the file when it exists')
     .addHelpText('after', examples('allot export --url http://127.0.0.1:3000 --out backup.ndjson'))
@@ -21,9 +28,10 @@ export const addExportCommand = (program: Command): void => {
 
 const exportAll = async ({
   out,
+  owner,
   force = false,
   ...flags
-}: ApiFlags & { out?: string; force?: boolean }): Promise<void> => {
+}: ApiFlags & { out?: string; owner: string[]; force?: boolean }): Promise<void> => {
   const output = out === undefined || out === '-' ? openStandardOutput() : await openFile(out, force)
   try {
     const remote = remoteApi(flags)
@@ -34,37 +42,46 @@ const exportAll = async ({
         done += bytes.length
         onProgress({ done, total: done })
       }
-      return remote === undefined ? exportStore(flags, write) : exportServer(remote, write)
+      return remote === undefined ? exportStore(flags, owner, write) : exportServer(remote, owner, write)
     }
-    const records = await withProgressBar('exporting', exportTo, '{value} bytes')
+    const { records, leftOut = {} } = await withProgressBar('exporting', exportTo, '{value} bytes')
     await output.finish?.()
     printNote(`exported ${records} lines${out === undefined ? '' : ` into ${out}`}`)
+    const others = Object.entries(leftOut).map(([kind, count]) => `${count} ${kind}`)
+    if (others.length > 0) printNote(`left out, because the others are not exported: ${others.join(', ')}`)
   } catch (error) {
     await output.abandon?.()
     throw error
   }
 }
 
-/** @returns the number of exported records */
-const exportStore = async (flags: StoreFlags, write: Output['write']): Promise<number> => {
+/** @param owners names; none exports everything */
+const exportStore = async (
+  flags: StoreFlags,
+  owners: string[],
+  write: Output['write'],
+): Promise<LastLine> => {
   const { requireStore, withStore } = await import('../config/store.ts')
   requireStore(flags)
-  const { records } = await withStore(flags, ({ allot }) => allot.export(write))
-  return records
+  return withStore(flags, ({ allot }) =>
+    owners.length === 0 ? allot.export(write) : allot.exportOwners(owners, write),
+  )
 }
 
-/**
- * Checks the export while it arrives: a connection that breaks must not leave a file that looks complete.
- * @returns the number of exported records
- */
-const exportServer = async (server: ApiClient, write: Output['write']): Promise<number> => {
+/** Checks the export while it arrives: a connection that breaks must not leave a file that looks complete. */
+const exportServer = async (
+  server: ApiClient,
+  owners: string[],
+  write: Output['write'],
+): Promise<LastLine> => {
   const { ExportReader } = await import('../../lib/transfer/format.ts')
   const reader = new ExportReader()
-  for await (const chunk of server.stream('/admin/export')) {
+  const query = owners.length === 0 ? '' : `?owner=${owners.map(encodeURIComponent).join(',')}`
+  for await (const chunk of server.stream(`/admin/export${query}`)) {
     reader.push(chunk)
     await write(chunk)
   }
-  return reader.end().records
+  return reader.end()
 }
 
 interface Output {
@@ -123,7 +140,7 @@ const openStandardOutput = (): Output => {
 export const addImportCommand = (program: Command): void => {
   storeOptions(program.command('import'))
     .argument('<file>', 'file that `allot export` has written; - for standard input')
-    .description('read an export into an empty store')
+    .description('read an export into an empty store, or one of owners into a shard')
     .addHelpText('after', examples('allot import backup.ndjson --data /var/lib/allot'))
     .action(importAll)
 }

@@ -19,8 +19,11 @@ export interface Services {
   readonly quota: QuotaEngine
   readonly markdown: Markdown
   readonly htmlUrls: HtmlUrls
-  /** Writes an export of the whole store, from one snapshot. */
-  readonly exportTo: Produce
+  /** Writes an export of the whole store, or of owners, from one snapshot. */
+  readonly exportTo: (
+    write: Parameters<Produce>[0],
+    owners: readonly string[] | undefined,
+  ) => Promise<unknown>
   readonly version: string
   /** `forgejo` and `gitea` change the few answers on which their clients and the API document disagree. */
   readonly dialect: 'document' | 'forgejo' | 'gitea'

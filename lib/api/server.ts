@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { Forbidden, Html, Ndjson, serializeOnce, ValidationError } from '../http/index.ts'
+import { Forbidden, Html, Ndjson, NotFound, serializeOnce, ValidationError } from '../http/index.ts'
 import { TREE_PAGE } from './contents/refs.ts'
-import { example, number, shortText, text } from './fields.ts'
+import { example, number, parameter, shortText, text } from './fields.ts'
 import { DEFAULT_THEME } from './profile.ts'
 import { quotaRoute } from './quota/services.ts'
 import { reply, route, type Services } from './route.ts'
@@ -142,21 +142,36 @@ export const documentRoute = quotaRoute({
   handle: async ({ apiUrl }, { documentFor }) => reply(200, documentFor(apiUrl)),
 })
 
+const address = v.pipe(v.string(), v.maxLength(2048))
+
 export const exportRoutes = [
   route({
     method: 'GET',
     path: '/admin/export',
     operationId: 'adminExport',
     tag: 'admin',
-    summary: 'Everything, as it is at one moment: for a backup, or to move it to another store',
+    summary:
+      'Everything, or some owners, as it is at one moment: for a backup, or to move it to another store',
     auth: 'admin',
     scope: 'read:secrets',
-    responses: { 200: Ndjson, 403: Forbidden },
-    handle: async (_request, { exportTo }) => reply(200, exportTo),
+    query: v.object({
+      owner: v.optional(
+        parameter(
+          address,
+          'Names of accounts, separated by commas: only what belongs to them and to the members of organizations among them',
+        ),
+      ),
+    }),
+    responses: { 200: Ndjson, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    handle: async ({ query }, { exportTo, hosting }) => {
+      const owners = query.owner?.split(',')
+      // The export itself refuses them after the response has begun.
+      for (const name of owners ?? [])
+        if ((await hosting.accounts.byName(name)) === undefined) return reply(404)
+      return reply(200, (write) => exportTo(write, owners))
+    },
   }),
 ]
-
-const address = v.pipe(v.string(), v.maxLength(2048))
 
 /** "`Text`, `Mode`, `Context`, `Wiki` are capitalised in the document, and lower case is taken too." */
 const MarkdownOption = v.object({

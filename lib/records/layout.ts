@@ -81,7 +81,10 @@ export const migrating = metadataEntry<MigrationProgress>('migrating')
 /** Set while an import runs: the store holds only part of the imported records. */
 export const importing = metadataEntry<{ since: string }>('importing')
 
-export const metadata: readonly MetadataEntry<unknown>[] = [schemaVersion, migrating, importing]
+/** Set when the store is one of several: see shards.ts. */
+export const shard = metadataEntry<{ number: number; of: number }>('shard')
+
+export const metadata: readonly MetadataEntry<unknown>[] = [schemaVersion, migrating, importing, shard]
 
 /** Every entry of the store but the metadata. */
 export async function* contents(tx: ReadTransaction): AsyncGenerator<Entry> {

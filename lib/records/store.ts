@@ -4,6 +4,7 @@ import { type CacheInput, type CacheKey, cacheKey } from '../caches.ts'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
 import { decodeKey, rangeBelow } from './key-codec.ts'
 import { decodeValue, encodeValue, sequenceKey } from './layout.ts'
+import { BLOCK_SIZE, nextIds, shardOf } from './shards.ts'
 
 /** A write transaction with callbacks that run when its changes are durable, to invalidate a cache or notify the host. */
 export interface WriteContext extends WriteTransaction {
@@ -135,9 +136,6 @@ export const cachedRead =
   (store: Pick<Store, 'read'>, input: Input): Promise<T> =>
     store.read((tx) => read(tx, input), cacheKey(name, input))
 
-/** Numbers claimed in one write, so that insertions do not all contend for the sequence. */
-const BLOCK_SIZE = 32
-
 /** Numbers from 1 on, each given once. A restart leaves a gap of less than one block. */
 export class Sequences {
   readonly #driver: StorageDriver
@@ -163,23 +161,25 @@ export class Sequences {
   }
 
   async #claim(name: string): Promise<void> {
-    const next = await this.#driver.write(async (tx) => {
-      const first = await firstUnclaimed(tx, name)
-      setSequence(tx, name, first + BLOCK_SIZE)
-      return first
-    })
-    this.#blocks.set(name, { next, end: next + BLOCK_SIZE })
+    const { start, end } = await this.#driver.write((tx) => claimIds(tx, name, BLOCK_SIZE))
+    this.#blocks.set(name, { next: start, end })
   }
 }
 
 /** Takes a number within a write transaction. Concurrent writers contend for it, unlike with {@link Sequences}. */
 export const takeNumber = async (tx: WriteTransaction, sequence: string): Promise<number> => {
-  const number = await firstUnclaimed(tx, sequence)
-  setSequence(tx, sequence, number + 1)
-  return number
+  const { start } = await claimIds(tx, sequence, 1)
+  return start
 }
 
-const firstUnclaimed = async (tx: ReadTransaction, sequence: string): Promise<number> => {
+const claimIds = async (tx: WriteTransaction, sequence: string, size: number) => {
+  const [next, shard] = await Promise.all([firstUnclaimed(tx, sequence), shardOf(tx)])
+  const ids = nextIds(next, size, shard)
+  setSequence(tx, sequence, ids.end)
+  return ids
+}
+
+export const firstUnclaimed = async (tx: ReadTransaction, sequence: string): Promise<number> => {
   const bytes = await tx.get(sequenceKey(sequence))
   return bytes === undefined ? 1 : decodeValue<number>(bytes)
 }

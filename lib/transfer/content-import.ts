@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { AllotError, invalid } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
-import { files, repositories } from '../records/schema/index.ts'
+import { files, repositories, type StoredFile } from '../records/schema/index.ts'
+import type { StorageDriver } from '../storage/index.ts'
 import type { TransferParts } from './export.ts'
 import type { ContentLine } from './format.ts'
 
@@ -17,20 +18,37 @@ interface Incoming {
   abandon(): Promise<void>
 }
 
-/** Imports git data and files, one after another, whose records are saved before. */
+/** The records that git data and files must have. */
+export interface ContentRecords {
+  hasRepository(id: number): Promise<boolean>
+  /** The record of a file whose content is complete. */
+  file(place: FilePlace): Promise<Pick<StoredFile, 'size' | 'sha256'> | undefined>
+}
+
+const recordsIn = (driver: StorageDriver): ContentRecords => ({
+  hasRepository: async (id) => (await driver.read((tx) => repositories.get(tx, [id]))) !== undefined,
+  async file({ area, ownerId, name }) {
+    const file = await driver.read((tx) => files.get(tx, [area, ownerId, name]))
+    return file?.state === 'kept' ? file : undefined
+  },
+})
+
+/** Imports git data and files, one after another, whose records are saved before, or known to the caller. */
 export class ContentImport {
   readonly #parts: TransferParts
+  readonly #records: ContentRecords
   #current: Incoming | undefined
 
-  constructor(parts: TransferParts) {
+  constructor(parts: TransferParts, records = recordsIn(parts.driver)) {
     this.#parts = parts
+    this.#records = records
   }
 
   /** @throws AllotError invalid when there is no record, or the content does not match it */
   async add(line: ContentLine): Promise<void> {
     this.#current ??= await ('repository' in line
-      ? receiveRepository(this.#parts, line.repository)
-      : receiveFile(this.#parts, line.file))
+      ? receiveRepository(this.#parts, this.#records, line.repository)
+      : receiveFile(this.#parts, this.#records, line.file))
     if (this.#current.name !== nameOf(line)) this.end()
     if ('part' in line) await this.#current.write(line.part)
     else {
@@ -55,12 +73,16 @@ const nameOf = (of: { repository: number } | { file: FilePlace }): string =>
     ? `repository ${of.repository}`
     : `file ${of.file.area} ${of.file.ownerId} ${of.file.name}`
 
-const receiveRepository = async ({ driver, gitStorage }: TransferParts, id: number): Promise<Incoming> => {
+const receiveRepository = async (
+  { gitStorage }: TransferParts,
+  records: ContentRecords,
+  id: number,
+): Promise<Incoming> => {
   if (gitStorage === undefined)
     throw invalid(
       'the export contains git repositories, but repositories are turned off here: set the option repositories',
     )
-  if ((await driver.read((tx) => repositories.get(tx, [id]))) === undefined)
+  if (!(await records.hasRepository(id)))
     throw invalid(`git data of repository ${id}, but the file has no record of it`)
   const bundle = await gitStorage.receive(id)
   return {
@@ -82,12 +104,16 @@ const damaged = (id: number, cause: unknown): unknown => {
   return new AllotError('invalid', message, { cause })
 }
 
-const receiveFile = async ({ driver, fileStorage }: TransferParts, place: FilePlace): Promise<Incoming> => {
+const receiveFile = async (
+  { fileStorage }: TransferParts,
+  records: ContentRecords,
+  place: FilePlace,
+): Promise<Incoming> => {
   const name = nameOf({ file: place })
   if (fileStorage === undefined)
     throw invalid('the export contains files, but there is no folder for them: set the option files')
-  const file = await driver.read((tx) => files.get(tx, [place.area, place.ownerId, place.name]))
-  if (file?.state !== 'kept') throw invalid(`content of ${name}, but the file has no record of it`)
+  const file = await records.file(place)
+  if (file === undefined) throw invalid(`content of ${name}, but the file has no record of it`)
   const content = new PassThrough({ highWaterMark: 1024 * 1024 })
   content.on('error', () => undefined)
   const staged = fileStorage.stage(content, { size: file.size, sha256: file.sha256 })

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { FileStorage } from '../files/index.ts'
 import type { GitStorage } from '../git/index.ts'
-import { collections, files, LAYOUT_VERSION, repositories } from '../records/schema/index.ts'
+import { jsonOf } from '../integers.ts'
+import { collections, files, LAYOUT_VERSION, repositories, type StoredFile } from '../records/schema/index.ts'
+import { formatShard, shardOf } from '../records/shards.ts'
 import { sequencesIn } from '../records/store.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
 import {
@@ -13,8 +15,10 @@ import {
   VERSION,
   type Write,
 } from './format.ts'
+import { selectRecords } from './owner-records.ts'
+import { selectOwners } from './owner-selection.ts'
 
-/** What an export contains. The storages are undefined where the host stores them itself. */
+/** What an export is made of. The storages are undefined where the host stores them itself. */
 export interface TransferParts {
   driver: StorageDriver
   gitStorage: GitStorage | undefined
@@ -24,21 +28,25 @@ export interface TransferParts {
 /**
  * Exports the records as of one moment, while others write. Deletions of repositories and files are deferred until the
  * export is done. Each repository is read in its turn, so pushes before that are included.
+ * @param owners names of accounts: only what belongs to these and to the members of organizations among them
+ * @throws AllotError not_found when there is no account with one of the names
  */
 export const exportStore = async (
   { driver, gitStorage, fileStorage }: TransferParts,
   write: Write,
   onProgress?: OnProgress,
+  owners?: readonly string[],
 ): Promise<LastLine> => {
   const releases = [gitStorage?.holdDeletions(), fileStorage?.holdDeletions()]
   try {
     return await driver.read(async (tx) => {
+      const content = owners === undefined ? everything(tx) : await ownedBy(tx, owners)
       const writer = new LineWriter(write, onProgress)
-      await writer.line(JSON.stringify(firstLine()))
-      await writeRecords(tx, writer)
-      if (gitStorage !== undefined) await writeRepositories(tx, gitStorage, writer)
-      if (fileStorage !== undefined) await writeFiles(tx, fileStorage, writer)
-      return writer.end()
+      await writer.line(JSON.stringify({ ...firstLine(), ...content.first }))
+      await writeRecords(tx, content, writer)
+      if (gitStorage !== undefined) await writeRepositories(content.repositories(), gitStorage, writer)
+      if (fileStorage !== undefined) await writeFiles(content.files(), fileStorage, writer)
+      return writer.end(content.leftOut)
     })
   } finally {
     for (const release of releases) await release?.()
@@ -52,22 +60,57 @@ const firstLine = (): FirstLine => ({
   time: currentTime(),
 })
 
-const writeRecords = async (tx: ReadTransaction, writer: LineWriter): Promise<void> => {
+/** What an export contains. */
+interface Content {
+  /** Members of the first line besides those of every export. */
+  readonly first: Partial<FirstLine>
+  /** The JSON of the records of a collection. */
+  records(collection: (typeof collections)[number]): AsyncIterable<Uint8Array | string>
+  repositories(): AsyncIterable<{ id: number }>
+  files(): AsyncIterable<StoredFile>
+  readonly leftOut?: ReadonlyMap<string, number>
+}
+
+const everything = (tx: ReadTransaction): Content => ({
+  first: {},
+  records: (collection) => collection.allJson(tx),
+  repositories: () => repositories.all(tx),
+  files: () => files.all(tx),
+})
+
+const ownedBy = async (tx: ReadTransaction, owners: readonly string[]): Promise<Content> => {
+  const selection = await selectOwners(tx, owners)
+  const shard = await shardOf(tx)
+  const records = (name: string) => selectRecords(selection, name)
+  return {
+    first: { owners: [...owners], ...(shard === undefined ? {} : { shard: formatShard(shard) }) },
+    records: ({ options }) => asJson(records(options.name)),
+    repositories: () => records('repository') as AsyncIterable<{ id: number }>,
+    files: () => records('file') as AsyncIterable<StoredFile>,
+    leftOut: selection.leftOut,
+  }
+}
+
+async function* asJson(records: AsyncIterable<unknown>): AsyncGenerator<string> {
+  for await (const record of records) yield jsonOf(record)
+}
+
+const writeRecords = async (tx: ReadTransaction, content: Content, writer: LineWriter): Promise<void> => {
   for await (const { name, next } of sequencesIn(tx))
     await writer.line(JSON.stringify({ sequence: name, next }))
   for (const collection of collections) {
     const start = Buffer.from(`{"collection":${JSON.stringify(collection.options.name)},"record":`)
-    for await (const json of collection.allJson(tx)) await writer.line(start, json, '}')
+    for await (const json of content.records(collection)) await writer.line(start, json, '}')
   }
 }
 
 /** Leaves out repositories that are missing on a damaged disk, so that the rest can be exported. */
 const writeRepositories = async (
-  tx: ReadTransaction,
+  records: AsyncIterable<{ id: number }>,
   gitStorage: GitStorage,
   writer: LineWriter,
 ): Promise<void> => {
-  for await (const { id } of repositories.all(tx)) {
+  for await (const { id } of records) {
     const bundle = await gitStorage.bundle(id)
     if (bundle === undefined) continue
     if (bundle.parts !== undefined)
@@ -79,11 +122,11 @@ const writeRepositories = async (
 
 /** Leaves out missing files, as {@link writeRepositories} does. */
 const writeFiles = async (
-  tx: ReadTransaction,
+  records: AsyncIterable<StoredFile>,
   fileStorage: FileStorage,
   writer: LineWriter,
 ): Promise<void> => {
-  for await (const { area, ownerId, name, state } of files.all(tx)) {
+  for await (const { area, ownerId, name, state } of records) {
     const place = { area, ownerId, name }
     if (state !== 'kept' || (await fileStorage.size(place)) === undefined) continue
     const file = [area, ownerId, name]
@@ -134,9 +177,10 @@ export class LineWriter {
     if (this.#size >= WRITE_BYTES) await this.#flush()
   }
 
-  async end(): Promise<LastLine> {
+  async end(leftOut?: ReadonlyMap<string, number>): Promise<LastLine> {
     await this.#flush()
     const last: LastLine = { end: true, records: this.#lines - 1, sha256: this.#hash.digest('hex') }
+    if (leftOut !== undefined) last.leftOut = Object.fromEntries(leftOut)
     await this.#write(Buffer.from(`${JSON.stringify(last)}\n`))
     return last
   }

@@ -23,6 +23,10 @@ export const FirstLine = v.object({
   /** Layout version of the exported store. */
   schema: count,
   time: v.string(),
+  /** Names of the exported accounts; absent when everything was exported. */
+  owners: v.optional(v.array(v.string())),
+  /** Which of several stores it is, such as `3/16`; absent for others, and when everything was exported. */
+  shard: v.optional(v.string()),
 })
 export type FirstLine = v.InferOutput<typeof FirstLine>
 
@@ -33,6 +37,8 @@ export const LastLine = v.strictObject({
   records: count,
   /** SHA-256 of all bytes before this line, in hex. */
   sha256: v.string(),
+  /** In an export of owners, the numbers of relations to accounts and repositories that were not exported, by kind. */
+  leftOut: v.optional(v.record(v.string(), count)),
 })
 /** Last line of an export. */
 export type LastLine = v.InferOutput<typeof LastLine>

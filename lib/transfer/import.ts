@@ -89,7 +89,7 @@ const importBatch = async (
 }
 
 /** The records of other layouts differ. Migrations work on a store, not on an export. */
-const checkLayout = ({ schema }: FirstLine): void => {
+export const checkLayout = ({ schema }: FirstLine): void => {
   if (schema > LAYOUT_VERSION)
     throw new AllotError(
       'invalid',

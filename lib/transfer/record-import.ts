@@ -63,15 +63,24 @@ type Save = (tx: WriteTransaction) => Promise<void>
 /** @returns what saves a record or a sequence. @throws AllotError invalid for a record that the API could not have made */
 export const saverOf = (line: RecordLine | SequenceLine): Save => {
   if ('sequence' in line) return async (tx) => setSequence(tx, line.sequence, line.next)
-  const { collection: name, record } = line
+  const { collection, record } = checkedRecord(line)
+  return async (tx) => {
+    if ((await collection.save(tx, record)) !== undefined)
+      throw invalid(`this ${line.collection} is in the file twice`)
+  }
+}
+
+/** @throws AllotError invalid for a record that the API could not have made */
+export const checkedRecord = ({
+  collection: name,
+  record,
+}: RecordLine): { collection: Collection<unknown>; record: unknown } => {
   const collection = collectionsByName.get(name)
   if (collection === undefined) throw invalid(`unknown collection ${JSON.stringify(name)}`)
   const result = v.safeParse(collection.options.schema, record, { abortEarly: true })
   if (!result.success) throw invalid(`${name}: ${describeIssue(result.issues[0])}`)
   checkNames(name, record)
-  return async (tx) => {
-    if ((await collection.save(tx, record)) !== undefined) throw invalid(`this ${name} is in the file twice`)
-  }
+  return { collection, record }
 }
 
 /** Applies the rules of the API: other names would lead to paths and keys that nothing can reach or remove. */

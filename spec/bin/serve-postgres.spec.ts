@@ -90,6 +90,31 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
     assert.equal((await allot(['verify', '--repair', ...words])).code, 0)
   })
 
+  it('moves an owner to another database whose server goes on', async (t) => {
+    const [from, to] = await Promise.all(
+      ['1/2', '2/2'].map(async (shard) => {
+        const words = ['--storage', await storeUrl(t), '--data', temporaryDirectory()]
+        assert.equal((await allot(['shard', shard, ...words])).code, 0)
+        return words
+      }),
+    )
+    const server = await serving(t, ...to!)
+    const token = (await allot(['user', 'add', 'alice', '--token', ...from!])).out.trim()
+    const file = join(temporaryDirectory(), 'alice.ndjson')
+    const exported = await allot(['export', '--owner', 'alice', '--out', file, ...from!])
+    assert.match(exported.err, /^exported \d+ lines into /)
+    const nobody = await allot(['export', '--owner', 'nobody', '--out', `${file}.none`, ...from!])
+    assert.deepEqual([nobody.code, nobody.err], [1, 'allot: there is no account "nobody"\n'])
+    const ask = createSender(server.api)
+    assert.equal((await ask('GET', '/user', { token })).status, 401)
+    assert.equal((await allot(['import', file, ...to!])).code, 0)
+    assert.equal((await ask('GET', '/user', { token })).body.login, 'alice')
+    const again = await allot(['import', file, ...to!])
+    assert.deepEqual([again.code, again.err], [1, 'allot: the store has an account alice already\n'])
+    assert.deepEqual((await allot(['shard', ...to!])).out, '2/2\n')
+    assert.equal((await allot(['shard', '3/2', ...to!])).code, 1)
+  })
+
   it('fails with one line without the password when the database cannot be reached', async () => {
     const { code, err } = await allot(['serve', '--storage', 'postgres://me:secret@127.0.0.1:1/gone'])
     assert.equal(code, 1)

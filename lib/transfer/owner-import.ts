@@ -1,0 +1,280 @@
+import { now } from '../clock.ts'
+import { AllotError, invalid, withLineNumber } from '../errors.ts'
+import type { FilePlace } from '../files/index.ts'
+import type { Collection } from '../records/collection.ts'
+import { importing, isEmpty, schemaVersion } from '../records/layout.ts'
+import {
+  type Account,
+  accounts,
+  files,
+  type Group,
+  groups,
+  LAYOUT_VERSION,
+  pendingFolders,
+  type Repository,
+  type Rule,
+  repositories,
+  rules,
+  type StoredFile,
+} from '../records/schema/index.ts'
+import { formatShard, parseShard, shardOf } from '../records/shards.ts'
+import { firstUnclaimed, setSequence, takeNumber } from '../records/store.ts'
+import { type ReadTransaction, StorageError, type WriteTransaction } from '../storage/index.ts'
+import { ContentImport } from './content-import.ts'
+import type { TransferParts } from './export.ts'
+import {
+  ExportReader,
+  type FirstLine,
+  type LastLine,
+  type Line,
+  type OnProgress,
+  parseLine,
+  type SequenceLine,
+} from './format.ts'
+import { checkLayout, importStore } from './import.ts'
+import { checkedRecord } from './record-import.ts'
+
+/** Records that are saved in one transaction, so that owners appear whole or not at all. */
+const MAX_RECORDS = 50_000
+
+/** Imports a whole export into an empty store, and one of owners into any store that shares no ids with theirs. */
+export const importInto = async (
+  parts: TransferParts,
+  source: AsyncIterable<Uint8Array>,
+  onProgress?: OnProgress,
+): Promise<LastLine> => {
+  const rest = chunksOf(source)
+  try {
+    const head = await readFirst(rest)
+    const chunks = joined(head, rest)
+    const isUsed = await parts.driver.read(async (tx) => !(await importing.get(tx)) && !(await isEmpty(tx)))
+    return isUsed && isOfOwners(head)
+      ? await new OwnerImport(parts).run(chunks, onProgress)
+      : await importStore(parts, chunks, onProgress)
+  } finally {
+    await rest.return(undefined)
+  }
+}
+
+async function* chunksOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* source
+}
+
+async function* joined(head: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield head
+  yield* rest
+}
+
+/** A first line is much shorter. */
+const MAX_FIRST_BYTES = 1024 * 1024
+
+/** The chunks up to the end of the first line. */
+const readFirst = async (chunks: AsyncIterator<Uint8Array>): Promise<Buffer> => {
+  let head = Buffer.alloc(0)
+  while (!head.includes(10) && head.length < MAX_FIRST_BYTES) {
+    const { value, done } = await chunks.next()
+    if (done === true) break
+    head = Buffer.concat([head, value])
+  }
+  return head
+}
+
+const isOfOwners = (head: Buffer): boolean => /^\{[^\n]*"owners":\[/.test(head.toString('utf8'))
+
+interface Received {
+  readonly number: number
+  readonly collection: Collection<unknown>
+  readonly record: unknown
+}
+
+/**
+ * Imports owners into a store that others use, also while servers serve it. The records are saved by a single transaction, the
+ * last thing that the import does: until then nobody sees the owners, and a refused file changes nothing. Git data and files
+ * come before it, and are recorded as on their way (lib/repositories/git-data.ts, stored-files.ts), so that a
+ * later start of a server removes what a killed import leaves.
+ */
+class OwnerImport {
+  readonly #parts: TransferParts
+  readonly #received: Received[] = []
+  readonly #sequences: SequenceLine[] = []
+  readonly #accounts: Account[] = []
+  /** Ids, and files by their place: content may only arrive for these. */
+  readonly #repositories = new Set<number>()
+  readonly #files = new Map<string, StoredFile>()
+  readonly #content: ContentImport
+  #first: FirstLine | undefined
+  #isPrepared = false
+
+  constructor(parts: TransferParts) {
+    this.#parts = parts
+    this.#content = new ContentImport(parts, {
+      hasRepository: async (id) => this.#repositories.has(id),
+      file: async (place) => this.#files.get(placeOf(place)),
+    })
+  }
+
+  /** @throws AllotError invalid, with the number of the line, or conflict when the store has one of the records already */
+  async run(source: AsyncIterable<Uint8Array>, onProgress: OnProgress = () => undefined): Promise<LastLine> {
+    try {
+      const last = await this.#receive(source, onProgress)
+      await this.#prepare()
+      await this.#parts.driver.write((tx) => this.#save(tx))
+      return last
+    } catch (error) {
+      await this.#content.abandon()
+      // After a storage error the records may be durable all the same.
+      if (this.#isPrepared && !(error instanceof StorageError)) await this.#removeContent()
+      throw error
+    }
+  }
+
+  async #receive(source: AsyncIterable<Uint8Array>, onProgress: OnProgress): Promise<LastLine> {
+    const reader = new ExportReader((first) => {
+      checkLayout(first)
+      this.#first = first
+    })
+    const progress = { records: 0, bytes: 0 }
+    for await (const chunk of source) {
+      for (const line of reader.push(chunk)) {
+        await withLineNumber(line.number, () => this.#add(line))
+        progress.records++
+      }
+      progress.bytes += chunk.length
+      onProgress(progress)
+    }
+    const last = reader.end()
+    this.#content.end()
+    return last
+  }
+
+  async #add({ number, text }: Line): Promise<void> {
+    const line = parseLine(text)
+    if ('sequence' in line) this.#sequences.push(line)
+    else if ('collection' in line) {
+      this.#receiveRecord({ number, ...checkedRecord(line) })
+      if (this.#received.length > MAX_RECORDS)
+        throw invalid(`more than ${MAX_RECORDS} records can only be imported into an empty store`)
+    } else {
+      await this.#prepare()
+      await this.#content.add(line)
+    }
+  }
+
+  #receiveRecord(received: Received): void {
+    const { collection, record } = received
+    this.#received.push(received)
+    if (collection.options.name === accounts.options.name) this.#accounts.push(record as Account)
+    if (collection.options.name === repositories.options.name)
+      this.#repositories.add((record as Repository).id)
+    if (collection.options.name === files.options.name)
+      this.#files.set(placeOf(record as StoredFile), record as StoredFile)
+  }
+
+  /** Records the git data and files as on their way, once nothing here has their ids or the names of the accounts. */
+  async #prepare(): Promise<void> {
+    if (this.#isPrepared) return
+    await this.#parts.driver.write(async (tx) => {
+      await requireShards(tx, this.#first!)
+      for (const account of this.#accounts) await requireNew(tx, account)
+      for (const id of this.#repositories) {
+        if (
+          (await repositories.get(tx, [id])) !== undefined ||
+          (await pendingFolders.get(tx, [id])) !== undefined
+        )
+          throw new AllotError('conflict', `the store has a repository with the id ${id} already`)
+        await pendingFolders.save(tx, { id, since: now() })
+      }
+      for (const file of this.#files.values())
+        if ((await files.save(tx, { ...file, state: 'arriving', since: now() })) !== undefined)
+          throw new AllotError('conflict', `the store has the file ${placeOf(file)} already`)
+    })
+    this.#isPrepared = true
+  }
+
+  /** May run again. */
+  async #save(tx: WriteTransaction): Promise<void> {
+    await requireShards(tx, this.#first!)
+    for (const received of this.#received)
+      await withLineNumber(received.number, () => saveRecord(tx, received))
+    for (const { sequence, next } of this.#sequences)
+      if ((await firstUnclaimed(tx, sequence)) < next) setSequence(tx, sequence, next)
+  }
+
+  async #removeContent(): Promise<void> {
+    const { driver, gitStorage, fileStorage } = this.#parts
+    for (const id of this.#repositories) await gitStorage?.remove(id)
+    for (const file of this.#files.values()) await fileStorage?.remove(file)
+    await driver.write(async (tx) => {
+      for (const id of this.#repositories) await pendingFolders.remove(tx, [id])
+      for (const { area, ownerId, name } of this.#files.values())
+        await files.remove(tx, [area, ownerId, name])
+    })
+  }
+}
+
+const placeOf = ({ area, ownerId, name }: FilePlace): string => `${area}/${ownerId}/${name}`
+
+/**
+ * Ids are distinct only between shards of the same number of shards.
+ * @throws AllotError conflict
+ */
+const requireShards = async (tx: ReadTransaction, { shard }: FirstLine): Promise<void> => {
+  if ((await schemaVersion.get(tx)) !== LAYOUT_VERSION)
+    throw new AllotError(
+      'conflict',
+      'the store has the layout of another version: open it with this one first',
+    )
+  const own = await shardOf(tx)
+  if (own === undefined || shard === undefined)
+    throw new AllotError(
+      'conflict',
+      `the store is not empty, and ${own === undefined ? 'it' : 'the one of the file'} is not a shard, so that ids can be equal: import into an empty store, or see \`allot shard\``,
+    )
+  const from = parseShard(shard)
+  if (from.of !== own.of || from.number === own.number)
+    throw new AllotError(
+      'conflict',
+      `the file is from shard ${shard}, and the store is shard ${formatShard(own)}: ids are distinct between different shards of the same number`,
+    )
+}
+
+const requireNew = async (tx: ReadTransaction, { id, name }: Account): Promise<void> => {
+  if ((await accounts.findBy(tx, 'name', [name.toLowerCase()])) !== undefined)
+    throw new AllotError('conflict', `the store has an account ${name} already`)
+  if ((await accounts.get(tx, [id])) !== undefined)
+    throw new AllotError('conflict', `the store has an account with the id ${id} already`)
+}
+
+const saveRecord = async (tx: WriteTransaction, { collection, record }: Received): Promise<void> => {
+  const { name, id } = collection.options
+  if (name === rules.options.name) return mergeRule(tx, record as Rule)
+  if (name === groups.options.name) return mergeGroup(tx, record as Group)
+  if (name === repositories.options.name && (await pendingFolders.remove(tx, id(record))) === undefined)
+    throw tookTooLong()
+  const before = await collection.save(tx, record)
+  if (name === files.options.name) {
+    if ((before as StoredFile | undefined)?.state !== 'arriving') throw tookTooLong()
+  } else if (before !== undefined) throw new AllotError('conflict', `the store has this ${name} already`)
+}
+
+const tookTooLong = () =>
+  new AllotError('conflict', 'the import took so long that a server has removed what had arrived: try again')
+
+const mergeRule = async (tx: WriteTransaction, rule: Rule): Promise<void> => {
+  const own = await rules.get(tx, [rule.name])
+  if (own === undefined) await rules.save(tx, { ...rule, sequence: await takeNumber(tx, 'rule') })
+  else if (own.limit !== rule.limit || `${own.subjects}` !== `${rule.subjects}`)
+    throw differs('rule', rule.name)
+}
+
+const mergeGroup = async (tx: WriteTransaction, group: Group): Promise<void> => {
+  const own = await groups.get(tx, [group.name])
+  if (own === undefined) await groups.save(tx, { ...group, sequence: await takeNumber(tx, 'group') })
+  else if (`${own.rules}` !== `${group.rules}`) throw differs('group', group.name)
+}
+
+const differs = (what: string, name: string) =>
+  new AllotError(
+    'conflict',
+    `the ${what} ${name} of this store differs from that of the file: make them equal first`,
+  )

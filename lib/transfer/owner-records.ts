@@ -1,0 +1,254 @@
+import {
+  assignments,
+  attachments,
+  collaborators,
+  comments,
+  commitStatuses,
+  dailyUsages,
+  emailAddresses,
+  files,
+  follows,
+  gpgKeys,
+  groups,
+  issueEvents,
+  issueSequences,
+  issueSubscriptions,
+  issues,
+  type Job,
+  jobs,
+  ledgerEntries,
+  memberships,
+  ownerUsages,
+  packageFiles,
+  packageVersions,
+  pushJournal,
+  REPOSITORY_AREAS,
+  type RelationCollection,
+  type Repository,
+  redirects,
+  releases,
+  repositories,
+  repositoryUsages,
+  rules,
+  sessions,
+  sshKeys,
+  stars,
+  teamMembers,
+  teamRepositories,
+  teams,
+  tokens,
+  transfers,
+  watches,
+} from '../records/schema/index.ts'
+import {
+  accountIds,
+  below,
+  byId,
+  type Indexed,
+  leaveOut,
+  listed,
+  ofAccounts,
+  ofRepositories,
+  repositoryIds,
+  type Select,
+  type Selection,
+  within,
+} from './owner-selection.ts'
+
+const relation = (name: string, relations: RelationCollection): Select =>
+  within(name, ofAccounts(relations, 'account'), ({ repository }) => ({ repositories: [repository] }))
+
+/** How many selected accounts have starred or watch each repository. */
+const countRelations = async ({ tx, accounts }: Selection, relations: RelationCollection) => {
+  const counts = new Map<number, number>()
+  for (const id of accounts.keys())
+    for await (const { repository } of listed(tx, relations, 'account', [id]))
+      counts.set(repository, (counts.get(repository) ?? 0) + 1)
+  return counts
+}
+
+/** The repositories with the numbers of stars, watchers and forks that they have among the selected accounts. */
+async function* selectRepositories(selection: Selection): AsyncGenerator<Repository> {
+  const [starred, watched] = [
+    await countRelations(selection, stars),
+    await countRelations(selection, watches),
+  ]
+  const records = ofAccounts(repositories, 'id')
+  const forks = new Map<number, number>()
+  for await (const { parent } of records(selection))
+    if (parent !== null) forks.set(parent, (forks.get(parent) ?? 0) + 1)
+  for await (const repository of records(selection)) {
+    const { id, parent } = repository
+    leaveOut(selection, 'stars', repository.stars - (starred.get(id) ?? 0))
+    leaveOut(selection, 'watches', repository.watchers - (watched.get(id) ?? 0))
+    yield {
+      ...repository,
+      parent: parent !== null && selection.repositories.has(parent) ? parent : null,
+      stars: starred.get(id) ?? 0,
+      watchers: watched.get(id) ?? 0,
+      forks: forks.get(id) ?? 0,
+    }
+  }
+}
+
+async function* selectFiles({ tx, accounts, repositories }: Selection): AsyncGenerator<unknown> {
+  for (const area of REPOSITORY_AREAS)
+    for (const id of repositories) yield* listed(tx, files, 'owner', [area, id])
+  for (const id of accounts.keys()) yield* listed(tx, files, 'owner', ['packages', id])
+}
+
+/** The records that an index has at each issue. */
+const ofIssues = <R, O extends string>(collection: Indexed<R, O>, index: O) =>
+  async function* (selection: Selection): AsyncGenerator<R> {
+    for await (const { id } of ofRepositories(issues, 'state')(selection))
+      yield* listed(selection.tx, collection, index, [id])
+  }
+const selectComments = ofIssues(comments, 'issue')
+
+async function* selectAttachments(selection: Selection): AsyncGenerator<unknown> {
+  const targets = {
+    issue: ofRepositories(issues, 'state'),
+    comment: selectComments,
+    release: ofRepositories(releases, 'time'),
+  }
+  for (const [on, records] of Object.entries(targets))
+    for await (const { id } of records(selection))
+      yield* listed(selection.tx, attachments, 'target', [on, id])
+}
+
+async function* selectFollows(selection: Selection): AsyncGenerator<unknown> {
+  yield* within('follows', ofAccounts(follows, 'following'), ({ followed }) => ({ accounts: [followed] }))(
+    selection,
+  )
+  for await (const { follower } of ofAccounts(follows, 'followers')(selection))
+    if (!selection.accounts.has(follower)) leaveOut(selection, 'follows', 1)
+}
+
+async function* selectPackageFiles(selection: Selection): AsyncGenerator<unknown> {
+  for await (const { id } of ofAccounts(packageVersions, 'created')(selection))
+    yield* listed(selection.tx, packageFiles, 'version', [id])
+}
+
+async function* selectEntries(selection: Selection): AsyncGenerator<unknown> {
+  // Entries of a repository that was deleted are removed by a job.
+  const ofOwners = within('', ofAccounts(ledgerEntries, 'size'), (entry) => ({
+    repositories: [entry.repository],
+  }))
+  yield* ofOwners({ ...selection, leftOut: new Map() })
+  yield* ofRepositories(ledgerEntries, 'partition')(selection)
+}
+
+const groupsOf = async ({ tx, accounts }: Selection) => {
+  const names = new Set<string>()
+  for (const id of accounts.keys())
+    for (const { group } of await assignments.list(tx, 'owner', { prefix: [id] })) names.add(group)
+  return (
+    await groups.getMany(
+      tx,
+      [...names].map((name) => [name]),
+    )
+  ).filter((group) => group !== undefined)
+}
+
+async function* selectRules(selection: Selection): AsyncGenerator<unknown> {
+  const names = new Set((await groupsOf(selection)).flatMap((group) => group.rules))
+  yield* (
+    await rules.getMany(
+      selection.tx,
+      [...names].map((name) => [name]),
+    )
+  ).filter((rule) => rule !== undefined)
+}
+
+async function* selectGroups(selection: Selection): AsyncGenerator<unknown> {
+  yield* await groupsOf(selection)
+}
+
+async function* selectPushes({ tx, repositories }: Selection): AsyncGenerator<unknown> {
+  for await (const push of pushJournal.all(tx)) if (repositories.has(push.repository)) yield push
+}
+
+/** Jobs of selected records; those of deleted records concern nothing that is selected. */
+async function* selectJobs({ tx, accounts, repositories }: Selection): AsyncGenerator<unknown> {
+  const isSelected = ({ kind, id }: Job) =>
+    (kind === 'updateRelations' && repositories.has(id)) || (kind === 'updateFollows' && accounts.has(id))
+  for await (const job of jobs.all(tx)) if (isSelected(job)) yield job
+}
+
+/** By the name of the collection. What is not of single owners, or of no effect elsewhere, is left out. */
+const SELECT: { readonly [collection: string]: Select | 'left out' } = {
+  account: async function* ({ accounts }) {
+    yield* accounts.values()
+  },
+  emailAddress: ofAccounts(emailAddresses, 'account'),
+  membership: within('memberships', ofAccounts(memberships, 'member'), ({ organization }) => ({
+    accounts: [organization],
+  })),
+  token: ofAccounts(tokens, 'account'),
+  session: ofAccounts(sessions, 'account'),
+  repository: selectRepositories,
+  redirect: within('former names', below(redirects) as never, ({ repository }: { repository: number }) => ({
+    repositories: [repository],
+  })),
+  pendingFolder: 'left out',
+  pushJournal: selectPushes,
+  file: selectFiles,
+  star: relation('stars', stars),
+  watch: relation('watches', watches),
+  follow: selectFollows,
+  collaborator: within('collaborators', ofRepositories(collaborators, 'repository'), ({ account }) => ({
+    accounts: [account],
+  })),
+  team: ofAccounts(teams, 'organization'),
+  teamMember: ofAccounts(teamMembers, 'organization'),
+  teamRepository: within(
+    'rights of teams',
+    ofAccounts(teamRepositories, 'organization'),
+    ({ repository }) => ({
+      repositories: [repository],
+    }),
+  ),
+  transfer: within(
+    'offers of repositories',
+    byId(repositoryIds, transfers) as never,
+    ({ doer, recipient }: { doer: number; recipient: number }) => ({ accounts: [doer, recipient] }),
+  ),
+  sshKey: ofAccounts(sshKeys, 'account'),
+  gpgKey: ofAccounts(gpgKeys, 'account'),
+  rule: selectRules,
+  group: selectGroups,
+  assignment: ofAccounts(assignments, 'owner'),
+  quotaOwner: 'left out',
+  ownerUsage: byId(accountIds, ownerUsages),
+  dailyUsage: below(dailyUsages),
+  repositoryUsage: byId(repositoryIds, repositoryUsages),
+  ledger: selectEntries,
+  issueSequence: byId(repositoryIds, issueSequences),
+  issue: ofRepositories(issues, 'state'),
+  comment: selectComments,
+  issueEvent: ofIssues(issueEvents, 'issue'),
+  issueSubscription: within(
+    'subscriptions of issues',
+    ofIssues(issueSubscriptions, 'all'),
+    ({ account }) => ({
+      accounts: [account],
+    }),
+  ),
+  commitStatus: ofRepositories(commitStatuses, 'repository'),
+  release: ofRepositories(releases, 'time'),
+  attachment: selectAttachments,
+  packageVersion: ofAccounts(packageVersions, 'created'),
+  packageFile: selectPackageFiles,
+  job: selectJobs,
+  migrated: 'left out',
+  audit: 'left out',
+}
+
+/** The selected records of a collection. */
+export const selectRecords = (selection: Selection, collection: string): AsyncIterable<unknown> => {
+  const select = SELECT[collection]
+  if (select === undefined) throw new Error(`an export of owners does not know the collection ${collection}`)
+  return select === 'left out' ? nothing() : select(selection)
+}
+
+async function* nothing(): AsyncGenerator<never> {}
