@@ -2,6 +2,7 @@ import { Accounts, accountOwners } from './accounts/accounts.ts'
 import { Sessions, Tokens } from './accounts/credentials.ts'
 import { EmailAddresses } from './accounts/emails.ts'
 import { type HostAuthenticate, Identities } from './accounts/identity.ts'
+import { Invitations } from './accounts/invitations.ts'
 import { GpgKeys, SshKeys } from './accounts/keys.ts'
 import { type LoginLimits, LoginThrottle, PasswordLogin } from './accounts/login.ts'
 import { Memberships } from './accounts/memberships.ts'
@@ -182,6 +183,7 @@ const contentOf = (parts: RepositoryParts) => ({
 /** Who may do what, besides owners. */
 const sharingOf = (store: Store, repositories: Repositories) => ({
   memberships: new Memberships(store),
+  invitations: new Invitations(store),
   teams: new Teams(store),
   teamRepositories: new TeamRepositories(store),
   collaborators: new Collaborators(store),

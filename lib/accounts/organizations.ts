@@ -5,6 +5,7 @@ import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,
   accounts,
+  invitations,
   type Membership,
   memberships,
   teamMembers,
@@ -149,14 +150,7 @@ export class Organizations {
       if (before === undefined) await refuseTooMany(tx, options.by ?? null, account)
       const owner = options.owner ?? before?.owner ?? false
       if (before !== undefined && !owner) await keepAnOwner(tx, before, options.by)
-      // A role that is given by name is more than that of a team.
-      const {
-        founder,
-        byTeam: _,
-        ...kept
-      } = before ?? { organization: id, member: account.id, createdAt: now() }
-      const after: Membership = { ...kept, owner }
-      await memberships.save(tx, owner && founder === true ? { ...after, founder } : after)
+      await saveRole(tx, id, account.id, owner)
     })
   }
 
@@ -188,6 +182,23 @@ export class Organizations {
       return account?.kind === 'organization' ? account : undefined
     }, options)
   }
+}
+
+/** Gives an account a role in an organization: one that is given by name is more than that of a team. */
+export const saveRole = async (
+  tx: WriteContext,
+  organization: number,
+  member: number,
+  owner: boolean,
+): Promise<void> => {
+  const {
+    founder,
+    byTeam: _,
+    ...kept
+  } = (await membershipOf(tx, organization, member)) ?? { organization, member, createdAt: now() }
+  const after: Membership = { ...kept, owner }
+  await memberships.save(tx, owner && founder === true ? { ...after, founder } : after)
+  await invitations.remove(tx, [organization, member])
 }
 
 /** Takes a member who leaves an organization out of its teams. */

@@ -13,6 +13,7 @@ import {
   emailAddresses,
   follows,
   gpgKeys,
+  invitations,
   issueSubscriptions,
   issues,
   type Job,
@@ -93,6 +94,7 @@ export class AccountRemoval implements Removal {
     await removeListed(teamMembers, 'account')(tx, id)
     await removeListed(collaborators, 'account')(tx, id)
     await removeListed(transfers, 'doer')(tx, id)
+    await removeListed(invitations, 'account')(tx, id)
     await removeListed(tokens, 'account')(tx, id)
     await removeListed(sessions, 'account')(tx, id)
     await removeListed(emailAddresses, 'account')(tx, id)
@@ -161,6 +163,7 @@ export const registerRemovalJobs = (parts: RepositoryParts): void => {
     removeListed(teams, 'organization'),
     removeListed(transfers, 'recipient'),
     removeListed(memberships, 'organization'),
+    removeListed(invitations, 'organization'),
     removeListed(issueSubscriptions, 'account'),
     removeRedirectsOf,
     (tx, id, limit, { quota }) => quota.removeOwnerEntries(tx, id, limit),

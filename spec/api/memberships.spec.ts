@@ -108,3 +108,106 @@ describe('PATCH /orgs/{org}', () => {
       assertNotFound(await allot.as(other, 'GET', path))
   })
 })
+
+describe('An invitation to an organization', () => {
+  const names = async (viewer: Person) => {
+    const { status, body } = await allot.as(viewer, 'GET', '/user/invitations')
+    assert.equal(status, 200)
+    return body.map(({ organization, role }: { organization: { name: string }; role: string }) => [
+      organization.name,
+      role,
+    ])
+  }
+  const invite = (username: string, role?: string, by = owner) =>
+    allot.as(by, 'POST', '/orgs/acme/invitations', { username, ...(role === undefined ? {} : { role }) })
+
+  it('makes the user a member once accepted, and is gone then', async () => {
+    const guest = await allot.person('guest')
+    const { status, body } = await invite('guest')
+    assert.deepEqual(
+      [status, body.user.login, body.role, body.organization.name],
+      [201, 'guest', 'member', 'acme'],
+    )
+    assert.deepEqual(await names(guest), [['acme', 'member']])
+    assertNotFound(await allot.as(owner, 'GET', '/orgs/acme/members/guest'))
+    assertNoContent(await allot.as(guest, 'PUT', '/user/invitations/acme'))
+    assertNoContent(await allot.as(owner, 'GET', '/orgs/acme/members/guest'))
+    assert.deepEqual(await names(guest), [])
+    assertNotFound(await allot.as(guest, 'PUT', '/user/invitations/acme'))
+    assertError(await invite('guest'), 422, /guest is a member already/)
+    assertNoContent(await allot.as(owner, 'DELETE', '/orgs/acme/members/guest'))
+  })
+
+  it('can be for an owner, can be changed, and raises the role of a member', async () => {
+    const boss = await allot.person('boss')
+    await invite('boss')
+    await invite('boss', 'owner')
+    assert.deepEqual(await names(boss), [['acme', 'owner']])
+    await allot.as(boss, 'PUT', '/user/invitations/acme')
+    const { body } = await allot.as(boss, 'GET', '/users/boss/orgs/acme/permissions')
+    assert.equal(body.is_owner, true)
+    assertError(await invite('boss', 'owner'), 422, /boss is an owner already/)
+    assertNoContent(await allot.as(owner, 'DELETE', '/orgs/acme/members/boss'))
+  })
+
+  it('can be declined by the user, and taken back by owners', async () => {
+    const modest = await allot.person('modest')
+    await invite('modest')
+    assertNoContent(await allot.as(modest, 'DELETE', '/user/invitations/acme'))
+    assertNotFound(await allot.as(modest, 'DELETE', '/user/invitations/acme'))
+    await invite('modest')
+    assertError(await allot.as(other, 'DELETE', '/orgs/acme/invitations/modest'), 403)
+    assertNoContent(await allot.as(owner, 'DELETE', '/orgs/acme/invitations/modest'))
+    assertNotFound(await allot.as(owner, 'DELETE', '/orgs/acme/invitations/modest'))
+    assertNotFound(await allot.as(modest, 'PUT', '/user/invitations/acme'))
+  })
+
+  it('is given and listed by owners and administrators only', async () => {
+    await allot.person('wanted')
+    for (const viewer of [member, other]) {
+      assertError(await invite('wanted', 'member', viewer), 403, /only owners/)
+      assertError(await allot.as(viewer, 'GET', '/orgs/acme/invitations'), 403)
+    }
+    assert.equal((await invite('wanted', 'member', allot.root)).status, 201)
+    const { body, headers } = await allot.as(owner, 'GET', '/orgs/acme/invitations')
+    assert.deepEqual([body[0].user.login, headers.get('x-total-count')], ['wanted', '1'])
+    assertNoContent(await allot.as(owner, 'PUT', '/orgs/acme/members/wanted'))
+    assertList(await allot.as(owner, 'GET', '/orgs/acme/invitations'), 'role', [])
+    assertError(await allot.as(undefined, 'GET', '/user/invitations'), 401)
+  })
+
+  it('to an organization that only members see lets the user accept, and shows it to nobody else', async () => {
+    const guest = await allot.person('guest2')
+    await allot.as(owner, 'POST', '/orgs', { username: 'hidden', visibility: 'private' })
+    await allot.as(owner, 'POST', '/orgs/hidden/invitations', { username: 'guest2' })
+    assertNotFound(await allot.as(guest, 'GET', '/orgs/hidden'))
+    assertNotFound(await allot.as(other, 'POST', '/orgs/hidden/invitations', { username: 'other' }))
+    assert.deepEqual(await names(guest), [['hidden', 'member']])
+    assertNoContent(await allot.as(guest, 'PUT', '/user/invitations/hidden'))
+    assert.equal((await allot.as(guest, 'GET', '/orgs/hidden')).status, 200)
+  })
+
+  it('goes with the organization and with the user', async () => {
+    const guest = await allot.person('guest3')
+    await allot.as(owner, 'POST', '/orgs', { username: 'brief' })
+    await allot.as(owner, 'POST', '/orgs/brief/invitations', { username: 'guest3' })
+    await invite('guest3')
+    assertNoContent(await allot.as(owner, 'DELETE', '/orgs/brief'))
+    assert.deepEqual(await names(guest), [['acme', 'member']])
+    assertNoContent(await allot.as(allot.root, 'DELETE', '/admin/users/guest3'))
+    assertList(await allot.as(owner, 'GET', '/orgs/acme/invitations'), 'role', [])
+  })
+
+  for (const [what, body, status] of [
+    ['no user', {}, 422],
+    ['an unknown role', { username: 'other', role: 'admin' }, 422],
+    ['a number', { username: 5 }, 422],
+    ['a user who does not exist', { username: 'nobody' }, 404],
+    ['an organization', { username: 'acme' }, 404],
+  ] as const)
+    it(`is refused with ${status} for ${what}`, async () => {
+      const answer = await allot.as(owner, 'POST', '/orgs/acme/invitations', body)
+      assert.equal(answer.status, status, answer.text)
+      assertList(await allot.as(owner, 'GET', '/orgs/acme/invitations'), 'role', [])
+    })
+})

@@ -55,7 +55,7 @@ import {
   stars,
   watches,
 } from './repositories.ts'
-import { collaborators, teamMembers, teamRepositories, teams, transfers } from './sharing.ts'
+import { collaborators, invitations, teamMembers, teamRepositories, teams, transfers } from './sharing.ts'
 import { commitStatuses } from './statuses.ts'
 
 export {
@@ -96,6 +96,7 @@ export const collections = [
   teamMembers,
   teamRepositories,
   transfers,
+  invitations,
   sshKeys,
   gpgKeys,
   rules,
