@@ -16,7 +16,7 @@ import { Comments } from './content/comments.ts'
 import { Forks } from './content/forks.ts'
 import { InstanceHistories } from './content/instance-history.ts'
 import { Issues } from './content/issues.ts'
-import { Lfs } from './content/lfs.ts'
+import { Lfs, LfsCopies } from './content/lfs.ts'
 import { MigratedContent } from './content/migrated-content.ts'
 import { OwnerTable } from './content/owner-table.ts'
 import { Packages } from './content/packages.ts'
@@ -167,7 +167,9 @@ const forPages = (store: Store, quota: QuotaEngine) => ({
 /** Forks are copies with their LFS objects. */
 const lfsAndForksOf = (parts: RepositoryParts) => {
   const lfs = new Lfs(parts)
-  return { lfs, forks: new Forks(parts, lfs) }
+  const lfsCopies = new LfsCopies(parts, lfs)
+  parts.jobs.handle('copyLfsObjects', lfsCopies.job)
+  return { lfs, forks: new Forks(parts, lfsCopies) }
 }
 
 /** What is on repositories besides git data. */

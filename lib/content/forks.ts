@@ -19,7 +19,7 @@ import { insertRepository, recordOf, refuseTaken } from '../repositories/new-rep
 import type { RepositoryName } from '../repositories/relations.ts'
 import type { RepositoryParts } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { Lfs } from './lfs.ts'
+import type { LfsCopies } from './lfs.ts'
 
 interface ForkOptions {
   /** Organization that gets the fork; the viewer when absent. */
@@ -49,11 +49,11 @@ interface Copied {
  */
 export class Forks {
   readonly #parts: RepositoryParts
-  readonly #lfs: Lfs
+  readonly #lfsCopies: LfsCopies
 
-  constructor(parts: RepositoryParts, lfs: Lfs) {
+  constructor(parts: RepositoryParts, lfsCopies: LfsCopies) {
     this.#parts = parts
-    this.#lfs = lfs
+    this.#lfsCopies = lfsCopies
   }
 
   /**
@@ -93,7 +93,7 @@ export class Forks {
       }
       return { into, given, changes: { parent: current.id, empty: current.empty } }
     })
-    await this.#lfs.copyAll(source.id, fork)
+    await this.#lfsCopies.finish(fork.id)
     return fork
   }
 
@@ -131,7 +131,7 @@ export class Forks {
       const changes = { empty: isEmpty, ...(topics.length === 0 ? {} : { topics }) }
       return { into, given: { ...given, defaultBranch: branch }, changes }
     })
-    if (!isEmpty) await this.#lfs.copyAll(source.id, made)
+    await this.#lfsCopies.finish(made.id)
     return made
   }
 
@@ -155,6 +155,7 @@ export class Forks {
         const { into, given, changes } = await prepare(tx)
         const record = { ...recordOf(id, into, given, size), ...changes }
         if (record.parent !== null) await countFork(tx, record.parent, 1)
+        if (from !== undefined) await this.#lfsCopies.begin(tx, from, id)
         return insertRepository(tx, quota, creator, record)
       }),
     )

@@ -3,7 +3,8 @@ import type { Readable } from 'node:stream'
 import { repositoryById, type SignedIn } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
-import { files, type Repository, type StoredFile } from '../records/schema/index.ts'
+import type { JobHandler } from '../records/jobs.ts'
+import { files, lfsCopies, type StoredFile } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
 import { requirePush } from '../repositories/write-access.ts'
@@ -80,16 +81,6 @@ export class Lfs {
     await this.#parts.files.add(placeOf(id, oid), content, { size, sha256: oid }, save).catch(ifStored)
   }
 
-  /** Gives a repository that was made from another one all of its objects. Each counts in the write that makes it visible. */
-  async copyAll(from: number, to: Repository): Promise<void> {
-    const { store, files: stored } = this.#parts
-    const objects = await store.read((tx) => files.list(tx, 'owner', { prefix: ['lfs', from] }))
-    for (const object of objects) {
-      const { sha256: oid, size } = object
-      await this.addCopy(to.id, { oid, size }, await stored.read(object))
-    }
-  }
-
   async #count(tx: WriteContext, id: number, { oid, size }: LfsObject): Promise<void> {
     const repository = await repositoryById(tx, id)
     if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
@@ -99,6 +90,68 @@ export class Lfs {
       ...{ owner: repository.owner, repository: id },
       ...{ on: null, index: null, run: null, type: null, version: null },
     })
+  }
+}
+
+const COPY_JOB = 'copyLfsObjects'
+
+/**
+ * Gives repositories that are made from others their LFS objects. The write that makes the repository leaves a job, so that
+ * another process completes the copy when this one is killed.
+ */
+export class LfsCopies {
+  readonly #parts: ContentParts
+  readonly #lfs: Lfs
+  /** Copies that this process is making, by the id of the new repository. */
+  readonly #running = new Map<number, Promise<void>>()
+
+  constructor(parts: ContentParts, lfs: Lfs) {
+    this.#parts = parts
+    this.#lfs = lfs
+  }
+
+  get job(): JobHandler {
+    return {
+      prepare: (id) => this.#copy(id),
+      async step(tx, id) {
+        await lfsCopies.remove(tx, [id])
+        return 0
+      },
+    }
+  }
+
+  /** Leaves the job, if there is something to copy. */
+  async begin(tx: WriteContext, source: number, id: number): Promise<void> {
+    const [object] = await files.list(tx, 'owner', { prefix: ['lfs', source], limit: 1 })
+    if (object === undefined) return
+    await lfsCopies.save(tx, { id, source })
+    await this.#parts.jobs.enqueue(tx, COPY_JOB, id)
+  }
+
+  /** Resolves when the repository has all objects. */
+  async finish(id: number): Promise<void> {
+    await this.#copy(id)
+    await this.#parts.jobs.finish(this.#parts.store, COPY_JOB, id)
+  }
+
+  /** The job runner and the request wait for the same copy. */
+  #copy(id: number): Promise<void> {
+    const running = this.#running.get(id) ?? this.#copyAll(id).finally(() => this.#running.delete(id))
+    this.#running.set(id, running)
+    return running
+  }
+
+  async #copyAll(id: number): Promise<void> {
+    const { store } = this.#parts
+    const objects = await store.read(async (tx) => {
+      const copy = await lfsCopies.get(tx, [id])
+      return copy === undefined ? [] : files.list(tx, 'owner', { prefix: ['lfs', copy.source] })
+    })
+    for (const object of objects) {
+      if ((await store.read((tx) => repositoryById(tx, id))) === undefined) return
+      const { sha256: oid, size } = object
+      await this.#lfs.addCopy(id, { oid, size }, await this.#parts.files.read(object))
+    }
   }
 }
 

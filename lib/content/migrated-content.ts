@@ -84,9 +84,9 @@ export class MigratedContent {
   async saveComment(comment: MigratedComment, origin: Origin, id?: number): Promise<number> {
     checkTexts('comment', comment)
     return this.#save('comment', origin, id, async (tx, record) => {
-      if ((await issues.get(tx, [comment.issue])) === undefined)
-        throw new AllotError('not_found', 'the issue was deleted')
-      await comments.save(tx, { id: record, ...comment })
+      const issue = await issues.get(tx, [comment.issue])
+      if (issue === undefined) throw new AllotError('not_found', 'the issue was deleted')
+      await comments.save(tx, { id: record, ...comment, repository: issue.repository })
     })
   }
 

@@ -23,6 +23,8 @@ const Job = v.object({
     'updateRelations',
     /** The follows of an account that was deleted, or whose visibility changed. */
     'updateFollows',
+    /** The LFS objects of a repository that was made from another one. */
+    'copyLfsObjects',
   ]),
   id,
 })

@@ -4,7 +4,13 @@ import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { memory } from '../../drivers/memory/index.ts'
+import { openAllot } from '../../lib/allot.ts'
+import { files, lfsCopies } from '../../lib/records/schema/index.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+import { signal } from '../driver-spec/fixture.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -176,6 +182,55 @@ describe('A repository from a template', () => {
     await made(bob, '/user/repos', { name: 'x' })
     assertError(await from('tpl', { owner: bob.name, name: 'x' }), 409)
     assertError(await from('tpl', { owner: bob.name, name: 'a/b' }), 422, /^name: /)
+  })
+})
+
+describe('A server that is killed while a fork gets its LFS objects', () => {
+  it('gives it the others after the next start, and counts each once', async () => {
+    const driver = memory()
+    const directories = {
+      repositories: { directory: `${folder}/killed/r` },
+      files: { directory: `${folder}/killed/f` },
+    }
+    const objectsOf = (id: number) => driver.read((tx) => files.list(tx, 'owner', { prefix: ['lfs', id] }))
+    const dead = signal()
+    let forkId: number | undefined
+    let isDead = false
+    const dying: StorageDriver = {
+      ...driver,
+      async write(work) {
+        const hasOne = forkId !== undefined && (await objectsOf(forkId)).length === 1
+        if (!isDead && !hasOne) return driver.write(work)
+        isDead = true
+        dead.happen()
+        return new Promise(() => {})
+      },
+    }
+    const first = await openAllot({ driver: dying, ...directories })
+    const { accounts, repositories, lfs, forks } = first.hosting
+    const [alice, bob] = [
+      await accounts.createUser({ name: 'alice' }),
+      await accounts.createUser({ name: 'bob' }),
+    ]
+    const source = await repositories.create(alice, alice, { name: 'app', autoInit: true })
+    for (const text of ['one', 'two', 'three']) {
+      const oid = createHash('sha256').update(text).digest('hex')
+      const content = Readable.from([Buffer.from(text)], { objectMode: false })
+      const user = { id: alice.id, admin: false, username: 'alice' }
+      await lfs.add(user, source.id, { oid, size: text.length }, content, undefined)
+    }
+    forkId = source.id + 1
+    await Promise.race([forks.fork(bob, { owner: 'alice', name: 'app' }, {}), dead.happened])
+    assert.ok(isDead)
+
+    const again = await openAllot({ driver, ...directories })
+    const fork = (await again.hosting.repositories.find(bob, 'bob', 'app'))!
+    const isPending = async () => (await driver.read((tx) => lfsCopies.get(tx, [fork.id]))) !== undefined
+    for (let attempts = 0; attempts < 400 && (await isPending()); attempts++) await setTimeout(25)
+    assert.equal((await objectsOf(fork.id)).length, 3)
+    assert.equal((await again.quota.info('bob')).used.size.git.LFS, 'onetwothree'.length)
+    assert.deepEqual((await again.verify()).messages, [])
+    await again.close()
   })
 })
 

@@ -107,3 +107,9 @@ export const packageFiles = new Collection({
   unique: { name: (file) => [file.version, file.name.toLowerCase()] },
   ordered: { version: (file) => [file.version, file.name.toLowerCase()] },
 })
+
+const LfsCopy = v.object({ id, source: id })
+export type LfsCopy = v.InferOutput<typeof LfsCopy>
+
+/** Repositories that do not have all LFS objects of the one that they were made from yet (lib/content/lfs.ts). */
+export const lfsCopies = new Collection({ name: 'lfsCopy', schema: LfsCopy, id: (copy) => [copy.id] })

@@ -33,7 +33,7 @@ import {
   issueTitles,
   releases,
 } from './content.ts'
-import { files, packageFiles, packageVersions } from './files.ts'
+import { files, lfsCopies, packageFiles, packageVersions } from './files.ts'
 import { migrated } from './migrated.ts'
 import {
   assignments,
@@ -88,6 +88,7 @@ export const collections = [
   pendingFolders,
   pushJournal,
   files,
+  lfsCopies,
   stars,
   watches,
   follows,

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { AllotError, invalid } from '../../errors.ts'
+import { AllotError } from '../../errors.ts'
 import { type NewObject, pushBody } from '../../git/objects/pack.ts'
 import { createPktLineParser } from '../../git/pkt-lines.ts'
 import type { RefUpdate } from '../../git/push.ts'
@@ -19,7 +19,8 @@ const REPORT = 1
 /**
  * Changes references as a push over git does, so that the same limits hold and the size is counted before this resolves.
  * @param objects that the references need, and the repository does not have
- * @throws AllotError conflict when a reference is not where it was; invalid when git refuses the objects
+ * @throws AllotError conflict when a reference is not where it was; too_large for more than `git.maxPushSize`; invalid when
+ * git refuses the objects
  */
 export const pushChanges = async (
   repository: Repository,
@@ -52,8 +53,11 @@ const checkReport = (response: Buffer): void => {
   const refused = lines.find((line) => line.startsWith('ng '))
   if (unpacked === undefined)
     throw new AllotError('unavailable', messages.join(' ') || 'git has stopped: try again')
-  if (unpacked !== 'unpack ok' || refused?.includes('declined'))
-    throw invalid(`git refuses the change: ${messages.join(' ') || unpacked}`)
+  if (unpacked !== 'unpack ok' || refused?.includes('declined')) {
+    const reason = messages.join(' ') || unpacked
+    const code = reason.includes('exceeds maximum allowed size') ? 'too_large' : 'invalid'
+    throw new AllotError(code, `git refuses the change: ${reason}`)
+  }
   if (refused !== undefined)
     throw new AllotError(
       'conflict',

@@ -207,7 +207,7 @@ describe('Files', () => {
         'POST',
         'new',
         { content: randomContent() },
-        422,
+        413,
         /git refuses the change: .*200000/,
       ],
     ]
