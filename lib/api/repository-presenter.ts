@@ -49,6 +49,8 @@ const members = {
   created_at: Time,
   updated_at: Time,
   permissions: Permission,
+  /** The offer to a new owner, for those who give or take it. */
+  repo_transfer: v.nullable(v.object({ doer: User, recipient: User, teams: v.array(v.never()) })),
 }
 
 const withoutParent = v.object(members)
@@ -67,7 +69,7 @@ export const presentRepository = (details: RepositoryDetails, recipient: Recipie
 })
 
 const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) => {
-  const { repository, owner, permissions, openIssues, releases } = details
+  const { repository, owner, permissions, openIssues, releases, offer } = details
   const { baseUrl, htmlUrls } = recipient
   const { path, name, api } = repositoryUrls(details, recipient)
   return {
@@ -98,6 +100,11 @@ const presentWithoutParent = (details: RepositoryDetails, recipient: Recipient) 
     created_at: timestamp(repository.createdAt),
     updated_at: timestamp(repository.updatedAt),
     permissions,
+    repo_transfer: offer && {
+      doer: presentUser(offer.doer, recipient),
+      recipient: presentUser(offer.recipient, recipient),
+      teams: [],
+    },
   }
 }
 

@@ -11,6 +11,7 @@ import {
   visibleAmong,
 } from '../accounts/access.ts'
 import { blankAccount } from '../accounts/accounts.ts'
+import { isOfferedTo } from '../accounts/rights.ts'
 import { countsWithPending } from '../accounts/visibility.ts'
 import {
   type Account,
@@ -22,6 +23,8 @@ import {
   type Issue,
   type PackageVersion,
   type Repository,
+  type Transfer,
+  transfers,
 } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { countOpenIssues } from './issues.ts'
@@ -37,17 +40,30 @@ export interface RepositoryDetails {
   readonly releases: number
   /** The parent of a fork, when the viewer may read it. */
   readonly parent: RepositoryDetails | null
+  /** The offer to a new owner, for those who give or take it. */
+  readonly offer: RepositoryOffer | null
 }
 
-type ContentCounts = Pick<RepositoryDetails, 'openIssues' | 'releases'>
+/** Who offers a repository, and to whom; {@link ghost} for accounts that are hidden from the viewer. */
+interface RepositoryOffer {
+  readonly doer: Account
+  readonly recipient: Account
+}
+
+type ContentCounts = Pick<RepositoryDetails, 'openIssues' | 'releases'> & { transfer: Transfer | undefined }
 
 const contentCounts = async (tx: ReadTransaction, { id }: Repository): Promise<ContentCounts> => {
-  const [openIssues, releases] = await Promise.all([countOpenIssues(tx, id), countReleases(tx, id)])
-  return { openIssues, releases }
+  const reads = [countOpenIssues(tx, id), countReleases(tx, id), transfers.get(tx, [id])] as const
+  const [openIssues, releases, transfer] = await Promise.all(reads)
+  return { openIssues, releases, transfer }
 }
 
 /** The counts of a repository that was just created, without reads. */
-export const noContent = async (): Promise<ContentCounts> => ({ openIssues: 0, releases: 0 })
+export const noContent = async (): Promise<ContentCounts> => ({
+  openIssues: 0,
+  releases: 0,
+  transfer: undefined,
+})
 
 /** Omits repositories whose owner was deleted after they were found: they are deleted with their owner. */
 export const repositoryDetails = async (
@@ -66,7 +82,9 @@ export const repositoryDetails = async (
     const counted = await countsWithPending(tx, record)
     const repository = isFork ? counted : { ...counted, parent: null }
     // Last, so that on a remote store the counts of all repositories are fetched in one round trip.
-    return [{ repository, owner, permissions, parent, ...(await countContent(tx, record)) }]
+    const { transfer, ...counts } = await countContent(tx, record)
+    const offer = await offerDetails(tx, viewer, permissions, transfer)
+    return [{ repository, owner, permissions, parent, offer, ...counts }]
   })
   return (await Promise.all(details)).flat()
 }
@@ -81,10 +99,26 @@ const parentDetails = async (
   if (repository === undefined) return { parent: null, isFork: false }
   if (!(await canRead(tx, viewer, repository))) return { parent: null, isFork: true }
   const permissions = await permissionOn(tx, viewer, repository)
-  const counts = await contentCounts(tx, repository)
+  const { transfer, ...counts } = await contentCounts(tx, repository)
+  const offer = await offerDetails(tx, viewer, permissions, transfer)
   const owner = (await accounts.get(tx, [repository.owner]))!
-  const parent = { repository, owner, permissions, parent: null, ...counts }
+  const parent = { repository, owner, permissions, parent: null, offer, ...counts }
   return { parent, isFork: true }
+}
+
+/** An offer is known to those who administer the repository, and to those who may take it. */
+const offerDetails = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  { admin }: Permission,
+  transfer: Transfer | undefined,
+): Promise<RepositoryOffer | null> => {
+  if (transfer === undefined || viewer === null) return null
+  if (!admin && !(await isOfferedTo(tx, viewer.id, transfer.repository))) return null
+  // A job removes the offers to deleted accounts.
+  if ((await accounts.get(tx, [transfer.recipient])) === undefined) return null
+  const shown = await visibleAccounts(tx, viewer, [transfer.doer, transfer.recipient])
+  return { doer: shown.get(transfer.doer) ?? ghost, recipient: shown.get(transfer.recipient) ?? ghost }
 }
 
 export interface ContentDetails<T> {

@@ -354,11 +354,16 @@ describe('A transfer', () => {
     const offered = await allot.as(alice, 'POST', at, { new_owner: bob.name })
     assert.deepEqual([offered.status, offered.body.owner.login], [201, alice.name])
     assertError(await allot.as(alice, 'POST', at, { new_owner: carl.name }), 409, /offered already/)
-    assert.equal((await allot.as(bob, 'GET', `/repos/${alice.name}/gift`)).status, 200)
+    for (const person of [alice, bob]) {
+      const { status, body } = await allot.as(person, 'GET', `/repos/${alice.name}/gift`)
+      const { doer, recipient, teams } = body.repo_transfer
+      assert.deepEqual([status, doer.login, recipient.login, teams], [200, alice.name, bob.name, []])
+    }
     for (const person of [alice, carl]) assertNotFound(await allot.as(person, 'POST', `${at}/accept`))
     assertNotFound(await allot.as(carl, 'POST', `${at}/reject`))
     const moved = await allot.as(bob, 'POST', `${at}/accept`)
-    assert.deepEqual([moved.status, moved.body.full_name], [202, `${bob.name}/gift`])
+    const { full_name, repo_transfer } = moved.body
+    assert.deepEqual([moved.status, full_name, repo_transfer], [202, `${bob.name}/gift`, null])
     assertNotFound(await allot.as(bob, 'POST', `/repos/${bob.name}/gift/transfer/accept`))
   })
 
@@ -378,6 +383,8 @@ describe('A transfer', () => {
     const at = `/repos/${alice.name}/kept/transfer`
     for (const who of [bob, alice]) {
       assert.equal((await allot.as(alice, 'POST', at, { new_owner: `org-${bob.name}` })).status, 201)
+      const seen = await allot.as(undefined, 'GET', `/repos/${alice.name}/kept`)
+      assert.equal(seen.body.repo_transfer, null)
       assert.equal((await allot.as(who, 'POST', `${at}/reject`)).status, 200)
       assertNotFound(await allot.as(bob, 'POST', `${at}/accept`))
     }

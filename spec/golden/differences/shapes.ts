@@ -72,7 +72,6 @@ export const REPOSITORY_LACKS = [
   'mirror_interval',
   'object_format_name',
   'mirror_updated',
-  'repo_transfer',
 ].map((member) => `body* lacks ${member}`)
 
 /** `ssh_url` while git over SSH is off. */
