@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { launchChromium, withoutChromium } from '../support/chromium.ts'
+import type { PageServer } from '../web/browser.ts'
+import { PASSWORD, startFixture } from '../web/fixture.ts'
+
+/** What a form is told: text for the field with a label, `on` for a box, the beginning of an option for a list. */
+type Entries = Readonly<Record<string, string>>
+
+interface Step {
+  /** The page, unless the form is on the page that the step before led to. */
+  readonly at?: string
+  readonly enter?: Entries
+  /** The button that sends it. */
+  readonly press: string
+  /** What the page then says. */
+  readonly shows: RegExp
+}
+
+/** Each form of the pages, as a walk of its own. */
+const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> = {
+  'a filter of things': {
+    who: 'ann',
+    steps: [
+      {
+        at: '/-/storage/ann/usage',
+        enter: { 'Name contains': 'pkg', Kind: 'Packages' },
+        press: 'Filter',
+        shows: /6 packages/,
+      },
+      { at: '/-/storage/ann/usage', enter: { Repository: 'website' }, press: 'Filter', shows: /4 things/ },
+    ],
+  },
+  'a token, from its scopes to its end': {
+    who: 'ann',
+    steps: [
+      {
+        at: '/-/account',
+        enter: { Name: 'keys', 'read:issue': 'on' },
+        press: 'Make token',
+        shows: /Copy it now/,
+      },
+      { at: '/-/account', press: 'Revoke…', shows: /Revoke this token\?/ },
+      { press: 'Revoke token', shows: /Revoked\./ },
+    ],
+  },
+  'the deletion of a repository': {
+    who: 'ann',
+    steps: [
+      {
+        at: '/-/storage/ann/repositories',
+        enter: { 'Select scratch': 'on' },
+        press: 'Delete selected…',
+        shows: /Delete 1 thing\?/,
+      },
+      { press: 'Delete and free', shows: /Deleted\./ },
+    ],
+  },
+  'a rule, from its preview to its deletion': {
+    who: 'root',
+    steps: [
+      {
+        at: '/-/admin/rules',
+        enter: { Name: 'tight', Limit: '1 MiB', LFS: 'on' },
+        press: 'Preview changes',
+        shows: /Nothing has been saved yet/,
+      },
+      { press: 'Apply changes', shows: /Created\./ },
+      { at: '/-/admin/rule?name=tight', enter: { Limit: '2 MiB' }, press: 'Save', shows: /Saved\./ },
+      { press: 'Delete rule…', shows: /Delete the rule tight\?/ },
+      { press: 'Delete the rule tight', shows: /Deleted\./ },
+    ],
+  },
+  'a group with its rules and owners': {
+    who: 'root',
+    steps: [
+      { at: '/-/admin/groups', enter: { Name: 'crew' }, press: 'Create', shows: /Created\./ },
+      { enter: { 'total 200 MiB': 'on' }, press: 'Save', shows: /Saved\./ },
+      { enter: { 'User or organization': 'ben' }, press: 'Assign', shows: /Added\./ },
+      { press: 'Remove', shows: /Removed\./ },
+      { press: 'Delete group…', shows: /No owner has the group/ },
+      { press: 'Delete the group crew', shows: /Deleted\./ },
+    ],
+  },
+  'the table of owners': {
+    who: 'root',
+    steps: [
+      {
+        at: '/-/admin/owners',
+        enter: { 'Name contains': 'b', State: 'Without' },
+        press: 'Filter',
+        shows: /1 owner/,
+      },
+      {
+        enter: { 'Select ben': 'on', 'Selected owners': 'get', 'Group\n': 'free' },
+        press: 'Change groups',
+        shows: /Saved\./,
+      },
+      { at: '/-/admin', enter: { Subject: 'size:git:lfs', Near: '50' }, press: 'Filter', shows: /owners?/ },
+    ],
+  },
+  'an account, from its creation to its deletion': {
+    who: 'root',
+    steps: [
+      {
+        at: '/-/admin/accounts/new?kind=organization',
+        enter: { Name: 'union', Owner: 'ben', Visibility: 'Signed' },
+        press: 'Create organization',
+        shows: /Created\./,
+      },
+      {
+        at: '/-/admin/accounts/new?kind=user',
+        enter: { Name: 'cleo', Password: PASSWORD },
+        press: 'Create user',
+        shows: /Created\./,
+      },
+      { enter: { Description: 'keys only' }, press: 'Save', shows: /Saved\./ },
+      { enter: { 'New password': `${PASSWORD}!` }, press: 'Set password', shows: /Saved\.|[Pp]assword/ },
+      { at: '/-/admin/account?name=cleo', press: 'Disable', shows: /Disabled\./ },
+      { press: 'Enable', shows: /Enabled\./ },
+      { press: 'Delete user…', shows: /Delete the user cleo\?/ },
+      { press: 'Delete cleo', shows: /Deleted\./ },
+    ],
+  },
+  'the end of all sessions': {
+    who: 'ben',
+    steps: [{ at: '/-/account', press: 'Sign out of all devices', shows: /Sign in/ }],
+  },
+}
+
+/** Moves on to the next thing that takes the focus; the reach of Tab is the whole page. */
+const MAX_PRESSES = 120
+
+describe('Every form', { skip: withoutChromium }, () => {
+  let allot: PageServer
+  let browser: Browser
+  before(async () => {
+    allot = await startFixture()
+    browser = await launchChromium()
+  })
+  after(async () => {
+    await browser.close()
+    await allot.stop()
+  })
+
+  const pages = new Map<string, Page>()
+
+  /** The browser of a user, who signs in with the first form. */
+  const pageOf = async (who: string): Promise<Page> => {
+    const known = pages.get(who)
+    if (known !== undefined) return known
+    const page = await (await browser.newContext()).newPage()
+    await page.goto(`${allot.base}/-/sign-in`)
+    const enter = { 'User name': who, 'Password or': PASSWORD }
+    await sendForm(page, { enter, press: 'Sign in', shows: new RegExp(`Storage of ${who}`) })
+    pages.set(who, page)
+    return page
+  }
+
+  for (const [name, { who, steps }] of Object.entries(WALKS))
+    it(`can be used by keyboard alone: ${name}`, async () => {
+      const page = await pageOf(who)
+      for (const step of steps) {
+        if (step.at !== undefined) await page.goto(allot.base + step.at)
+        await sendForm(page, step)
+      }
+    })
+})
+
+const sendForm = async (page: Page, { enter = {}, press, shows }: Step): Promise<void> => {
+  for (const [label, value] of Object.entries(enter)) {
+    await tabTo(page, label.trim(), 'field')
+    if (value === 'on') await page.keyboard.press('Space')
+    else if ((await focused(page)).tag === 'SELECT') await page.keyboard.type(value)
+    else {
+      await page.keyboard.press('ControlOrMeta+A')
+      await page.keyboard.type(value)
+    }
+  }
+  await tabTo(page, press, 'button')
+  await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')])
+  assert.match((await page.textContent('main'))!, shows, press)
+}
+
+interface Focused {
+  readonly tag: string
+  readonly isField: boolean
+  /** The label of a field, or the text of a button. */
+  readonly text: string
+  readonly outline: string
+}
+
+const focused = (page: Page): Promise<Focused> =>
+  page.evaluate(`(() => {
+    const { activeElement: one } = document
+    const isField = ['INPUT', 'SELECT', 'TEXTAREA'].includes(one.tagName)
+    const text = isField ? one.getAttribute('aria-label') ?? one.labels?.[0]?.textContent ?? '' : one.textContent
+    return { tag: one.tagName, isField, text: text.trim(), outline: getComputedStyle(one).outlineStyle }
+  })()`)
+
+/** Presses Tab until a field or a button whose text begins so has the focus, which must be visible. */
+const tabTo = async (page: Page, text: string, what: 'field' | 'button'): Promise<void> => {
+  for (let presses = 0; presses < MAX_PRESSES; presses++) {
+    await page.keyboard.press('Tab')
+    const one = await focused(page)
+    const isWanted = what === 'field' ? one.isField : one.tag === 'BUTTON'
+    if (!isWanted || !one.text.startsWith(text)) continue
+    assert.notEqual(one.outline, 'none', text)
+    return
+  }
+  assert.fail(`Tab does not reach a ${what} named ${text}`)
+}
