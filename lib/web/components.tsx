@@ -18,13 +18,17 @@ interface LinkProps {
   class?: string
   /** Text for screen readers, when the children do not say enough. */
   label?: string
+  /** Paths of the pages that the link stands for in a navigation, with all pages below them. */
+  above?: readonly string[] | undefined
 }
 
-/** A link to a page. The link to the page itself is marked as current. */
-export const Link = ({ to, class: className, label, children }: RenderableProps<LinkProps>) => {
+/** A link to a page. It is marked as current on the page itself, and in a navigation on the pages below it. */
+export const Link = ({ to, class: className, label, above = [], children }: RenderableProps<LinkProps>) => {
   const { urlOf, path } = usePageContext()
+  const isAbove = above.some((one) => path === one || path.startsWith(`${one}/`))
+  const current = to === path ? 'page' : isAbove ? 'true' : undefined
   return (
-    <a class={className} href={urlOf(to)} aria-label={label} aria-current={to === path ? 'page' : undefined}>
+    <a class={className} href={urlOf(to)} aria-label={label} aria-current={current}>
       {children}
     </a>
   )
@@ -86,11 +90,13 @@ export const PageHead = ({ title, subtitle, children }: RenderableProps<PageHead
   </div>
 )
 
+type Tab = Crumb & Pick<LinkProps, 'above'>
+
 /** Links to the pages of one thing. */
-export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Crumb[] }) => (
+export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) => (
   <nav class="tabs" aria-label={label}>
-    {tabs.map(({ name, to }) => (
-      <Link key={to} to={to}>
+    {tabs.map(({ name, to, above }) => (
+      <Link key={to} to={to} above={above}>
         {name}
       </Link>
     ))}

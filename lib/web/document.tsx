@@ -46,8 +46,14 @@ const Header = ({ user, urlOf, brand: { name, logo, backUrl, backText } }: PageC
     )}
     {user !== null && (
       <nav aria-label="Pages">
-        <Link to="/">Storage</Link>
-        {user.admin && <Link to="/-/admin">Administration</Link>}
+        <Link to="/" above={['/-/storage']}>
+          Storage
+        </Link>
+        {user.admin && (
+          <Link to="/-/admin" above={['/-/admin']}>
+            Administration
+          </Link>
+        )}
       </nav>
     )}
     {user !== null && <SignedIn username={user.username} />}

@@ -97,7 +97,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
         press: 'Change groups',
         shows: /Saved\./,
       },
-      { at: '/-/admin', enter: { Subject: 'size:git:lfs', Near: '50' }, press: 'Filter', shows: /owners?/ },
+      { at: '/-/admin', enter: { Subject: 'LFS', Near: '50' }, press: 'Filter', shows: /owners?/ },
     ],
   },
   'an account, from its creation to its deletion': {

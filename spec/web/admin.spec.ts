@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, mock } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { memory } from '../../drivers/memory/index.ts'
 import { type PageClient, type PageServer, startPages } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 
@@ -136,7 +138,34 @@ describe('The table of owners', () => {
       words(text),
       /Top consumers All owners Owner 30 days Share Used acme \+ 220 MiB 55 % 220 MiB ann/,
     )
-    assert.match(words(text), /Server Version 0\.1\.0 Store layout \d+, .* Jobs under way none/)
+    assert.match(words(text), /Server Version 0\.1\.0 Store Memory layout \d+ Jobs under way none/)
+  })
+})
+
+describe('The table of the many owners of a shared store', () => {
+  it('shows the figures of the last scan, and scans again beside the requests', async () => {
+    const allot = await startPages({ driver: { ...memory(), shared: true } })
+    try {
+      const { accounts } = allot.allot.hosting
+      for (let index = 0; index < 120; index++) await accounts.createUser({ name: `u${index}` })
+      const root = allot.browser()
+      await root.signIn('', allot.root.token)
+      const owners = async () => words((await root.get('/-/admin/owners?q=u7')).text)
+      assert.match(await owners(), /11 owners/)
+      await allot.allot.ledger.put({
+        ...{ kind: 'packages', key: 'k', owner: 'u77', name: 'p', size: 4096, type: 'npm', version: '1' },
+      })
+      assert.doesNotMatch(await owners(), /4 KiB/)
+      mock.timers.enable({ apis: ['Date'], now: Date.now() + 60_000 })
+      // The first page after that begins the scan, whose figures a later page has.
+      for (let asked = 0; asked < 100 && !/4 KiB/.test(await owners()); asked++) await setImmediate()
+      assert.match(await owners(), /4 KiB/)
+      await root.post('/-/admin/account/active', { name: 'u70', active: '' })
+      assert.match(await owners(), /u70 disabled/)
+    } finally {
+      mock.timers.reset()
+      await allot.stop()
+    }
   })
 })
 

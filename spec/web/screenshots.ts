@@ -11,6 +11,24 @@ import { PAGES } from './page-list.ts'
 const [folder = 'screenshots', word = ''] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 const allot = await startFixture()
+// What only requests of people leave: tokens with their last use, and the log of changes.
+const { hosting } = allot.allot
+const ann = (await hosting.accounts.byName('ann'))!
+const { token } = await hosting.tokens.create(ann.id, 'nightly backup', ['read:repository', 'read:user'])
+await hosting.tokens.create(ann.id, 'laptop', ['all'])
+hosting.tokenUses.note(token.id)
+await hosting.tokenUses.flush()
+const by = { id: allot.root.id, username: 'root' }
+await hosting.plans.apply(
+  { rules: [{ name: 'total', limit: 210 * 1024 ** 2, subjects: ['size:all'] }] },
+  { by },
+)
+await hosting.plans.apply(
+  { rules: [{ name: 'total', limit: 200 * 1024 ** 2, subjects: ['size:all'] }] },
+  { by },
+)
+await hosting.plans.apply({ assignments: { club: ['paid'] } }, { by })
+await hosting.plans.apply({ assignments: { club: [] } }, { by })
 const browser = await launchChromium()
 try {
   for (const width of [1280, 390])

@@ -195,8 +195,8 @@ const CRUMBS = [{ name: 'Administration', to: '/-/admin' }]
 const ADMIN_TABS = [
   { name: 'Overview', to: '/-/admin' },
   { name: 'Owners', to: '/-/admin/owners' },
-  { name: 'Rules', to: '/-/admin/rules' },
-  { name: 'Groups', to: '/-/admin/groups' },
+  { name: 'Rules', to: '/-/admin/rules', above: ['/-/admin/rule'] },
+  { name: 'Groups', to: '/-/admin/groups', above: ['/-/admin/group'] },
   { name: 'Audit', to: '/-/admin/audit' },
 ]
 

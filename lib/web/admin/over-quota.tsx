@@ -18,6 +18,7 @@ import {
 } from '../components.tsx'
 import type { PageServices } from '../route.ts'
 import { StateLabel } from '../storage/limits.tsx'
+import { subjectTexts } from '../subject-names.ts'
 import { withNames } from './form.tsx'
 import { OwnerState } from './owner-table.tsx'
 
@@ -82,10 +83,10 @@ const Filter = ({ subject, within }: { subject: Subject | undefined; within: num
     <div>
       <label for="subject">Subject</label>
       <select id="subject" name="subject">
-        <option value="">any subject</option>
+        <option value="">Any subject</option>
         {subjects.map((option) => (
           <option key={option} value={option} selected={option === subject}>
-            {option}
+            {`${subjectTexts[option].name} (${option})`}
           </option>
         ))}
       </select>

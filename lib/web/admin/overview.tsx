@@ -161,7 +161,7 @@ const Health = ({ services: { store }, pending }: { services: PageServices; pend
     <Figures
       figures={[
         ['Version', VERSION],
-        ['Store', `layout ${LAYOUT_VERSION}, ${store.driver.shared ? 'shared' : 'of one process'}`],
+        ['Store', <StoreName name={store.driver.name} />],
         [
           'Jobs under way',
           pending === 0 ? 'none' : pending >= MAX_JOBS ? `${MAX_JOBS} or more` : String(pending),
@@ -173,6 +173,20 @@ const Health = ({ services: { store }, pending }: { services: PageServices; pend
       counter with the records, and <code>allot doctor</code> checks machine, configuration and store.
     </p>
   </Section>
+)
+
+/** Names of the drivers that come with Allot; others have the names that their hosts gave them. */
+const STORE_NAMES: Readonly<Record<string, string>> = {
+  level: 'LevelDB',
+  postgres: 'PostgreSQL',
+  memory: 'Memory',
+}
+
+const StoreName = ({ name }: { name: string }) => (
+  <>
+    {STORE_NAMES[name] ?? name}
+    <span class="small">layout {LAYOUT_VERSION}</span>
+  </>
 )
 
 interface Step {

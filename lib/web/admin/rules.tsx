@@ -184,10 +184,12 @@ const ruleView = ({
     `Rule ${rule.name}`,
     message,
     <>
-      <Post to="/-/admin/rule" fields={[['name', rule.name]]} class="stacked">
-        <LimitAndSubjects values={values} />
-        <ActionButtons label="Save" />
-      </Post>
+      <Section id="rule" title="Limit and subjects">
+        <Post to="/-/admin/rule" fields={[['name', rule.name]]} class="stacked">
+          <LimitAndSubjects values={values} />
+          <ActionButtons label="Save" />
+        </Post>
+      </Section>
       <Section id="delete" title="Delete rule">
         <p>The rule is removed from its groups.</p>
         <Post to="/-/admin/rule/delete" fields={[['name', rule.name]]}>

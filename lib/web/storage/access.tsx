@@ -3,6 +3,7 @@
 
 import type { ComponentChildren, RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
+import { thingKinds } from '../../content/things.ts'
 import { AllotError } from '../../errors.ts'
 import type { HtmlPage } from '../../host-pages/html-urls.ts'
 import { requireScopes } from '../../http/route.ts'
@@ -65,7 +66,11 @@ export const OwnerHead = ({
       label={`Storage of ${name}`}
       tabs={[
         { name: 'Overview', to: usePageContext().path === '/' ? '/' : `/-/storage/${name}` },
-        { name: 'Usage', to: `/-/storage/${name}/usage` },
+        {
+          name: 'Usage',
+          to: `/-/storage/${name}/usage`,
+          above: thingKinds.map((kind) => `/-/storage/${name}/${kind}`),
+        },
         { name: 'History', to: `/-/storage/${name}/history` },
       ]}
     />

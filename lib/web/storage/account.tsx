@@ -43,7 +43,7 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   'write:admin': 'For administrators: change accounts, rules, groups and the ledger.',
   'read:secrets': 'For administrators: export everything, with password hashes.',
   'read:misc': 'Read settings, and render markdown.',
-  'write:misc': 'The same.',
+  'write:misc': 'The same as read:misc.',
 }
 
 const CRUMBS = [{ name: 'Tokens and sessions', to: '/-/account' }]

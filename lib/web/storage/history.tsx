@@ -10,7 +10,7 @@ import type { DailyUsage } from '../../records/schema/index.ts'
 import { formatCount, Link, Section, usePageContext } from '../components.tsx'
 import { page } from '../route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
-import { Change, Chart, ChartLegend, type ChartPoint, ChartTable } from './chart.tsx'
+import { Change, Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
 import { limitStates, partSizes, totalLimit } from './limits.tsx'
 
 /** Periods that the page shows, in days; `all` is as long as the history is kept. */
@@ -63,6 +63,8 @@ const History = ({ owner, history, period, limit }: HistoryProps) => {
     <Section id="history" title="History" aside={<Periods owner={owner} chosen={period} />}>
       {points.length < 2 ? (
         <FirstDay history={history} />
+      ) : points.every((point) => totalOf(point) === 0) ? (
+        <p class="muted">Nothing was stored in this time.</p>
       ) : (
         <>
           <Growth history={history} />
@@ -86,6 +88,8 @@ export const RecentHistory = ({ owner, history, limit }: Omit<HistoryProps, 'per
     >
       {points.length < 2 ? (
         <FirstDay history={history} />
+      ) : points.every((point) => totalOf(point) === 0) ? (
+        <p class="muted">Nothing was stored in this time.</p>
       ) : (
         <>
           <Chart points={points} limit={limit} label="Usage of the last 30 days" />
