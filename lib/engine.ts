@@ -9,7 +9,7 @@ import type { OwnerDirectory } from './quota/owners.ts'
 import { missingGroups } from './quota/status.ts'
 import type { ThresholdEvent } from './quota/threshold-events.ts'
 import { JobRunner, Jobs } from './records/jobs.ts'
-import { migrateStore } from './records/schema/index.ts'
+import { upgradeStore } from './records/schema/index.ts'
 import { Store } from './records/store.ts'
 import { type OutageListener, reportOutages, type StorageDriver } from './storage/index.ts'
 
@@ -19,7 +19,7 @@ export const openStore = async (given: StorageDriver, log: Log): Promise<Store> 
   await driver.open()
   await orClose(
     driver,
-    migrateStore(driver, (words) => log.info({}, words)),
+    upgradeStore(driver, (words) => log.info({}, words)),
   )
   return new Store(driver)
 }
@@ -81,7 +81,9 @@ export const createEngine = ({ store, log, owners, settings, lfsChanged }: Engin
   }
   const { defaultGroups: groups, defaultTotal: total, warnAt: share } = settings
   const quota = new QuotaEngine({
-    ...{ store, jobs, lfsChanged },
+    store,
+    jobs,
+    lfsChanged,
     defaults: { groups, total },
     owners: owners.ids,
     listener: { share, isListening: () => events.listenerCount('quota') > 0, notify, onError },
@@ -98,7 +100,10 @@ export const createEngine = ({ store, log, owners, settings, lfsChanged }: Engin
     void reportMissing().catch(logError(log, 'the default groups could not be read'))
   }
   return {
-    ...{ quota, jobs, jobRunner, start },
+    quota,
+    jobs,
+    jobRunner,
+    start,
     on: (event, listener) => void events.on(checkEvent(event), listener),
     off: (event, listener) => void events.off(checkEvent(event), listener),
   }

@@ -3,7 +3,7 @@ import { checkFiles, contentIntegrity, type FileFault } from './content/integrit
 import type { FileStorage } from './files/index.ts'
 import { type Fault, type OnProgress, repairRecords, type Totals, verifyRecords } from './integrity/index.ts'
 import { quotaIntegrity } from './quota/integrity.ts'
-import { migrateStore } from './records/schema/index.ts'
+import { upgradeStore } from './records/schema/index.ts'
 import { repositoriesIntegrity } from './repositories/integrity.ts'
 import type { StorageDriver } from './storage/index.ts'
 
@@ -58,7 +58,7 @@ export const repair = async (
   disk?: FileStorage,
   onProgress?: OnProgress,
 ): Promise<Repaired> => {
-  await migrateStore(driver)
+  await upgradeStore(driver)
   const repaired = new FaultList()
   const fileFaults = disk === undefined ? [] : await repairFiles(driver, disk, repaired.add)
   let faults = new FaultList()

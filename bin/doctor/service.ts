@@ -6,7 +6,7 @@ import { isIP } from 'node:net'
 import type { Client } from 'pg'
 import { parseSettings } from '../../drivers/postgres/settings.ts'
 import { importWith } from '../../lib/optional-package.ts'
-import { requireMigrated } from '../../lib/records/schema/index.ts'
+import { requireUpgraded } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import type { Config } from '../config/config.ts'
 import { driverFor, isPostgres, levelFolder, type StoreLocation } from '../config/store.ts'
@@ -22,7 +22,7 @@ export const checkStore = async (location: StoreLocation): Promise<Finding[]> =>
     const driver = await driverFor(location)
     await driver.open()
     try {
-      await driver.read(requireMigrated)
+      await driver.read(requireUpgraded)
     } finally {
       await driver.close()
     }

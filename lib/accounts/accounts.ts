@@ -182,7 +182,13 @@ export class Accounts {
 
 /** Members of an account that the log of changes shows. */
 const audited = ({ kind, fullName, email, description, visibility, admin, active }: Account) => ({
-  ...{ kind, fullName, email, description, visibility, admin, active },
+  kind,
+  fullName,
+  email,
+  description,
+  visibility,
+  admin,
+  active,
 })
 
 const recordEdit = async (
@@ -198,8 +204,10 @@ const recordEdit = async (
   if (changed.length === 0) return
   const newValues = changed.map(([name]) => [name, edited[name as keyof typeof edited]])
   await recordAudit(tx, by, {
-    ...{ action: 'account changed', subject },
-    ...{ before: Object.fromEntries(changed), after: Object.fromEntries(newValues) },
+    action: 'account changed',
+    subject,
+    before: Object.fromEntries(changed),
+    after: Object.fromEntries(newValues),
   })
 }
 

@@ -112,7 +112,9 @@ const permissionsIn = (
   const isOwner = user.admin || membership?.owner === true
   const isMember = isOwner || membership !== undefined
   return {
-    ...{ isOwner, isAdmin: isOwner, canRead: isMember },
+    isOwner,
+    isAdmin: isOwner,
+    canRead: isMember,
     canWrite: isOwner || (membership !== undefined && isFullMember(membership)),
     canCreateRepository: isOwner || canCreate,
   }

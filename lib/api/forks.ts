@@ -48,8 +48,11 @@ export const forkRoutes = [
     summary: 'Fork a repository: a full copy, which counts for the new owner',
     body: CreateForkOption,
     responses: {
-      ...{ 202: Repository, 403: Forbidden, 404: NotFound },
-      ...{ 409: ErrorBody, 422: ValidationError },
+      202: Repository,
+      403: Forbidden,
+      404: NotFound,
+      409: ErrorBody,
+      422: ValidationError,
     },
     handle: async (request, services) => {
       const { user, params, body } = request
@@ -67,8 +70,11 @@ export const forkRoutes = [
     summary: 'Create a repository with the files of a template, as one commit, or with its topics',
     body: GenerateRepoOption,
     responses: {
-      ...{ 201: Repository, 403: Forbidden, 404: NotFound },
-      ...{ 409: ErrorBody, 422: ValidationError },
+      201: Repository,
+      403: Forbidden,
+      404: NotFound,
+      409: ErrorBody,
+      422: ValidationError,
     },
     handle: async (request, services) => {
       const { user, params, body, baseUrl } = request

@@ -36,7 +36,10 @@ const presentSettings = ({
   location,
   preferences = DEFAULTS,
 }: Account): v.InferOutput<typeof UserSettings> => ({
-  ...{ full_name: fullName, website, description, location },
+  full_name: fullName,
+  website,
+  description,
+  location,
   language: preferences.language,
   theme: preferences.theme,
   diff_view_style: preferences.diffViewStyle,
@@ -98,7 +101,10 @@ export const settingsRoutes = [
     handle: async ({ user, body }, { hosting }) => {
       const { full_name: fullName, website, description, location } = body
       const edited = await hosting.accounts.edit(user.id, (before) => ({
-        ...{ fullName, website, description, location },
+        fullName,
+        website,
+        description,
+        location,
         preferences: preferencesIn(body, before.preferences),
       }))
       if (edited === undefined) throw accountDeleted()
@@ -119,8 +125,11 @@ export const Email = v.object({
 const presentEmail =
   ({ id, username }: { id: number; username: string }) =>
   ({ email, isPrimary }: { email: string; isPrimary: boolean }): v.InferOutput<typeof Email> => ({
-    ...{ email, verified: isPrimary, primary: isPrimary },
-    ...{ user_id: id, username },
+    email,
+    verified: isPrimary,
+    primary: isPrimary,
+    user_id: id,
+    username,
   })
 
 const EmailOption = v.object({

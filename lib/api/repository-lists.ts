@@ -174,8 +174,15 @@ const searchInput = (
   { hosting }: Services,
   { q = '', owner }: RepositoryQuery,
 ): SearchInput => ({
-  ...{ user, baseUrl, apiUrl, htmlUrls, q, owner },
-  ...{ search: hosting.search, offset: page.offset, limit: page.limit },
+  user,
+  baseUrl,
+  apiUrl,
+  htmlUrls,
+  q,
+  owner,
+  search: hosting.search,
+  offset: page.offset,
+  limit: page.limit,
 })
 
 /** Replies with a page that the read cache keeps, as the same words are searched for again and again. */

@@ -141,7 +141,11 @@ const targetById = async (
   const release = await releases.get(tx, [id])
   return (
     release && {
-      ...{ on, id, repositoryId: release.repository, author: release.author, isDraft: release.draft },
+      on,
+      id,
+      repositoryId: release.repository,
+      author: release.author,
+      isDraft: release.draft,
       counted: { on: 'release', index: id },
     }
   )
@@ -152,7 +156,10 @@ const onIssue = (issue: Issue | undefined, comment?: Comment): FoundTarget | und
   if (issue === undefined) return undefined
   const { id, author } = comment ?? issue
   return {
-    ...{ on: comment === undefined ? 'issue' : 'comment', id, author, isDraft: false },
+    on: comment === undefined ? 'issue' : 'comment',
+    id,
+    author,
+    isDraft: false,
     repositoryId: issue.repository,
     counted: { on: 'issue', index: issue.number },
   }

@@ -118,7 +118,10 @@ export class MigratedContent {
       const current = await anyTarget(tx, attachment)
       if (current === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
       await saveAttachment(tx, this.#parts, current, {
-        ...{ id, uuid, repository: current.repository.id, ...attachment },
+        id,
+        uuid,
+        repository: current.repository.id,
+        ...attachment,
       })
       await this.#record(tx, 'attachment', origin, id)
     })

@@ -65,8 +65,12 @@ export class OwnersSnapshot {
     const countOf = (state: string) =>
       owners.filter((one) => one.state === state || one.kind === state).length
     this.counts = {
-      ...{ over: countOf('over'), near: countOf('near'), within: countOf('within') },
-      ...{ unlimited: countOf('unlimited'), user: countOf('user'), organization: countOf('organization') },
+      over: countOf('over'),
+      near: countOf('near'),
+      within: countOf('within'),
+      unlimited: countOf('unlimited'),
+      user: countOf('user'),
+      organization: countOf('organization'),
     }
   }
 
@@ -249,7 +253,16 @@ const summaryOf = (
   const binding = over ?? near ?? fullest
   const state = over ? STATES[0] : near ? STATES[1] : binding ? STATES[2] : STATES[3]
   return {
-    ...{ id, name, fullName, kind, active, admin, usage, groups, binding, state },
+    id,
+    name,
+    fullName,
+    kind,
+    active,
+    admin,
+    usage,
+    groups,
+    binding,
+    state,
     used: usedBy('size:all', usage),
     share: binding === undefined ? 0 : shareOf(binding),
     text: `${name}\n${fullName}`.toLowerCase(),

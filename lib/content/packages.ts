@@ -37,8 +37,9 @@ interface NewPackageFile {
   readonly maxSize?: number | undefined
   /** Bytes that the content must have. */
   readonly size?: number | undefined
-  /** Who created the version, and when, in seconds since 1970; absent: the viewer, now. */
+  /** Id of the account that created the version; the viewer when absent. */
   readonly creator?: number
+  /** When the version was created, in seconds since 1970; now when absent. */
   readonly createdAt?: number
 }
 

@@ -71,8 +71,16 @@ export class CommitStatuses {
       const { id: creator } = await existingAccount(tx, viewer.id)
       const { repository } = access
       const status: CommitStatus = {
-        ...{ id, repository: repository.id, sha, state, context },
-        ...{ description, targetUrl, creator, createdAt: now(), superseded: false },
+        id,
+        repository: repository.id,
+        sha,
+        state,
+        context,
+        description,
+        targetUrl,
+        creator,
+        createdAt: now(),
+        superseded: false,
       }
       const before = await currentIn(tx, status)
       await refuseTooMany(tx, status, before)

@@ -116,8 +116,15 @@ export const repositoryThing = (
   const isHidden = !isReadable(viewer, repository)
   const { id, name, createdAt } = repository
   return {
-    ...{ id: `${kind}:${id}`, kind, name: isHidden ? '' : name, createdAt, repository: id, isHidden },
-    ...{ size: kind === 'git' ? usage.git : totalOf(usage), usage, entry: undefined },
+    id: `${kind}:${id}`,
+    kind,
+    name: isHidden ? '' : name,
+    createdAt,
+    repository: id,
+    isHidden,
+    size: kind === 'git' ? usage.git : totalOf(usage),
+    usage,
+    entry: undefined,
     inRepository: isHidden ? undefined : repository,
   }
 }
@@ -134,9 +141,16 @@ export const entryThing = (
   const isHidden = entry.repository !== null && !isReadable(viewer, repository)
   const { kind, key, name, size, createdAt } = entry
   return {
-    ...{ id: `${kind}:${key}`, kind, name: isHidden ? '' : name, size, createdAt, isHidden },
-    ...{ repository: entry.repository, inRepository: isHidden ? undefined : repository },
-    ...{ usage: undefined, entry },
+    id: `${kind}:${key}`,
+    kind,
+    name: isHidden ? '' : name,
+    size,
+    createdAt,
+    isHidden,
+    repository: entry.repository,
+    inRepository: isHidden ? undefined : repository,
+    usage: undefined,
+    entry,
   }
 }
 

@@ -63,8 +63,10 @@ export class GitProcesses {
     this.#options = options
     this.#env = env
     this.#budget = new ClientBudget({
-      ...{ slots: maxConcurrent, slotsPerClient: maxConcurrentPerClient },
-      ...{ queue: 4 * maxConcurrent, queuePerClient: 4 * maxConcurrent },
+      slots: maxConcurrent,
+      slotsPerClient: maxConcurrentPerClient,
+      queue: 4 * maxConcurrent,
+      queuePerClient: 4 * maxConcurrent,
       message: options.message ?? 'too many clients are fetching or pushing: try again',
     })
   }

@@ -101,12 +101,17 @@ const operation = (route: Route<never, never>, schemaOf: Convert, texts: Paramet
 
 const parameters = (route: Route<never, never>, schemaOf: Convert, texts: ParameterTexts): Json[] => {
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
-    ...{ name, in: 'path', required: true, ...texts[name!] },
+    name,
+    in: 'path',
+    required: true,
+    ...texts[name!],
     ...memberOf(route.params, name!, schemaOf),
   }))
   const members = route.query === undefined ? [] : coercionOf(route.query).members
   const inQuery = members.map(({ name, optional }) => ({
-    ...{ name, in: 'query', required: !optional },
+    name,
+    in: 'query',
+    required: !optional,
     ...memberOf(route.query, name, schemaOf),
   }))
   return [...inPath, ...inQuery, ...(route.paging === undefined ? [] : PAGING)]
@@ -127,11 +132,15 @@ const memberOf = (schema: Route['query'], name: string, schemaOf: Convert): Json
 
 const PAGING = [
   {
-    ...{ name: 'page', in: 'query', description: 'Number of the page, from 1.' },
+    name: 'page',
+    in: 'query',
+    description: 'Number of the page, from 1.',
     schema: { type: 'integer', minimum: 0 },
   },
   {
-    ...{ name: 'limit', in: 'query', description: 'Items on a page; 0 is the default.' },
+    name: 'limit',
+    in: 'query',
+    description: 'Items on a page; 0 is the default.',
     schema: { type: 'integer', minimum: 0 },
   },
 ]

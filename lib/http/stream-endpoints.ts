@@ -61,7 +61,11 @@ export class StreamEndpoints<I extends Identity, S>
     const disconnected = new AbortController()
     res.once('close', () => disconnected.abort())
     const request = {
-      ...{ user, headers: req.headers, body, size, baseUrl },
+      user,
+      headers: req.headers,
+      body,
+      size,
+      baseUrl,
       params: params as Record<string, string>,
       query: new URLSearchParams(url.search),
       client: () => this.#options.clientOf(req, user),

@@ -1,5 +1,5 @@
 import { metadata } from '../records/layout.ts'
-import { requireMigrated } from '../records/schema/index.ts'
+import { requireUpgraded } from '../records/schema/index.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import {
   deleteAction,
@@ -50,7 +50,7 @@ export const verifyRecords = async (
   domains: readonly IntegrityChecks[],
   { onFault, onProgress, afterFault }: VerifyOptions,
 ): Promise<Totals> => {
-  await requireMigrated(tx)
+  await requireUpgraded(tx)
   const onRead = onProgress === undefined ? () => undefined : await progressMeter(tx, onProgress)
   const find = await readLookups(tx, domains, onRead)
   const derivations = [

@@ -66,7 +66,9 @@ const WORKER = new URL(import.meta.url.endsWith('.js') ? './keys-worker.js' : '.
 
 export const createKeyReader = (deadlineMs = DEADLINE_MS): KeyReader => {
   const pool = new WorkerPool<KeyText, ParsedKey>({
-    ...{ file: WORKER, deadlineMs, maxMemoryMb: 192 },
+    file: WORKER,
+    deadlineMs,
+    maxMemoryMb: 192,
     budget: { slots: 2, queue: 100, message: 'too many keys are being read: try again' },
     messages: {
       tooSlow: `this key takes longer than ${deadlineMs} milliseconds to read`,

@@ -21,7 +21,8 @@ export class Markdown {
   /** @param deadline milliseconds for one text, from the time that a worker begins to render it */
   constructor({ deadline }: { deadline: number }) {
     this.#pool = new WorkerPool({
-      ...{ file: WORKER, deadlineMs: deadline },
+      file: WORKER,
+      deadlineMs: deadline,
       // The HTML of a text of one mebibyte can be a thousand times as long.
       maxMemoryMb: 192,
       messages: {
@@ -30,7 +31,9 @@ export class Markdown {
       },
       budget: {
         // One client uses at most two of the threads, so that one is free for the others.
-        ...{ slots: 3, slotsPerClient: 2, queue: 128 },
+        slots: 3,
+        slotsPerClient: 2,
+        queue: 128,
         message: 'too many texts are waiting to be rendered: try again',
       },
     })

@@ -26,7 +26,16 @@ const { maxBodySize, pageSize, maxPageSize, cors } = HostOptions.entries
 
 /** Everything that `createQuota` takes. */
 const QuotaOnlyOptions = v.strictObject({
-  ...{ driver, data, authenticate, log, basePath, baseUrl, maxBodySize, pageSize, maxPageSize, cors },
+  driver,
+  data,
+  authenticate,
+  log,
+  basePath,
+  baseUrl,
+  maxBodySize,
+  pageSize,
+  maxPageSize,
+  cors,
   ...SettingsSchema.entries,
 })
 
@@ -104,7 +113,9 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   start()
   return {
     ...createHostQuota({ ...named, plans }),
-    ...{ handler, on, off },
+    handler,
+    on,
+    off,
     fetch: fetchOf(({ prefix }) => mountListener({ handler, pages: handler }, { prefix })),
     ledger: ledger as Ledger<OwnerEntry>,
     owners: { list: (slice) => owners.list(slice), remove: (name) => owners.remove(name) },

@@ -32,7 +32,10 @@ export const createQuotaApi = (parts: QuotaApiParts): Dispatcher<Identity> => {
   const { options, store, quota, hosting, log } = parts
   const { basePath, baseUrl, cors, pageSize, maxPageSize } = options
   const services: QuotaServices = {
-    ...{ quota, hosting, owners: namedQuotaOwners(store), dialect: 'document' },
+    quota,
+    hosting,
+    owners: namedQuotaOwners(store),
+    dialect: 'document',
     htmlUrls: new HtmlUrls(checked(HtmlUrlOptions, {})),
     documentFor: documentOf(quotaRoutes),
   }
@@ -87,7 +90,8 @@ const authenticator = (store: Store, authenticate: HostAuthenticate) => {
       )
     return {
       ...(await identityOf(username)),
-      ...{ admin, scopes: scopes === undefined ? ALL_SCOPES : new Set(scopes) },
+      admin,
+      scopes: scopes === undefined ? ALL_SCOPES : new Set(scopes),
     }
   }
   return (req: IncomingMessage) =>

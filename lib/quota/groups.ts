@@ -197,8 +197,10 @@ const saveRules = async (
 ): Promise<void> => {
   await groups.save(tx, { ...before, rules: [...names] })
   await recordAudit(tx, by, {
-    ...{ action: 'group changed', subject: before.name },
-    ...{ before: { rules: before.rules }, after: { rules: names } },
+    action: 'group changed',
+    subject: before.name,
+    before: { rules: before.rules },
+    after: { rules: names },
   })
 }
 

@@ -66,7 +66,8 @@ export class Rules {
       const after = { ...before, limit, subjects: [...subjects] }
       await rules.save(tx, after)
       await recordAudit(tx, by, {
-        ...{ action: 'rule changed', subject: name },
+        action: 'rule changed',
+        subject: name,
         before: { limit: before.limit, subjects: before.subjects },
         after: { limit, subjects },
       })
@@ -96,8 +97,10 @@ const leaveGroups = async (tx: WriteContext, name: string, by: Actor | undefined
     const left = group.rules.filter((other) => other !== name)
     await groups.save(tx, { ...group, rules: left })
     await recordAudit(tx, by, {
-      ...{ action: 'group changed', subject: group.name },
-      ...{ before: { rules: group.rules }, after: { rules: left } },
+      action: 'group changed',
+      subject: group.name,
+      before: { rules: group.rules },
+      after: { rules: left },
     })
   }
 }

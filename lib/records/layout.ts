@@ -75,7 +75,7 @@ export interface MigrationProgress {
   derive: readonly string[]
 }
 
-/** Number of the store's layout: see migrate.ts. */
+/** Number of the store's layout: see upgrade.ts. */
 export const schemaVersion = metadataEntry<number>('schema')
 export const migrating = metadataEntry<MigrationProgress>('migrating')
 /** Set while an import runs: the store holds only part of the imported records. */

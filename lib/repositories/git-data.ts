@@ -172,7 +172,11 @@ const firstCommit = (
   author: Account,
   hostName: string,
 ): FirstCommit => ({
-  ...{ name, description, readme, gitignores, license },
+  name,
+  description,
+  readme,
+  gitignores,
+  license,
   author: {
     name: author.fullName || author.name,
     // Commits are readable by everyone who can clone, so the account's own address stays out of them.

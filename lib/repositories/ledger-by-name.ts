@@ -153,7 +153,11 @@ const recordOf = async (tx: WriteContext, parts: NamedLedgerParts, entry: NamedE
   const { kind, key, name, size } = entry
   const place = await placeOf(tx, parts, entry)
   return {
-    ...{ kind, key, ...place, name, size },
+    kind,
+    key,
+    ...place,
+    name,
+    size,
     on: kind === 'attachments' ? required(entry, 'on') : null,
     index: kind === 'attachments' ? numberOf(entry, 'index', parts) : null,
     run: kind === 'artifacts' ? numberOf(entry, 'run', parts) : null,

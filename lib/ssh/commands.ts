@@ -195,6 +195,8 @@ const greeting = (username: string, title: string): string =>
   `Hello ${username}! You are signed in with the key ${JSON.stringify(title)}. This server has no shell: use it with git.\n`
 
 const gitRequest = ({ channel, user, protocol, signal }: Context) => ({
-  ...{ body: channel.input, client: clientOfAccount(user.id) },
-  ...{ protocol, signal },
+  body: channel.input,
+  client: clientOfAccount(user.id),
+  protocol,
+  signal,
 })

@@ -75,7 +75,12 @@ export class Ssh2Server implements SshServer {
       (client) => {
         endHandshake()
         const connection = new SshConnection(socket, client, {
-          ...{ ssh2, commands: this.#commands, limits, baseUrl, onCommand: notify, onError },
+          ssh2,
+          commands: this.#commands,
+          limits,
+          baseUrl,
+          onCommand: notify,
+          onError,
           findKey: (fingerprint) => this.#options.sshKeys.signingIn(fingerprint),
         })
         this.#connections.add(connection)

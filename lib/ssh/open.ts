@@ -37,8 +37,15 @@ export const openSsh = async ({ options, store, hosting, git, log }: SshParts): 
   const hostKeys = await readHostKeys(ssh2, place)
   const lfsTokens = lfs === false ? undefined : new LfsTokens(store, hostKeys[0]!)
   const server = new Ssh2Server({
-    ...{ ssh2, hostKeys, store, lfsTokens, log, ...git },
-    ...{ sshKeys: hosting.sshKeys, repositories: hosting.repositories, baseUrl: options.baseUrl },
+    ssh2,
+    hostKeys,
+    store,
+    lfsTokens,
+    log,
+    ...git,
+    sshKeys: hosting.sshKeys,
+    repositories: hosting.repositories,
+    baseUrl: options.baseUrl,
     limits: { ...ssh, timeout: options.git.timeout },
     onError: logError(log, 'a connection over SSH failed'),
   })

@@ -1,7 +1,7 @@
 import { AllotError, withLineNumber } from '../errors.ts'
 import { contents, importing, isEmpty, schemaVersion } from '../records/layout.ts'
-import { requireKnownLayout } from '../records/migrate.ts'
 import { files, LAYOUT_VERSION, repositories } from '../records/schema/index.ts'
+import { requireKnownLayout } from '../records/upgrade.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
 import type { TransferParts } from './export.ts'
@@ -88,7 +88,7 @@ const importBatch = async (
   for (const { number, line } of contentLines) await withLineNumber(number, () => content.add(line))
 }
 
-/** The records of other layouts differ. Migrations work on a store, not on an export. */
+/** The records of other layouts differ. Upgrades work on a store, not on an export. */
 export const checkLayout = ({ schema }: FirstLine): void => {
   if (schema > LAYOUT_VERSION)
     throw new AllotError(

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { encodeValue, sequenceKey } from '../../lib/records/layout.ts'
-import { migrateStore, type Repository, repositories } from '../../lib/records/schema/index.ts'
+import { type Repository, repositories, upgradeStore } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { agrees, compactAll, faultsOf, repository } from '../search/posting-fixture.ts'
 import { missing } from './cluster.ts'
@@ -15,7 +15,7 @@ const EACH = 30
 const opened = async (url: string): Promise<Store> => {
   const driver = postgres(url)
   await driver.open()
-  await migrateStore(driver)
+  await upgradeStore(driver)
   return new Store(driver)
 }
 

@@ -12,7 +12,7 @@ describe('CONTRIBUTING.md', () => {
   const NAMED: [word: string, file: string][] = [
     ['export const collections', 'lib/records/schema/index.ts'],
     ['export const numbered', 'lib/records/schema/index.ts'],
-    ['const steps: readonly MigrationStep', 'lib/records/schema/index.ts'],
+    ['const steps: readonly UpgradeStep', 'lib/records/schema/index.ts'],
     ['export const driverFor', 'bin/config/store.ts'],
     ['export interface StorageDriver', 'lib/storage/driver.ts'],
     ['export const driverSpec', 'spec/driver-spec.ts'],

@@ -5,7 +5,7 @@ import { FileStorage } from '../../lib/files/index.ts'
 import { createHosting, type Hosting } from '../../lib/hosting.ts'
 import { QuotaEngine } from '../../lib/quota/index.ts'
 import { type JobLimits, JobRunner, Jobs } from '../../lib/records/jobs.ts'
-import { migrateStore } from '../../lib/records/schema/index.ts'
+import { upgradeStore } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { saveLfsSize } from '../../lib/repositories/repositories.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
@@ -25,7 +25,7 @@ export const openFixture = async (
   wakes = false,
 ): Promise<RemovalFixture> => {
   await driver.open()
-  await migrateStore(driver)
+  await upgradeStore(driver)
   const store = new Store(driver)
   const jobs = new Jobs(bounds, () => wakes && jobRunner.wake())
   const jobRunner = new JobRunner(store, jobs, (error) => {

@@ -5,7 +5,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { repairRecords } from '../../lib/integrity/repair.ts'
 import { decodeKey, encodeKey } from '../../lib/records/key-codec.ts'
 import { encodeValue, recordKey, sequenceKey } from '../../lib/records/layout.ts'
-import { type Audience, migrateStore, type Repository, repositories } from '../../lib/records/schema/index.ts'
+import { type Audience, type Repository, repositories, upgradeStore } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { DEFAULT_LIMITS } from '../../lib/search/compactor.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
@@ -29,7 +29,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const opened = async (): Promise<Store> => {
   const driver = memory()
   await driver.open()
-  await migrateStore(driver)
+  await upgradeStore(driver)
   await driver.write(async (tx) => tx.put(sequenceKey('repository'), encodeValue(100)))
   return new Store(driver)
 }

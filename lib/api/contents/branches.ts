@@ -59,7 +59,8 @@ export const presentBranches = async (
   const { push } = await store.read((tx) => permissionOn(tx, recipient.user, repository))
   const canPush = push && !repository.archived
   const person = ({ name, email }: { name: string; email: string }) => ({
-    ...{ name, email },
+    name,
+    email,
     username: people.get(email)?.name ?? '',
   })
   const byId = new Map(commits.map((commit) => [commit.id, commit]))

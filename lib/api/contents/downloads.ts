@@ -39,7 +39,9 @@ const downloadFile =
     const content = size <= MAX_BUFFERED ? (await git.object(access, entry.id))?.content : undefined
     const isText = content !== undefined && !content.subarray(0, TEXT_PROBE).includes(0)
     return fileReply(headers, {
-      ...{ size, tag: entry.id, name },
+      size,
+      tag: entry.id,
+      name,
       type: isText ? 'text/plain;charset=utf-8' : 'application/octet-stream',
       async read(range = { start: 0, end: size - 1 }) {
         if (content !== undefined) return Readable.from([content.subarray(range.start, range.end + 1)])

@@ -149,7 +149,11 @@ const presentChange = async (services: Services, recipient: Recipient, open: Ope
   return {
     urls,
     commit: {
-      ...{ url: commitUrl(urls, id), sha: id, created, html_url: `${urls.html}/commit/${id}`, message },
+      url: commitUrl(urls, id),
+      sha: id,
+      created,
+      html_url: `${urls.html}/commit/${id}`,
+      message,
       author: presentPerson(author),
       committer: presentPerson(committer),
       parents:
@@ -195,7 +199,10 @@ export const fileChangeRoutes = [
     responses: { 201: FilesResponse, ...failures },
     handle: async (request, services) => {
       const operations = request.body.files.map(({ operation, path, content, sha, from_path: fromPath }) => ({
-        ...{ operation, path, sha, fromPath },
+        operation,
+        path,
+        sha,
+        fromPath,
         content: bytesOf(content),
       }))
       const changed = await change(services, request, operations, `Change ${operations.length} files`)

@@ -20,7 +20,10 @@ export const AuditEntry = v.object({
 const presentRecord = (record: AuditRecord): v.InferOutput<typeof AuditEntry> => ({
   at: timestamp(record.at),
   actor: { id: record.actor, login: record.actorName },
-  ...{ action: record.action, subject: record.subject, before: record.before, after: record.after },
+  action: record.action,
+  subject: record.subject,
+  before: record.before,
+  after: record.after,
 })
 
 export const auditRoutes = [

@@ -74,7 +74,18 @@ export const namedQuotaOwners = (store: Store): QuotaOwners => ({
 
 /** Has the members of a user, so that clients of the API can read it. The pages of owners are the host's. */
 const presentOwner = ({ id, name, createdAt }: QuotaOwner): User => ({
-  ...{ id, login: name, username: name, full_name: '', email: '', avatar_url: '', html_url: '' },
-  ...{ is_admin: false, active: true, created: timestamp(createdAt), visibility: 'private' },
-  ...{ location: '', website: '', description: '' },
+  id,
+  login: name,
+  username: name,
+  full_name: '',
+  email: '',
+  avatar_url: '',
+  html_url: '',
+  is_admin: false,
+  active: true,
+  created: timestamp(createdAt),
+  visibility: 'private',
+  location: '',
+  website: '',
+  description: '',
 })

@@ -91,7 +91,8 @@ export const collaboratorRoutes = [
       const name = repositoryNameOf(params)
       const found = await hosting.collaborators.permission(user, name, params.collaborator)
       return replyFound(found, ({ user: of, permission }) => ({
-        ...{ permission, role_name: permission },
+        permission,
+        role_name: permission,
         user: presentUser(of, request),
       }))
     },

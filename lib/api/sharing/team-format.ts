@@ -33,13 +33,22 @@ export const presentTeam = ({ organization, team }: FoundTeam, recipient: Recipi
 }
 
 const ownersOf = (id: number): Shown => ({
-  ...{ id, name: OWNERS, description: '', permission: 'owner' },
-  ...{ includes_all_repositories: true, can_create_org_repo: true, ...onEvery('owner') },
+  id,
+  name: OWNERS,
+  description: '',
+  permission: 'owner',
+  includes_all_repositories: true,
+  can_create_org_repo: true,
+  ...onEvery('owner'),
 })
 
 const shownOf = ({ id, name, description, level, units, allRepositories, canCreate }: TeamRecord): Shown => ({
-  ...{ id, name, description, permission: level },
-  ...{ includes_all_repositories: allRepositories, can_create_org_repo: canCreate },
+  id,
+  name,
+  description,
+  permission: level,
+  includes_all_repositories: allRepositories,
+  can_create_org_repo: canCreate,
   ...(level === 'admin'
     ? onEvery('admin')
     : {

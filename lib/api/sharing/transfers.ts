@@ -24,8 +24,12 @@ export const transferRoutes = [
       'Give a repository to another owner, with its usage: 202 at once for owners of both, and 201 when the new owner must accept it',
     body: TransferRepoOption,
     responses: {
-      ...{ 201: Repository, 202: Repository, 403: Forbidden, 404: NotFound },
-      ...{ 409: ErrorBody, 422: ValidationError },
+      201: Repository,
+      202: Repository,
+      403: Forbidden,
+      404: NotFound,
+      409: ErrorBody,
+      422: ValidationError,
     },
     handle: async (request, services) => {
       const { user, params, body } = request

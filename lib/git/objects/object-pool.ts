@@ -42,7 +42,8 @@ export class ObjectPool {
     this.#options = { ...options, directory: resolve(options.directory) }
     const { processes } = options
     this.#budget = new ClientBudget({
-      ...{ slots: processes, queue: 64 * processes },
+      slots: processes,
+      queue: 64 * processes,
       message: 'too many clients are reading repositories: try again',
     })
   }

@@ -1,17 +1,17 @@
 /**
  * The records of a store: one file per domain, and here the lists of all collections, search indexes, sequences and
- * migrations.
+ * upgrades.
  */
 import type * as v from 'valibot'
 import type { ReadTransaction, StorageDriver } from '../../storage/index.ts'
 import { jobs } from '../jobs.ts'
 import {
-  type MigrationPlan,
-  type MigrationStep,
-  migrate,
   newestLayout,
   requireCurrentLayout,
-} from '../migrate.ts'
+  type UpgradePlan,
+  type UpgradeStep,
+  upgradeLayout,
+} from '../upgrade.ts'
 import {
   accountNames,
   accounts,
@@ -166,17 +166,17 @@ export const numbered: readonly NumberedRecords[] = [
  * The steps from layout 1 to the current one, in order. A released step never changes, so it names keys and fields itself:
  * the schema describes the current layout only, and is used to derive indexes and counters after the last step.
  */
-const steps: readonly MigrationStep[] = []
+const steps: readonly UpgradeStep[] = []
 
-export const migrationPlan: MigrationPlan = { steps, collections, batchSize: 256 }
+export const upgradePlan: UpgradePlan = { steps, collections, batchSize: 256 }
 
 /** The layout that this version reads and writes. */
-export const LAYOUT_VERSION = newestLayout(migrationPlan)
+export const LAYOUT_VERSION = newestLayout(upgradePlan)
 
-/** Brings an open store to the current layout: see migrate.ts. */
-export const migrateStore = (driver: StorageDriver, onProgress?: (message: string) => void): Promise<void> =>
-  migrate(driver, migrationPlan, onProgress)
+/** Brings an open store to the current layout: see upgrade.ts. */
+export const upgradeStore = (driver: StorageDriver, onProgress?: (message: string) => void): Promise<void> =>
+  upgradeLayout(driver, upgradePlan, onProgress)
 
 /** @throws AllotError unavailable for a store that is not of the current layout */
-export const requireMigrated = (tx: ReadTransaction): Promise<void> =>
+export const requireUpgraded = (tx: ReadTransaction): Promise<void> =>
   requireCurrentLayout(tx, LAYOUT_VERSION)

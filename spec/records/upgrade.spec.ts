@@ -3,15 +3,15 @@ import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { decodeValue, encodeValue, importing, schemaVersion } from '../../lib/records/layout.ts'
-import { type MigrationPlan, type MigrationStep, migrate } from '../../lib/records/migrate.ts'
 import {
   type Account,
   accounts,
   assignments,
   LAYOUT_VERSION,
-  migrateStore,
-  migrationPlan,
+  upgradePlan,
+  upgradeStore,
 } from '../../lib/records/schema/index.ts'
+import { type UpgradePlan, type UpgradeStep, upgradeLayout } from '../../lib/records/upgrade.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
 import { basic } from '../support/test-server.ts'
@@ -39,7 +39,7 @@ const killedAt = (driver: StorageDriver, n: number): StorageDriver => {
 }
 
 /** A step that changes a field of every account, and derives the group assignments too. */
-const rename: MigrationStep = {
+const rename: UpgradeStep = {
   scans: [
     {
       range: ['account', 'r'],
@@ -52,7 +52,7 @@ const rename: MigrationStep = {
   derive: ['account', 'assignment'],
 }
 /** A second step, which changes another collection. */
-const close: MigrationStep = {
+const close: UpgradeStep = {
   scans: [
     {
       range: ['issue', 'r'],
@@ -63,11 +63,11 @@ const close: MigrationStep = {
   derive: ['issue'],
 }
 
-const run = (driver: StorageDriver, plan: Partial<MigrationPlan> = {}): Promise<void> =>
-  migrate(driver, { ...migrationPlan, steps: [rename], batchSize: 3, ...plan })
+const run = (driver: StorageDriver, plan: Partial<UpgradePlan> = {}): Promise<void> =>
+  upgradeLayout(driver, { ...upgradePlan, steps: [rename], batchSize: 3, ...plan })
 
 /** What the steps make of the sample when nothing interrupts them. */
-const undisturbed = async (plan: Partial<MigrationPlan> = {}): Promise<Raw> => {
+const undisturbed = async (plan: Partial<UpgradePlan> = {}): Promise<Raw> => {
   const driver = await filled()
   await run(driver, plan)
   return rawOf(driver)
@@ -109,7 +109,7 @@ describe('A store written by the first layout', () => {
   })
 })
 
-describe('A migration', () => {
+describe('An upgrade of the layout', () => {
   it('has the same result whatever the number of entries in one transaction', async () => {
     const expected = await undisturbed()
     for (const batchSize of [1, 2, 256]) assert.deepEqual(await undisturbed({ batchSize }), expected)
@@ -159,8 +159,10 @@ describe('A migration', () => {
     })
     assert.equal(await driver.read((tx) => assignments.count(tx, 'group', ['free'])), 0)
     const messages: string[] = []
-    await migrate(driver, { ...migrationPlan, steps: [rename, close] }, (message) => messages.push(message))
-    assert.deepEqual(messages, ['migrating the store from layout 1 to layout 3'])
+    await upgradeLayout(driver, { ...upgradePlan, steps: [rename, close] }, (message) =>
+      messages.push(message),
+    )
+    assert.deepEqual(messages, ['upgrading the store from layout 1 to layout 3'])
     assert.equal(await layoutOf(driver), 3)
     const ben = await driver.read((tx) => accounts.findBy(tx, 'name', ['ben']))
     assert.equal(ben?.fullName, ' moved')
@@ -175,7 +177,7 @@ describe('A migration', () => {
     await driver.write(async (tx) => schemaVersion.set(tx, LAYOUT_VERSION))
     await assert.rejects(verify(driver), {
       code: 'unavailable',
-      message: /must be migrated.*start the server once/,
+      message: /must be upgraded.*start the server once/,
     })
   })
 })
@@ -184,17 +186,17 @@ describe('A store of the current layout', () => {
   it('is marked with its layout when it is first opened, and not written to when it is opened again', async () => {
     const driver = memory()
     await driver.open()
-    await migrateStore(driver)
+    await upgradeStore(driver)
     assert.equal(await layoutOf(driver), LAYOUT_VERSION)
     const raw = await rawOf(driver)
-    await migrateStore(killedAt(driver, 1))
+    await upgradeStore(killedAt(driver, 1))
     assert.deepEqual(await rawOf(driver), raw)
   })
 
   it('keeps its contents when it is opened', async () => {
     const driver = await filled()
     const before = await contentOf(driver)
-    await migrateStore(driver)
+    await upgradeStore(driver)
     assert.deepEqual(await contentOf(driver), before)
   })
 })

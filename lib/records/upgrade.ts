@@ -14,13 +14,13 @@ import {
  * Brings a store to the current layout when it is opened. The layout says which keys exist and what their values mean; its
  * number is stored in every store. Layout 1 is the first; step 1 leads from it to layout 2, and so on.
  *
- * A migration runs in transactions of a bounded number of entries. Each writes, together with its changes, how far the
- * migration has come, so a process that was killed continues where it stopped, and several processes may migrate one store
+ * An upgrade runs in transactions of a bounded number of entries. Each writes, together with its changes, how far the
+ * upgrade has come, so a process that was killed continues where it stopped, and several processes may upgrade one store
  * at the same time. After the last step, the indexes and counters of the changed collections are derived from the records.
  */
-export interface MigrationPlan {
+export interface UpgradePlan {
   /** Step n leads from layout n to layout n + 1. */
-  steps: readonly MigrationStep[]
+  steps: readonly UpgradeStep[]
   collections: readonly StoredCollection[]
   /** Entries per transaction. */
   batchSize: number
@@ -31,7 +31,7 @@ interface StoredCollection {
   save(tx: WriteTransaction, record: never): Promise<unknown>
 }
 
-export interface MigrationStep {
+export interface UpgradeStep {
   /** Changes the stored records. */
   scans: readonly BatchScan[]
   /** Names of the collections whose indexes or counters must be derived again. */
@@ -50,23 +50,23 @@ interface KeyBounds {
   end: Bytes
 }
 
-export const newestLayout = ({ steps }: Pick<MigrationPlan, 'steps'>): number => 1 + steps.length
+export const newestLayout = ({ steps }: Pick<UpgradePlan, 'steps'>): number => 1 + steps.length
 
 /**
- * Marks an empty store with the newest layout, and migrates an older one.
- * @param onProgress called with a message when a migration begins or continues
+ * Marks an empty store with the newest layout, and upgrades an older one.
+ * @param onProgress called with a message when an upgrade begins or continues
  * @throws AllotError unavailable for an unknown layout, and for a store that holds part of an import
  */
-export const migrate = async (
+export const upgradeLayout = async (
   driver: StorageDriver,
-  plan: MigrationPlan,
+  plan: UpgradePlan,
   onProgress: (message: string) => void = () => undefined,
 ): Promise<void> => {
   const newest = newestLayout(plan)
   if (await driver.read(isNew)) await driver.write((tx) => markNew(tx, newest))
   const { layout, isCurrent } = await driver.read((tx) => layoutState(tx, newest))
   if (isCurrent) return
-  onProgress(`migrating the store from layout ${layout} to layout ${newest}`)
+  onProgress(`upgrading the store from layout ${layout} to layout ${newest}`)
   while (!(await driver.write((tx) => advance(tx, plan))));
 }
 
@@ -112,19 +112,19 @@ export const requireKnownLayout = (layout: number, newest: number): void => {
   )
 }
 
-/** @throws AllotError unavailable for a store that must be migrated first, or whose layout is unknown */
+/** @throws AllotError unavailable for a store that must be upgraded first, or whose layout is unknown */
 export const requireCurrentLayout = async (tx: ReadTransaction, newest: number): Promise<void> => {
   if (await isNew(tx)) return
   const { layout, isCurrent } = await layoutState(tx, newest)
   if (isCurrent) return
   throw new AllotError(
     'unavailable',
-    `the store has layout ${layout} and must be migrated to layout ${newest} first: start the server once, or run \`allot verify --repair\``,
+    `the store has layout ${layout} and must be upgraded to layout ${newest} first: start the server once, or run \`allot verify --repair\``,
   )
 }
 
-/** Runs one batch. @returns whether the migration is complete */
-const advance = async (tx: WriteTransaction, plan: MigrationPlan): Promise<boolean> => {
+/** Runs one batch. @returns whether the upgrade is complete */
+const advance = async (tx: WriteTransaction, plan: UpgradePlan): Promise<boolean> => {
   const { layout, progress, isCurrent } = await layoutState(tx, newestLayout(plan))
   if (isCurrent) return true
   const step = plan.steps[layout - 1]
@@ -170,7 +170,7 @@ const runBatch = async (
 }
 
 /** Removes all indexes and counters of the collections, and saves each record as if it were new. */
-const derivationScans = ({ collections }: MigrationPlan, names: readonly string[]): BatchScan[] =>
+const derivationScans = ({ collections }: UpgradePlan, names: readonly string[]): BatchScan[] =>
   collections
     .filter(({ options }) => names.includes(options.name))
     .flatMap((collection) => {
