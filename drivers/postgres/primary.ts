@@ -51,12 +51,14 @@ export class Primary {
     this.#pools = {
       readers: this.#createPool({
         ...config,
-        ...{ max: settings.readers, query_timeout: readTimeout + MARGIN_MS },
+        max: settings.readers,
+        query_timeout: readTimeout + MARGIN_MS,
         onConnect: (client) => this.#prepare(client, readTimeout),
       }),
       writers: this.#createPool({
         ...config,
-        ...{ max: settings.writers, query_timeout: statementTimeout + 10 * MARGIN_MS },
+        max: settings.writers,
+        query_timeout: statementTimeout + 10 * MARGIN_MS,
         onConnect: async (client) => {
           await this.#prepare(client, statementTimeout)
           this.#writerOf.set(client, await registerWriter(client, statements))

@@ -205,7 +205,7 @@ export const organizationRoutes = [
       const { full_name: fullName, visibility, email, description, website, location } = request.body
       const edited = await hosting.accounts.edit(
         authorizeMembersOf(request.user, request.params.org),
-        { ...{ fullName, email, description, website, location }, visibility: visibilityIn(visibility) },
+        { fullName, email, description, website, location, visibility: visibilityIn(visibility) },
         request.client(),
         request.user,
       )

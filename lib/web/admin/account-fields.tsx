@@ -12,7 +12,12 @@ interface FieldProps {
 
 export const Field = ({ id, label, value = '', hint, type = 'text', isRequired = false }: FieldProps) => {
   const attributes = {
-    ...{ id, name: id, value, required: isRequired, spellcheck: false, autocapitalize: 'none' as const },
+    id,
+    name: id,
+    value,
+    required: isRequired,
+    spellcheck: false,
+    autocapitalize: 'none' as const,
     'aria-describedby': hint === undefined ? undefined : `${id}-hint`,
   }
   return (

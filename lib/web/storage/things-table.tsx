@@ -47,7 +47,11 @@ export const Things = ({ owner, asked, things, links, used, user, isChecked }: T
           {things.map((thing) => (
             <ThingRow
               key={thing.id}
-              {...{ owner, thing, used, isChecked, canSelect }}
+              owner={owner}
+              thing={thing}
+              used={used}
+              isChecked={isChecked}
+              canSelect={canSelect}
               link={links.get(thing.id)}
               isRemovable={removable.includes(thing)}
             />
