@@ -198,5 +198,18 @@ export const readToken = (option: string | undefined, variable: string, server: 
 /** Why `fetch` failed. When every address of a name fails, the reasons are in an AggregateError without a message. */
 export const fetchErrorReason = ({ cause, message }: Error): string => {
   if (!(cause instanceof Error)) return message
-  return cause instanceof AggregateError ? (cause.errors[0] as Error).message : cause.message
+  const reason = (cause instanceof AggregateError ? cause.errors[0] : cause) as NodeJS.ErrnoException
+  return FETCH_FAULTS[reason.code ?? ''] ?? reason.message
+}
+
+const UNKNOWN_AUTHORITY =
+  'its certificate is of an authority that this machine does not know: name the file with that authority in NODE_EXTRA_CA_CERTS'
+
+const FETCH_FAULTS: Partial<Record<string, string>> = {
+  ERR_SSL_WRONG_VERSION_NUMBER: 'this port does not speak https: write http:// in the address',
+  UND_ERR_SOCKET: 'the server closed the connection: write https:// in the address if it speaks https',
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_AUTHORITY,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_AUTHORITY,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_AUTHORITY,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_AUTHORITY,
 }

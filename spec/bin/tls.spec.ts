@@ -147,6 +147,27 @@ describe('allot serve with a certificate', () => {
     assert.equal((await send(`${api}/version`)).status, 200)
   })
 
+  it('lets commands with --url say what is wrong: the scheme of the address, or an unknown authority', async (t) => {
+    const secure = await serveHttps(t)
+    const plain = await served(['--data', temporaryDirectory()])
+    t.after(() => plain.stop())
+    for (const [origin, message] of [
+      [
+        secure.origin.replace('https:', 'http:'),
+        'the server closed the connection: write https:// in the address if it',
+      ],
+      [
+        new URL(plain.api).origin.replace('http:', 'https:'),
+        'this port does not speak https: write http:// in the',
+      ],
+      [secure.origin, 'its certificate is of an authority that this machine does not know: name the file'],
+    ] as const) {
+      const { code, err } = await allot(['quota', 'show', '--url', origin, '--token', secure.token])
+      assert.equal(code, 1)
+      assert.match(err, new RegExp(`^allot: \\S+ cannot be reached: ${message} .*\n$`))
+    }
+  })
+
   it('finishes requests in flight when it is stopped, with a handshake that never ends', async (t) => {
     const server = await serveHttps(t)
     const agent = new Agent({ keepAlive: true, ca: authority.pem })
