@@ -66,7 +66,7 @@ const buildClient = async () => {
   const { build } = await import('esbuild')
   await build({
     ...{
-      entryPoints: ['lib/client.ts'],
+      entryPoints: { 'client/index': 'lib/client/index.ts' },
       outdir: 'dist/lib',
       bundle: true,
       packages: 'external',

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** The types of `allot/client`, which {@link writeClientTypes} makes from the committed API document. */
-const TYPES = fileURLToPath(new URL('../../lib/client-types.ts', import.meta.url))
+const TYPES = fileURLToPath(new URL('../../lib/client/types.ts', import.meta.url))
 const DOCUMENT = fileURLToPath(new URL('openapi.json', import.meta.url))
 
 /** Not a dependency: it needs the compiler API of TypeScript 5, which TypeScript 7 does not have. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type AllotClient, createClient, type Schemas } from '../../lib/client.ts'
+import { type AllotClient, createClient, type Schemas } from '../../lib/client/index.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 import { clientTypes, firstLine } from './client-types.ts'
 
@@ -14,7 +14,7 @@ after(() => allot.stop())
 
 describe('allot/client', () => {
   it('has types made from the committed API document', () => {
-    assert.ok(clientTypes().startsWith(firstLine()), 'lib/client-types.ts is not current: `npm run openapi`')
+    assert.ok(clientTypes().startsWith(firstLine()), 'lib/client/types.ts is not current: `npm run openapi`')
   })
 
   it('resolves to the typed body of a success', async () => {

@@ -24,7 +24,7 @@ const { exports: entryPoints } = JSON.parse(readFileSync(join(root, 'package.jso
 }
 
 /** Types that are made from the OpenAPI document, which has the descriptions. */
-const GENERATED = /^lib\/client-types\./
+const GENERATED = /^lib\/client\/types\./
 
 /** The declarations of the package in a folder of their own, opened by the compiler. */
 export class Declarations {

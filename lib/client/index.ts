@@ -1,6 +1,6 @@
 /** `allot/client`: a typed client for the HTTP API. It runs wherever `fetch` does, and imports nothing of the server. */
 import createFetchClient, { type Client, type ClientOptions } from 'openapi-fetch'
-import type { components, paths } from './client-types.ts'
+import type { components, paths } from './types.ts'
 
 /** Schemas of the API by name, such as `Schemas['Repository']`. */
 export type Schemas = components['schemas']
