@@ -4,33 +4,30 @@ import type { Tokens } from './accounts/credentials.ts'
 import type { GpgKeys, SshKeys } from './accounts/keys.ts'
 import type { Organizations } from './accounts/organizations.ts'
 import type { SetUpOptions, SetUpResult } from './accounts/set-up.ts'
-import { hostOf } from './api/users.ts'
 import type { Attachments } from './content/attachments.ts'
 import type { Comments } from './content/comments.ts'
 import type { Issues } from './content/issues.ts'
 import type { Packages } from './content/packages.ts'
 import type { Releases } from './content/releases.ts'
-import { type DiskStorage, locate, onDeletionError, openDiskStorage } from './data-folder.ts'
-import { createEngine, type Engine, logError, openStore, orClose } from './engine.ts'
+import { type DiskStorage, locate, openDiskStorage } from './data-folder.ts'
+import { createDomain, type Domain } from './domain.ts'
+import { logError, openStore, orClose } from './engine.ts'
 import { AllotError } from './errors.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { HtmlUrls } from './host-pages/html-urls.ts'
 import { SshUrls } from './host-pages/ssh-urls.ts'
-import { createHosting, type Hosting } from './hosting.ts'
+import type { Hosting } from './hosting.ts'
 import { type FetchOptions, fetchOf, type Listener, type MountOptions, mountListener } from './http/index.ts'
 import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
-import { createApi, createGitServices, createPages, type Host, type ListenerParts } from './listeners.ts'
+import { createApi, createGitServices, createPages, type ListenerParts } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
 import { HOUR } from './options/checks.ts'
-import type { AllotOptions, DataPlace, Options } from './options.ts'
-import { searchIndexes } from './records/schema/index.ts'
-import type { Store } from './records/store.ts'
+import type { AllotOptions, DataPlace } from './options.ts'
 import { createLedgerByName } from './repositories/ledger-by-name.ts'
 import type { Ledger } from './repositories/ledger-types.ts'
 import type { Relations } from './repositories/relations.ts'
-import { type Repositories, saveLfsSize } from './repositories/repositories.ts'
-import { Compactor } from './search/index.ts'
+import type { Repositories } from './repositories/repositories.ts'
 import { openSsh } from './ssh/open.ts'
 import type { SshConnectionOptions, SshServer } from './ssh/types.ts'
 import { exportStore } from './transfer/export.ts'
@@ -151,20 +148,20 @@ export const createAllot = async (options: AllotOptions): Promise<Allot> => {
 /** Opens an Allot as {@link createAllot} does, and returns the internal services, too. */
 export const openAllot = async (
   given: AllotOptions,
-  { servesSsh = true }: { servesSsh?: boolean } = {},
+  { isServer = true }: { isServer?: boolean } = {},
 ): Promise<OpenAllot> => {
   const { options, host } = await locate(given)
   const { driver, log } = host
   const storage = openDiskStorage(options, log)
   const store = await openStore(driver, log)
-  const domain = createDomain(options, host, storage, store)
+  const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh))
+  const domain = createDomain({ options, host, storage, store, htmlUrls, sends: isServer })
   await orClose(driver, domain.hosting.sweep())
   const markdown = new Markdown({ deadline: options.markdown.timeout })
   const write = (to: Write, owners?: readonly string[], onProgress?: OnProgress) =>
     exportStore({ driver, ...storage }, to, onProgress, owners)
-  const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh))
   const git = createGitServices(storage.transport, { hosting: domain.hosting, host })
-  const ssh = servesSsh
+  const ssh = isServer
     ? await orClose(driver, openSsh({ options, store, hosting: domain.hosting, git, log }))
     : undefined
   const lfsTokens = ssh?.lfsTokens
@@ -242,44 +239,23 @@ export const importAllot = async (
   }
 }
 
-interface Domain extends Engine {
-  readonly hosting: Hosting
-  readonly compactor: Compactor
-}
-
 type Parts = Domain & ListenerParts & Pick<DiskStorage, 'gitReader'>
-
-const createDomain = (options: Options, host: Host, storage: DiskStorage, store: Store): Domain => {
-  const { log } = host
-  const settings = options.quota
-  const engine = createEngine({ store, log, owners: accountOwners, settings, lfsChanged: saveLfsSize })
-  const { quota, jobs } = engine
-  const compactor = new Compactor(
-    store,
-    searchIndexes,
-    logError(log, 'compaction of a search index failed; it will be retried'),
-  )
-  const hosting = createHosting({
-    ...{ store, quota, jobs },
-    ...storage,
-    hostName: hostOf(options.baseUrl ?? 'http://localhost'),
-    onDeletionError: onDeletionError(log),
-    onRecountError: logError(log, 'a push that was interrupted could not be counted; it is tried again'),
-    authenticate: host.authenticate,
-    login: options.login,
-    trustedProxies: options.trustedProxies,
-    sessionLifetime: Math.ceil(options.pages.sessionLifetime / 1000),
-  })
-  return { ...engine, hosting, compactor }
-}
 
 /**
  * Starts what runs between requests.
  * @returns the timer of a shared store, which counts pushes of processes that were killed
  */
-const startBackground = ({ host, store, hosting, start, compactor }: Parts): NodeJS.Timeout | undefined => {
+const startBackground = ({
+  host,
+  store,
+  hosting,
+  start,
+  compactor,
+  sender,
+}: Parts): NodeJS.Timeout | undefined => {
   start()
   compactor.start()
+  sender?.start()
   const onError = logError(host.log, 'pushes could not be looked for')
   const resume = () => hosting.pushJournal.resume().catch(onError)
   return store.driver.shared ? setInterval(resume, HOUR).unref() : undefined
@@ -287,7 +263,8 @@ const startBackground = ({ host, store, hosting, start, compactor }: Parts): Nod
 
 /** Closes the parts in the order in which they depend on each other. */
 const closeParts = async (parts: Parts) => {
-  const { host, git, gitReader, hosting, quota, markdown, jobRunner, compactor } = parts
+  const { host, git, gitReader, hosting, quota, markdown, jobRunner, compactor, sender } = parts
+  await sender?.stop()
   await git?.transport.close()
   await gitReader?.close()
   await jobRunner.stop()

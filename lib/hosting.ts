@@ -50,6 +50,10 @@ import { removeFilesJob, StoredFiles } from './repositories/stored-files.ts'
 import { TeamRepositories } from './repositories/team-repositories.ts'
 import { Topics } from './repositories/topics.ts'
 import { Transfers } from './repositories/transfers.ts'
+import type { AllowedAddresses } from './webhooks/addresses.ts'
+import { Hooks } from './webhooks/hooks.ts'
+import type { Outbox } from './webhooks/outbox.ts'
+import { removeDeliveriesJob } from './webhooks/removal.ts'
 
 interface HostingOptions {
   store: Store
@@ -62,6 +66,9 @@ interface HostingOptions {
   /** Undefined when the contents of repositories are not served. */
   gitReader: GitReader | undefined
   fileStorage: FileStorage
+  outbox: Outbox
+  /** Which addresses the receivers of webhooks may have. */
+  addresses: AllowedAddresses
   /** Host name of the no-reply addresses in commits. */
   hostName: string
   onDeletionError: OnDeletionError
@@ -82,12 +89,12 @@ export type Hosting = ReturnType<typeof createHosting>
 
 /** Wires the services together, and registers the handlers of all jobs but those of lib/quota. */
 export const createHosting = (options: HostingOptions) => {
-  const { store, quota, jobs, gitStorage } = options
+  const { store, quota, jobs, gitStorage, outbox } = options
   const gitData = new GitData(options)
   const files = new StoredFiles(options)
   const pushJournal = new PushJournal(options)
   const keyReader = createKeyReader()
-  const parts = { store, quota, jobs, gitData, files }
+  const parts = { store, quota, jobs, gitData, files, outbox }
   const removal = new AccountRemoval(parts)
   const accounts = new Accounts(store, jobs, removal)
   const credentials = credentialsOf(options, accounts)
@@ -112,7 +119,7 @@ export const createHosting = (options: HostingOptions) => {
     search: new Search(store),
     ...contentOf(parts),
     ...lfsAndForksOf(parts),
-    packages: new Packages(parts),
+    hooks: new Hooks(options),
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new PlansByName({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
@@ -150,6 +157,7 @@ const registerJobs = (parts: Parameters<typeof registerRemovalJobs>[0] & { files
   jobs.handle('updateRelations', updateRelationsJob)
   jobs.handle('updateFollows', updateFollowsJob)
   jobs.handle('removeRepositoryFiles', removeFilesJob(files))
+  jobs.handle('removeDeliveries', removeDeliveriesJob)
   registerRemovalJobs(parts)
 }
 
@@ -180,6 +188,7 @@ const contentOf = (parts: RepositoryParts) => ({
   statuses: new CommitStatuses(parts.store),
   releases: new Releases(parts),
   attachments: new Attachments(parts),
+  packages: new Packages(parts),
 })
 
 /** Who may do what, besides owners. */

@@ -14,8 +14,10 @@ import {
   optionalObject,
   Size,
 } from './options/checks.ts'
+import { ContentOptions, GitOptions } from './options/git.ts'
 import { SshOptions } from './options/ssh.ts'
 import type { DataOptions } from './options/types.ts'
+import { WebhookOptions } from './options/webhooks.ts'
 import type { Push } from './repositories/push-journal.ts'
 import type { StorageDriver } from './storage/index.ts'
 
@@ -69,62 +71,6 @@ const PackageOptions = v.strictObject({
   maxSize: described(
     maxFileSize,
     'Maximum size of a file of a package: bytes, or `"2 GiB"`; unlimited when absent.',
-  ),
-})
-
-const GitOptions = v.strictObject({
-  http: described(
-    v.optional(v.boolean(), true),
-    'Whether clients clone, fetch and push over HTTP, at `clone_url`.',
-  ),
-  maxConcurrent: described(
-    v.optional(count(10_000), 32),
-    'Maximum number of concurrent git requests. A request that waits longer than 1.5 seconds gets 503.',
-  ),
-  maxConcurrentPerClient: described(
-    v.optional(count(10_000)),
-    'Maximum number of concurrent git requests of one account or address; a quarter of `maxConcurrent` when absent.',
-  ),
-  idleTimeout: described(
-    milliseconds(DAY, 60_000),
-    'Milliseconds without traffic in either direction after which a git request is ended.',
-  ),
-  timeout: described(milliseconds(DAY, HOUR), 'Milliseconds after which a git request is ended in any case.'),
-  maxPushSize: described(
-    v.optional(v.pipe(Size, v.minValue(1))),
-    'Maximum size of a push, both as it is sent and unpacked (deltas count as deltas): bytes, or `"2 GiB"`; unlimited when absent.',
-  ),
-  maxMemory: described(
-    v.optional(v.pipe(Size, v.minValue(64 * 1024 * 1024)), 1024 * 1024 * 1024),
-    'Maximum memory of each git process, where the system can limit it: bytes, or `"1 GiB"`. Repositories with many million objects need more.',
-  ),
-})
-
-const ContentOptions = v.strictObject({
-  processes: described(
-    v.optional(count(1000), 16),
-    'Maximum number of `git cat-file` processes that are kept open, of all repositories.',
-  ),
-  idleTimeout: described(
-    milliseconds(DAY, 30_000),
-    'Milliseconds after which such a process is ended when nothing is read.',
-  ),
-  maxConcurrent: described(
-    v.optional(count(1000), 8),
-    'Maximum number of concurrent git commands for lists of commits, comparisons and archives.',
-  ),
-  timeout: described(milliseconds(HOUR, 30_000), 'Milliseconds after which a read is ended with 503.'),
-  cacheSize: described(
-    v.optional(v.pipe(Size, v.minValue(1024 * 1024)), 64 * 1024 * 1024),
-    'Maximum memory for objects that were read: bytes, or `"64 MiB"`.',
-  ),
-  maxObjectSize: described(
-    v.optional(v.pipe(Size, v.minValue(64 * 1024)), 16 * 1024 * 1024),
-    'Maximum size of a file in a JSON response, and of a folder; larger files are downloads. Bytes, or `"16 MiB"`.',
-  ),
-  maxOutputSize: described(
-    v.optional(v.pipe(Size, v.minValue(1024 * 1024)), 64 * 1024 * 1024),
-    'Maximum output of a git command that is made into a JSON response: bytes, or `"64 MiB"`.',
   ),
 })
 
@@ -218,6 +164,10 @@ export const Options = v.strictObject({
   ),
   statuses: enabled('Whether commit statuses are served, which CI systems set; needs `contents`.'),
   sharing: enabled('Whether the routes of collaborators and teams are served; rights that were given stay.'),
+  webhooks: described(
+    v.optional(v.union([v.literal(false), WebhookOptions]), {}),
+    'Webhooks, and how their deliveries are sent; `false` turns them off.',
+  ),
   forks: enabled('Whether repositories can be forked, and made from templates.'),
   quota: described(v.optional(QuotaSettings, {}), 'Limits of owners without a group, and warnings.'),
   repositories: described(

@@ -6,6 +6,7 @@ import { quotaIntegrity } from './quota/integrity.ts'
 import { upgradeStore } from './records/schema/index.ts'
 import { repositoriesIntegrity } from './repositories/integrity.ts'
 import type { StorageDriver } from './storage/index.ts'
+import { webhooksIntegrity } from './webhooks/integrity.ts'
 
 /** The result of a check of the whole store. */
 export interface Verification {
@@ -30,7 +31,13 @@ export interface Repaired {
 }
 
 const MAX_MESSAGES = 100
-const DOMAINS = [quotaIntegrity, accountsIntegrity, repositoriesIntegrity, contentIntegrity]
+const DOMAINS = [
+  quotaIntegrity,
+  accountsIntegrity,
+  repositoriesIntegrity,
+  contentIntegrity,
+  webhooksIntegrity,
+]
 
 /**
  * Checks an open store within one snapshot, while others may read and write (lib/integrity/index.ts).

@@ -108,20 +108,20 @@ interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
   /** Wraps the driver, such as to measure it. */
   wrapDriver?: (driver: StorageDriver, config: Config) => StorageDriver | Promise<StorageDriver>
   /** Whether git over SSH is served, when it is on; other commands need neither its package nor its host keys. */
-  servesSsh?: boolean
+  isServer?: boolean
 }
 
 /** Opens the store for `allot serve`. The caller closes it. */
 export const openStore = async (
   location: StoreLocation,
-  { wrapDriver, servesSsh = false, ...parts }: Parts = {},
+  { wrapDriver, isServer = false, ...parts }: Parts = {},
 ): Promise<Opened> => {
   const { config, data } = location
   const { server: _, storage: __, api, ...sections } = config
   const stored = await driverFor(location)
   const driver = wrapDriver === undefined ? stored : await wrapDriver(stored, config)
   const folders = foldersOf(location)
-  const allot = await openAllot({ ...api, ...sections, ...folders, data, driver, ...parts }, { servesSsh })
+  const allot = await openAllot({ ...api, ...sections, ...folders, data, driver, ...parts }, { isServer })
   return { allot, config, data, repositories: folders.repositories }
 }
 

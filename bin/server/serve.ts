@@ -114,7 +114,7 @@ const serveHere = async (location: StoreLocation, log: Logger): Promise<void> =>
   await createFolders(location)
   const { allot, config, data } = await openStore(location, {
     log,
-    servesSsh: true,
+    isServer: true,
     wrapDriver: async (driver, { server }) =>
       server.metrics === 'off' ? driver : (await loadMetrics()).measureDriver(driver),
   })

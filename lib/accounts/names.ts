@@ -1,4 +1,4 @@
-import { checkArgument, invalid } from '../errors.ts'
+import { AllotError, checkArgument, invalid } from '../errors.ts'
 
 /** Account names have 1 to 40 characters, a letter or digit at both ends and no `..`. Names are compared without case. */
 const ACCOUNT_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
@@ -114,3 +114,29 @@ export const isEmail = (text: string): boolean => /^[^\s@<>]+@[^\s@<>]+$/.test(t
 export const checkEmail = (email: string): void => {
   if (email !== '' && !isEmail(email)) throw invalid('email: expected an email address')
 }
+
+/*
+ * Names in the generic registry, as Forgejo accepts them. They are never paths on this server's disk; the rules keep URLs
+ * readable and downloads from being written to unexpected places.
+ */
+const PACKAGE = /^[A-Za-z0-9._+-]{1,255}$/
+const PLAIN_NAME = /^[-_+=:;.()[\]{}~!@#$%^& \w]{1,255}$/
+
+const isDots = (name: string): boolean => /^\.+$/.test(name)
+
+export const checkPackageName = (name: string): void => {
+  if (!PACKAGE.test(name) || isDots(name) || (name.length === 1 && !/[A-Za-z0-9]/.test(name)))
+    throw refused('package', 'letters, digits, and any of ._+-')
+}
+
+export const checkVersionName = (name: string): void => checkPlainName('version', name)
+export const checkPackageFileName = (name: string): void => checkPlainName('file', name)
+
+const checkPlainName = (part: 'version' | 'file', name: string): void => {
+  if (!PLAIN_NAME.test(name) || name.trim() !== name || isDots(name))
+    throw refused(part, 'letters, digits, spaces within, and no slash')
+}
+
+/** "400: the package name, version or file name are invalid" */
+const refused = (what: string, allowed: string) =>
+  new AllotError('bad_request', `the name of the ${what} must have 1 to 255 characters: ${allowed}`)

@@ -21,6 +21,7 @@ import { WatchInfo } from './relations.ts'
 import { Permission, Repository } from './repository-presenter.ts'
 import { AccessToken } from './tokens.ts'
 import { User } from './users.ts'
+import { Hook, HookDelivery } from './webhooks/schema.ts'
 
 /** The schemas that the document defines once and refers to by name. */
 const definitions = {
@@ -37,6 +38,8 @@ const definitions = {
   Comment,
   Release,
   Attachment,
+  Hook,
+  HookDelivery,
   QuotaInfo,
   QuotaRuleInfo,
   QuotaGroup: QuotaGroupInfo,
@@ -94,6 +97,10 @@ const tags = [
   { name: 'organization', description: 'Organizations, their members and their repositories.' },
   { name: 'repository', description: 'Repositories, releases and subscriptions.' },
   { name: 'issue', description: 'Issues, comments and their attachments.' },
+  {
+    name: 'webhook',
+    description: 'Webhooks of repositories, organizations, users and the instance, and their deliveries.',
+  },
   { name: 'package', description: 'Packages. Their files are at `/api/packages`, outside of this API.' },
   { name: 'miscellaneous', description: 'Markdown, and facts about the server.' },
 ]

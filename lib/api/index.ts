@@ -45,6 +45,7 @@ import { transferRoutes } from './sharing/transfers.ts'
 import { tokenRoutes } from './tokens.ts'
 import { topicRoutes } from './topics.ts'
 import { adminUserRoutes, userRoutes } from './users.ts'
+import { hookRoutes } from './webhooks/routes.ts'
 
 type ApiRoute = Route<Identity, Services & QuotaServices>
 
@@ -116,6 +117,7 @@ export const routes: ApiRoute[] = [
   ...auditRoutes,
   ...largestRepositoryRoutes,
   ...ledgerRoutes,
+  ...hookRoutes,
   ...adminUserRoutes,
   ...exportRoutes,
   ...packageRoutes,
@@ -131,13 +133,14 @@ export const quotaRoutes: Route<Identity, QuotaServices>[] = [
   documentRoute,
 ]
 
-/** The routes that a service has: a host may turn issues and releases off, contents of repositories, sharing, forks, and packages. */
+/** The routes that a service has: a host may turn issues and releases off, contents of repositories, sharing, forks, packages, and webhooks. */
 export const routesWith = (options: {
   issues: boolean
   statuses: boolean
   sharing: boolean
   forks: boolean
   packages: unknown
+  webhooks: unknown
   contents: unknown
   repositories: unknown
 }): typeof routes => {
@@ -150,6 +153,7 @@ export const routesWith = (options: {
     ...(options.sharing ? [] : sharingRoutes),
     ...(hasGitData && options.forks ? [] : forkRoutes),
     ...(options.packages !== false ? [] : packageRoutes),
+    ...(options.webhooks !== false ? [] : hookRoutes),
   ])
   return routes.filter((route) => !left.has(route))
 }

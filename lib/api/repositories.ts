@@ -197,6 +197,7 @@ export const repositoryRoutes = [
       const edited = await services.hosting.repositories.edit(
         authorizeAdmin(user, params.owner, params.repo),
         { ...edit, defaultBranch: defaultBranch || undefined },
+        user.id,
       )
       return edited === undefined ? reply(404) : reply(200, await readRepository(services, request, edited))
     },
@@ -209,6 +210,6 @@ export const repositoryRoutes = [
     summary: 'Delete a repository, with everything that counts in it',
     responses: { 204: Empty, 403: Forbidden, 404: NotFound },
     handle: async ({ user, params }, { hosting }) =>
-      replyEmpty(await hosting.repositories.remove(authorizeOwner(user, params.owner, params.repo))),
+      replyEmpty(await hosting.repositories.remove(authorizeOwner(user, params.owner, params.repo), user.id)),
   }),
 ]

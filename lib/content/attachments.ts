@@ -15,6 +15,7 @@ import type { RepositoryName } from '../repositories/relations.ts'
 import type { StoredFiles } from '../repositories/stored-files.ts'
 import type { InRepository } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import type { Outbox } from '../webhooks/outbox.ts'
 import {
   type AttachmentTarget,
   type AttachmentTargetName,
@@ -29,6 +30,7 @@ export interface ContentParts {
   readonly quota: QuotaEngine
   readonly jobs: Jobs
   readonly files: StoredFiles
+  readonly outbox: Outbox
 }
 
 interface WithAttachment {

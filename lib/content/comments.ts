@@ -6,6 +6,7 @@ import { type Comment, comments, type Issue, issues, type Repository } from '../
 import type { RepositoryName } from '../repositories/relations.ts'
 import { type InRepository, requireAuthorOrWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { changesBetween } from '../webhooks/events.ts'
 import { type ContentParts, removeAttachments, removeWithFiles } from './attachments.ts'
 import {
   type CommentQuery,
@@ -50,7 +51,7 @@ export class Comments {
     number: number,
     body: string,
   ): Promise<FoundComment | undefined> {
-    const { store } = this.#parts
+    const { store, outbox } = this.#parts
     checkTexts('comment', { body })
     const id = await store.sequences.next('comment')
     return store.write(async (tx) => {
@@ -64,6 +65,8 @@ export class Comments {
       await comments.save(tx, comment)
       await issues.save(tx, issue)
       await subscribeAuthor(tx, issue.id, author)
+      const event = { event: 'issue_comment', action: 'created', repository, issue, comment } as const
+      await outbox.record(tx, { ...event, by: author })
       return { repository, issue, comment }
     })
   }
@@ -148,6 +151,11 @@ export class Comments {
       checkTexts('comment', { body })
       const comment = { ...found.comment, body, updatedAt: now() }
       await comments.save(tx, comment)
+      const { repository, issue } = found
+      const changes = changesBetween(found.comment, comment)
+      const event = { event: 'issue_comment', action: 'edited', repository, issue, comment } as const
+      if (changes.body !== undefined)
+        await this.#parts.outbox.record(tx, { ...event, changes, by: viewer.id })
       return { ...found, comment }
     })
   }
@@ -155,7 +163,10 @@ export class Comments {
   /** Deletes a comment. @throws AllotError forbidden as for `edit` */
   remove(viewer: SignedIn, path: RepositoryName, id: number): Promise<boolean> {
     return removeWithFiles(this.#parts, async (tx) => {
-      if ((await writableComment(tx, viewer, path, id)) === undefined) return false
+      const found = await writableComment(tx, viewer, path, id)
+      if (found === undefined) return false
+      const event = { event: 'issue_comment', action: 'deleted', ...found } as const
+      await this.#parts.outbox.record(tx, { ...event, by: viewer.id })
       await removeAttachments(tx, this.#parts, { on: 'comment', id })
       await comments.remove(tx, [id])
       return true

@@ -121,6 +121,10 @@ const offerDetails = async (
   return { doer: shown.get(transfer.doer) ?? ghost, recipient: shown.get(transfer.recipient) ?? ghost }
 }
 
+/** A person as the viewer sees it: {@link ghost} when it was deleted or is hidden. */
+export const personFor = async (tx: ReadTransaction, viewer: Viewer, id: number): Promise<Account> =>
+  (await visibleAccounts(tx, viewer, [id])).get(id) ?? ghost
+
 export interface ContentDetails<T> {
   readonly record: T
   readonly repository: Repository

@@ -13,6 +13,7 @@ import { AllotError, invalid } from '../errors.ts'
 import type { CopyOptions } from '../git/copy.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
+import type { WriteContext } from '../records/store.ts'
 import { countFork } from '../repositories/forks.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
 import { insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
@@ -156,9 +157,20 @@ export class Forks {
         const record = { ...recordOf(id, into, given, size), ...changes }
         if (record.parent !== null) await countFork(tx, record.parent, 1)
         if (from !== undefined) await this.#lfsCopies.begin(tx, from, id)
-        return insertRepository(tx, quota, creator, record)
+        const repository = await insertRepository(tx, quota, creator, record)
+        await this.#recordCopy(tx, repository, creator.id)
+        return repository
       }),
     )
+  }
+
+  /** A fork is told to the webhooks of its parent, and each copy to those of its owner. */
+  async #recordCopy(tx: WriteContext, repository: Repository, by: number): Promise<void> {
+    const { outbox } = this.#parts
+    const parent = repository.parent === null ? undefined : await repositories.get(tx, [repository.parent])
+    if (parent !== undefined)
+      await outbox.record(tx, { event: 'fork', repository: parent, fork: repository, by })
+    await outbox.record(tx, { event: 'repository', action: 'created', repository, by })
   }
 
   /**

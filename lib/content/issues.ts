@@ -1,14 +1,11 @@
 import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { definedMembers } from '../accounts/accounts.ts'
-import { firstOf } from '../accounts/list-page.ts'
 import { checkIssue } from '../accounts/names.ts'
 import { ClientBudget } from '../clients.ts'
 import { now } from '../clock.ts'
-import { AllotError, invalid } from '../errors.ts'
-import type { IndexEntry, Page, Slice, WithPage } from '../records/collection.ts'
-import type { KeyTuple } from '../records/key-codec.ts'
-import { intersect, merge, pageOf } from '../records/merge.ts'
-import { type Issue, issueSequences, issues, issueTitles, type Repository } from '../records/schema/index.ts'
+import { AllotError } from '../errors.ts'
+import type { Slice, WithPage } from '../records/collection.ts'
+import { type Issue, issueSequences, issues, type Repository } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import {
@@ -17,10 +14,11 @@ import {
   type WriteAccess,
   writeAccess,
 } from '../repositories/write-access.ts'
-import { tokenize } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { changesBetween } from '../webhooks/events.ts'
 import { type ContentParts, removeAttachments } from './attachments.ts'
 import { recordEvents, subscribeAuthor, takeEventIds } from './issue-events.ts'
+import { type IssueQuery, isIntersection, listIssues } from './issue-query.ts'
 
 interface NewIssue {
   /** Title, one line. */
@@ -67,7 +65,7 @@ export class Issues {
     path: RepositoryName,
     { title, body = '', closed = false }: NewIssue,
   ): Promise<FoundIssue | undefined> {
-    const { store } = this.#parts
+    const { store, outbox } = this.#parts
     checkIssue({ title, body })
     const id = await store.sequences.next('issue')
     return store.write(async (tx) => {
@@ -82,6 +80,7 @@ export class Issues {
       }
       await issues.save(tx, issue)
       await subscribeAuthor(tx, id, author)
+      await outbox.record(tx, { event: 'issues', action: 'opened', repository, issue, by: author })
       return { repository, issue }
     })
   }
@@ -128,13 +127,29 @@ export class Issues {
       const issue = edited(access.issue, edit)
       await issues.save(tx, issue)
       await recordEvents(tx, access.issue, issue, viewer.id, ids)
+      await this.#recordEdit(tx, access.repository, access.issue, issue, viewer.id)
       return { repository: access.repository, issue }
     })
   }
 
+  async #recordEdit(
+    tx: WriteContext,
+    repository: Repository,
+    before: Issue,
+    issue: Issue,
+    by: number,
+  ): Promise<void> {
+    const { outbox } = this.#parts
+    const event = { event: 'issues', repository, issue, by } as const
+    const changes = changesBetween(before, issue)
+    if (Object.keys(changes).length > 0) await outbox.record(tx, { ...event, action: 'edited', changes })
+    if (issue.state === before.state) return
+    await outbox.record(tx, { ...event, action: issue.state === 'closed' ? 'closed' : 'reopened' })
+  }
+
   /** Deletes the issue with its comments. @throws AllotError forbidden without admin permission on the repository */
   async remove(viewer: SignedIn, path: RepositoryName, number: number): Promise<boolean> {
-    const { store, jobs, files } = this.#parts
+    const { store, jobs, files, outbox } = this.#parts
     const id = await store.write(async (tx) => {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
@@ -143,7 +158,9 @@ export class Issues {
           'forbidden',
           'only users with admin permission on the repository can delete an issue',
         )
-      const { id } = access.issue
+      const { issue, repository } = access
+      const { id } = issue
+      await outbox.record(tx, { event: 'issues', action: 'deleted', repository, issue, by: viewer.id })
       await issues.remove(tx, [id])
       const removed = await removeAttachments(tx, this.#parts, { on: 'issue', id })
       await jobs.runNow(tx, 'removeComments', id, jobs.bounds.maxPerTransaction - removed)
@@ -198,94 +215,3 @@ const nextNumber = async (tx: WriteContext, { id: repository }: Repository): Pro
 
 export const countOpenIssues = (tx: ReadTransaction, repository: number): Promise<number> =>
   issues.count(tx, 'state', [repository, 'open'])
-
-interface IssueQuery {
-  /** Which issues: open, closed, or `all`. */
-  state: Issue['state'] | 'all'
-  /** Words that the title contains, in any order, case-insensitive; 16 different words at most. */
-  q?: string | undefined
-  /** The id of an account. */
-  author?: number | undefined
-}
-
-/** Bounds the cost of a search: a word has as many index entries as issues contain it. */
-const MAX_WORDS = 16
-
-/**
- * Whether the query intersects several indexes, which reads all of their entries.
- * @throws AllotError invalid for too many words
- */
-const isIntersection = ({ q = '', author }: IssueQuery): boolean => {
-  const { length } = tokenize(q)
-  if (length > MAX_WORDS) throw invalid(`q: expected at most ${MAX_WORDS} different words, got ${length}`)
-  return length + (author === undefined ? 0 : 1) > 1
-}
-
-type States = readonly Issue['state'][]
-
-/** One condition of a query: the index entries that satisfy it, newest first, and their number. */
-interface Condition {
-  entries: AsyncIterable<IndexEntry>
-  total: () => Promise<number>
-}
-
-/**
- * Every condition is an index that is ordered by issue number, so several of them are intersected without loading records;
- * only those of the page are loaded.
- */
-const listIssues = async (
-  tx: ReadTransaction,
-  repository: number,
-  { state, q = '', author }: IssueQuery,
-  slice: Slice,
-): Promise<Page<Issue>> => {
-  const states: States = state === 'all' ? ['open', 'closed'] : [state]
-  const words = tokenize(q)
-  // A query without a word, such as `!`, matches no title.
-  if (words.length === 0 && q.trim() !== '') return { items: [], total: 0 }
-  const conditions = words.map((word) => byWord(tx, repository, states, word))
-  if (author !== undefined)
-    conditions.unshift(byIndex(tx, 'author', states, (state) => [repository, author, state]))
-  const [first = byIndex(tx, 'state', states, (state) => [repository, state]), ...others] = conditions
-  if (others.length === 0)
-    return { items: await issues.load(tx, await pageOf(first.entries, slice)), total: await first.total() }
-  const matching = intersect(
-    conditions.map(({ entries }) => entries),
-    true,
-  )
-  const { entries, total } = await firstOf(matching, slice.offset + slice.limit)
-  return { items: await issues.load(tx, entries.slice(slice.offset)), total }
-}
-
-const byIndex = (
-  tx: ReadTransaction,
-  index: 'state' | 'author',
-  states: States,
-  prefixOf: (state: Issue['state']) => KeyTuple,
-): Condition =>
-  inAnyState(states, (state) => ({
-    entries: issues.entries(tx, index, { prefix: prefixOf(state), reverse: true }),
-    total: () => issues.count(tx, index, prefixOf(state)),
-  }))
-
-const byWord = (tx: ReadTransaction, repository: number, states: States, word: string): Condition =>
-  inAnyState(states, (state) => ({
-    entries: issueTitles.entries(tx, [repository, state, word], { reverse: true }),
-    total: async () => (await issueTitles.count(tx, [repository, state, word])).count,
-  }))
-
-/** A condition on issues of several states, from the condition on those of each. */
-const inAnyState = (states: States, inOneState: (state: Issue['state']) => Condition): Condition => {
-  const conditions = states.map(inOneState)
-  if (conditions.length === 1) return conditions[0]!
-  return {
-    entries: merge(
-      conditions.map(({ entries }) => entries),
-      true,
-    ),
-    async total() {
-      const totals = await Promise.all(conditions.map(({ total }) => total()))
-      return totals.reduce((sum, total) => sum + total, 0)
-    },
-  }
-}

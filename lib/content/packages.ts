@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { type SignedIn, type Viewer, visibleAccount } from '../accounts/access.ts'
+import { checkPackageFileName, checkPackageName, checkVersionName } from '../accounts/names.ts'
 import { canChangePackages } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
@@ -17,7 +18,6 @@ import type { WriteContext } from '../records/store.ts'
 import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeWithFiles } from './attachments.ts'
-import { checkPackageFileName, checkPackageName, checkVersionName } from './package-names.ts'
 
 /** A version of a package by names. */
 export interface PackageName {
@@ -96,7 +96,9 @@ export class Packages {
       const names = { id, version: before.id, owner: current.id, name, stored: place.name }
       const file = { ...names, ...sizeAndDigests(contentInfo), createdAt }
       await packageFiles.save(tx, file)
-      await this.#saveVersion(tx, { ...before, size: before.size + file.size, files: before.files + 1 })
+      const version = { ...before, size: before.size + file.size, files: before.files + 1 }
+      await this.#saveVersion(tx, version)
+      if (found === undefined) await this.#record(tx, 'created', version, viewer)
       return file
     })
   }
@@ -136,7 +138,7 @@ export class Packages {
       const version = await writableVersion(tx, viewer, path)
       const file = version && (await fileIn(tx, version, name))
       if (version === undefined || file === undefined) return false
-      if (version.files === 1) await this.#removeVersion(tx, version)
+      if (version.files === 1) await this.#removeVersion(tx, version, viewer)
       else {
         await removePackageFile(tx, this.#parts, file)
         await this.#saveVersion(tx, {
@@ -153,7 +155,7 @@ export class Packages {
   remove(viewer: SignedIn, path: PackageName): Promise<boolean> {
     return removeWithFiles(this.#parts, async (tx) => {
       const version = await writableVersion(tx, viewer, path)
-      if (version !== undefined) await this.#removeVersion(tx, version)
+      if (version !== undefined) await this.#removeVersion(tx, version, viewer)
       return version !== undefined
     })
   }
@@ -168,8 +170,19 @@ export class Packages {
     })
   }
 
-  async #removeVersion(tx: WriteContext, version: PackageVersion): Promise<void> {
+  /** Tells webhooks of a version, not of each of its files. */
+  #record(
+    tx: WriteContext,
+    action: 'created' | 'deleted',
+    version: PackageVersion,
+    { id: by }: SignedIn,
+  ): Promise<void> {
+    return this.#parts.outbox.record(tx, { event: 'package', action, owner: version.owner, version, by })
+  }
+
+  async #removeVersion(tx: WriteContext, version: PackageVersion, viewer: SignedIn): Promise<void> {
     const { quota, jobs } = this.#parts
+    await this.#record(tx, 'deleted', version, viewer)
     await packageVersions.remove(tx, [version.id])
     await quota.ledger.remove(tx, 'packages', ledgerKey(version))
     await jobs.runNow(tx, 'removePackageFiles', version.id)

@@ -86,7 +86,7 @@ export class Releases {
     path: RepositoryName,
     release: NewRelease,
   ): Promise<FoundRelease | undefined> {
-    const { store } = this.#parts
+    const { store, outbox } = this.#parts
     const { tag, target, name, body = '', draft = false, prerelease = false } = release
     checkTexts('release', { tag, target, name, body })
     const id = await store.sequences.next('release')
@@ -103,6 +103,8 @@ export class Releases {
         ...{ createdAt: now(), publishedAt: draft ? null : now() },
       }
       await releases.save(tx, release)
+      if (!draft)
+        await outbox.record(tx, { event: 'release', action: 'published', repository, release, by: author })
       return { repository, release }
     })
   }
@@ -147,6 +149,11 @@ export class Releases {
       const release = edited(found.release, edit)
       if (release.tag !== found.release.tag) await refuseTag(tx, found.repository, release.tag)
       await releases.save(tx, release)
+      if (!release.draft) {
+        const action = found.release.draft ? 'published' : 'updated'
+        const { repository } = found
+        await this.#parts.outbox.record(tx, { event: 'release', action, repository, release, by: viewer.id })
+      }
       return { ...found, release }
     })
   }
@@ -156,7 +163,16 @@ export class Releases {
     return removeWithFiles(this.#parts, async (tx) => {
       const found = await writableRelease(tx, viewer, path, which)
       if (found === undefined) return false
-      const { id } = found.release
+      const { repository, release } = found
+      const { id } = release
+      if (!release.draft)
+        await this.#parts.outbox.record(tx, {
+          event: 'release',
+          action: 'deleted',
+          repository,
+          release,
+          by: viewer.id,
+        })
       await removeAttachments(tx, this.#parts, { on: 'release', id })
       await releases.remove(tx, [id])
       return true

@@ -38,6 +38,7 @@ import { removeRedirectsOf } from '../repositories/redirects.ts'
 import { unrelate } from '../repositories/relations.ts'
 import { type RepositoryParts, removeRepository } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { removeHooksOf } from '../webhooks/removal.ts'
 import { removePackageFile } from './packages.ts'
 import {
   onIssues,
@@ -65,8 +66,7 @@ export class AccountRemoval implements Removal {
       for (const membership of outcome) await this.#tryRemove(stillSolelyOwned(membership), true, by)
       outcome = await this.#tryRemove(which, purge, by)
     }
-    await this.#parts.gitData.idle()
-    await this.#parts.files.idle()
+    await Promise.all([this.#parts.gitData.idle(), this.#parts.files.idle()])
     return outcome
   }
 
@@ -152,6 +152,7 @@ export const registerRemovalJobs = (parts: RepositoryParts): void => {
   const handle = (kind: Job['kind'], exists: Exists, removers: readonly Remover[]) =>
     parts.jobs.handle(kind, removalJob(parts, exists, removers))
   handle('removeAccountData', (tx, id) => accounts.get(tx, [id]), [
+    (tx, id, limit, { jobs }) => removeHooksOf(tx, jobs, 'account', id, limit),
     removeRepositories,
     removePackages,
     removeRelations(stars),

@@ -16,6 +16,7 @@ import {
   UNFINISHED,
 } from './folders.ts'
 import { runGit } from './process.ts'
+import type { RefUpdate } from './push.ts'
 import {
   type Bundle,
   type BundleImport,
@@ -103,6 +104,16 @@ export class GitStorage {
     }
     const ref = (await first(BRANCHES + wanted)) || (await first(BRANCHES))
     return ref === '' ? undefined : ref.trimEnd().slice(BRANCHES.length)
+  }
+
+  /** Those of some changes of references that have taken place. */
+  async applied<T extends RefUpdate>(id: number, updates: readonly T[]): Promise<T[]> {
+    const format = ['for-each-ref', '--format=%(objectname) %(refname)']
+    const refs = updates.map(({ ref }) => ref)
+    const output = await runGit(this.#git, [`--git-dir=${this.#folderOf(id)}`, ...format, ...refs])
+    const lines = output.split('\n').map((line) => [line.slice(41), line.slice(0, 40)] as const)
+    const present = new Map(lines)
+    return updates.filter(({ ref, after }) => (present.get(ref) ?? null) === after)
   }
 
   /** Makes a branch the one that clones check out. Does nothing when the repository does not exist. */

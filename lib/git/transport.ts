@@ -22,6 +22,8 @@ export interface PushRequest extends GitRequest {
 
 /** Notified about each write to a repository, so that its size is counted. */
 export interface PushListener extends WriteListener {
+  /** @param updates that a push asks for */
+  started(pid: number, updates?: readonly RefUpdate[]): Promise<void>
   /** Called after git has ended, for whatever reason. The client gets a success only after this resolves. */
   finished(updates: readonly RefUpdate[]): Promise<void>
 }
@@ -116,7 +118,7 @@ export class Transport {
     const config = configuration(...RECEIVE, ...limits, ...(await this.#pushCheck.config()))
     const args = [...config, 'receive-pack', '--stateless-rpc', this.#folderOf(id)]
     const child = await this.#processes.start(id, 'receive-pack', args, request)
-    await announce(child, listener)
+    await announce(child, { started: (pid) => listener.started(pid, push.updates) })
     child.stdin.write(push.bytes)
     feed(request.body, child)
     const { output, finished } = holdReport(child, push, async (updates) => {

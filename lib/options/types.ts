@@ -36,6 +36,8 @@ export interface DataOptions {
   statuses?: boolean | undefined
   /** Whether the routes of collaborators and teams are served; rights that were given stay. Default: `true`. */
   sharing?: boolean | undefined
+  /** Webhooks, and how their deliveries are sent; `false` turns them off. */
+  webhooks?: false | WebhooksOptions | undefined
   /** Whether repositories can be forked, and made from templates. Default: `true`. */
   forks?: boolean | undefined
   /** Limits of owners without a group, and warnings. */
@@ -66,6 +68,28 @@ export interface DataOptions {
   pages?: PagesOptions | undefined
   /** Templates of `html_url`, for hosts with pages of their own. */
   htmlUrls?: HtmlUrlsOptions | undefined
+}
+
+/** Webhooks, and how their deliveries are sent; `false` turns them off. */
+export interface WebhooksOptions {
+  /**
+   * Receivers that may have addresses which are not public: addresses, networks such as `10.0.0.0/8`, and host
+   * names such as `ci.internal` or `*.corp.example`. Default: `[]`.
+   */
+  allowedHosts?: string[] | undefined
+  /** Milliseconds within which a receiver must answer. Default: `10000`. */
+  timeout?: number | undefined
+  /** Maximum number of deliveries that are sent at a time. Default: `100`. */
+  maxConcurrent?: number | undefined
+  /** Maximum number of deliveries that are sent to one host at a time. Default: `5`. */
+  maxConcurrentPerReceiver?: number | undefined
+  /**
+   * Milliseconds for which a delivery that fails is tried again, with growing pauses. Later deliveries of the
+   * webhook wait for it. Default: `86400000`.
+   */
+  retryFor?: number | undefined
+  /** Milliseconds for which deliveries are kept after they were sent or given up. Default: `604800000`. */
+  keepFor?: number | undefined
 }
 
 /** Limits of owners without a group, and warnings. */

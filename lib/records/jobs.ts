@@ -19,6 +19,8 @@ const Job = v.object({
     'removeComments',
     /** The files of a deleted package version. */
     'removePackageFiles',
+    /** The deliveries of a deleted webhook. */
+    'removeDeliveries',
     /** The stars and watches of a repository that was deleted, or whose visibility changed. */
     'updateRelations',
     /** The follows of an account that was deleted, or whose visibility changed. */

@@ -6,12 +6,15 @@ import type { QuotaEngine } from '../quota/index.ts'
 import { type PushJournalEntry, pushJournal, type Repository, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { Mutex } from '../storage/index.ts'
+import type { ChangedRef } from '../webhooks/events.ts'
+import { type Outbox, toldOf } from '../webhooks/outbox.ts'
 
 interface PushJournalOptions {
   readonly store: Store
   readonly quota: QuotaEngine
   /** Undefined when the host keeps repositories itself. */
   readonly gitStorage: GitStorage | undefined
+  readonly outbox: Outbox
   readonly onRecountError: (error: unknown, fields: object) => void
 }
 
@@ -40,32 +43,34 @@ export class PushJournal {
 
   /**
    * Saves an entry for a git process.
+   * @param push what it is to change, for webhooks: a crash must not lose it
    * @returns the id of the entry
    * @throws AllotError not_found when the repository was deleted
    */
-  async begin(repository: number, pid: number): Promise<number> {
+  async begin(repository: number, pid: number, push?: PushedRefs): Promise<number> {
     const id = await this.nextId()
     await this.#options.store.write(async (tx) => {
       if ((await repositoryById(tx, repository)) === undefined)
         throw new AllotError('not_found', 'the repository was deleted')
-      await this.save(tx, { id, repository, pid })
+      const isTold = push !== undefined && (await this.#options.outbox.isWatched(tx))
+      await this.save(tx, { id, repository, pid, ...(isTold ? { push: boundedPush(push) } : {}) })
     })
     return id
   }
 
   /**
    * Saves what is on the disk into the repository's record, and removes the entry, in one write.
-   * @param updatedAt time of the change; absent when nothing changed
+   * @param push what has changed, and by whom; absent when nothing did
    * @returns undefined when the repository was deleted
    */
-  async settle(entry: number, repository: number, updatedAt?: number): Promise<Repository | undefined> {
+  async settle(entry: number, repository: number, push?: PushedRefs): Promise<Repository | undefined> {
     const queue = this.#queues.get(repository) ?? { mutex: new Mutex(), waiting: 0 }
     this.#queues.set(repository, queue)
     queue.waiting++
     try {
       return await queue.mutex.run(async () => {
         for (;;) {
-          const settled = await trySettle(this.#options, entry, repository, updatedAt)
+          const settled = await trySettle(this.#options, entry, repository, push)
           if (settled !== 'retry') return settled
         }
       })
@@ -80,22 +85,34 @@ export class PushJournal {
    */
   async resume(): Promise<void> {
     const { store, gitStorage, onRecountError } = this.#options
-    for (const { id, repository, pid } of await unsettledIn(store))
+    for (const { id, repository, pid, push } of await unsettledIn(store))
       try {
         await gitStorage?.recover(repository, pid)
-        await this.settle(id, repository)
+        const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
+        await this.settle(id, repository, push && updates?.length ? { ...push, updates } : undefined)
       } catch (error) {
         onRecountError(error, { repository })
       }
   }
 }
 
+/** References that a push changes, and the id of the account that pushes. */
+export interface PushedRefs {
+  readonly by: number
+  readonly updates: readonly ChangedRef[]
+}
+
+const boundedPush = ({ by, updates }: PushedRefs) => ({
+  by,
+  updates: toldOf(updates).map(({ ref, before, after }) => ({ ref, before, after })),
+})
+
 /** @returns 'retry' when another write has changed the record meanwhile */
 const trySettle = async (
-  { store, quota, gitStorage }: PushJournalOptions,
+  { store, quota, gitStorage, outbox }: PushJournalOptions,
   entry: number,
   id: number,
-  updatedAt?: number,
+  push?: PushedRefs,
 ): Promise<Repository | 'retry' | undefined> => {
   const read = () => store.read((tx) => repositoryById(tx, id))
   const before = await read()
@@ -112,9 +129,10 @@ const trySettle = async (
     if (!hasSameMeasures(before, current)) return 'retry'
     await pushJournal.remove(tx, [entry])
     if (current === undefined || measured === undefined) return current
-    const after = { ...current, ...measured, updatedAt: updatedAt ?? current.updatedAt }
+    const after = { ...current, ...measured, updatedAt: push === undefined ? current.updatedAt : now() }
     await quota.repositories.resize(tx, id, measured.size)
     await repositories.save(tx, after)
+    if (push !== undefined) await outbox.recordPush(tx, after, push.by, push.updates)
     return after
   })
 }

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream'
 import type { Accounts } from '../accounts/accounts.ts'
-import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { PushListener, PushRequest, Transport } from '../git/transport.ts'
 import type { Repository } from '../records/schema/index.ts'
@@ -21,6 +20,9 @@ export interface GitServices {
   readonly pushes: Pushes
 }
 
+/** Garbage collection changes no reference, so nothing is told of it. */
+const NOBODY = 0
+
 /** Pushes over HTTP and SSH. Invariant: git's report reaches the client after the new size is durable. */
 export class Pushes {
   readonly #options: PushesOptions
@@ -36,10 +38,10 @@ export class Pushes {
    */
   receive(
     { id }: Repository,
-    { username }: { readonly username: string },
+    { id: by, username }: { readonly id: number; readonly username: string },
     request: PushRequest,
   ): Promise<Readable> {
-    const listener = this.#countingListener(id, async (counted, updates) => {
+    const listener = this.#countingListener(id, by, async (counted, updates) => {
       if (updates.length > 0) await this.#notify(counted, username, updates)
       this.#collectGarbageLater(id)
     })
@@ -49,17 +51,18 @@ export class Pushes {
   /** Counts the repository after git has changed it. @param onCounted called once the new size is durable */
   #countingListener(
     id: number,
+    by: number,
     onCounted: (repository: Repository, updates: Push['updates']) => Promise<void>,
   ): PushListener {
     const { pushJournal, onError } = this.#options
     let entry: number
     return {
-      async started(pid) {
-        entry = await pushJournal.begin(id, pid)
+      async started(pid, updates) {
+        entry = await pushJournal.begin(id, pid, updates && { by, updates })
       },
       async finished(updates) {
-        const updatedAt = updates.length > 0 ? now() : undefined
-        const repository = await pushJournal.settle(entry, id, updatedAt).catch((error) => {
+        const push = updates.length > 0 ? { by, updates } : undefined
+        const repository = await pushJournal.settle(entry, id, push).catch((error) => {
           onError(error, { repository: id })
           throw new AllotError(
             'unavailable',
@@ -78,7 +81,7 @@ export class Pushes {
     transport
       .collectGarbage(
         id,
-        this.#countingListener(id, async () => undefined),
+        this.#countingListener(id, NOBODY, async () => undefined),
       )
       .catch((error) => onError(error, { repository: id }))
   }

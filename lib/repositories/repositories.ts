@@ -26,6 +26,8 @@ import {
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import type { Outbox } from '../webhooks/outbox.ts'
+import { removeHooksOf } from '../webhooks/removal.ts'
 import { countFork } from './forks.ts'
 import type { GitData, NewRepository } from './git-data.ts'
 import { type RepositoryOrder, repositoriesOf } from './lists.ts'
@@ -60,6 +62,7 @@ export interface RepositoryParts {
   readonly jobs: Jobs
   readonly gitData: GitData
   readonly files: StoredFiles
+  readonly outbox: Outbox
 }
 
 /** Repositories of users and organizations. */
@@ -86,7 +89,7 @@ export class Repositories {
     repository: NewRepository,
   ): Promise<Repository> {
     checkNew(into, creator, repository)
-    const { quota, gitData } = this.#parts
+    const { quota, gitData, outbox } = this.#parts
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
     const { owner, isTaken } = await this.#store.read(async (tx) => {
       const owner = await existing(tx, find)
@@ -101,7 +104,15 @@ export class Repositories {
     return gitData.create(id, repository, authorFor(owner, creator), (size) =>
       this.#store.write(async (tx) => {
         const current = await existing(tx, find)
-        return insertRepository(tx, quota, creator, recordOf(id, current, repository, size))
+        const record = recordOf(id, current, repository, size)
+        const inserted = await insertRepository(tx, quota, creator, record)
+        await outbox.record(tx, {
+          event: 'repository',
+          action: 'created',
+          repository: inserted,
+          by: creator.id,
+        })
+        return inserted
       }),
     )
   }
@@ -136,11 +147,12 @@ export class Repositories {
 
   /**
    * Changes a repository.
+   * @param by id of the account that does it, for webhooks; the owner when absent
    * @returns undefined when there is no such repository
    * @throws AllotError invalid for a malformed or taken name
    */
-  async edit(which: Target<Repository>, edit: RepositoryEdit): Promise<Repository | undefined> {
-    const { quota, jobs } = this.#parts
+  async edit(which: Target<Repository>, edit: RepositoryEdit, by?: number): Promise<Repository | undefined> {
+    const { quota, jobs, outbox } = this.#parts
     const journal = edit.defaultBranch === undefined ? undefined : this.#pushJournal
     const entry = await journal?.nextId()
     const edited = await this.#change(which, async (tx, before) => {
@@ -151,14 +163,20 @@ export class Repositories {
       if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
       if (entry !== undefined) await journal?.save(tx, { id: entry, repository: before.id, pid: null })
       const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
-      return saveWithVisibility(tx, jobs, after, audience)
+      const saved = await saveWithVisibility(tx, jobs, after, audience)
+      const action = after.name === before.name ? 'edited' : 'renamed'
+      await outbox.record(tx, { event: 'repository', action, repository: saved, by })
+      return saved
     })
     return edited === undefined || entry === undefined ? edited : journal?.settle(entry, edited.id)
   }
 
-  /** Moves the repository and its usage to another owner in one transaction. */
-  transfer(which: Target<Repository>, to: Target<Account>): Promise<Repository | undefined> {
-    const { quota, jobs } = this.#parts
+  /**
+   * Moves the repository and its usage to another owner in one transaction.
+   * @param by id of the account that does it, for webhooks; the new owner when absent
+   */
+  transfer(which: Target<Repository>, to: Target<Account>, by?: number): Promise<Repository | undefined> {
+    const { quota, jobs, outbox } = this.#parts
     return this.#change(which, async (tx, before) => {
       const { id: owner } = await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)
       if (owner === before.owner) return before
@@ -168,7 +186,9 @@ export class Repositories {
       await redirect(tx, before, after)
       await quota.repositories.move(tx, before.id, owner)
       const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
-      return saveWithVisibility(tx, jobs, after, audience)
+      const saved = await saveWithVisibility(tx, jobs, after, audience)
+      await outbox.record(tx, { event: 'repository', action: 'transferred', repository: saved, by })
+      return saved
     })
   }
 
@@ -184,13 +204,15 @@ export class Repositories {
 
   /**
    * Deletes a repository with everything in it.
+   * @param by id of the account that does it, for webhooks; the owner when absent
    * @returns whether it existed
    */
-  async remove(which: Target<Repository>): Promise<boolean> {
-    const { jobs, gitData, files } = this.#parts
+  async remove(which: Target<Repository>, by?: number): Promise<boolean> {
+    const { jobs, gitData, files, outbox } = this.#parts
     const removed = await this.#store.write(async (tx) => {
       const repository = await resolve(tx, which)
       if (repository === undefined) return false
+      await outbox.record(tx, { event: 'repository', action: 'deleted', repository, by })
       await removeRepository(tx, this.#parts, repository.id, jobs.bounds.maxPerTransaction)
       return true
     })
@@ -246,11 +268,17 @@ export const removeRepository = async (
   await transfers.remove(tx, [id])
   await removeTeamsOf(tx, id)
   const entries = await quota.repositories.remove(tx, id, limit)
-  const relations = await jobs.runNow(tx, 'updateRelations', id, limit - entries)
-  const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, limit - entries - relations)
-  const stored = await jobs.runNow(tx, 'removeRepositoryFiles', id, limit - entries - relations - contents)
+  const hooks = await removeHooksOf(tx, jobs, 'repository', id, limit - entries)
+  const relations = await jobs.runNow(tx, 'updateRelations', id, limit - entries - hooks)
+  const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, limit - entries - hooks - relations)
+  const stored = await jobs.runNow(
+    tx,
+    'removeRepositoryFiles',
+    id,
+    limit - entries - hooks - relations - contents,
+  )
   await gitData.deleteAfterCommit(tx, id)
-  return 1 + entries + relations + contents + stored
+  return 1 + entries + hooks + relations + contents + stored
 }
 
 /** Saves the bytes of LFS objects on the repository's record, because lists are ordered by it. */

@@ -57,7 +57,7 @@ export class Transfers {
       const recipient = await visibleAccount(tx, viewer, newOwner)
       return recipient !== undefined && (await isOwnerOf(tx, viewer, recipient.id)) ? recipient : undefined
     }
-    const repository = await this.#move(authorize, to)
+    const repository = await this.#move(authorize, to, viewer.id)
     return repository && { repository, isOffered: false }
   }
 
@@ -70,6 +70,7 @@ export class Transfers {
         const transfer = repository && (await transfers.get(tx, [repository.id]))
         return transfer && accounts.get(tx, [transfer.recipient])
       },
+      viewer.id,
     )
   }
 
@@ -85,9 +86,10 @@ export class Transfers {
   async #move(
     which: (tx: ReadTransaction) => Promise<Repository | undefined>,
     to: (tx: ReadTransaction) => Promise<Account | undefined>,
+    by: number,
   ): Promise<Repository | undefined> {
     try {
-      return await this.#repositories.transfer(which, to)
+      return await this.#repositories.transfer(which, to, by)
     } catch (error) {
       // Clients expect 422 for a name that the new owner has.
       if (error instanceof AllotError && error.code === 'conflict')

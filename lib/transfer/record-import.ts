@@ -7,12 +7,14 @@ import {
   checkEmail,
   checkFileName,
   checkIssue,
+  checkPackageFileName,
+  checkPackageName,
   checkRepositoryName,
   checkTexts,
+  checkVersionName,
   isRefName,
 } from '../accounts/names.ts'
 import { checkTeamTexts } from '../accounts/teams.ts'
-import { checkPackageFileName, checkPackageName, checkVersionName } from '../content/package-names.ts'
 import { checkStatusTexts } from '../content/statuses.ts'
 import { AllotError, describeIssue, invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
@@ -27,16 +29,20 @@ import {
   collections,
   comments,
   commitStatuses,
+  deliveries,
   emailAddresses,
   files,
   gpgKeys,
   groups,
+  hookLeases,
+  hooks,
   issueEvents,
   issues,
   ledgerEntries,
   migrated,
   packageFiles,
   packageVersions,
+  pushJournal,
   quotaOwners,
   redirects,
   releases,
@@ -52,6 +58,8 @@ import { checkLedgerKey } from '../repositories/ledger-by-name.ts'
 import { MAX_NAME } from '../repositories/migrated.ts'
 import { checkTopics } from '../repositories/topics.ts'
 import type { WriteTransaction } from '../storage/index.ts'
+import { checkHook } from '../webhooks/hook-checks.ts'
+import { MAX_ANSWER, MAX_PAYLOAD } from '../webhooks/outbox.ts'
 import type { RecordLine, SequenceLine } from './format.ts'
 
 const collectionsByName = new Map(
@@ -161,6 +169,9 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     checkTexts('repository', repository)
   }),
   checkOf(teams, checkTeamTexts),
+  checkOf(pushJournal, ({ push }) => {
+    for (const { ref } of push?.updates ?? []) requireAtMost('ref', ref, 4096)
+  }),
   checkOf(redirects, ({ name }) => checkRepositoryName(name)),
   checkOf(files, ({ name, sha256 }) => {
     requireStoredName('name', name)
@@ -206,6 +217,19 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     if (!isRefName(release.tag)) throw invalid(`tag: ${quote(release.tag)} is not a valid tag name`)
     checkTexts('release', release)
   }),
+  checkOf(hooks, (hook) => {
+    checkHook(hook)
+    requireAtMost('baseUrl', hook.baseUrl, 2048)
+  }),
+  checkOf(deliveries, ({ uuid, event, action, payload, commits, answer, error }) => {
+    requireMatch('uuid', uuid, /^[0-9a-f-]{36}$/)
+    for (const [member, text] of Object.entries({ event, action, error })) requireAtMost(member, text, 255)
+    requireAtMost('payload', payload, MAX_PAYLOAD)
+    requireAtMost('answer', answer, MAX_ANSWER)
+    for (const commit of [commits?.before, commits?.after])
+      if (commit) requireMatch('commits', commit, /^[0-9a-f]{40}$/)
+  }),
+  checkOf(hookLeases, ({ holder }) => requireAtMost('holder', holder, 255)),
   checkOf(attachments, ({ name, uuid }) => {
     checkFileName(name)
     requireStoredName('uuid', uuid)

@@ -20,6 +20,7 @@ const VALUES: Record<string, string[]> = {
   kind: ['artifacts', 'repositories', 'attachments', 'packages'],
   key: [MARK],
   index: ['1', '2'],
+  delivery: ['1', '2'],
   attachment_id: ['1'],
   tag: ['v1', MARK],
   type: ['generic'],

@@ -16,7 +16,7 @@ import { nameOwner, populate } from '../transfer/instance.ts'
 const STAY = ['rule', 'group', 'migrated', 'quotaOwner', 'audit']
 
 /** Collections whose records last as long as a request or a job. */
-const TRANSIENT = ['pendingFolder', 'pushJournal', 'lfsCopy', 'job']
+const TRANSIENT = ['pendingFolder', 'pushJournal', 'lfsCopy', 'job', 'hookLease']
 
 const folder = temporaryDirectory()
 after(() => rmSync(folder, { recursive: true, force: true }))

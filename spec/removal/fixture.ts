@@ -9,6 +9,8 @@ import { upgradeStore } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { saveLfsSize } from '../../lib/repositories/repositories.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
+import { AllowedAddresses } from '../../lib/webhooks/addresses.ts'
+import { Outbox } from '../../lib/webhooks/outbox.ts'
 
 /** The domain without HTTP, whose sweeper does a step when it is told to, or by itself when `wakes` is set. */
 export interface RemovalFixture {
@@ -42,6 +44,8 @@ export const openFixture = async (
     store,
     quota,
     jobs,
+    outbox: new Outbox({ isOn: false, present: async () => undefined }),
+    addresses: new AllowedAddresses([]),
     gitStorage: undefined,
     gitReader: undefined,
     transport: undefined,

@@ -5,11 +5,13 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { mock } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
 import { hostOwners } from '../../lib/quota/host-owners.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
+import { hookPlaces } from '../../lib/webhooks/hooks.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
 import { createSender, type TestServer } from '../support/test-server.ts'
@@ -146,6 +148,21 @@ const share = async ({
   await transfers.begin({ id: 2, admin: false }, { owner: 'ann', name: 'hall' }, 'cleo')
 }
 
+/** A webhook that has failed once, and tries no more. */
+const hook = async (
+  { hooks }: OpenAllot['hosting'],
+  ann: { id: number; username: string; admin: boolean },
+) => {
+  const place = hookPlaces.repository(ann, 'ann', 'hall')
+  const given = { url: 'http://localhost:9/', secret: 'between us', authorization: 'Bearer t', active: true }
+  const { id } = (await hooks.create(ann, place, { ...given, type: 'gitea', baseUrl: BASE, events: ['*'] }))!
+  await hooks.test(ann, place, id)
+  const [first] = (await hooks.deliveries(place, id, { offset: 0, limit: 1 }))!.items
+  for (let attempts = 0; attempts === 0; await setTimeout(5))
+    attempts = (await hooks.delivery(place, id, first!.number))!.attempts
+  await hooks.edit(ann, place, id, { active: false })
+}
+
 /** Creates an instance with every kind of record. */
 export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<Secrets> => {
   const password = 'correct horse battery'
@@ -194,6 +211,7 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
   await hosting.sshKeys.add(ann.id, { title: 'laptop', key: generateSshKey('ed25519').key })
   await hosting.gpgKeys.add(ann.id, { armored: generateGpgKey('Ann <ann@example.test>').armored })
   await contents(hosting, ann)
+  await hook(hosting, { id: ann.id, username: 'ann', admin: false })
   await quota.rules.create({ name: 'small', limit: 1000, subjects: ['size:all'] })
   await quota.rules.create({ name: 'assets', limit: -1, subjects: ['size:assets:all', 'size:git:lfs'] })
   await quota.groups.create({ name: 'free', rules: ['small', 'assets'] })

@@ -38,7 +38,7 @@ export const Comment = v.object({
 })
 type Comment = v.InferOutput<typeof Comment>
 
-const presentComment = (
+export const presentComment = (
   details: ContentDetails<CommentRecord>,
   issue: Issue,
   recipient: Recipient,

@@ -60,7 +60,7 @@ export const Issue = v.object({
 })
 type Issue = v.InferOutput<typeof Issue>
 
-const presentIssue = (details: IssueDetails, recipient: Recipient): Issue => {
+export const presentIssue = (details: IssueDetails, recipient: Recipient): Issue => {
   const { record, repository, owner, author, attachments, comments } = details
   const { path, name, api } = repositoryUrls(details, recipient)
   return {

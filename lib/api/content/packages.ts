@@ -56,7 +56,7 @@ const PackageFile = v.object({
   ),
 })
 
-const presentPackage = (
+export const presentPackage = (
   { version: record, owner, creator }: PackageDetails,
   recipient: Recipient,
 ): Package => {

@@ -44,7 +44,7 @@ export const Release = v.object({
 })
 type Release = v.InferOutput<typeof Release>
 
-const presentRelease = (details: ContentDetails<ReleaseRecord>, recipient: Recipient): Release => {
+export const presentRelease = (details: ContentDetails<ReleaseRecord>, recipient: Recipient): Release => {
   const { record, author, attachments } = details
   const { name, api } = repositoryUrls(details, recipient)
   const url = `${api}/releases/${record.id}`

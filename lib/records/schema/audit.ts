@@ -7,6 +7,7 @@ export const AuditAction = v.picklist([
   ...['group created', 'group changed', 'group deleted', 'groups assigned'],
   ...['account created', 'account changed', 'account deleted', 'password changed'],
   ...['token created', 'token revoked'],
+  ...['webhook created', 'webhook changed', 'webhook deleted'],
 ] as const)
 export type AuditAction = v.InferOutput<typeof AuditAction>
 
@@ -18,7 +19,7 @@ const AuditRecord = v.object({
   actor: count,
   actorName: v.string(),
   action: AuditAction,
-  /** Name of the rule, the group or the account. It stays when that is deleted or renamed. */
+  /** Name of the rule, the group or the account, or what the webhook is of. It stays when that is deleted or renamed. */
   subject: v.string(),
   /** What changed, as JSON; empty where there is nothing. */
   before: v.string(),
@@ -26,7 +27,7 @@ const AuditRecord = v.object({
 })
 export type AuditRecord = v.InferOutput<typeof AuditRecord>
 
-/** Who changed rules, groups, assignments and accounts, and when (lib/audit.ts). */
+/** Who changed rules, groups, assignments, accounts and webhooks, and when (lib/audit.ts). */
 export const auditRecords = new Collection({
   name: 'audit',
   schema: AuditRecord,

@@ -57,6 +57,7 @@ import {
 } from './repositories.ts'
 import { collaborators, invitations, teamMembers, teamRepositories, teams, transfers } from './sharing.ts'
 import { commitStatuses } from './statuses.ts'
+import { deliveries, hookLeases, hookQueues, hooks } from './webhooks.ts'
 
 export {
   type Audience,
@@ -73,6 +74,7 @@ export * from './quota.ts'
 export * from './repositories.ts'
 export * from './sharing.ts'
 export * from './statuses.ts'
+export * from './webhooks.ts'
 
 /** All search indexes. */
 export const searchIndexes = [accountNames, repositoryNames, issueTitles] as const
@@ -118,6 +120,10 @@ export const collections = [
   attachments,
   packageVersions,
   packageFiles,
+  hooks,
+  deliveries,
+  hookQueues,
+  hookLeases,
   jobs,
   migrated,
   auditRecords,
@@ -160,6 +166,7 @@ export const numbered: readonly NumberedRecords[] = [
   numberedRecords('attachment', attachments, (attachment) => [attachment.id]),
   numberedRecords('packageVersion', packageVersions, (one) => [one.id]),
   numberedRecords('packageFile', packageFiles, (file) => [file.id]),
+  numberedRecords('hook', hooks, (hook) => [hook.id]),
 ]
 
 /**

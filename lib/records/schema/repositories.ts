@@ -111,6 +111,15 @@ const PushJournalEntry = v.object({
   /** Process id of the git command that changes the repository. */
   pid: v.nullable(integer),
   since: seconds,
+  /** What the push is to change, and for whom: absent while no webhook could be told. */
+  push: v.optional(
+    v.object({
+      by: id,
+      updates: v.array(
+        v.object({ ref: v.string(), before: v.nullable(v.string()), after: v.nullable(v.string()) }),
+      ),
+    }),
+  ),
 })
 export type PushJournalEntry = v.InferOutput<typeof PushJournalEntry>
 

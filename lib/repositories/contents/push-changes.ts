@@ -9,7 +9,7 @@ import type { Pushes } from '../pushes.ts'
 /** Who changes a repository, and for which client. */
 export interface Pusher {
   readonly pushes: Pushes
-  readonly user: { readonly username: string }
+  readonly user: { readonly id: number; readonly username: string }
   /** Whose budget of processes is used, as lib/clients.ts defines it. */
   readonly client: string
 }

@@ -133,7 +133,8 @@ const removeThing = async (
 ): Promise<void> => {
   const { kind, used, inRepository } = thing
   const path = { owner: owner.name, name: inRepository?.name ?? '' }
-  if (kind === 'repositories') await hosting.repositories.remove(authorizeAdmin(user, path.owner, path.name))
+  if (kind === 'repositories')
+    await hosting.repositories.remove(authorizeAdmin(user, path.owner, path.name), user.id)
   else if (used === undefined) return
   else if (kind === 'lfs' && inRepository !== undefined)
     await hosting.lfs.remove(user, inRepository.id, used.entry.name)

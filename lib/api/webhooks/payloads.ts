@@ -1,0 +1,214 @@
+/** What webhooks are sent: the JSON of events, as receivers for Gitea and Forgejo expect it. */
+import { canRead } from '../../accounts/access.ts'
+import {
+  contentDetails,
+  issueDetails,
+  packageDetails,
+  personFor,
+  repositoryDetails,
+} from '../../content/details.ts'
+import { type Account, accounts, type Repository as RepositoryRecord } from '../../records/schema/index.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
+import type { Changes, WebhookEvent } from '../../webhooks/events.ts'
+import type { PayloadRecipient, PresentEvent } from '../../webhooks/outbox.ts'
+import { presentComment } from '../content/comments.ts'
+import { presentIssue } from '../content/issues.ts'
+import { presentPackage } from '../content/packages.ts'
+import { presentRelease } from '../content/releases.ts'
+import { presentRepository, type Repository } from '../repository-presenter.ts'
+import type { Recipient } from '../route.ts'
+import { presentUser, type User } from '../users.ts'
+import { presentHook } from './schema.ts'
+
+/** The id that stands for no object. */
+export const NO_OBJECT = '0'.repeat(40)
+
+type Event<Name extends WebhookEvent['event']> = Extract<WebhookEvent, { event: Name }>
+
+/** What the payload of an event in a repository has besides what happened. */
+interface Around {
+  readonly repository: Repository
+  readonly sender: User
+}
+
+/**
+ * @param settings the URLs that links begin with: those of the request that made the webhook, unless `baseUrl` is set
+ */
+export const eventPresenter = (settings: {
+  readonly baseUrl: string | undefined
+  readonly basePath: string
+  readonly htmlUrls: Recipient['htmlUrls']
+}): PresentEvent => {
+  const recipientOf = ({ viewer: user, baseUrl: own }: PayloadRecipient): Recipient => {
+    const baseUrl = settings.baseUrl ?? own
+    return { user, baseUrl, apiUrl: baseUrl + settings.basePath, htmlUrls: settings.htmlUrls }
+  }
+  return async (tx, event, to) => {
+    const recipient = recipientOf(to)
+    if (event.event === 'ping') return pingPayload(tx, event, recipient)
+    if (event.event === 'package') return packagePayload(tx, event, recipient)
+    if (event.event === 'quota') return quotaPayload(tx, event, recipient)
+    return inRepository(tx, event, recipient)
+  }
+}
+
+const inRepository = async (
+  tx: ReadTransaction,
+  event: Exclude<WebhookEvent, { event: 'ping' | 'package' | 'quota' }>,
+  recipient: Recipient,
+): Promise<object | undefined> => {
+  const { repository, by = repository.owner } = event
+  const [presented] = await presentRepositories(tx, recipient, [repository])
+  if (presented === undefined) return undefined
+  const around = { repository: presented, sender: await presentPerson(tx, recipient, by) }
+  switch (event.event) {
+    case 'push':
+      return pushPayload(event, around)
+    case 'create':
+    case 'delete':
+      return refPayload(event, around)
+    case 'fork':
+      return forkPayload(tx, event, around, recipient)
+    case 'repository':
+      return {
+        action: event.action,
+        ...around,
+        organization: await organizationOf(tx, recipient, repository),
+      }
+    case 'issues':
+      return issuePayload(tx, event, around, recipient)
+    case 'issue_comment':
+      return commentPayload(tx, event, around, recipient)
+    case 'release': {
+      const [details] = await contentDetails(tx, recipient.user, repository, 'release', [event.release])
+      return { action: event.action, release: presentRelease(details!, recipient), ...around }
+    }
+  }
+}
+
+const presentRepositories = async (
+  tx: ReadTransaction,
+  recipient: Recipient,
+  records: readonly RepositoryRecord[],
+): Promise<Repository[]> => {
+  const details = await repositoryDetails(tx, recipient.user, records)
+  return details.map((one) => presentRepository(one, recipient))
+}
+
+const presentPerson = async (tx: ReadTransaction, recipient: Recipient, id: number): Promise<User> =>
+  presentUser(await personFor(tx, recipient.user, id), recipient)
+
+const organizationOf = async (
+  tx: ReadTransaction,
+  recipient: Recipient,
+  { owner }: RepositoryRecord,
+): Promise<User | null> => {
+  const account = await accounts.get(tx, [owner])
+  return account?.kind === 'organization' ? presentUser(account, recipient) : null
+}
+
+/** Without the commits, which are read from git before the payload is sent. */
+const pushPayload = ({ ref, before, after }: Event<'push'>, { repository, sender }: Around) => ({
+  ref,
+  before: before ?? NO_OBJECT,
+  after: after ?? NO_OBJECT,
+  compare_url: before === null || after === null ? '' : `${repository.html_url}/compare/${before}...${after}`,
+  commits: [],
+  total_commits: 0,
+  head_commit: null,
+  repository,
+  pusher: sender,
+  sender,
+})
+
+const refPayload = ({ event, ref, after }: Event<'create' | 'delete'>, around: Around) => {
+  const isTag = ref.startsWith('refs/tags/')
+  const named = { ref: ref.replace(/^refs\/(?:heads|tags)\//, ''), ref_type: isTag ? 'tag' : 'branch' }
+  return event === 'create'
+    ? { sha: after ?? NO_OBJECT, ...named, ...around }
+    : { ...named, pusher_type: 'user', ...around }
+}
+
+/** As on Gitea: `forkee` is what was forked, and `repository` is the fork. */
+const forkPayload = async (
+  tx: ReadTransaction,
+  { fork }: Event<'fork'>,
+  { repository: forkee, sender }: Around,
+  recipient: Recipient,
+) => {
+  if (!(await canRead(tx, recipient.user, fork))) return undefined
+  const [repository] = await presentRepositories(tx, recipient, [fork])
+  return { forkee, repository, sender }
+}
+
+const issuePayload = async (
+  tx: ReadTransaction,
+  { action, repository, issue, changes }: Event<'issues'>,
+  around: Around,
+  recipient: Recipient,
+) => {
+  const [details] = await issueDetails(tx, recipient.user, repository, [issue])
+  const presented = presentIssue(details!, recipient)
+  return { action, number: issue.number, ...changed(changes), issue: presented, ...around, commit_id: '' }
+}
+
+const commentPayload = async (
+  tx: ReadTransaction,
+  { action, repository, issue, comment, changes }: Event<'issue_comment'>,
+  around: Around,
+  recipient: Recipient,
+) => {
+  const [ofIssue] = await issueDetails(tx, recipient.user, repository, [issue])
+  const [details] = await contentDetails(tx, recipient.user, repository, 'comment', [comment])
+  return {
+    action,
+    issue: presentIssue(ofIssue!, recipient),
+    comment: presentComment(details!, issue, recipient),
+    ...changed(changes),
+    ...around,
+    is_pull: false,
+  }
+}
+
+const changed = (changes: Changes | undefined) =>
+  changes && {
+    changes: Object.fromEntries(Object.entries(changes).map(([member, from]) => [member, { from }])),
+  }
+
+const packagePayload = async (
+  tx: ReadTransaction,
+  { action, owner: id, version, by = id }: Event<'package'>,
+  recipient: Recipient,
+) => {
+  const owner = await accounts.get(tx, [id])
+  if (owner === undefined) return undefined
+  const [details] = await packageDetails(tx, recipient.user, owner, [version])
+  const organization = owner.kind === 'organization' ? presentUser(owner, recipient) : null
+  const sender = await presentPerson(tx, recipient, by)
+  return { action, repository: null, package: presentPackage(details!, recipient), organization, sender }
+}
+
+const quotaPayload = async (
+  tx: ReadTransaction,
+  { action, owner: id, crossing, by = id }: Event<'quota'>,
+  recipient: Recipient,
+) => {
+  const owner: Account | undefined = await accounts.get(tx, [id])
+  if (owner === undefined) return undefined
+  const { reached: _, rule, ...measured } = crossing
+  // As in the API: only administrators are told the names of rules.
+  const named = recipient.user?.admin === true ? { rule } : {}
+  const sender = await presentPerson(tx, recipient, by)
+  return { action, owner: presentUser(owner, recipient), ...named, ...measured, sender }
+}
+
+const pingPayload = async (
+  tx: ReadTransaction,
+  { hook, by = hook.creator }: Event<'ping'>,
+  recipient: Recipient,
+) => ({
+  zen: 'Nothing has happened: this is a test.',
+  hook_id: hook.id,
+  hook: presentHook(hook),
+  sender: await presentPerson(tx, recipient, by),
+})

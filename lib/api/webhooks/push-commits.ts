@@ -1,0 +1,127 @@
+/** The commits of a push, which are read from git when the push is told: pushes do not wait for it. */
+
+import { repositoryById } from '../../accounts/access.ts'
+import { clientOfAccount } from '../../clients.ts'
+import { AllotError } from '../../errors.ts'
+import type { Commit } from '../../git/objects/parse.ts'
+import { parseExactly } from '../../integers.ts'
+import type { Delivery, Hook } from '../../records/schema/index.ts'
+import type { Store } from '../../records/store.ts'
+import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
+import { readCommits } from '../../repositories/contents/commits.ts'
+import {
+  commitOf,
+  type OpenRepository,
+  type RepositoryContents,
+} from '../../repositories/contents/open-repository.ts'
+import { timestamp } from '../fields.ts'
+
+/** Commits in a payload, the newest ones of the push. */
+const MAX_COMMITS = 20
+/** Commits that are counted for `total_commits`. */
+const MAX_COUNT = 10_000
+const MAX_MESSAGE = 8192
+/** Characters of the names of files in a payload. */
+const MAX_NAMES = 100_000
+
+interface CommitSource {
+  readonly store: Store
+  /** Undefined when git data is not served. */
+  readonly contents: RepositoryContents | undefined
+}
+
+type Pushed = NonNullable<Delivery['commits']>
+interface Payload {
+  readonly ref: string
+  readonly repository: { readonly html_url: string }
+}
+
+/**
+ * Completes the payload of a push. It stays as it is when the repository or its commits are gone.
+ * @returns the payload, as JSON
+ * @throws AllotError unavailable when too many git commands run: try again
+ */
+export const addCommits = async (
+  { store, contents }: CommitSource,
+  { creator }: Pick<Hook, 'creator'>,
+  { payload, commits: pushed }: Pick<Delivery, 'payload' | 'commits'>,
+): Promise<string> => {
+  if (pushed === undefined || contents === undefined) return payload
+  const repository = await store.read((tx) => repositoryById(tx, pushed.repository))
+  if (repository === undefined) return payload
+  const parsed = parseExactly(payload) as Payload
+  try {
+    const open = contents.of(repository, clientOfAccount(creator))
+    return JSON.stringify({ ...parsed, ...(await commitsIn(open, pushed, parsed)) })
+  } catch (error) {
+    if (error instanceof AllotError && error.code === 'unavailable') throw error
+    return payload
+  }
+}
+
+const commitsIn = async (open: OpenRepository, pushed: Pushed, { ref, repository }: Payload) => {
+  const isTag = ref.startsWith('refs/tags/')
+  const selection = await selectionOf(open, pushed, ref)
+  const limit = isTag ? 1 : MAX_COMMITS
+  const ids = await linesOf(open, [`--max-count=${limit}`, ...selection])
+  const found = await readCommits(open, ids)
+  const changes = await changesOf(open, found)
+  const names = { left: MAX_NAMES }
+  const presented = found.map((commit) =>
+    presentCommit(commit, changes.get(commit.id), repository.html_url, names),
+  )
+  const head = { head_commit: presented[0] ?? null }
+  // As on Gitea: a tag brings no commits.
+  if (isTag) return head
+  const total = ids.length < limit ? ids.length : await countOf(open, selection)
+  return { commits: presented, total_commits: total, ...head }
+}
+
+/** A new branch brings what the default branch does not have. A test names the last commit alone. */
+const selectionOf = async (
+  open: OpenRepository,
+  { before, after }: Pushed,
+  ref: string,
+): Promise<string[]> => {
+  if (before === after) return ['--no-walk', after, '--']
+  if (before !== null) return [after, `^${before}`, '--']
+  const isDefault = ref === `refs/heads/${open.repository.defaultBranch}`
+  const base = isDefault ? undefined : await commitOf(open, '')
+  return [after, ...(base === undefined ? [] : [`^${base}`]), '--']
+}
+
+const linesOf = async ({ git, access }: OpenRepository, args: readonly string[]): Promise<string[]> => {
+  const output = (await git.run(access, 'rev-list', args))?.toString('latin1') ?? ''
+  return output.split('\n').filter((id) => id !== '')
+}
+
+const countOf = async (open: OpenRepository, selection: readonly string[]): Promise<number> =>
+  Number((await linesOf(open, ['--count', `--max-count=${MAX_COUNT}`, ...selection]))[0] ?? 0)
+
+const presentPerson = ({ name, email }: Commit['author']) => ({ name, email, username: '' })
+
+const presentCommit = (
+  { id, message, author, committer }: Commit,
+  changes: CommitChanges | undefined,
+  url: string,
+  names: { left: number },
+) => {
+  const files = (changes?.files ?? []).filter(({ filename }) => {
+    names.left -= filename.length
+    return names.left >= 0
+  })
+  const withStatus = (wanted: string) =>
+    files.flatMap(({ filename, status }) => (status === wanted ? [filename] : []))
+  return {
+    id,
+    message: message.slice(0, MAX_MESSAGE),
+    url: `${url}/commit/${id}`,
+    author: presentPerson(author),
+    committer: presentPerson(committer),
+    verification: null,
+    timestamp: timestamp(committer.time),
+    added: withStatus('added'),
+    removed: withStatus('removed'),
+    modified: withStatus('modified'),
+  }
+}

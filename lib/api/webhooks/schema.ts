@@ -1,0 +1,146 @@
+/** The wire format of webhooks and their deliveries. */
+import * as v from 'valibot'
+import { parseExactly } from '../../integers.ts'
+import type { Delivery as DeliveryRecord, Hook as HookRecord } from '../../records/schema/index.ts'
+import type { HookEdit } from '../../webhooks/hook-checks.ts'
+import type { NewHook } from '../../webhooks/hooks.ts'
+import { example, number, parameter, shortText, Time, text, timestamp, wholeNumber } from '../fields.ts'
+
+const RECEIVER = 'https://ci.example.org/hooks'
+
+/** The secret and the header `Authorization` are never shown. */
+export const Hook = v.object({
+  id: number(15),
+  type: text('gitea'),
+  config: v.object({ url: text(RECEIVER), content_type: text('json') }),
+  branch_filter: text(''),
+  events: example(v.array(v.string()), ['push']),
+  /** Always empty: nobody can read what was set. */
+  authorization_header: text(''),
+  active: example(v.boolean(), true),
+  is_system_webhook: v.boolean(),
+  created_at: Time,
+  updated_at: Time,
+})
+
+export const presentHook = (hook: HookRecord): v.InferOutput<typeof Hook> => ({
+  id: hook.id,
+  type: hook.type,
+  config: { url: hook.url, content_type: hook.contentType },
+  branch_filter: hook.branchFilter,
+  events: hook.events,
+  authorization_header: '',
+  active: hook.active,
+  is_system_webhook: hook.scope === 'instance',
+  created_at: timestamp(hook.createdAt),
+  updated_at: timestamp(hook.updatedAt),
+})
+
+/** Clients written in Go send an empty string for a member that is not set. */
+const ContentType = v.optional(example(v.picklist(['json', 'form', '']), 'json'))
+const config = {
+  content_type: ContentType,
+  secret: v.optional(example(shortText, 'a long random text')),
+  /** Deliveries are always sent with POST. */
+  http_method: v.optional(v.picklist(['POST', 'post', ''])),
+}
+const url = example(v.pipe(v.string(), v.maxLength(2048)), RECEIVER)
+
+const optionalMembers = {
+  events: v.optional(example(v.pipe(v.array(shortText), v.maxLength(50)), ['push', 'release'])),
+  branch_filter: v.optional(shortText),
+  authorization_header: v.optional(v.pipe(v.string(), v.maxLength(1024))),
+  active: v.optional(example(v.boolean(), true)),
+  is_system_webhook: v.optional(v.boolean()),
+}
+
+export const CreateHookOption = v.object({
+  type: example(v.picklist(['gitea', 'gogs', 'forgejo']), 'gitea'),
+  config: v.object({ url, ...config }),
+  ...optionalMembers,
+})
+
+export const EditHookOption = v.object({
+  config: v.optional(v.object({ url: v.optional(url), ...config })),
+  ...optionalMembers,
+})
+
+export const editIn = (body: v.InferOutput<typeof EditHookOption>): HookEdit => ({
+  url: body.config?.url || undefined,
+  contentType: body.config?.content_type || undefined,
+  secret: body.config?.secret || undefined,
+  // As secrets: a client that sends back what it was shown must not remove it.
+  authorization: body.authorization_header || undefined,
+  events: body.events?.length === 0 ? undefined : body.events,
+  branchFilter: body.branch_filter,
+  active: body.active,
+})
+
+export const newHookIn = (body: v.InferOutput<typeof CreateHookOption>, baseUrl: string): NewHook => ({
+  ...editIn(body),
+  ...{ type: body.type, url: body.config.url, baseUrl },
+})
+
+const delivery = {
+  /** Number of the delivery; the deliveries of a webhook are sent in this order. */
+  id: number(3),
+  /** Sent as `X-Gitea-Delivery`. A repetition has the same. */
+  guid: text('0b989ba4-242f-11e5-81e1-c7b6966d2516'),
+  event: text('push'),
+  /** What happened, such as `opened`; empty for events of one kind. */
+  action: text(''),
+  /** Whether it repeats an earlier delivery. */
+  redelivery: v.boolean(),
+  status: example(v.picklist(['waiting', 'delivered', 'failed']), 'delivered'),
+  /** Of the receiver's last answer; 0 when there was none. */
+  status_code: number(200),
+  attempts: number(1),
+  /** Seconds of the last attempt. */
+  duration: number(0.05),
+  /** Why the last attempt failed. */
+  error: text(''),
+  created_at: Time,
+  /** When it was delivered or given up. */
+  finished_at: v.nullable(Time),
+  /** Of one that waits. */
+  next_attempt_at: v.nullable(Time),
+}
+
+export const HookDelivery = v.object(delivery)
+export const HookDeliveryDetails = v.object({
+  ...delivery,
+  request: v.object({ payload: v.looseObject({}) }),
+  /** Beginning of the receiver's last answer. */
+  response: v.object({ body: text('OK') }),
+})
+
+export const presentDelivery = (record: DeliveryRecord): v.InferOutput<typeof HookDelivery> => ({
+  id: record.number,
+  guid: record.uuid,
+  event: record.event,
+  action: record.action,
+  redelivery: record.repeats !== null,
+  status: record.state,
+  status_code: record.status ?? 0,
+  attempts: record.attempts,
+  duration: (record.duration ?? 0) / 1000,
+  error: record.error,
+  created_at: timestamp(record.createdAt),
+  finished_at: record.finishedAt === null ? null : timestamp(record.finishedAt),
+  next_attempt_at: record.state === 'waiting' ? timestamp(nextAttempt(record)) : null,
+})
+
+const nextAttempt = ({ nextAt, createdAt }: DeliveryRecord): number =>
+  Math.max(createdAt, Math.ceil(nextAt / 1000))
+
+export const presentDeliveryDetails = (
+  record: DeliveryRecord,
+): v.InferOutput<typeof HookDeliveryDetails> => ({
+  ...presentDelivery(record),
+  request: { payload: parseExactly(record.payload) as Record<string, unknown> },
+  response: { body: record.answer },
+})
+
+const id = (description: string, value: number) => example(parameter(wholeNumber, description), value)
+export const hookId = id('Id of the webhook.', 15)
+export const deliveryId = id('Number of the delivery.', 3)

@@ -1,0 +1,73 @@
+import { accountOwners } from './accounts/accounts.ts'
+import { hostOf } from './api/users.ts'
+import { eventPresenter } from './api/webhooks/payloads.ts'
+import { addCommits } from './api/webhooks/push-commits.ts'
+import { type DiskStorage, onDeletionError } from './data-folder.ts'
+import { createEngine, type Engine, logError } from './engine.ts'
+import type { HtmlUrls } from './host-pages/html-urls.ts'
+import { createHosting, type Hosting } from './hosting.ts'
+import type { Host } from './listeners.ts'
+import type { Options } from './options.ts'
+import { searchIndexes } from './records/schema/index.ts'
+import type { Store } from './records/store.ts'
+import { saveLfsSize } from './repositories/repositories.ts'
+import { Compactor } from './search/index.ts'
+import { AllowedAddresses } from './webhooks/addresses.ts'
+import { Outbox } from './webhooks/outbox.ts'
+import { Sender } from './webhooks/sender.ts'
+
+/** What the listeners work with. */
+export interface Domain extends Engine {
+  readonly hosting: Hosting
+  readonly compactor: Compactor
+  /** Undefined while webhooks are off. */
+  readonly sender: Sender | undefined
+}
+
+interface DomainParts {
+  readonly options: Options
+  readonly host: Host
+  readonly storage: DiskStorage
+  readonly store: Store
+  readonly htmlUrls: HtmlUrls
+  /** Whether this process sends the deliveries of webhooks; a command leaves them to a server. */
+  readonly sends: boolean
+}
+
+/** Creates the quota engine, the services and what works in the background, and connects them. */
+export const createDomain = ({ options, host, storage, store, htmlUrls, sends }: DomainParts): Domain => {
+  const { log } = host
+  const settings = options.quota
+  const engine = createEngine({ store, log, owners: accountOwners, settings, lfsChanged: saveLfsSize })
+  const { quota, jobs } = engine
+  const compactor = new Compactor(
+    store,
+    searchIndexes,
+    logError(log, 'compaction of a search index failed; it will be retried'),
+  )
+  const { webhooks, baseUrl, basePath } = options
+  const present = eventPresenter({ baseUrl, basePath, htmlUrls })
+  const outbox = new Outbox({ isOn: webhooks !== false, present })
+  const addresses = new AllowedAddresses(webhooks === false ? [] : webhooks.allowedHosts)
+  const hosting = createHosting({
+    ...{ outbox, addresses },
+    ...{ store, quota, jobs },
+    ...storage,
+    hostName: hostOf(options.baseUrl ?? 'http://localhost'),
+    onDeletionError: onDeletionError(log),
+    onRecountError: logError(log, 'a push that was interrupted could not be counted; it is tried again'),
+    authenticate: host.authenticate,
+    login: options.login,
+    trustedProxies: options.trustedProxies,
+    sessionLifetime: Math.ceil(options.pages.sessionLifetime / 1000),
+  })
+  const sender =
+    webhooks === false || !sends
+      ? undefined
+      : new Sender({
+          ...{ store, outbox, addresses, settings: webhooks },
+          addCommits: (hook, delivery) => addCommits({ store, contents: hosting.contents }, hook, delivery),
+          onError: logError(log, 'a webhook could not be served; it is tried again'),
+        })
+  return { ...engine, hosting, compactor, sender }
+}

@@ -1,0 +1,30 @@
+import * as v from 'valibot'
+import { count, DAY, described, milliseconds } from './checks.ts'
+
+const MINUTE = 60_000
+
+/** The option `webhooks`. */
+export const WebhookOptions = v.strictObject({
+  allowedHosts: described(
+    v.optional(v.array(v.pipe(v.string(), v.nonEmpty('expected a host or an address'))), []),
+    'Receivers that may have addresses which are not public: addresses, networks such as `10.0.0.0/8`, and host names such as `ci.internal` or `*.corp.example`.',
+  ),
+  timeout: described(milliseconds(MINUTE, 10_000), 'Milliseconds within which a receiver must answer.'),
+  maxConcurrent: described(
+    v.optional(count(10_000), 100),
+    'Maximum number of deliveries that are sent at a time.',
+  ),
+  maxConcurrentPerReceiver: described(
+    v.optional(count(10_000), 5),
+    'Maximum number of deliveries that are sent to one host at a time.',
+  ),
+  retryFor: described(
+    milliseconds(7 * DAY, DAY),
+    'Milliseconds for which a delivery that fails is tried again, with growing pauses. Later deliveries of the webhook wait for it.',
+  ),
+  keepFor: described(
+    milliseconds(90 * DAY, 7 * DAY),
+    'Milliseconds for which deliveries are kept after they were sent or given up.',
+  ),
+})
+export type WebhookOptions = v.InferOutput<typeof WebhookOptions>

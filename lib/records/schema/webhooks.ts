@@ -1,0 +1,119 @@
+/** Webhooks, and what they are told (lib/webhooks). */
+import * as v from 'valibot'
+import { Collection } from '../collection.ts'
+import { count, id, integer, seconds } from '../fields.ts'
+
+/** Whose events a webhook is told: those of a repository, of everything that an account owns, or all of the instance. */
+export const HookScope = v.picklist(['repository', 'account', 'instance'])
+export type HookScope = v.InferOutput<typeof HookScope>
+
+const Hook = v.object({
+  id,
+  scope: HookScope,
+  /** Id of the repository or the account; 0 for the instance. */
+  target: count,
+  /** Id of the account that made it: payloads have what this account can see. */
+  creator: count,
+  /** The API that the receiver expects, which clients choose. All of them get the same. */
+  type: v.picklist(['gitea', 'gogs', 'forgejo']),
+  url: v.string(),
+  contentType: v.picklist(['json', 'form']),
+  /** Key of the signatures; empty: nothing is signed. No response has it. */
+  secret: v.string(),
+  /** Value of the header `Authorization`; empty: none. No response has it. */
+  authorization: v.string(),
+  events: v.array(v.string()),
+  /** Pattern of the branches whose pushes are told; empty: all. */
+  branchFilter: v.string(),
+  active: v.boolean(),
+  /** URL of the service in the request that made it. URLs in payloads begin with it, unless an option sets another. */
+  baseUrl: v.string(),
+  createdAt: seconds,
+  updatedAt: seconds,
+})
+/** A webhook, as the store has it. */
+export type Hook = v.InferOutput<typeof Hook>
+
+export const hooks = new Collection({
+  name: 'hook',
+  schema: Hook,
+  id: (hook) => [hook.id],
+  ordered: { target: (hook) => [hook.scope, hook.target] },
+  counted: { target: (hook) => [hook.scope, hook.target], all: () => [] },
+})
+
+const Delivery = v.object({
+  hook: id,
+  /** Numbers of a webhook's deliveries are in the order in which their transactions were committed. */
+  number: id,
+  /** Sent as `X-Gitea-Delivery`; a repetition has the same. */
+  uuid: v.string(),
+  event: v.string(),
+  /** What happened, such as `opened`; empty for events of one kind. */
+  action: v.string(),
+  /** JSON. */
+  payload: v.string(),
+  /** Commits that the payload does not have yet: they are read from git before the first attempt. */
+  commits: v.optional(v.object({ repository: id, before: v.nullable(v.string()), after: v.string() })),
+  /** Number of the delivery that this one repeats; null for others. */
+  repeats: v.nullable(id),
+  state: v.picklist(['waiting', 'delivered', 'failed']),
+  attempts: count,
+  /** Time of the next attempt, in milliseconds since 1970. */
+  nextAt: integer,
+  createdAt: seconds,
+  /** When it was delivered or given up; null while it waits. */
+  finishedAt: v.nullable(seconds),
+  /** Milliseconds of the last attempt. */
+  duration: v.nullable(count),
+  /** Status of the last answer; null when there was none. */
+  status: v.nullable(count),
+  /** Beginning of the last answer. */
+  answer: v.string(),
+  /** Why the last attempt failed; empty otherwise. */
+  error: v.string(),
+})
+/** What one webhook is told of one event, as the store has it. */
+export type Delivery = v.InferOutput<typeof Delivery>
+
+export const deliveries = new Collection({
+  name: 'delivery',
+  schema: Delivery,
+  id: (delivery) => [delivery.hook, delivery.number],
+  ordered: {
+    hook: (delivery) => [delivery.hook, delivery.number],
+    waiting: (delivery) => (delivery.state === 'waiting' ? [delivery.hook, delivery.number] : undefined),
+    finished: (delivery) => (delivery.finishedAt === null ? undefined : [delivery.finishedAt]),
+  },
+  counted: { hook: (delivery) => [delivery.hook] },
+})
+
+const HookQueue = v.object({
+  hook: id,
+  /** Number of the last delivery. */
+  last: count,
+})
+export type HookQueue = v.InferOutput<typeof HookQueue>
+
+/** The numbers of deliveries, apart from the webhooks, since every event changes them. */
+export const hookQueues = new Collection({
+  name: 'hookQueue',
+  schema: HookQueue,
+  id: (queue) => [queue.hook],
+})
+
+const HookLease = v.object({
+  hook: id,
+  /** Name of the process. */
+  holder: v.string(),
+  /** Milliseconds since 1970. */
+  until: integer,
+})
+export type HookLease = v.InferOutput<typeof HookLease>
+
+/** Which process of a shared store sends to a webhook. */
+export const hookLeases = new Collection({
+  name: 'hookLease',
+  schema: HookLease,
+  id: (lease) => [lease.hook],
+})

@@ -1,0 +1,72 @@
+import { lookup as lookupHost } from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import ipaddr from 'ipaddr.js'
+import { AllotError } from '../errors.ts'
+import { matchesPattern } from './events.ts'
+
+/**
+ * Which addresses receivers may have. Webhooks are made by users, so without a check they could send requests into the network
+ * of the server. Invariant: the address is checked that the connection is made to, so a name that resolves differently
+ * the second time gains nothing.
+ */
+export class AllowedAddresses {
+  readonly #networks: [ipaddr.IPv4 | ipaddr.IPv6, number][] = []
+  readonly #names: string[] = []
+
+  /** @param allowed addresses, networks such as `10.0.0.0/8`, and names such as `ci.internal` and `*.corp.example` */
+  constructor(allowed: readonly string[]) {
+    for (const text of allowed) {
+      const network = networkIn(text)
+      if (network === undefined) this.#names.push(text.toLowerCase())
+      else this.#networks.push(network)
+    }
+  }
+
+  /** @param host name or address of the receiver, as URL.hostname has it @param address that the name resolves to */
+  permits(host: string, address: string): boolean {
+    if (this.#names.some((pattern) => matchesPattern(pattern, host.toLowerCase()))) return true
+    if (!ipaddr.isValid(address)) return false
+    const parsed = ipaddr.process(address)
+    if (parsed.range() === 'unicast') return true
+    return this.#networks.some(
+      ([network, bits]) => network.kind() === parsed.kind() && parsed.match(network as never, bits),
+    )
+  }
+
+  /** @throws AllotError forbidden when the host is an address that is not permitted; names are checked when they are resolved */
+  checkHost(host: string): void {
+    const address = addressIn(host)
+    if (address !== undefined && !this.permits(host, address)) throw refused(address)
+  }
+
+  /** Resolves names for node:net, to permitted addresses only. */
+  readonly lookup: LookupFunction = (host, options, callback) => {
+    lookupHost(host, { ...options, all: true }, (error, found) => {
+      if (error !== null) return callback(error, '')
+      const permitted = found.filter(({ address }) => this.permits(host, address))
+      const [first] = permitted
+      if (first === undefined) callback(refused(found[0]?.address ?? ''), '')
+      else if (options.all === true) callback(null, permitted)
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+const networkIn = (text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] | undefined => {
+  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text)
+  if (isIP(text) === 0) return undefined
+  const address = ipaddr.parse(text)
+  return [address, address.kind() === 'ipv4' ? 32 : 128]
+}
+
+/** The address in a URL.hostname; undefined for a name. */
+const addressIn = (host: string): string | undefined => {
+  const bare = host.replace(/^\[(.*)\]$/, '$1')
+  return isIP(bare) === 0 ? undefined : bare
+}
+
+const refused = (address: string) =>
+  new AllotError(
+    'forbidden',
+    `the address ${address} is not public: an administrator can allow it with the option webhooks.allowedHosts`,
+  )

@@ -1,0 +1,142 @@
+/** What webhooks are told about, and which webhooks want to be told. */
+import { invalid } from '../errors.ts'
+import type { ThresholdEvent } from '../quota/threshold-events.ts'
+import type { Comment, Hook, Issue, PackageVersion, Release, Repository } from '../records/schema/index.ts'
+
+interface Caused {
+  /** Id of the account that caused it; the owner when absent. */
+  readonly by?: number | undefined
+}
+
+interface InRepository extends Caused {
+  /** As it is after the event; as it was for one that is deleted. */
+  readonly repository: Repository
+}
+
+/** Former texts of what was edited. */
+export interface Changes {
+  readonly title?: string
+  readonly body?: string
+}
+
+/** The texts that differ, as they were before. */
+export const changesBetween = <T extends { title?: string; body: string }>(before: T, after: T): Changes => ({
+  ...(before.title === undefined || before.title === after.title ? {} : { title: before.title }),
+  ...(before.body === after.body ? {} : { body: before.body }),
+})
+
+/** A reference that a push has changed; null for one that did not exist before, or does not exist any more. */
+export interface ChangedRef {
+  readonly ref: string
+  readonly before: string | null
+  readonly after: string | null
+}
+
+export type WebhookEvent =
+  | (InRepository & ChangedRef & { readonly event: 'push' })
+  | (InRepository & ChangedRef & { readonly event: 'create' | 'delete' })
+  | (InRepository & { readonly event: 'fork'; readonly fork: Repository })
+  | (InRepository & {
+      readonly event: 'repository'
+      readonly action: 'created' | 'deleted' | 'renamed' | 'transferred' | 'edited'
+    })
+  | (InRepository & {
+      readonly event: 'issues'
+      readonly action: 'opened' | 'edited' | 'closed' | 'reopened' | 'deleted'
+      readonly issue: Issue
+      readonly changes?: Changes
+    })
+  | (InRepository & {
+      readonly event: 'issue_comment'
+      readonly action: 'created' | 'edited' | 'deleted'
+      readonly issue: Issue
+      readonly comment: Comment
+      readonly changes?: Changes
+    })
+  | (InRepository & {
+      readonly event: 'release'
+      readonly action: 'published' | 'updated' | 'deleted'
+      readonly release: Release
+    })
+  | (Caused & {
+      readonly event: 'package'
+      readonly action: 'created' | 'deleted'
+      /** Id of the account that owns the package. */
+      readonly owner: number
+      readonly version: PackageVersion
+    })
+  | (Caused & {
+      readonly event: 'quota'
+      readonly action: 'crossed' | 'near' | 'back'
+      readonly owner: number
+      readonly crossing: Omit<ThresholdEvent, 'owner'>
+    })
+  | (Caused & { readonly event: 'ping'; readonly hook: Hook; readonly owner?: undefined })
+
+export type EventName = WebhookEvent['event']
+
+/** Names of events that happen here. */
+export const EVENTS = [
+  ...(['push', 'create', 'delete', 'fork', 'repository', 'issues', 'issue_comment'] as const),
+  ...(['release', 'package', 'quota'] as const),
+] satisfies EventName[]
+
+/** Names that clients of Gitea and Forgejo choose, too. They are kept, and nothing is told of them. */
+const OTHER_EVENTS = [
+  ...['issue_assign', 'issue_label', 'issue_milestone', 'issues_only', 'wiki', 'status'],
+  ...['pull_request', 'pull_request_only', 'pull_request_assign', 'pull_request_label'],
+  ...['pull_request_milestone', 'pull_request_comment', 'pull_request_review', 'pull_request_sync'],
+  ...['pull_request_review_approved', 'pull_request_review_rejected', 'pull_request_review_comment'],
+  ...['pull_request_review_request', 'pull_request_approved', 'pull_request_rejected'],
+  ...['workflow_run', 'workflow_job', 'action_run_failure', 'action_run_recover', 'action_run_success'],
+]
+
+const ALL_EVENTS = '*'
+const KNOWN: ReadonlySet<string> = new Set([...EVENTS, ...OTHER_EVENTS, ALL_EVENTS])
+
+/** @throws AllotError invalid for a name that no server of this API has */
+export const checkEvents = (events: readonly string[]): void => {
+  const unknown = events.find((name) => !KNOWN.has(name))
+  if (unknown !== undefined)
+    throw invalid(
+      `events: there is no event ${JSON.stringify(unknown.slice(0, 60))}; the events are ${EVENTS.join(', ')}, and * for all of them`,
+    )
+}
+
+/** Whether a webhook is told of an event. */
+export const wants = ({ active, events, branchFilter }: Hook, event: WebhookEvent): boolean => {
+  if (event.event === 'ping') return true
+  if (!active || !(events.includes(event.event) || events.includes(ALL_EVENTS))) return false
+  if (branchFilter === '' || !('ref' in event)) return true
+  const branch = /^refs\/heads\/(.+)$/.exec(event.ref)?.[1]
+  return branch === undefined || matchesPattern(branchFilter, branch)
+}
+
+/**
+ * Whether a pattern covers a name: `*` stands for any characters, `?` for one, and `{main,release/*}` for one of several
+ * patterns; braces after the first ones are plain characters. Not a regular expression, which could take exponential time.
+ */
+export const matchesPattern = (pattern: string, name: string): boolean => {
+  const [, head = '', alternatives, tail = ''] = /^([^{]*)\{([^{}]*)\}(.*)$/s.exec(pattern) ?? []
+  if (alternatives === undefined) return matchesWildcards(pattern, name)
+  return alternatives.split(',').some((one) => matchesWildcards(head + one + tail, name))
+}
+
+const matchesWildcards = (pattern: string, name: string): boolean => {
+  let [inPattern, inName, star, retry] = [0, 0, -1, 0]
+  while (inName < name.length) {
+    if (pattern[inPattern] === '*') {
+      star = inPattern++
+      retry = inName
+    } else if (pattern[inPattern] === '?' || pattern[inPattern] === name[inName]) {
+      inPattern++
+      inName++
+    } else if (star === -1) return false
+    else {
+      inPattern = star + 1
+      inName = ++retry
+    }
+  }
+  while (pattern[inPattern] === '*') inPattern++
+  return inPattern === pattern.length
+}

@@ -1,0 +1,60 @@
+import { invalid } from '../errors.ts'
+import type { Hook } from '../records/schema/index.ts'
+import type { AllowedAddresses } from './addresses.ts'
+import { checkEvents } from './events.ts'
+
+/** What a client chooses. Members that are absent keep their value, or have their default in a new webhook. */
+export interface HookEdit {
+  url?: string | undefined
+  contentType?: Hook['contentType'] | undefined
+  secret?: string | undefined
+  authorization?: string | undefined
+  events?: string[] | undefined
+  branchFilter?: string | undefined
+  active?: boolean | undefined
+}
+
+/** Longest texts, in characters. */
+const LIMITS = { url: 2048, secret: 255, authorization: 1024, branchFilter: 255 } as const
+const MAX_EVENTS = 50
+
+/**
+ * Checks the members that are present.
+ * @param addresses of receivers that are permitted; absent for an import, since every delivery checks them again
+ * @throws AllotError invalid
+ */
+export const checkHook = (hook: HookEdit, addresses?: AllowedAddresses): void => {
+  for (const [member, limit] of Object.entries(LIMITS)) {
+    const text = hook[member as keyof typeof LIMITS]
+    if (text !== undefined && text.length > limit)
+      throw invalid(`${NAMES[member] ?? member}: must have at most ${limit} characters`)
+  }
+  if (hook.url !== undefined) checkUrl(hook.url, addresses)
+  // Other characters cannot be in a header.
+  if (!/^[\t\x20-\x7e]*$/.test(hook.authorization ?? ''))
+    throw invalid('authorization_header: must be one line of printable ASCII characters')
+  if ((hook.events?.length ?? 0) > MAX_EVENTS)
+    throw invalid(`events: must have at most ${MAX_EVENTS} elements`)
+  checkEvents(hook.events ?? [])
+}
+
+/** Members, as clients know them. */
+const NAMES: Record<string, string> = {
+  url: 'config.url',
+  secret: 'config.secret',
+  authorization: 'authorization_header',
+  branchFilter: 'branch_filter',
+}
+
+const checkUrl = (text: string, addresses: AllowedAddresses | undefined): void => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw invalid('config.url: expected a URL that begins with http:// or https://')
+  if (url.username !== '' || url.password !== '')
+    throw invalid('config.url: must not have a user or a password: set authorization_header instead')
+  try {
+    addresses?.checkHost(url.hostname)
+  } catch (error) {
+    throw invalid(`config.url: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,51 @@
+import { check, type Find, type IntegrityChecks, lookup, pendingJob } from '../integrity/index.ts'
+import {
+  accounts,
+  deliveries,
+  type Hook,
+  hookLeases,
+  hookQueues,
+  hooks,
+  jobs,
+  repositories,
+} from '../records/schema/index.ts'
+
+const hook = lookup(hooks)
+const account = lookup(accounts)
+const repository = lookup(repositories)
+const lastNumber = lookup(hookQueues, ({ last }) => last)
+const pendingRemoval = pendingJob('removeDeliveries')
+
+const hasTarget = (find: Find, { scope, target }: Hook): boolean =>
+  scope === 'instance' || find(scope === 'repository' ? repository : account, target) !== undefined
+
+const checks = [
+  check(hooks, (record, find, report) => {
+    if (!hasTarget(find, record))
+      report(`webhook ${record.id} is of ${record.scope} ${record.target}, which does not exist`)
+  }),
+  check(hookQueues, ({ hook: id }, find, report) => {
+    if (find(hook, id) === undefined) report(`there are numbers of webhook ${id}, which does not exist`)
+  }),
+  check(hookLeases, ({ hook: id }, find, report) => {
+    if (find(hook, id) === undefined) report(`a process sends to webhook ${id}, which does not exist`)
+  }),
+  check(deliveries, ({ hook: id, number }, find, report) => {
+    if (find(hook, id) === undefined) {
+      if (find(pendingRemoval, id) === undefined)
+        report(`delivery ${number} is of webhook ${id}, which does not exist`)
+    } else if ((find(lastNumber, id) ?? 0) < number)
+      report(`webhook ${id} has delivery ${number}, but its last number is ${find(lastNumber, id) ?? 0}`)
+  }),
+  check(jobs, ({ kind, id }, find, report) => {
+    if (kind === 'removeDeliveries' && find(hook, id) !== undefined)
+      report(`a job removes the deliveries of webhook ${id}, which still exists`)
+  }),
+]
+
+/** What the integrity check (lib/integrity) knows of webhooks. */
+export const webhooksIntegrity: IntegrityChecks = {
+  lookups: [hook, account, repository, lastNumber, pendingRemoval],
+  checks,
+  recounts: [],
+}

@@ -1,0 +1,191 @@
+import { randomUUID } from 'node:crypto'
+import type { SignedIn } from '../accounts/access.ts'
+import { now } from '../clock.ts'
+import { jsonOf } from '../integers.ts'
+import {
+  type Delivery,
+  deliveries,
+  type Hook,
+  hookQueues,
+  hooks,
+  type Repository,
+} from '../records/schema/index.ts'
+import type { WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { type ChangedRef, type WebhookEvent, wants } from './events.ts'
+
+/** Whom a payload is made for. */
+export interface PayloadRecipient {
+  /** Who made the webhook; it has what this account can see. */
+  readonly viewer: SignedIn
+  /** URL of the service in the request that made the webhook. */
+  readonly baseUrl: string
+}
+
+/** Makes the payload of an event; undefined when the recipient must not know of it. */
+export type PresentEvent = (
+  tx: ReadTransaction,
+  event: WebhookEvent,
+  to: PayloadRecipient,
+) => Promise<object | undefined>
+
+interface OutboxOptions {
+  /** Whether webhooks are on. */
+  readonly isOn: boolean
+  readonly present: PresentEvent
+}
+
+/** Characters of a payload: an event of larger texts is not told. */
+export const MAX_PAYLOAD = 4 * 1024 * 1024
+/** Characters of the answer of a receiver that are kept. */
+export const MAX_ANSWER = 4096
+
+/** References of one push whose changes are told; a client can push any number of tags at once. */
+const MAX_REFS = 100
+
+/** Deliveries of one webhook that can wait. Beyond it, its receiver has been away for long, and events are not recorded. */
+const MAX_WAITING = 100_000
+/** How many deliveries are added between two checks of that limit. */
+const CHECK_INTERVAL = 64
+
+/**
+ * The transactional outbox. The transaction that causes an event leaves a delivery for each webhook that wants to be told, with
+ * the payload as of this moment, so that an event is told exactly when its change is durable. `Sender` sends it afterwards.
+ * Invariant: the numbers of a webhook's deliveries are in the order of the commits, since each transaction takes them itself.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions
+  #wake: (hook: Hook) => void = () => undefined
+
+  constructor(options: OutboxOptions) {
+    this.#options = options
+  }
+
+  /** Calls the listener with each webhook that has something to send, after the commit. */
+  onRecorded(listener: (hook: Hook) => void): void {
+    this.#wake = listener
+  }
+
+  /** Records an event. Without any webhook on the server, this reads a single counter. */
+  async record(tx: WriteContext, event: WebhookEvent): Promise<void> {
+    if (!(await this.isWatched(tx))) return
+    const payloads = new Map<string, Promise<string | undefined>>()
+    for (const hook of await hooksFor(tx, event)) {
+      const recipient = recipientOf(hook)
+      const key = JSON.stringify(recipient)
+      const payload = payloads.get(key) ?? this.#payload(tx, event, recipient)
+      payloads.set(key, payload)
+      const text = await payload
+      if (text !== undefined) await this.#add(tx, hook, { ...partsOf(event), payload: text })
+    }
+  }
+
+  /** Whether any webhook exists, so that events need to be collected. */
+  async isWatched(tx: ReadTransaction): Promise<boolean> {
+    return this.#options.isOn && (await hooks.count(tx, 'all', [])) > 0
+  }
+
+  /** Records what a push has changed: a `push`, and a `create` or `delete` where a reference begins or ends. */
+  async recordPush(
+    tx: WriteContext,
+    repository: Repository,
+    by: number | undefined,
+    updates: readonly ChangedRef[],
+  ): Promise<void> {
+    if (!(await this.isWatched(tx))) return
+    for (const update of toldOf(updates)) {
+      if (update.before === null) await this.record(tx, { event: 'create', repository, by, ...update })
+      if (update.after === null) await this.record(tx, { event: 'delete', repository, by, ...update })
+      else await this.record(tx, { event: 'push', repository, by, ...update })
+    }
+  }
+
+  /** Adds a delivery with the content of another. */
+  repeat(tx: WriteContext, hook: Hook, delivery: Delivery): Promise<Delivery | undefined> {
+    const { event, action, payload, commits, uuid, number } = delivery
+    return this.#add(tx, hook, { event, action, payload, ...(commits && { commits }) }, { uuid, number })
+  }
+
+  /** Adds a delivery for one webhook alone. */
+  async test(tx: WriteContext, hook: Hook, event: WebhookEvent): Promise<void> {
+    const payload = await this.#payload(tx, event, recipientOf(hook))
+    if (payload !== undefined) await this.#add(tx, hook, { ...partsOf(event), payload })
+  }
+
+  /** Has the delivery that waits for its next attempt sent at once. */
+  async retryNow(tx: WriteContext, hook: Hook): Promise<void> {
+    const [first] = await deliveries.list(tx, 'waiting', { prefix: [hook.id], limit: 1 })
+    if (first === undefined) return
+    await deliveries.save(tx, { ...first, nextAt: 0 })
+    tx.afterCommit(() => this.#wake(hook))
+  }
+
+  async #payload(
+    tx: ReadTransaction,
+    event: WebhookEvent,
+    to: PayloadRecipient,
+  ): Promise<string | undefined> {
+    const payload = await this.#options.present(tx, event, to)
+    const text = payload && jsonOf(payload)
+    return text !== undefined && text.length <= MAX_PAYLOAD ? text : undefined
+  }
+
+  async #add(
+    tx: WriteContext,
+    hook: Hook,
+    content: Content,
+    repeated?: Pick<Delivery, 'uuid' | 'number'>,
+  ): Promise<Delivery | undefined> {
+    const number = ((await hookQueues.get(tx, [hook.id]))?.last ?? 0) + 1
+    if (number % CHECK_INTERVAL === 0 && (await isFull(tx, hook, number))) return undefined
+    await hookQueues.save(tx, { hook: hook.id, last: number })
+    const delivery: Delivery = {
+      ...{ hook: hook.id, number, uuid: repeated?.uuid ?? randomUUID(), ...content },
+      ...{ repeats: repeated?.number ?? null, state: 'waiting', attempts: 0, nextAt: 0 },
+      ...{ createdAt: now(), finishedAt: null, duration: null, status: null, answer: '', error: '' },
+    }
+    await deliveries.save(tx, delivery)
+    tx.afterCommit(() => this.#wake(hook))
+    return delivery
+  }
+}
+
+/** Those of the references that webhooks are told of. */
+export const toldOf = (updates: readonly ChangedRef[]): readonly ChangedRef[] =>
+  updates.filter(({ ref }) => /^refs\/(?:heads|tags)\//.test(ref)).slice(0, MAX_REFS)
+
+type Content = Pick<Delivery, 'event' | 'action' | 'payload' | 'commits'>
+
+const partsOf = (event: WebhookEvent): Omit<Content, 'payload'> => ({
+  event: event.event,
+  action: 'action' in event ? event.action : '',
+  ...(event.event === 'push' && event.after !== null
+    ? { commits: { repository: event.repository.id, before: event.before, after: event.after } }
+    : {}),
+})
+
+/** The instance's webhooks are made by administrators, who see everything; others see what their creator sees as a user. */
+const recipientOf = ({ scope, creator, baseUrl }: Hook): PayloadRecipient => ({
+  viewer: { id: creator, admin: scope === 'instance' },
+  baseUrl,
+})
+
+/** Webhooks that are told of an event: those of the repository, of the owner, and of the instance. */
+const hooksFor = async (tx: ReadTransaction, event: WebhookEvent): Promise<Hook[]> => {
+  const places: [Hook['scope'], number][] = [['instance', 0]]
+  if ('repository' in event) places.push(['account', event.repository.owner])
+  else if (event.owner !== undefined) places.push(['account', event.owner])
+  // Its own webhooks are deleted with it.
+  if ('repository' in event && !(event.event === 'repository' && event.action === 'deleted'))
+    places.push(['repository', event.repository.id])
+  const found: Hook[] = []
+  for (const [scope, target] of places)
+    if ((await hooks.count(tx, 'target', [scope, target])) > 0)
+      found.push(...(await hooks.list(tx, 'target', { prefix: [scope, target] })))
+  return found.filter((hook) => wants(hook, event))
+}
+
+const isFull = async (tx: ReadTransaction, { id }: Hook, number: number): Promise<boolean> => {
+  const [first] = await deliveries.list(tx, 'waiting', { prefix: [id], limit: 1 })
+  return first !== undefined && number - first.number > MAX_WAITING
+}

@@ -1,0 +1,116 @@
+/** One HTTP request to a receiver. */
+import { createHmac } from 'node:crypto'
+import http from 'node:http'
+import https from 'node:https'
+import type { Delivery, Hook } from '../records/schema/index.ts'
+import { VERSION } from '../version.ts'
+import type { AllowedAddresses } from './addresses.ts'
+import { MAX_ANSWER } from './outbox.ts'
+
+/** What a receiver has answered, or why there is no answer. */
+export interface Outcome {
+  readonly isDelivered: boolean
+  readonly status: number | null
+  /** Beginning of the answer. */
+  readonly answer: string
+  /** Sentence for the owner of the webhook; empty for a success. */
+  readonly error: string
+  /** Milliseconds. */
+  readonly duration: number
+}
+
+interface PostOptions {
+  readonly addresses: AllowedAddresses
+  readonly timeoutMs: number
+  /** Ends the request when the server closes. */
+  readonly signal: AbortSignal
+}
+
+/** Sends a delivery. Redirects are not followed, since they could lead to an address that is not permitted. */
+export const post = async (hook: Hook, delivery: Delivery, options: PostOptions): Promise<Outcome> => {
+  const begun = performance.now()
+  const timeout = AbortSignal.timeout(options.timeoutMs)
+  const signal = AbortSignal.any([options.signal, timeout])
+  const duration = () => Math.round(performance.now() - begun)
+  try {
+    const { status, answer } = await exchange(hook, delivery, options.addresses, signal)
+    const isDelivered = status >= 200 && status < 300
+    return { isDelivered, status, answer, error: isDelivered ? '' : errorOf(status), duration: duration() }
+  } catch (error) {
+    const message = timeout.aborted
+      ? `the receiver has not answered within ${options.timeoutMs} ms`
+      : (error as Error).message
+    const failure = { isDelivered: false, status: null, answer: '', error: message.slice(0, MAX_ERROR) }
+    return { ...failure, duration: duration() }
+  }
+}
+
+const MAX_ERROR = 255
+
+const errorOf = (status: number): string =>
+  status >= 300 && status < 400
+    ? `the receiver answered ${status}, and redirects are not followed: set its final URL`
+    : `the receiver answered ${status}`
+
+const exchange = (
+  hook: Hook,
+  delivery: Delivery,
+  addresses: AllowedAddresses,
+  signal: AbortSignal,
+): Promise<{ status: number; answer: string }> => {
+  const url = new URL(hook.url)
+  addresses.checkHost(url.hostname)
+  const body = bodyOf(hook, delivery)
+  const { request } = url.protocol === 'https:' ? https : http
+  const options = {
+    ...{ method: 'POST', signal, lookup: addresses.lookup, agent: false },
+    headers: { ...headersOf(hook, delivery, body), 'Content-Length': body.length },
+  }
+  return new Promise((resolve, reject) => {
+    const req = request(url, options, (res) => {
+      beginningOf(res).then((answer) => resolve({ status: res.statusCode ?? 0, answer }), reject)
+    })
+    req.on('error', reject)
+    req.end(body)
+  })
+}
+
+/** Reads no more than is kept, so that a receiver cannot send an answer without end. */
+const beginningOf = async (res: http.IncomingMessage): Promise<string> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of res) {
+    chunks.push(chunk as Buffer)
+    size += (chunk as Buffer).length
+    if (size >= MAX_ANSWER) break
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, MAX_ANSWER))
+}
+
+const bodyOf = ({ contentType }: Hook, { payload }: Delivery): Buffer =>
+  Buffer.from(contentType === 'json' ? payload : new URLSearchParams({ payload }).toString())
+
+/** Brands under which receivers look for the event, the id and the signature. */
+const BRANDS = ['X-Gitea', 'X-Forgejo', 'X-Gogs', 'X-GitHub'] as const
+
+/** The signature is that of the JSON, or of the whole body when it is a form, as receivers for Gitea and GitHub check it. */
+const headersOf = (hook: Hook, delivery: Delivery, body: Buffer): Record<string, string> => {
+  const { secret, authorization, contentType } = hook
+  const headers: Record<string, string> = {
+    'Content-Type': contentType === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
+    'User-Agent': `Allot/${VERSION}`,
+    ...(authorization === '' ? {} : { Authorization: authorization }),
+  }
+  for (const brand of BRANDS) {
+    headers[`${brand}-Event`] = delivery.event
+    headers[`${brand}-Event-Type`] = delivery.event
+    headers[`${brand}-Delivery`] = delivery.uuid
+  }
+  if (secret === '') return headers
+  const sign = (signed: string | Buffer) => createHmac('sha256', secret).update(signed).digest('hex')
+  const ofPayload = sign(delivery.payload)
+  for (const brand of ['X-Gitea', 'X-Forgejo', 'X-Gogs']) headers[`${brand}-Signature`] = ofPayload
+  // GitHub signs the bytes of the body, Gitea the payload in it.
+  headers['X-Hub-Signature-256'] = `sha256=${sign(body)}`
+  return headers
+}

@@ -1,0 +1,49 @@
+/** Webhooks are deleted at once, with what they are of; a job deletes their deliveries. */
+import type { JobHandler, Jobs } from '../records/jobs.ts'
+import { paced } from '../records/pacing.ts'
+import {
+  deliveries,
+  type Hook,
+  type HookScope,
+  hookLeases,
+  hookQueues,
+  hooks,
+} from '../records/schema/index.ts'
+import type { WriteContext } from '../records/store.ts'
+
+/** @param limit deliveries to delete in this transaction at most @returns how many records were deleted */
+export const removeHook = async (
+  tx: WriteContext,
+  jobs: Jobs,
+  { id }: Hook,
+  limit: number,
+): Promise<number> => {
+  await hooks.remove(tx, [id])
+  await hookQueues.remove(tx, [id])
+  await hookLeases.remove(tx, [id])
+  return 1 + (await jobs.runNow(tx, 'removeDeliveries', id, limit))
+}
+
+/** Removes all webhooks of a deleted repository or account, whose number is limited. */
+export const removeHooksOf = async (
+  tx: WriteContext,
+  jobs: Jobs,
+  scope: HookScope,
+  target: number,
+  limit: number,
+): Promise<number> => {
+  if ((await hooks.count(tx, 'target', [scope, target])) === 0) return 0
+  let removed = 0
+  for (const hook of await hooks.list(tx, 'target', { prefix: [scope, target] }))
+    removed += await removeHook(tx, jobs, hook, Math.max(0, limit - removed))
+  return removed
+}
+
+export const removeDeliveriesJob: JobHandler = {
+  async step(tx, id, limit) {
+    if ((await hooks.get(tx, [id])) !== undefined) return 0
+    const found = await deliveries.list(tx, 'hook', { prefix: [id], limit })
+    for await (const { hook, number } of paced(found)) await deliveries.remove(tx, [hook, number])
+    return found.length
+  },
+}

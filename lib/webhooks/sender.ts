@@ -1,0 +1,234 @@
+import { now } from '../clock.ts'
+import { decodeKey } from '../records/key-codec.ts'
+import { pause } from '../records/pacing.ts'
+import { type Delivery, deliveries, type Hook, hooks } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
+import type { AllowedAddresses } from './addresses.ts'
+import { Leases } from './leases.ts'
+import type { Outbox } from './outbox.ts'
+import { type Outcome, post } from './post.ts'
+import { type Receiver, ReceiverQueue } from './receiver-queue.ts'
+
+/** Times are milliseconds. */
+interface SenderSettings {
+  /** Within which a receiver must answer. */
+  readonly timeout: number
+  readonly maxConcurrent: number
+  readonly maxConcurrentPerReceiver: number
+  /** How long a delivery is tried again. */
+  readonly retryFor: number
+  /** How long deliveries are kept afterwards. */
+  readonly keepFor: number
+}
+
+interface SenderOptions {
+  readonly store: Store
+  readonly outbox: Outbox
+  readonly addresses: AllowedAddresses
+  readonly settings: SenderSettings
+  /** Adds the commits to the payload of a push. */
+  readonly addCommits: (hook: Hook, delivery: Delivery) => Promise<string>
+  readonly onError: (error: unknown, fields: object) => void
+}
+
+/** Milliseconds before a retry; the pause doubles with each failure. */
+const RETRY_MS = { first: 1000, last: 15 * 60_000 }
+/** Milliseconds between two looks for deliveries that another process has left. */
+const SHARED_INTERVAL_MS = 60_000
+const LEASE_RETRY_MS = 20_000
+const EXPIRY_INTERVAL_MS = 10 * 60_000
+const EXPIRED_BATCH = 100
+const STORE_RETRY_MS = 5000
+const STOP_MS = 2000
+
+/**
+ * Sends deliveries at least once, those of a webhook in order: the next one follows when the one before it was delivered or
+ * given up. What it has done is in the records, so another process goes on where one was killed.
+ */
+export class Sender {
+  readonly #options: SenderOptions
+  readonly #queue: ReceiverQueue
+  readonly #leases: Leases
+  /** Webhooks that send or wait for a turn, and whether something was added meanwhile. */
+  readonly #busy = new Map<number, { isWoken: boolean }>()
+  /** Webhooks that wait until their next attempt. */
+  readonly #paused = new Map<number, NodeJS.Timeout>()
+  readonly #stopping = new AbortController()
+  /** Ends the requests in flight. */
+  readonly #ending = new AbortController()
+  #timers: NodeJS.Timeout[] = []
+  #turns = new Set<Promise<void>>()
+
+  constructor(options: SenderOptions) {
+    this.#options = options
+    const { maxConcurrent: total, maxConcurrentPerReceiver: perHost, timeout } = options.settings
+    this.#queue = new ReceiverQueue({ total, perHost, perCreator: Math.max(1, Math.floor(total / 4)) })
+    this.#leases = new Leases(options.store, timeout)
+    options.outbox.onRecorded((hook) => this.#wake(hook))
+  }
+
+  /** Sends what earlier processes left. On a shared store looks now and then for what killed processes left. */
+  start(): void {
+    const { store } = this.#options
+    this.#inBackground(() => this.#findWaiting())
+    this.#inBackground(() => this.#expire())
+    this.#every(EXPIRY_INTERVAL_MS, () => this.#expire())
+    if (store.driver.shared) this.#every(SHARED_INTERVAL_MS, () => this.#findWaiting())
+  }
+
+  /** Waits a moment for the requests in flight, then ends them; the next start sends their deliveries again. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    for (const timer of [...this.#timers, ...this.#paused.values()]) clearTimeout(timer)
+    this.#paused.clear()
+    const end = setTimeout(() => this.#ending.abort(), STOP_MS)
+    await Promise.all(this.#turns)
+    clearTimeout(end)
+  }
+
+  #every(intervalMs: number, body: () => Promise<void>): void {
+    this.#timers.push(setInterval(() => this.#inBackground(body), intervalMs).unref())
+  }
+
+  #inBackground(body: () => Promise<void>): void {
+    const turn: Promise<void> = body()
+      .catch((error) => this.#options.onError(error, {}))
+      .finally(() => this.#turns.delete(turn))
+    this.#turns.add(turn)
+  }
+
+  async #findWaiting(): Promise<void> {
+    const { store } = this.#options
+    const found = await store.read(async (tx) => {
+      const ids = new Set<number>()
+      for await (const { recordKey } of deliveries.entries(tx, 'waiting', { prefix: [] }))
+        ids.add(decodeKey(recordKey)[2] as number)
+      return hooks.byIds(tx, ids)
+    })
+    for (const hook of found.values()) if (!this.#paused.has(hook.id)) this.#wake(hook)
+  }
+
+  #wake(hook: Hook): void {
+    if (this.#stopping.signal.aborted) return
+    const busy = this.#busy.get(hook.id)
+    if (busy !== undefined) {
+      busy.isWoken = true
+      return
+    }
+    clearTimeout(this.#paused.get(hook.id))
+    this.#paused.delete(hook.id)
+    this.#busy.set(hook.id, { isWoken: false })
+    this.#queue.add({ id: hook.id, creator: hook.creator, host: new URL(hook.url).host })
+    this.#startTurns()
+  }
+
+  #startTurns(): void {
+    while (!this.#stopping.signal.aborted) {
+      const receiver = this.#queue.take()
+      if (receiver === undefined) return
+      this.#inBackground(() => this.#turn(receiver))
+    }
+  }
+
+  /** Sends one delivery, and lets the webhook take its next turn behind others. */
+  async #turn(receiver: Receiver): Promise<void> {
+    const { id } = receiver
+    const waitMs = await this.#sendNext(id).catch((error) => {
+      this.#options.onError(error, { hook: id })
+      return STORE_RETRY_MS
+    })
+    this.#queue.release(receiver)
+    const isWoken = this.#busy.get(id)?.isWoken === true
+    if (waitMs === 0 || (waitMs === undefined && isWoken)) {
+      this.#busy.set(id, { isWoken: false })
+      this.#queue.add(receiver)
+    } else {
+      this.#busy.delete(id)
+      if (waitMs !== undefined) this.#wakeLater(id, waitMs)
+    }
+    this.#startTurns()
+  }
+
+  #wakeLater(id: number, waitMs: number): void {
+    if (this.#stopping.signal.aborted) return
+    const wake = async () => {
+      this.#paused.delete(id)
+      const hook = await this.#options.store.read((tx) => hooks.get(tx, [id]))
+      if (hook !== undefined) this.#wake(hook)
+    }
+    this.#paused.set(id, setTimeout(() => this.#inBackground(wake), waitMs).unref())
+  }
+
+  /** @returns milliseconds until the next attempt; undefined when nothing waits */
+  async #sendNext(id: number): Promise<number | undefined> {
+    const { store } = this.#options
+    const next = await store.read(async (tx) => {
+      const [delivery] = await deliveries.list(tx, 'waiting', { prefix: [id], limit: 1 })
+      const hook = delivery && (await hooks.get(tx, [id]))
+      return hook?.active === true ? { hook, delivery: delivery! } : undefined
+    })
+    if (next === undefined) {
+      await this.#leases.end(id)
+      return undefined
+    }
+    const waitMs = next.delivery.nextAt - Date.now()
+    if (waitMs > 0) return Math.min(waitMs, RETRY_MS.last)
+    if (!(await this.#leases.hold(id))) return LEASE_RETRY_MS
+    return this.#attempt(next.hook, next.delivery)
+  }
+
+  async #attempt(hook: Hook, found: Delivery): Promise<number | undefined> {
+    const { addresses, settings, addCommits } = this.#options
+    const delivery = await this.#complete(found, () => addCommits(hook, found))
+    const { signal } = this.#ending
+    const outcome = await post(hook, delivery, { addresses, timeoutMs: settings.timeout, signal })
+    // Ended by the stop of this process, and not by the receiver.
+    if (signal.aborted && !outcome.isDelivered) return undefined
+    const after = afterAttempt(delivery, outcome, settings.retryFor)
+    await this.#save(after)
+    return after.state === 'waiting' ? Math.max(0, after.nextAt - Date.now()) : 0
+  }
+
+  /** Saves a completed payload before it is sent, so that each attempt sends the same. */
+  async #complete(delivery: Delivery, complete: () => Promise<string>): Promise<Delivery> {
+    if (delivery.commits === undefined) return delivery
+    const { commits: _, ...rest } = delivery
+    const completed = { ...rest, payload: await complete() }
+    await this.#save(completed)
+    return completed
+  }
+
+  /** Saves a delivery, unless its webhook was deleted meanwhile. */
+  #save(delivery: Delivery): Promise<void> {
+    return this.#options.store.write(async (tx) => {
+      const current = await deliveries.get(tx, [delivery.hook, delivery.number])
+      if (current?.state === 'waiting') await deliveries.save(tx, delivery)
+    })
+  }
+
+  /** Removes deliveries that were finished long ago. */
+  async #expire(): Promise<void> {
+    const { store, settings } = this.#options
+    const { signal } = this.#stopping
+    for (let removed = EXPIRED_BATCH; removed === EXPIRED_BATCH && !signal.aborted; await pause(50, signal))
+      removed = await store.write(async (tx) => {
+        const oldest = await deliveries.list(tx, 'finished', { prefix: [], limit: EXPIRED_BATCH })
+        const limit = now() - settings.keepFor / 1000
+        const expired = oldest.filter(({ finishedAt }) => finishedAt !== null && finishedAt < limit)
+        for (const { hook, number } of expired) await deliveries.remove(tx, [hook, number])
+        return expired.length
+      })
+  }
+}
+
+const afterAttempt = (before: Delivery, outcome: Outcome, retryForMs: number): Delivery => {
+  const { isDelivered, status, answer, error, duration } = outcome
+  const attempts = before.attempts + 1
+  const attempted = { ...before, attempts, status, answer, error, duration }
+  if (isDelivered) return { ...attempted, state: 'delivered', finishedAt: now() }
+  const pauseMs = Math.min(RETRY_MS.first * 2 ** (attempts - 1), RETRY_MS.last)
+  const nextAt = Date.now() + pauseMs
+  if (nextAt > before.createdAt * 1000 + retryForMs)
+    return { ...attempted, state: 'failed', finishedAt: now() }
+  return { ...attempted, nextAt }
+}

@@ -1,0 +1,50 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { waitFor } from './wait-for.ts'
+
+/** A delivery, as a receiver of webhooks got it. */
+export interface Received {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  /** The JSON of the body; undefined for a form. */
+  // biome-ignore lint/suspicious/noExplicitAny: specs look at members of any event.
+  readonly body: any
+}
+
+export interface Receiver {
+  readonly url: string
+  readonly received: Received[]
+  /** Deliveries at a path, once there are so many of them. */
+  at(path: string, count: number): Promise<Received[]>
+  stop(): Promise<void>
+}
+
+/** Starts a receiver of webhooks. @param answer the deliveries; 200 when absent */
+export const startReceiver = async (
+  answer: (received: Received, res: ServerResponse) => void = (_, res) => void res.end('thanks'),
+): Promise<Receiver> => {
+  const received: Received[] = []
+  const server = createServer(async (req, res) => {
+    let text = ''
+    for await (const chunk of req.setEncoding('utf8')) text += chunk
+    const isJson = req.headers['content-type'] === 'application/json'
+    const one = { path: req.url!, headers: req.headers, text, body: isJson ? JSON.parse(text) : undefined }
+    received.push(one)
+    answer(one, res)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const atPath = (path: string) => received.filter((one) => one.path === path)
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    received,
+    async at(path, count) {
+      await waitFor(() => atPath(path).length >= count)
+      return atPath(path)
+    },
+    stop() {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(() => resolve()))
+    },
+  }
+}

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+let allot: TestServer
+let receiver: Receiver
+let alice: Person
+/** Statuses that the receiver answers at a path, before it answers 200. */
+const failures = new Map<string, number[]>()
+/** Paths that never answer. */
+const silent = new Set<string>()
+before(async () => {
+  receiver = await startReceiver(({ path }, res) => {
+    if (silent.has(path)) return
+    const status = failures.get(path)?.shift() ?? 200
+    res.writeHead(status, { location: `${receiver.url}/elsewhere` }).end('x'.repeat(10_000))
+  })
+  const webhooks = { allowedHosts: ['127.0.0.1'], timeout: 2000, maxConcurrent: 8, retryFor: 6000 }
+  allot = await start({ repositories: false, webhooks })
+  alice = await allot.person('alice')
+  await allot.as(alice, 'POST', '/user/repos', { name: 'app' })
+})
+after(async () => {
+  await allot.stop()
+  await receiver.stop()
+})
+
+const SECRET = 'between us'
+
+/** Creates a webhook of the repository. @returns its path in the API */
+const hookTo = async (url: string, more: object = {}, who = alice): Promise<string> => {
+  const config = { url, content_type: 'json', secret: SECRET }
+  const body = { type: 'gitea', config, events: ['issues'], active: true, ...more }
+  const answer = await allot.as(who, 'POST', `/repos/${who.name}/app/hooks`, body)
+  assert.equal(answer.status, 201, answer.text)
+  return `/repos/${who.name}/app/hooks/${answer.body.id}`
+}
+
+const openIssue = (title: string, who = alice) =>
+  allot.as(who, 'POST', `/repos/${who.name}/app/issues`, { title })
+
+const deliveryOf = async (hook: string, number = 1) =>
+  (await allot.as(alice, 'GET', `${hook}/deliveries/${number}`)).body
+
+/** A delivery once it is no longer waiting. */
+const finished = async (hook: string, number = 1) => {
+  let body = await deliveryOf(hook, number)
+  for (; body.status === 'waiting'; body = await deliveryOf(hook, number))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  return body
+}
+
+describe('A delivery', () => {
+  it('names event and id under the headers of every peer, and is signed with HMAC-SHA256', async () => {
+    const hook = await hookTo(`${receiver.url}/signed`, { authorization_header: 'Bearer t' })
+    await openIssue('signed')
+    const [{ headers, text, body }] = (await receiver.at('/signed', 1)) as [(typeof receiver.received)[0]]
+    const signature = createHmac('sha256', SECRET).update(text).digest('hex')
+    for (const brand of ['gitea', 'forgejo', 'gogs', 'github']) {
+      assert.equal(headers[`x-${brand}-event`], 'issues')
+      assert.equal(headers[`x-${brand}-delivery`], (await deliveryOf(hook)).guid)
+    }
+    for (const brand of ['gitea', 'forgejo', 'gogs']) assert.equal(headers[`x-${brand}-signature`], signature)
+    assert.equal(headers['x-hub-signature-256'], `sha256=${signature}`)
+    assert.equal(headers.authorization, 'Bearer t')
+    assert.equal(body.issue.title, 'signed')
+    await allot.as(alice, 'DELETE', hook)
+  })
+
+  it('is a form with a payload when the webhook says so, signed as Gitea and as GitHub do', async () => {
+    const config = { url: `${receiver.url}/form`, content_type: 'form', secret: SECRET }
+    const hook = await hookTo('', { config })
+    await openIssue('a form & more')
+    const [{ headers, text }] = (await receiver.at('/form', 1)) as [(typeof receiver.received)[0]]
+    const payload = new URLSearchParams(text).get('payload')!
+    const sign = (signed: string) => createHmac('sha256', SECRET).update(signed).digest('hex')
+    assert.equal(JSON.parse(payload).issue.title, 'a form & more')
+    assert.equal(headers['x-gitea-signature'], sign(payload))
+    assert.equal(headers['x-hub-signature-256'], `sha256=${sign(text)}`)
+    await allot.as(alice, 'DELETE', hook)
+  })
+
+  it('that fails is tried again after a pause, and those after it wait for it', async () => {
+    failures.set('/retry', [500, 429])
+    const hook = await hookTo(`${receiver.url}/retry`)
+    for (const title of ['first', 'second', 'third']) await openIssue(title)
+    const got = await receiver.at('/retry', 5)
+    const titles = got.map(({ body }) => body.issue.title)
+    assert.deepEqual(titles, ['first', 'first', 'first', 'second', 'third'])
+    assert.equal(new Set(got.slice(0, 3).map(({ headers }) => headers['x-gitea-delivery'])).size, 1)
+    const { status, attempts, duration, response } = await finished(hook)
+    assert.deepEqual([status, attempts, response.body], ['delivered', 3, 'x'.repeat(4096)])
+    assert.ok(duration > 0 && duration < 2)
+    await allot.as(alice, 'DELETE', hook)
+  })
+
+  it('is given up after the time of the option, with the reason, and the next one follows', async () => {
+    failures.set('/refuses', [400, 302, 404])
+    const hook = await hookTo(`${receiver.url}/refuses`)
+    for (const title of ['one', 'two']) await openIssue(title)
+    const first = await finished(hook)
+    assert.deepEqual([first.status, first.attempts, first.error], ['failed', 3, 'the receiver answered 404'])
+    assert.equal((await finished(hook, 2)).status, 'delivered')
+    assert.deepEqual(await receiver.at('/elsewhere', 0), [])
+    await allot.as(alice, 'DELETE', hook)
+  })
+
+  it('is sent at once when the webhook is changed or a delivery sent again, whatever the pause', async () => {
+    failures.set('/wrong', [500, 500, 500])
+    const hook = await hookTo(`${receiver.url}/wrong`)
+    await openIssue('moved')
+    await receiver.at('/wrong', 2)
+    await allot.as(alice, 'PATCH', hook, { config: { url: `${receiver.url}/right` } })
+    const [{ body }] = (await receiver.at('/right', 1)) as [(typeof receiver.received)[0]]
+    assert.equal(body.issue.title, 'moved')
+    await allot.as(alice, 'DELETE', hook)
+  })
+})
+
+describe('A receiver that does not answer', () => {
+  it('holds up neither other receivers nor requests', async () => {
+    const bob = await allot.person('bob')
+    await allot.as(bob, 'POST', '/user/repos', { name: 'app' })
+    const slow: string[] = []
+    for (let index = 0; index < 8; index++) {
+      silent.add(`/slow${index}`)
+      slow.push(await hookTo(`${receiver.url}/slow${index}`))
+    }
+    const other = await startReceiver()
+    const fast = await hookTo(`${other.url}/fast`, {}, bob)
+    await openIssue('to the slow')
+    const begun = performance.now()
+    for (let index = 0; index < 5; index++) await openIssue(`fast ${index}`, bob)
+    await other.at('/fast', 5)
+    const elapsed = performance.now() - begun
+    assert.ok(elapsed < 1500, `${elapsed} ms`)
+    assert.match((await attempted(allot, `${slow[0]}/deliveries/1`)).error, /not answered within 2000 ms/)
+    for (const hook of slow) await allot.as(alice, 'DELETE', hook)
+    await allot.as(bob, 'DELETE', fast)
+    await other.stop()
+  })
+})
+
+/** A delivery of root's, or of alice's on the server of this spec, once it was attempted. */
+const attempted = async (server: TestServer, path: string) => {
+  const who = server === allot ? alice : server.root
+  for (;;) {
+    const { body } = await server.as(who, 'GET', path)
+    if (body.attempts > 0) return body
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
+
+describe('An address that is not public', () => {
+  it('is refused when a name resolves to it, unless the option allows the name', async () => {
+    for (const [allowedHosts, isAllowed] of [
+      [[], false],
+      [['LOCAL*'], true],
+    ] as const) {
+      const strict = await start({ repositories: false, webhooks: { allowedHosts: [...allowedHosts] } })
+      const config = { url: `${receiver.url.replace('127.0.0.1', 'localhost')}/inside` }
+      const { body } = await strict.as(strict.root, 'POST', '/user/hooks', {
+        type: 'gitea',
+        config,
+        active: true,
+      })
+      await strict.as(strict.root, 'POST', `/user/hooks/${body.id}/tests`)
+      const { attempts, status_code, error } = await attempted(strict, `/user/hooks/${body.id}/deliveries/1`)
+      assert.deepEqual([attempts, status_code], [1, isAllowed ? 200 : 0])
+      if (!isAllowed)
+        assert.match(error, /^the address (127\.0\.0\.1|::1) is not public: an administrator can/)
+      await strict.stop()
+    }
+  })
+})
+
+it('Deliveries of a server that was stopped are sent by the next one, in order', async () => {
+  const { memory } = await import('../../drivers/memory/index.ts')
+  const driver = memory()
+  const away = await start({ driver, repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } })
+  const { hosting } = away.allot
+  const root = (await hosting.accounts.byName('root'))!
+  await hosting.repositories.create(root, root, { name: 'app' })
+  const { hookPlaces } = await import('../../lib/webhooks/hooks.ts')
+  const by = { id: root.id, username: 'root' }
+  const url = `${receiver.url}/later`
+  const hook = { type: 'gitea', url, baseUrl: away.base, active: true, events: ['issues'] } as const
+  failures.set('/later', Array(3).fill(503))
+  await hosting.hooks.create(by, hookPlaces.user(root), { ...hook, events: ['issues'] })
+  for (const title of ['a', 'b', 'c'])
+    await hosting.issues.create(root, { owner: 'root', name: 'app' }, { title })
+  await receiver.at('/later', 1)
+  await away.stop()
+  failures.delete('/later')
+  const next = await start(
+    { driver, repositories: false, webhooks: { allowedHosts: ['127.0.0.1'] } },
+    { root: 'other' },
+  )
+  await waitFor(
+    () =>
+      receiver.received.filter(({ path, body }) => path === '/later' && body.issue.title === 'c').length > 0,
+  )
+  const titles = receiver.received.filter(({ path }) => path === '/later').map(({ body }) => body.issue.title)
+  assert.deepEqual([...new Set(titles)], ['a', 'b', 'c'])
+  await next.stop()
+})

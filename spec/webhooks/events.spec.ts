@@ -1,0 +1,211 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { aCheckout, commit, git, urlFor } from '../git/client.ts'
+import { type ServedGit, startGit } from '../git/served.ts'
+import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
+import type { Person } from '../support/test-server.ts'
+
+let allot: ServedGit
+let receiver: Receiver
+let alice: Person
+before(async () => {
+  receiver = await startReceiver()
+  allot = await startGit({ webhooks: { allowedHosts: ['127.0.0.1'], maxConcurrentPerReceiver: 1 } })
+  alice = await allot.person('alice')
+})
+after(async () => {
+  await allot.stop()
+  await receiver.stop()
+})
+
+let made = 0
+
+/** Creates a webhook. @returns what it got, once there is so much of it */
+const told = async (who: Person, place: string, more: object = {}) => {
+  const path = `/${++made}`
+  const config = { url: receiver.url + path, content_type: 'json' }
+  const body = { type: 'forgejo', config, events: ['*'], active: true, ...more }
+  const answer = await allot.as(who, 'POST', place, body)
+  assert.equal(answer.status, 201, answer.text)
+  return (count: number) => receiver.at(path, count)
+}
+
+const brief = (received: readonly Received[]) =>
+  received.map(({ headers, body }) => [headers['x-forgejo-event'], body.action ?? body.ref])
+
+const as = async (who: Person, method: string, path: string, body?: object) => {
+  const answer = await allot.as(who, method, path, body)
+  assert.ok(answer.status < 300, answer.text)
+  return answer.body
+}
+
+/** A repository of alice with one commit on main, and its checkout. */
+const repository = async (name: string) => {
+  const path = await allot.repository(alice, name)
+  const checkout = await aCheckout()
+  await git(checkout, 'remote', 'add', 'origin', urlFor(allot, path, alice))
+  await git(checkout, 'push', '--quiet', 'origin', 'main')
+  return { at: `/repos/${path}`, path, checkout }
+}
+
+describe('A push', () => {
+  it('is told with its commits and their files, a new or deleted reference too', async () => {
+    const { at, path, checkout } = await repository('pushed')
+    const got = await told(alice, `${at}/hooks`)
+    const before = await git(checkout, 'rev-parse', 'HEAD')
+    const second = await commit(checkout, { b: 'two\n' })
+    const third = await commit(checkout, { a: 'changed\n' })
+    await git(checkout, 'push', '--quiet', 'origin', 'main')
+    await git(checkout, 'tag', 'v1')
+    await git(checkout, 'push', '--quiet', 'origin', 'main:side', 'v1')
+    await git(checkout, 'push', '--quiet', 'origin', ':side')
+    const received = await got(6)
+    assert.deepEqual(brief(received), [
+      ['push', 'refs/heads/main'],
+      ['create', 'side'],
+      ['push', 'refs/heads/side'],
+      ['create', 'v1'],
+      ['push', 'refs/tags/v1'],
+      ['delete', 'side'],
+    ])
+    const [push, create, side, tag] = received.map(({ body }) => body)
+    assert.deepEqual([push.before, push.after, push.total_commits], [before, third, 2])
+    assert.deepEqual(
+      push.commits.map((one: Record<string, unknown>) => [one.id, one.added, one.modified, one.removed]),
+      [
+        [third, [], ['a'], []],
+        [second, ['b'], [], []],
+      ],
+    )
+    assert.equal(push.head_commit.id, third)
+    assert.match(push.compare_url, new RegExp(`/${path}/compare/${before}\\.\\.\\.${third}$`))
+    assert.deepEqual(
+      [push.repository.full_name, push.sender.login, push.pusher.login],
+      [path, 'alice', 'alice'],
+    )
+    assert.deepEqual([create.ref_type, create.sha, tag.ref_type], ['branch', third, 'tag'])
+    // A branch that brings nothing new has no commits.
+    assert.deepEqual([side.before, side.commits], ['0'.repeat(40), []])
+  })
+
+  it('is told only for the branches of the filter, and its size is bounded', async () => {
+    const { at, checkout } = await repository('filtered')
+    const got = await told(alice, `${at}/hooks`, { events: ['push'], branch_filter: '{main,release/*}' })
+    for (let made = 0; made < 25; made++)
+      await git(checkout, 'commit', '--quiet', '--allow-empty', '-m', 'x'.repeat(9000))
+    await git(checkout, 'push', '--quiet', 'origin', 'main:topic', 'main:release/1', 'main')
+    const received = await got(2)
+    assert.deepEqual(received.map(({ body }) => body.ref).sort(), ['refs/heads/main', 'refs/heads/release/1'])
+    const { body } = received.find((one) => one.body.ref === 'refs/heads/main')!
+    assert.deepEqual(
+      [body.commits.length, body.total_commits, body.commits[0].message.length],
+      [20, 25, 8192],
+    )
+  })
+
+  it('over the API is told as one over git; a test tells the last commit', async () => {
+    const { at } = await repository('edited')
+    const got = await told(alice, `${at}/hooks`)
+    const content = Buffer.from('new').toString('base64')
+    await as(alice, 'POST', `${at}/contents/new`, { content, message: 'Add a file' })
+    const [id] = (await as(alice, 'GET', `${at}/hooks`)).map((hook: { id: number }) => hook.id)
+    await as(alice, 'POST', `${at}/hooks/${id}/tests`)
+    const [push, test] = (await got(2)).map(({ body }) => body)
+    assert.deepEqual([push.commits[0].message.trim(), push.commits[0].added], ['Add a file', ['new']])
+    assert.deepEqual([test.before, test.after, test.commits.length], [push.after, push.after, 1])
+  })
+})
+
+describe('Issues, comments and releases', () => {
+  it('are told with what was changed', async () => {
+    const { at } = await repository('talked')
+    const got = await told(alice, `${at}/hooks`)
+    await as(alice, 'POST', `${at}/issues`, { title: 'The build fails' })
+    await as(alice, 'PATCH', `${at}/issues/1`, { title: 'It fails', state: 'closed' })
+    await as(alice, 'PATCH', `${at}/issues/1`, { state: 'open' })
+    const { id } = await as(alice, 'POST', `${at}/issues/1/comments`, { body: 'Indeed.' })
+    await as(alice, 'PATCH', `${at}/issues/comments/${id}`, { body: 'It does.' })
+    await as(alice, 'DELETE', `${at}/issues/comments/${id}`)
+    await as(alice, 'DELETE', `${at}/issues/1`)
+    const release = await as(alice, 'POST', `${at}/releases`, { tag_name: 'v1', draft: true })
+    for (const edit of [{ name: 'One' }, { draft: false }, { name: 'First' }])
+      await as(alice, 'PATCH', `${at}/releases/${release.id}`, edit)
+    await as(alice, 'DELETE', `${at}/releases/${release.id}`)
+    const received = await got(11)
+    assert.deepEqual(brief(received), [
+      ['issues', 'opened'],
+      ['issues', 'edited'],
+      ['issues', 'closed'],
+      ['issues', 'reopened'],
+      ['issue_comment', 'created'],
+      ['issue_comment', 'edited'],
+      ['issue_comment', 'deleted'],
+      ['issues', 'deleted'],
+      ['release', 'published'],
+      ['release', 'updated'],
+      ['release', 'deleted'],
+    ])
+    const bodies = received.map(({ body }) => body)
+    assert.deepEqual([bodies[0].number, bodies[0].issue.title], [1, 'The build fails'])
+    assert.deepEqual(bodies[1].changes, { title: { from: 'The build fails' } })
+    assert.deepEqual([bodies[5].comment.body, bodies[5].changes], ['It does.', { body: { from: 'Indeed.' } }])
+    assert.equal(bodies[10].release.name, 'First')
+  })
+})
+
+describe('Repositories, forks and packages', () => {
+  it('are told to the webhooks of the owner and of the instance', async () => {
+    const bob = await allot.person('bob')
+    await as(bob, 'POST', '/orgs', { username: 'acme' })
+    const ofAcme = await told(bob, '/orgs/acme/hooks')
+    const ofAlice = await told(alice, '/user/hooks')
+    const all = await told(allot.root, '/admin/hooks', { events: ['repository', 'fork', 'package'] })
+    await as(alice, 'POST', '/user/repos', { name: 'app', auto_init: true })
+    await as(bob, 'POST', '/repos/alice/app/forks', { organization: 'acme' })
+    await as(alice, 'PATCH', '/repos/alice/app', { name: 'tool' })
+    await as(alice, 'PATCH', '/repos/alice/tool', { description: 'A tool' })
+    const file = await fetch(`${allot.base}/api/packages/acme/generic/kit/1/kit.tar`, {
+      method: 'PUT',
+      headers: { authorization: `token ${bob.token}` },
+      body: 'bytes',
+    })
+    assert.equal(file.status, 201)
+    await as(bob, 'DELETE', '/packages/acme/generic/kit/1')
+    await as(alice, 'DELETE', '/repos/alice/tool')
+    const forkOf = (received: readonly Received[]) => received.find(({ body }) => body.forkee)!.body
+    const own = await ofAlice(5)
+    assert.deepEqual(brief(own), [
+      ['repository', 'created'],
+      ['fork', undefined],
+      ['repository', 'renamed'],
+      ['repository', 'edited'],
+      ['repository', 'deleted'],
+    ])
+    const { forkee, repository: fork, sender } = forkOf(own)
+    assert.deepEqual([forkee.full_name, fork.full_name, sender.login], ['alice/app', 'acme/app', 'bob'])
+    assert.deepEqual(brief(await ofAcme(3)), [
+      ['repository', 'created'],
+      ['package', 'created'],
+      ['package', 'deleted'],
+    ])
+    const everything = await all(8)
+    assert.equal(everything.length, 8)
+    const { body } = everything.find(({ headers }) => headers['x-gitea-event'] === 'package')!
+    assert.deepEqual([body.package.name, body.organization.login], ['kit', 'acme'])
+  })
+
+  it('that the creator of a webhook cannot see are not in its payloads', async () => {
+    const carl = await allot.person('carl')
+    await as(carl, 'POST', '/orgs', { username: 'hidden', visibility: 'private' })
+    const { at } = await repository('watched')
+    const got = await told(alice, `${at}/hooks`, { events: ['fork', 'issues'] })
+    await as(carl, 'POST', `${at}/forks`, { organization: 'hidden' })
+    await allot.allot.hosting.accounts.edit(carl.id, { visibility: 'private' })
+    await as(carl, 'POST', `${at}/issues`, { title: 'from nobody' })
+    const received = await got(1)
+    assert.deepEqual(brief(received), [['issues', 'opened']])
+    const { sender, issue } = received[0]!.body
+    assert.deepEqual([sender.login, issue.user.login], ['Ghost', 'Ghost'])
+    assert.doesNotMatch(received[0]!.text, /carl|hidden/)
+  })
+})
