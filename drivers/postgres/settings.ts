@@ -48,7 +48,7 @@ const COUNTS = [
 ] as const
 
 const checkOptions = (options: PostgresOptions): void => {
-  checkOptionNames(options, ['schema', ...COUNTS, 'plain', 'tls'])
+  checkOptionNames(options, ['schema', ...COUNTS, 'plain', 'exclusive', 'tls'])
   for (const name of COUNTS) {
     const value = options[name]
     const isCount = value === undefined || (Number.isInteger(value) && value > 0)
