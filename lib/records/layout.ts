@@ -64,8 +64,8 @@ const metadataEntry = <T>(name: string): MetadataEntry<T> => {
   }
 }
 
-/** How far a migration has come. */
-export interface MigrationProgress {
+/** How far an upgrade has come. */
+export interface UpgradeProgress {
   /** Index of the current scan, and the last key that it visited, in hex. */
   scan: number
   after?: string
@@ -75,16 +75,16 @@ export interface MigrationProgress {
   derive: readonly string[]
 }
 
-/** Number of the store's layout: see upgrade.ts. */
-export const schemaVersion = metadataEntry<number>('schema')
-export const migrating = metadataEntry<MigrationProgress>('migrating')
+/** Number of the store's layout: see upgrade.ts. The names in the store are older than those here. */
+export const storedLayout = metadataEntry<number>('schema')
+export const upgrading = metadataEntry<UpgradeProgress>('migrating')
 /** Set while an import runs: the store holds only part of the imported records. */
 export const importing = metadataEntry<{ since: string }>('importing')
 
 /** Set when the store is one of several: see shards.ts. */
 export const shard = metadataEntry<{ number: number; of: number }>('shard')
 
-export const metadata: readonly MetadataEntry<unknown>[] = [schemaVersion, migrating, importing, shard]
+export const metadata: readonly MetadataEntry<unknown>[] = [storedLayout, upgrading, importing, shard]
 
 /** Every entry of the store but the metadata. */
 export async function* contents(tx: ReadTransaction): AsyncGenerator<Entry> {

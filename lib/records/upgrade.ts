@@ -1,14 +1,7 @@
 import { AllotError } from '../errors.ts'
 import type { Bytes, Entry, ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
 import { encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
-import {
-  decodeValue,
-  importing,
-  isEmpty,
-  type MigrationProgress,
-  migrating,
-  schemaVersion,
-} from './layout.ts'
+import { decodeValue, importing, isEmpty, storedLayout, type UpgradeProgress, upgrading } from './layout.ts'
 
 /**
  * Brings a store to the current layout when it is opened. The layout says which keys exist and what their values mean; its
@@ -71,17 +64,15 @@ export const upgradeLayout = async (
 }
 
 const isNew = async (tx: ReadTransaction): Promise<boolean> =>
-  (await schemaVersion.get(tx)) === undefined &&
-  (await importing.get(tx)) === undefined &&
-  (await isEmpty(tx))
+  (await storedLayout.get(tx)) === undefined && (await importing.get(tx)) === undefined && (await isEmpty(tx))
 
 const markNew = async (tx: WriteTransaction, newest: number): Promise<void> => {
-  if (await isNew(tx)) schemaVersion.set(tx, newest)
+  if (await isNew(tx)) storedLayout.set(tx, newest)
 }
 
 interface LayoutState {
   layout: number
-  progress: MigrationProgress | undefined
+  progress: UpgradeProgress | undefined
   isCurrent: boolean
 }
 
@@ -92,14 +83,14 @@ const layoutState = async (tx: ReadTransaction, newest: number): Promise<LayoutS
       'unavailable',
       `the store holds part of an import that began at ${unfinished.since} and did not finish: run \`allot import\` again`,
     )
-  const layout = await schemaVersion.get(tx)
+  const layout = await storedLayout.get(tx)
   if (layout === undefined)
     throw new AllotError(
       'unavailable',
       'the store has no layout number: no released version of Allot wrote it',
     )
   requireKnownLayout(layout, newest)
-  const progress = await migrating.get(tx)
+  const progress = await upgrading.get(tx)
   return { layout, progress, isCurrent: layout === newest && progress === undefined }
 }
 
@@ -134,11 +125,11 @@ const advance = async (tx: WriteTransaction, plan: UpgradePlan): Promise<boolean
   const isDeriving = step === undefined
   const position = progress?.isDeriving === isDeriving ? progress : { scan: 0 }
   const next = await runBatch(tx, scans, position, plan.batchSize)
-  if (next !== undefined) migrating.set(tx, { ...next, isDeriving, derive })
-  else if (isDeriving) migrating.clear(tx)
+  if (next !== undefined) upgrading.set(tx, { ...next, isDeriving, derive })
+  else if (isDeriving) upgrading.clear(tx)
   else {
-    schemaVersion.set(tx, layout + 1)
-    migrating.set(tx, {
+    storedLayout.set(tx, layout + 1)
+    upgrading.set(tx, {
       scan: 0,
       isDeriving: true,
       derive: [...new Set([...derive, ...(step.derive ?? [])])],
@@ -147,7 +138,7 @@ const advance = async (tx: WriteTransaction, plan: UpgradePlan): Promise<boolean
   return next === undefined && isDeriving
 }
 
-type Position = Pick<MigrationProgress, 'scan' | 'after'>
+type Position = Pick<UpgradeProgress, 'scan' | 'after'>
 
 /** Visits the next entries of a scan. @returns where to continue; undefined after the last scan */
 const runBatch = async (

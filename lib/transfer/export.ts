@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FileStorage } from '../files/index.ts'
 import type { GitStorage } from '../git/index.ts'
 import { jsonOf } from '../integers.ts'
-import { collections, files, LAYOUT_VERSION, repositories, type StoredFile } from '../records/schema/index.ts'
+import { CURRENT_LAYOUT, collections, files, repositories, type StoredFile } from '../records/schema/index.ts'
 import { formatShard, shardOf } from '../records/shards.ts'
 import { sequencesIn } from '../records/store.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
@@ -56,7 +56,7 @@ export const exportStore = async (
 const firstLine = (): FirstLine => ({
   format: FORMAT,
   version: VERSION,
-  schema: LAYOUT_VERSION,
+  schema: CURRENT_LAYOUT,
   time: currentTime(),
 })
 

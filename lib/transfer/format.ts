@@ -20,7 +20,7 @@ const id = v.pipe(v.number(), v.safeInteger(), v.minValue(1))
 export const FirstLine = v.object({
   format: v.literal(FORMAT),
   version: id,
-  /** Layout version of the exported store. */
+  /** Layout of the exported store. */
   schema: count,
   time: v.string(),
   /** Names of the exported accounts; absent when everything was exported. */

@@ -1,6 +1,6 @@
 import { AllotError, withLineNumber } from '../errors.ts'
-import { contents, importing, isEmpty, schemaVersion } from '../records/layout.ts'
-import { files, LAYOUT_VERSION, repositories } from '../records/schema/index.ts'
+import { contents, importing, isEmpty, storedLayout } from '../records/layout.ts'
+import { CURRENT_LAYOUT, files, repositories } from '../records/schema/index.ts'
 import { requireKnownLayout } from '../records/upgrade.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
@@ -36,7 +36,7 @@ export const importStore = async (
     const last = await importLines(parts, content, source, onProgress)
     await parts.driver.write(async (tx) => {
       importing.clear(tx)
-      schemaVersion.set(tx, LAYOUT_VERSION)
+      storedLayout.set(tx, CURRENT_LAYOUT)
     })
     return last
   } catch (error) {
@@ -89,16 +89,16 @@ const importBatch = async (
 }
 
 /** The records of other layouts differ. Upgrades work on a store, not on an export. */
-export const checkLayout = ({ schema }: FirstLine): void => {
-  if (schema > LAYOUT_VERSION)
+export const checkLayout = ({ schema: layout }: FirstLine): void => {
+  if (layout > CURRENT_LAYOUT)
     throw new AllotError(
       'invalid',
-      `the file is from a newer Allot (layout ${schema}, this one supports ${LAYOUT_VERSION}): import it with the newer one`,
+      `the file is from a newer Allot (layout ${layout}, this one supports ${CURRENT_LAYOUT}): import it with the newer one`,
     )
-  if (schema < LAYOUT_VERSION)
+  if (layout < CURRENT_LAYOUT)
     throw new AllotError(
       'invalid',
-      `the file is from an older Allot (layout ${schema}, this one needs ${LAYOUT_VERSION}): import it with the older one, then open that store with this one`,
+      `the file is from an older Allot (layout ${layout}, this one needs ${CURRENT_LAYOUT}): import it with the older one, then open that store with this one`,
     )
 }
 
@@ -112,8 +112,8 @@ const beginImport = async (parts: TransferParts): Promise<void> => {
 
 /** @returns whether the store contains an interrupted import */
 const markStore = async (tx: WriteTransaction): Promise<boolean> => {
-  const layout = await schemaVersion.get(tx)
-  if (layout !== undefined) requireKnownLayout(layout, LAYOUT_VERSION)
+  const layout = await storedLayout.get(tx)
+  if (layout !== undefined) requireKnownLayout(layout, CURRENT_LAYOUT)
   const isPartial = (await importing.get(tx)) !== undefined
   if (!isPartial && !(await isEmpty(tx)))
     throw new AllotError('conflict', 'the store is not empty: import into a new store')

@@ -2,14 +2,14 @@ import { now } from '../clock.ts'
 import { AllotError, invalid, withLineNumber } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
 import type { Collection } from '../records/collection.ts'
-import { importing, isEmpty, schemaVersion } from '../records/layout.ts'
+import { importing, isEmpty, storedLayout } from '../records/layout.ts'
 import {
   type Account,
   accounts,
+  CURRENT_LAYOUT,
   files,
   type Group,
   groups,
-  LAYOUT_VERSION,
   pendingFolders,
   type Repository,
   type Rule,
@@ -219,7 +219,7 @@ const placeOf = ({ area, ownerId, name }: FilePlace): string => `${area}/${owner
  * @throws AllotError conflict
  */
 const requireShards = async (tx: ReadTransaction, { shard }: FirstLine): Promise<void> => {
-  if ((await schemaVersion.get(tx)) !== LAYOUT_VERSION)
+  if ((await storedLayout.get(tx)) !== CURRENT_LAYOUT)
     throw new AllotError(
       'conflict',
       'the store has the layout of another version: open it with this one first',

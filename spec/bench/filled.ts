@@ -1,9 +1,9 @@
 import { ClassicLevel } from 'classic-level'
 import { level } from '../../drivers/level/index.ts'
-import { encodeValue, schemaVersion, sequenceKey } from '../../lib/records/layout.ts'
+import { encodeValue, sequenceKey, storedLayout } from '../../lib/records/layout.ts'
 import {
   accounts,
-  LAYOUT_VERSION,
+  CURRENT_LAYOUT,
   ledgerEntries,
   noOwnEntries,
   ownerUsages,
@@ -41,7 +41,7 @@ export const fill = async (folder: string, shape: Shape, told: Filled = () => un
   try {
     const total = shape.people * 2 + shape.repos * 2 + shape.entries + shape.stars
     const filler = new Filler(driver, (done) => told(done, total))
-    await driver.write(async (tx) => schemaVersion.set(tx, LAYOUT_VERSION))
+    await driver.write(async (tx) => storedLayout.set(tx, CURRENT_LAYOUT))
     await fillWith(filler, shape)
     await filler.end()
     return filler.records

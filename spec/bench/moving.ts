@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { hashSecret } from '../../lib/accounts/credentials.ts'
-import { LAYOUT_VERSION } from '../../lib/records/schema/index.ts'
+import { CURRENT_LAYOUT } from '../../lib/records/schema/index.ts'
 import { LineWriter } from '../../lib/transfer/export.ts'
 
 /**
@@ -66,7 +66,7 @@ const writeFile = async (file: string): Promise<void> => {
     JSON.stringify({
       format: 'allot-export',
       version: 1,
-      schema: LAYOUT_VERSION,
+      schema: CURRENT_LAYOUT,
       time: '2026-01-01T00:00:00Z',
     }),
   )

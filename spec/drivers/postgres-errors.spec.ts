@@ -3,7 +3,7 @@ import { after, before, describe, type TestContext, test } from 'node:test'
 import pg from 'pg'
 import { type PostgresOptions, postgres } from '../../drivers/postgres/index.ts'
 import { openAllot } from '../../lib/allot.ts'
-import { schemaVersion } from '../../lib/records/layout.ts'
+import { storedLayout } from '../../lib/records/layout.ts'
 import { type StorageDriver, StorageError, type StorageReason } from '../../lib/storage/index.ts'
 import { bytes, keysBelow, load, save, signal, text } from '../driver-spec/fixture.ts'
 import { type Cluster, missing, startCluster } from '../postgres/cluster.ts'
@@ -93,7 +93,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
   test('a store of a newer version is not opened, and one line names both layouts', async (t) => {
     const url = address()
     const driver = await openAt(t, url)
-    await driver.write(async (tx) => schemaVersion.set(tx, 999))
+    await driver.write(async (tx) => storedLayout.set(tx, 999))
     await assert.rejects(openAllot({ driver: postgres(url), repositories: false }), (error: Error) => {
       assert.match(
         error.message,

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
-import { decodeValue, encodeValue, importing, schemaVersion } from '../../lib/records/layout.ts'
+import { decodeValue, encodeValue, importing, storedLayout } from '../../lib/records/layout.ts'
 import {
   type Account,
   accounts,
   assignments,
-  LAYOUT_VERSION,
+  CURRENT_LAYOUT,
   upgradePlan,
   upgradeStore,
 } from '../../lib/records/schema/index.ts'
@@ -21,7 +21,7 @@ import { contentOf, openWith, type Raw, rawOf, storeOf } from './raw.ts'
 /** `stores/layout-1.ndjson` was written by the first layout, by stores/write.ts: it has records of every collection. */
 const sample = (): Raw => storeOf('layout-1')
 
-const layoutOf = (driver: StorageDriver) => driver.read((tx) => schemaVersion.get(tx))
+const layoutOf = (driver: StorageDriver) => driver.read((tx) => storedLayout.get(tx))
 
 const filled = async (raw = sample()): Promise<StorageDriver> => {
   const driver = memory()
@@ -83,7 +83,7 @@ describe('A store written by the first layout', () => {
     const driver = await filled()
     const { allot, ask, stop } = await serve({ driver, repositories: false })
     try {
-      assert.equal(await layoutOf(driver), LAYOUT_VERSION)
+      assert.equal(await layoutOf(driver), CURRENT_LAYOUT)
       assert.deepEqual((await verify(driver)).messages, [])
       const { id } = (await allot.hosting.accounts.byName('root'))!
       const { secret: token } = await allot.hosting.tokens.create(id, 'again', ['all'])
@@ -167,14 +167,14 @@ describe('An upgrade of the layout', () => {
     const ben = await driver.read((tx) => accounts.findBy(tx, 'name', ['ben']))
     assert.equal(ben?.fullName, ' moved')
     assert.equal(await driver.read((tx) => assignments.count(tx, 'group', ['free'])), 2)
-    await driver.write(async (tx) => schemaVersion.set(tx, LAYOUT_VERSION))
+    await driver.write(async (tx) => storedLayout.set(tx, CURRENT_LAYOUT))
     assert.deepEqual((await verify(driver)).messages, [])
   })
 
   it('must be complete before the store is verified', async () => {
     const driver = await filled()
     await run(killedAt(driver, 12)).catch(isKilled)
-    await driver.write(async (tx) => schemaVersion.set(tx, LAYOUT_VERSION))
+    await driver.write(async (tx) => storedLayout.set(tx, CURRENT_LAYOUT))
     await assert.rejects(verify(driver), {
       code: 'unavailable',
       message: /must be upgraded.*start the server once/,
@@ -187,7 +187,7 @@ describe('A store of the current layout', () => {
     const driver = memory()
     await driver.open()
     await upgradeStore(driver)
-    assert.equal(await layoutOf(driver), LAYOUT_VERSION)
+    assert.equal(await layoutOf(driver), CURRENT_LAYOUT)
     const raw = await rawOf(driver)
     await upgradeStore(killedAt(driver, 1))
     assert.deepEqual(await rawOf(driver), raw)
@@ -203,11 +203,11 @@ describe('A store of the current layout', () => {
 
 describe('A store is refused, and closed again with nothing changed,', () => {
   const set = (layout: number) => (driver: StorageDriver) =>
-    driver.write(async (tx) => schemaVersion.set(tx, layout))
+    driver.write(async (tx) => storedLayout.set(tx, layout))
   const REFUSED: [what: string, change: (driver: StorageDriver) => Promise<void>, message: RegExp][] = [
     [
       'when a newer version has written it',
-      set(LAYOUT_VERSION + 1),
+      set(CURRENT_LAYOUT + 1),
       /has layout 2, but this version of Allot reads layouts 1 to 1: start the newer version/,
     ],
     [
@@ -218,7 +218,7 @@ describe('A store is refused, and closed again with nothing changed,', () => {
     ['when its layout is below the first', set(0), /has layout 0, but this version of Allot reads layouts 1/],
     [
       'when it has contents but no layout number',
-      (driver) => driver.write(async (tx) => schemaVersion.clear(tx)),
+      (driver) => driver.write(async (tx) => storedLayout.clear(tx)),
       /no layout number: no released version of Allot wrote it/,
     ],
     [

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { AllotError, importAllot, type StorageDriver } from '../../lib/index.ts'
-import { LAYOUT_VERSION } from '../../lib/records/schema/index.ts'
+import { CURRENT_LAYOUT } from '../../lib/records/schema/index.ts'
 import { checkExport } from '../../lib/transfer/format.ts'
 import { contentOf, rawOf } from '../records/raw.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -128,12 +128,12 @@ describe('A file is refused, with the number of the line,', () => {
     ['of a newer version', sealed([], { version: 2 }), /version 2 of the format.*reads up to 1.*newer/],
     [
       'of a newer layout',
-      sealed([], { schema: LAYOUT_VERSION + 1 }),
+      sealed([], { schema: CURRENT_LAYOUT + 1 }),
       /newer Allot.*import it with the newer one/,
     ],
     [
       'of an older layout',
-      sealed([], { schema: LAYOUT_VERSION - 1 }),
+      sealed([], { schema: CURRENT_LAYOUT - 1 }),
       /older Allot.*import it with the older one/,
     ],
     ['with a line that is not JSON', sealed([anAccount, '{"collection":']), /^line 3: is not valid JSON/],

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
-import { LAYOUT_VERSION } from '../../lib/records/schema/index.ts'
+import { CURRENT_LAYOUT } from '../../lib/records/schema/index.ts'
 
 /** An export of any lines, with a matching first and last line. */
 export const sealed = (lines: readonly (object | string)[], first: object = {}): Buffer => {
   const begin = {
     format: 'allot-export',
     version: 1,
-    schema: LAYOUT_VERSION,
+    schema: CURRENT_LAYOUT,
     time: '2026-11-21T04:09:00Z',
     ...first,
   }

@@ -1,13 +1,13 @@
 import { level } from '../../drivers/level/index.ts'
 import { hashSecret } from '../../lib/accounts/credentials.ts'
-import { encodeValue, schemaVersion, sequenceKey } from '../../lib/records/layout.ts'
+import { encodeValue, sequenceKey, storedLayout } from '../../lib/records/layout.ts'
 import {
   accounts,
   assignments,
   auditRecords,
+  CURRENT_LAYOUT,
   dailyUsages,
   groups,
-  LAYOUT_VERSION,
   ledgerEntries,
   noOwnEntries,
   ownerUsages,
@@ -45,7 +45,7 @@ export const fillLarge = async (folder: string, shape: Shape, say: (done: number
   await driver.open()
   try {
     const filler = new Filler(driver, say)
-    await driver.write(async (tx) => schemaVersion.set(tx, LAYOUT_VERSION))
+    await driver.write(async (tx) => storedLayout.set(tx, CURRENT_LAYOUT))
     await fillOwners(filler, shape)
     await fillPolicy(filler, shape)
     await fillUsage(filler, shape)

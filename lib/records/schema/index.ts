@@ -178,7 +178,7 @@ const steps: readonly UpgradeStep[] = []
 export const upgradePlan: UpgradePlan = { steps, collections, batchSize: 256 }
 
 /** The layout that this version reads and writes. */
-export const LAYOUT_VERSION = newestLayout(upgradePlan)
+export const CURRENT_LAYOUT = newestLayout(upgradePlan)
 
 /** Brings an open store to the current layout: see upgrade.ts. */
 export const upgradeStore = (driver: StorageDriver, onProgress?: (message: string) => void): Promise<void> =>
@@ -186,4 +186,4 @@ export const upgradeStore = (driver: StorageDriver, onProgress?: (message: strin
 
 /** @throws AllotError unavailable for a store that is not of the current layout */
 export const requireUpgraded = (tx: ReadTransaction): Promise<void> =>
-  requireCurrentLayout(tx, LAYOUT_VERSION)
+  requireCurrentLayout(tx, CURRENT_LAYOUT)

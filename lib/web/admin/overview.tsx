@@ -6,7 +6,7 @@ import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { today } from '../../quota/usage.ts'
 import { jobs } from '../../records/jobs.ts'
-import { LAYOUT_VERSION } from '../../records/schema/index.ts'
+import { CURRENT_LAYOUT } from '../../records/schema/index.ts'
 import { VERSION } from '../../version.ts'
 import { Figures, formatCount, Link, Section, SizeCell, sliceOf, Table } from '../components.tsx'
 import { type PageServices, page } from '../route.ts'
@@ -185,7 +185,7 @@ const STORE_NAMES: Readonly<Record<string, string>> = {
 const StoreName = ({ name }: { name: string }) => (
   <>
     {STORE_NAMES[name] ?? name}
-    <span class="small">layout {LAYOUT_VERSION}</span>
+    <span class="small">layout {CURRENT_LAYOUT}</span>
   </>
 )
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { memory } from '../../../drivers/memory/index.ts'
 import { openAllot } from '../../../lib/allot.ts'
-import { LAYOUT_VERSION } from '../../../lib/records/schema/index.ts'
+import { CURRENT_LAYOUT } from '../../../lib/records/schema/index.ts'
 import { Store } from '../../../lib/records/store.ts'
 import { compactAll } from '../../search/posting-fixture.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
@@ -23,5 +23,5 @@ await driver.open()
 await nameOwner(driver)
 await compactAll(new Store(driver))
 const lines = (await exactly(driver)).map(([key, value]) => `${JSON.stringify({ key, value })}\n`)
-writeFileSync(new URL(`./layout-${LAYOUT_VERSION}.ndjson`, import.meta.url), lines.join(''))
+writeFileSync(new URL(`./layout-${CURRENT_LAYOUT}.ndjson`, import.meta.url), lines.join(''))
 await driver.close()
