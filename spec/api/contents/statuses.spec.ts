@@ -87,6 +87,21 @@ describe('A commit status', () => {
     assertList(await allot.as(ann, 'GET', `${at}/statuses/${sha}`), 'status', ['success'])
   })
 
+  it('shows Ghost as the creator to those who may not see the user, and once the user is deleted', async () => {
+    const { at, sha } = await aRepository()
+    const ci = await allot.person('ci')
+    await allot.as(ann, 'PUT', `${at}/collaborators/ci`, { permission: 'write' })
+    await set(at, sha, { state: 'success' }, ci)
+    await allot.as(allot.root, 'PATCH', '/admin/users/ci', { visibility: 'private' })
+    const creators = async () => {
+      const [one] = (await allot.as(ben, 'GET', `${at}/statuses/${sha}`)).body
+      return [one.creator.login, (await combined(at, sha)).statuses[0].creator.login]
+    }
+    assert.deepEqual(await creators(), ['Ghost', 'Ghost'])
+    assert.equal((await allot.as(allot.root, 'DELETE', '/admin/users/ci')).status, 204)
+    assert.deepEqual(await creators(), ['Ghost', 'Ghost'])
+  })
+
   it('needs the scope of repositories', async () => {
     const { at, sha } = await aRepository()
     const token = await allot.scoped(ann!, 'read:repository')
