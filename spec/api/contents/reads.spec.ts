@@ -80,7 +80,7 @@ describe('The commits of a repository', () => {
     assert.equal(first.body.length, 5)
     // On a busy machine the count may be done before the first commits are read.
     assert.ok([null, '5100'].includes(first.headers.get('x-total-count')))
-    assert.match(first.headers.get('link') ?? '', /&page=2&stat=false>; rel="next"$/)
+    assert.match(first.headers.get('link') ?? '', /&page=2&stat=false>; rel="next"(?:,|$)/)
     await eventually(async () => (await list()).headers.get('x-total-count') === '5100')
   })
 
