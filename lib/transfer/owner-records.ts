@@ -10,6 +10,7 @@ import {
   follows,
   gpgKeys,
   groups,
+  invitations,
   issueEvents,
   issueSequences,
   issueSubscriptions,
@@ -17,6 +18,7 @@ import {
   type Job,
   jobs,
   ledgerEntries,
+  lfsCopies,
   memberships,
   ownerUsages,
   packageFiles,
@@ -171,7 +173,8 @@ async function* selectPushes({ tx, repositories }: Selection): AsyncGenerator<un
 /** Jobs of selected records; those of deleted records concern nothing that is selected. */
 async function* selectJobs({ tx, accounts, repositories }: Selection): AsyncGenerator<unknown> {
   const isSelected = ({ kind, id }: Job) =>
-    (kind === 'updateRelations' && repositories.has(id)) || (kind === 'updateFollows' && accounts.has(id))
+    (['updateRelations', 'copyLfsObjects'].includes(kind) && repositories.has(id)) ||
+    (kind === 'updateFollows' && accounts.has(id))
   for await (const job of jobs.all(tx)) if (isSelected(job)) yield job
 }
 
@@ -193,6 +196,11 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
   pendingFolder: 'left out',
   pushJournal: selectPushes,
   file: selectFiles,
+  lfsCopy: within(
+    'LFS objects on their way into forks',
+    byId(repositoryIds, lfsCopies) as never,
+    ({ source }: { source: number }) => ({ repositories: [source] }),
+  ),
   star: relation('stars', stars),
   watch: relation('watches', watches),
   follow: selectFollows,
@@ -213,6 +221,9 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
     byId(repositoryIds, transfers) as never,
     ({ doer, recipient }: { doer: number; recipient: number }) => ({ accounts: [doer, recipient] }),
   ),
+  invitation: within('invitations', ofAccounts(invitations, 'organization'), ({ account }) => ({
+    accounts: [account],
+  })),
   sshKey: ofAccounts(sshKeys, 'account'),
   gpgKey: ofAccounts(gpgKeys, 'account'),
   rule: selectRules,
