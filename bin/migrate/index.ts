@@ -2,6 +2,7 @@ import { now } from '../../lib/clock.ts'
 import type { Account, Visibility } from '../../lib/records/schema/index.ts'
 import { copyUser, synchronizeAccount } from './accounts.ts'
 import { Authors } from './authors.ts'
+import { copyCollaborators } from './collaborators.ts'
 import { copyGitData } from './git-data.ts'
 import { copyIssues } from './issues.ts'
 import { reportLeftBehind } from './left-behind.ts'
@@ -30,6 +31,8 @@ import {
 } from './repositories.ts'
 import { SourceOrganization, type SourceRepository, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
+import type { TeamRights } from './team-rights.ts'
+import { copyTeamRepositories, copyTeams } from './teams.ts'
 import { copyKeys, copyRelations, removeUserData } from './user-data.ts'
 
 /**
@@ -50,11 +53,12 @@ export const migrate = async (options: MigrationOptions, names: readonly string[
   if (names.length === 0)
     await revokeDeletedAccounts(migration, [...logins, ...organizations.map(({ name }) => name)])
   await each('users', users, (user) => copyUser(migration, user))
-  await each('organizations', organizations, (organization) =>
-    copyOrganization(migration, organization, logins),
-  )
+  await each('organizations', organizations, (organization) => copyOrganization(migration, organization))
   await copyQuota(migration)
   const copied = await copyRepositories(migration, owners)
+  // Before the contents: a right that the source has withdrawn must not give access to what is copied next.
+  await each('teams', [...migration.teams], ([name, teams]) => copyTeamsOf(migration, name, teams))
+  await eachOfSeveral('collaborators', copied, (one) => copyCollaborators(migration, one))
   await copyContents(migration, copied)
   await eachOfSeveral('packages', owners, ({ name }) => copyPackages(migration, name))
   await each('keys', logins, (login) => copyKeys(migration, login))
@@ -67,7 +71,15 @@ const begin = (options: MigrationOptions): Migration => {
   const history = hosting.migrated(options.source.base)
   const content = hosting.migratedContent(history)
   const authors = new Authors(hosting.accounts, content)
-  return { ...options, history, content, authors, startedAt: now(), repositories: new Map() }
+  return {
+    ...options,
+    history,
+    content,
+    authors,
+    startedAt: now(),
+    repositories: new Map(),
+    teams: new Map(),
+  }
 }
 
 /** What a migration copies. */
@@ -160,6 +172,16 @@ const listRepositories = async (
   return found
 }
 
+const copyTeamsOf = (
+  migration: Migration,
+  organization: string,
+  teams: readonly TeamRights[],
+): Promise<void> =>
+  reportErrors(migration.report, `the teams of ${organization}`, async () => {
+    const account = await migration.allot.hosting.accounts.byName(organization)
+    if (account !== undefined) await copyTeamRepositories(migration, account, teams)
+  })
+
 /** Forks are linked to their parents after all repositories exist, and get their dates after everything that changes them. */
 const copyContents = async (migration: Migration, copied: readonly CopiedRepository[]): Promise<void> => {
   await eachOfSeveral('git data', copied, (one) => copyGitData(migration, one))
@@ -196,7 +218,10 @@ const revokeAccount = async (migration: Migration, account: Account): Promise<vo
   await synchronizeAccount(migration, account, [])
   await revokeDeletedRepositories(migration, account.name, [])
   if (account.kind === 'user') await removeUserData(migration, account)
-  else await copyMembers(migration, account, { owners: new Set(), members: new Set() })
+  else {
+    await copyTeams(migration, account, [])
+    await copyMembers(migration, account, { owners: new Set(), members: new Set() })
+  }
 }
 
 /**

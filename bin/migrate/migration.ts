@@ -9,6 +9,10 @@ import type { Report } from './report.ts'
 import type { SourceRepository } from './shapes.ts'
 import { type Source, SourceError } from './source.ts'
 
+import type { TeamRights } from './team-rights.ts'
+
+export { apiPath } from './source.ts'
+
 /** From where to where a migration copies. */
 export interface MigrationOptions {
   readonly source: Source
@@ -30,6 +34,8 @@ export interface Migration extends MigrationOptions {
   readonly startedAt: number
   /** Repositories of the organizations whose members were copied, by the name of the organization in lower case. */
   readonly repositories: Map<string, readonly SourceRepository[]>
+  /** Teams of these organizations, that of the owners included. */
+  readonly teams: Map<string, readonly TeamRights[]>
 }
 
 /** A viewer that sees and may change everything. @param id the account in whose name it acts */
@@ -119,10 +125,6 @@ export const ifAvailable = async <T>(response: Promise<T>): Promise<T | undefine
     throw error
   }
 }
-
-/** Path at the source, from names that may contain any character. */
-export const apiPath = (...segments: string[]): string =>
-  segments.map((segment) => `/${encodeURIComponent(segment)}`).join('')
 
 /** A list can lack something that exists, when another item was deleted between two of its pages: so ask again. */
 export const isDeleted = async ({ source }: Migration, path: string): Promise<boolean> => {

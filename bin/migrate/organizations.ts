@@ -11,16 +11,14 @@ import {
 import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
 import { repositoriesOf } from './repositories.ts'
 import { type SourceOrganization, SourceUser } from './shapes.ts'
-import { type Source, SourceError } from './source.ts'
+import type { Source } from './source.ts'
 import { synchronize, synchronizeGrants, type Things } from './synchronize.ts'
-import { type MemberRights, teamRights } from './team-rights.ts'
+import { type TeamRights, teamRights } from './team-rights.ts'
+import { copyTeams } from './teams.ts'
 
 const NO_OWNER =
   'organizations without an owner, because their owners do not exist here: administrators manage them'
-const LEFT_OUT =
-  'members who may do less at the source than a member here, who writes to every repository and creates new ones, or whose rights the source does not show'
 const NOT_HERE = 'members who do not exist here'
-const TEAMS = 'teams: a member here is an owner, or writes to every repository'
 const CREATED_HERE = 'an organization of this name was created here, so nothing is copied into it'
 
 /** The right of an owner. The history stores this text, so it must not change. */
@@ -33,41 +31,45 @@ export const usersOf = (source: Source, organization: string): Promise<SourceUse
 /**
  * Copies an organization and its members. `migration.repositories` gets its repositories only when this has succeeded, as
  * they were when the rights of the members were compared.
- * @param users names of the possible members, for an Allot, which has no teams
  */
-export const copyOrganization = (
-  migration: Migration,
-  organization: SourceOrganization,
-  users: readonly string[],
-): Promise<void> =>
+export const copyOrganization = (migration: Migration, organization: SourceOrganization): Promise<void> =>
   reportErrors(migration.report, `the organization ${organization.name}`, async () => {
-    const { source, report } = migration
+    const { source } = migration
     const { name } = organization
     const repositories = await repositoriesOf(source, 'organization', name)
-    const rights = source.isAllot
-      ? await allotRights(source, name, users)
-      : await teamRights(source, name, repositories)
+    const teams = await teamRights(source, name, repositories)
+    const rights = await memberRights(source, name, teams)
     const account = await accountFor(migration, organization, rights.owners)
     await followAccount(migration, account, organization)
     await copyMembers(migration, account, rights)
-    for (const login of rights.leftOut) report.note('leftOut', LEFT_OUT, `${login} of ${name}`)
+    await copyTeams(
+      migration,
+      account,
+      teams.filter(({ isOwners }) => !isOwners),
+    )
     migration.repositories.set(name.toLowerCase(), repositories)
+    migration.teams.set(name.toLowerCase(), teams)
   })
 
-/** Members of an organization of an Allot have the same rights here. */
-const allotRights = async (
+/** Members of an organization, besides those who have only the rights of their teams. Names are in lower case. */
+interface MemberRights {
+  owners: ReadonlySet<string>
+  /** Includes the owners. */
+  members: ReadonlySet<string>
+}
+
+/** Only at an Allot there are members who are in no team: they may do what members here may. */
+const memberRights = async (
   source: Source,
   organization: string,
-  users: readonly string[],
+  teams: readonly TeamRights[],
 ): Promise<MemberRights> => {
-  const members = new Set<string>()
-  for (const login of users) {
-    const path = apiPath('orgs', organization, 'members', login)
-    const { status } = await source.request(path)
-    if (status >= 300 && status !== 404) throw new SourceError(status, `${path} answered ${status}`)
-    if (status !== 404) members.add(login.toLowerCase())
-  }
-  return { owners: new Set(), members, leftOut: [] }
+  const owners = new Set(teams.filter(({ isOwners }) => isOwners).flatMap(({ users }) => [...users]))
+  if (!source.isAllot) return { owners, members: owners }
+  const inTeams = new Set(teams.flatMap(({ users }) => [...users]))
+  const all = (await usersOf(source, organization)) ?? []
+  const others = all.map(({ login }) => login.toLowerCase()).filter((login) => !inTeams.has(login))
+  return { owners, members: new Set([...owners, ...others]) }
 }
 
 /** @throws AllotError invalid when the organization was created here: its members here have no rights at the source */
@@ -114,7 +116,6 @@ const createOrganization = async (
   await history.save([{ ...record, ids: [id], grants: grantsAt(source, organization) }])
   report.count('organizations', 'copied')
   if (owner === undefined) report.note('notCopied', NO_OWNER, name)
-  report.note('notCopied', TEAMS, name)
   return (await accounts.byId(id))!
 }
 
@@ -122,7 +123,7 @@ const createOrganization = async (
 export const copyMembers = async (
   migration: Migration,
   organization: Account,
-  { owners, members }: Pick<MemberRights, 'owners' | 'members'>,
+  { owners, members }: MemberRights,
 ): Promise<void> => {
   const { allot, report } = migration
   const { accounts, organizations } = allot.hosting
@@ -171,8 +172,9 @@ const synchronizeOwnership = async (
   )
 }
 
+/** Memberships of owners, and of others who have not only the rights of teams. */
 const membershipsOf = ({ allot }: Migration, organization: Account): Things => {
-  const { accounts, organizations } = allot.hosting
+  const { accounts, organizations, teams } = allot.hosting
   const parts = async (login: string) => {
     const member = await accounts.byName(login)
     return member?.kind === 'user' ? [organization.id, member.id] : undefined
@@ -183,11 +185,13 @@ const membershipsOf = ({ allot }: Migration, organization: Account): Things => {
     parts,
     async find(login) {
       const ids = await parts(login)
-      const isMember = await organizations.hasMember(asOperator(0), organization.name, login)
-      return isMember ? ids : undefined
+      const isFull = ids !== undefined && (await organizations.isFullMember(organization.id, ids[1]!))
+      return isFull ? ids : undefined
     },
-    async remove(_, [id, member]) {
-      await organizations.removeMember(id!, member!, { by: asOperator(0) })
+    async remove(login, [id, member]) {
+      // A former owner keeps the rights of teams.
+      const wasOwner = await teams.removeMember(asOperator(0), id!, login)
+      if (!wasOwner) await organizations.removeMember(id!, member!, { by: asOperator(0) })
     },
   }
 }

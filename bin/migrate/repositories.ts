@@ -8,14 +8,13 @@ import {
   type Visibility,
 } from '../../lib/records/schema/index.ts'
 import { audienceGrants, visibilityAt } from './accounts.ts'
-import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
-import { SourceRepository, SourceUser } from './shapes.ts'
+import { apiPath, asOperator, type Migration, reportErrors } from './migration.ts'
+import { SourceRepository } from './shapes.ts'
 import type { Source } from './source.ts'
 import { followDetails, synchronizeGrants } from './synchronize.ts'
 
 const MORE_VISIBLE = 'more people may see it here than at the source, so its contents are not copied'
 const FORK = 'forks without the repository that they were forked from'
-const COLLABORATORS = 'collaborators of single repositories'
 
 /** Whether pushes are possible, as a right. The history stores this text, so it must not change. */
 const WRITABLE = 'it is not archived'
@@ -70,7 +69,6 @@ export const copyRepository = async (
             grantsOf(audience, given.archived),
             given.name,
           )
-    await reportCollaborators(migration, given)
     if (audienceHere(owner, repository) < audience) throw invalid(MORE_VISIBLE)
     await followRepository(migration, owner, repository, given)
     const known = await history.get('repository', owner.name.toLowerCase(), given.name.toLowerCase())
@@ -201,12 +199,6 @@ const createRepository = async (
   await history.save([{ ...record, ids: [id], grants: grantsHere(owner, created) }])
   report.count('repositories', 'copied')
   return created
-}
-
-const reportCollaborators = async ({ source, report }: Migration, given: SourceRepository): Promise<void> => {
-  const path = `${repositoryPath(given)}/collaborators`
-  for (const { login } of (await ifAvailable(source.list(SourceUser, path))) ?? [])
-    report.note('leftOut', COLLABORATORS, `${login} of ${given.full_name}`)
 }
 
 /** Makes a copied fork a fork here. Its parent is a repository of the same name, which may have been copied or created here. */

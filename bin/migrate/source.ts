@@ -162,3 +162,7 @@ export const parseJson = (text: string): unknown => {
     return undefined
   }
 }
+
+/** Path at the source, from names that may contain any character. */
+export const apiPath = (...segments: string[]): string =>
+  segments.map((segment) => `/${encodeURIComponent(segment)}`).join('')

@@ -22,6 +22,10 @@ const LABELS = {
   follow: { one: 'follow', many: 'follows' },
   star: { one: 'star', many: 'stars' },
   watch: { one: 'watch', many: 'watches' },
+  team: { one: 'team', many: 'teams' },
+  teamMember: { one: 'team membership', many: 'team memberships' },
+  teamRepository: { one: 'repository of a team', many: 'repositories of teams' },
+  collaborator: { one: 'collaborator', many: 'collaborators' },
 } as const
 
 /** Things of one kind that belong to one account. */

@@ -1,10 +1,12 @@
 import * as v from 'valibot'
-import { apiPath } from './migration.ts'
+import { type Level, Unit } from '../../lib/records/schema/index.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
-import { type Source, SourceError } from './source.ts'
+import { apiPath, type Source, SourceError } from './source.ts'
 
 const SourceTeam = v.object({
   id: v.number(),
+  name: v.nullish(v.string(), ''),
+  description: v.nullish(v.string(), ''),
   permission: v.nullish(v.string(), ''),
   includes_all_repositories: v.nullish(v.boolean(), false),
   can_create_org_repo: v.nullish(v.boolean(), false),
@@ -13,94 +15,88 @@ const SourceTeam = v.object({
 })
 type SourceTeam = v.InferOutput<typeof SourceTeam>
 
-/** Members of an organization at the source, by what they may do here. Names are in lower case. */
-export interface MemberRights {
-  owners: ReadonlySet<string>
-  /** Includes the owners. */
-  members: ReadonlySet<string>
-  /** Members at the source whose rights Allot cannot express. */
-  leftOut: readonly string[]
-}
-
-/** What a member here may write in every repository: git data, issues, releases and packages. */
-const UNITS = ['repo.code', 'repo.issues', 'repo.releases', 'repo.packages']
-
-const LEVELS = ['none', 'read', 'write', 'admin', 'owner']
-const WRITE = LEVELS.indexOf('write')
-const ADMIN = LEVELS.indexOf('admin')
-
-interface Team extends SourceTeam {
-  level: number
-  users: ReadonlySet<string>
+/** A team as it may be here. Names of users and repositories are in lower case. */
+export interface TeamRights {
+  readonly name: string
+  readonly description: string
+  readonly isOwners: boolean
+  readonly level: Level
+  readonly units: { unit: Unit; level: 'read' | 'write' }[]
+  readonly canCreate: boolean
+  readonly users: ReadonlySet<string>
   /** Undefined: all repositories of the organization. */
-  repositories: ReadonlySet<string> | undefined
+  readonly repositories: ReadonlySet<string> | undefined
+  /** Whether its members write to the code at the source, and only read it here. */
+  readonly isLowered: boolean
 }
 
 /**
- * Who may become a member here. A member here writes to all repositories of the organization and creates new ones, so each
- * must be allowed to do that at the source.
+ * The teams of an organization. Here a right to write to code is one to every branch and tag, so a team that writes to a
+ * repository with protected ones, and does not administer it, only reads code.
  * @throws SourceError when the source doesn't show its teams
  */
 export const teamRights = async (
   source: Source,
   organization: string,
   repositories: readonly SourceRepository[],
-): Promise<MemberRights> => {
-  const teams = await readTeams(source, organization)
-  const owners = new Set(teams.filter(isOwnerTeam).flatMap(({ users }) => [...users]))
-  const all = new Set(teams.flatMap(({ users }) => [...users]))
-  let writers = [...all].filter((login) => {
-    const teamsOfUser = teams.filter(({ users }) => users.has(login))
-    return !owners.has(login) && canWriteEverywhere(teamsOfUser, repositories)
-  })
-  const administers = (login: string, { name }: SourceRepository) =>
-    teams.some((team) => team.level >= ADMIN && team.users.has(login) && covers(team, name))
-  for (const repository of repositories) {
-    const restricted = writers.filter((login) => !administers(login, repository))
-    if (restricted.length > 0 && (await isProtected(source, repository)))
-      writers = writers.filter((login) => !restricted.includes(login))
+): Promise<TeamRights[]> => {
+  const teams: TeamRights[] = []
+  const known = new Map<string, Promise<boolean>>()
+  const isGuarded = (repository: SourceRepository): Promise<boolean> => {
+    const answer = known.get(repository.name) ?? isProtected(source, repository)
+    known.set(repository.name, answer)
+    return answer
   }
-  const members = new Set([...owners, ...writers])
-  return { owners, members, leftOut: [...all].filter((login) => !members.has(login)) }
-}
-
-const readTeams = async (source: Source, organization: string): Promise<Team[]> => {
-  const teams: Team[] = []
   for (const team of await source.list(SourceTeam, apiPath('orgs', organization, 'teams'))) {
     const users = await source.list(SourceUser, `/teams/${team.id}/members`)
-    const isOfAll = isOwnerTeam(team) || team.includes_all_repositories
-    const repositories = isOfAll ? undefined : await source.list(SourceRepository, `/teams/${team.id}/repos`)
-    teams.push({
-      ...team,
-      level: isOwnerTeam(team) ? LEVELS.length : LEVELS.indexOf(team.permission),
-      users: new Set(users.map(({ login }) => login.toLowerCase())),
-      repositories: repositories && new Set(repositories.map(({ name }) => name.toLowerCase())),
-    })
+    const isOwners = team.permission === 'owner'
+    const isForAll = isOwners || team.includes_all_repositories
+    const listed = isForAll ? undefined : await source.list(SourceRepository, `/teams/${team.id}/repos`)
+    const names = listed && new Set(listed.map(({ name }) => name.toLowerCase()))
+    const covered = repositories.filter(({ name }) => names?.has(name.toLowerCase()) !== false)
+    teams.push(await rightsOf(team, isOwners, { users, names, covered, isGuarded }))
   }
   return teams
 }
 
-const isOwnerTeam = ({ permission }: SourceTeam): boolean => permission === 'owner'
+interface Extent {
+  readonly users: readonly SourceUser[]
+  readonly names: ReadonlySet<string> | undefined
+  readonly covered: readonly SourceRepository[]
+  isGuarded(repository: SourceRepository): Promise<boolean>
+}
 
-const covers = ({ repositories }: Team, name: string): boolean =>
-  repositories === undefined || repositories.has(name.toLowerCase())
-
-const canWriteEverywhere = (teams: readonly Team[], repositories: readonly SourceRepository[]): boolean => {
-  const canWriteAll = (covering: readonly Team[]) =>
-    UNITS.every((unit) => covering.some((team) => canWrite(team, unit)))
-  return (
-    teams.some((team) => team.can_create_org_repo) &&
-    canWriteAll(teams) &&
-    repositories.every(({ name }) => canWriteAll(teams.filter((team) => covers(team, name))))
-  )
+const rightsOf = async (
+  team: SourceTeam,
+  isOwners: boolean,
+  { users, names, covered, isGuarded }: Extent,
+): Promise<TeamRights> => {
+  const isAdmin = isOwners || team.permission === 'admin'
+  const units = isAdmin ? [] : unitsOf(team)
+  const code = units.find(({ unit }) => unit === 'repo.code')
+  const isLowered = code?.level === 'write' && (await someAsync(covered, isGuarded))
+  if (isLowered && code !== undefined) code.level = 'read'
+  return {
+    ...{ name: team.name, description: team.description, isOwners, units, isLowered, repositories: names },
+    level: isAdmin ? 'admin' : units.some(({ level }) => level === 'write') ? 'write' : 'read',
+    canCreate: team.can_create_org_repo,
+    users: new Set(users.map(({ login }) => login.toLowerCase())),
+  }
 }
 
 /** Versions without `units_map` list the units that have the permission of the team. */
-const canWrite = ({ level, units, units_map: levelOfUnit }: Team, unit: string): boolean => {
-  if (level >= ADMIN) return true
-  if (levelOfUnit !== undefined && levelOfUnit !== null)
-    return Object.hasOwn(levelOfUnit, unit) && LEVELS.indexOf(levelOfUnit[unit]!) >= WRITE
-  return level >= WRITE && units.includes(unit)
+const unitsOf = ({ permission, units, units_map: levels }: SourceTeam): TeamRights['units'] => {
+  const given = levels ? Object.entries(levels) : units.map((unit) => [unit, permission] as const)
+  return given.flatMap(([unit, level]): TeamRights['units'] => {
+    if (!v.is(Unit, unit)) return []
+    if (level === 'read') return [{ unit, level }]
+    return ['write', 'admin', 'owner'].includes(level) ? [{ unit, level: 'write' as const }] : []
+  })
+}
+
+const someAsync = async <T>(items: readonly T[], test: (item: T) => Promise<boolean>): Promise<boolean> => {
+  for (const item of items) if (await test(item)) return true
+  return false
 }
 
 /**
@@ -109,8 +105,10 @@ const canWrite = ({ level, units, units_map: levelOfUnit }: Team, unit: string):
  * Invariant: false only when the source says that it has no such rules. Rules that it doesn't show count as rules.
  * @throws SourceError when the source fails to answer
  */
-const isProtected = async (source: Source, repository: SourceRepository): Promise<boolean> => {
+export const isProtected = async (source: Source, repository: SourceRepository): Promise<boolean> => {
   if (repository.mirror) return true
+  // An Allot has no such rules.
+  if (source.isAllot) return false
   for (const list of ['branch_protections', 'tag_protections'])
     if (await hasRules(source, apiPath('repos', repository.owner.login, repository.name, list))) return true
   return false

@@ -23,7 +23,7 @@ import {
 } from './access.ts'
 import { blankAccount, definedMembers, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
 import type { Target } from './authorize.ts'
-import { teamsOf } from './rights.ts'
+import { isFullMember, teamsOf } from './rights.ts'
 
 export interface NewOrganization {
   /** Name, unique without regard to case among users and organizations. */
@@ -119,6 +119,14 @@ export class Organizations {
   /** Whether the account is an owner of the organization. */
   isOwner(organization: number, account: number): Promise<boolean> {
     return this.#store.read(async (tx) => (await membershipOf(tx, organization, account))?.owner === true)
+  }
+
+  /** Whether the account belongs to the organization, and not with the rights of its teams alone. */
+  isFullMember(organization: number, account: number): Promise<boolean> {
+    return this.#store.read(async (tx) => {
+      const membership = await membershipOf(tx, organization, account)
+      return membership !== undefined && isFullMember(membership)
+    })
   }
 
   /** All organizations by name, each with the number of its owners, which can be 0. */

@@ -1,4 +1,4 @@
-import type { Model, ModelOrganization, ModelRepository, ModelTeam, ModelUser } from './model.ts'
+import type { Level, Model, ModelOrganization, ModelRepository, ModelTeam, ModelUser } from './model.ts'
 import { type Replay, replay } from './replay.ts'
 
 /** The address of a model, which may be another one for each run. */
@@ -70,8 +70,25 @@ const answerAt = (model: Model, path: string): unknown => {
   if (kind === 'users') return ofUser(model, first, second)
   if (kind === 'orgs') return ofOrganization(model, first, second, users)
   if (kind === 'teams') return ofTeam(model, Number(first), second, users)
+  const permissionOf = /^\/repos\/([^/]+)\/([^/]+)\/collaborators\/([^/]+)\/permission$/.exec(path)
+  if (permissionOf !== null) return { permission: permissionAt(model, permissionOf.slice(1) as Names) }
   if (kind === 'repos') return ofRepository(model, first, second, third, users)
   return undefined
+}
+
+type Names = [owner: string, repository: string, login: string]
+
+/** As Gitea tells it: the greatest of all rights of the user, whatever gives them. */
+const permissionAt = (model: Model, [owner, name, login]: Names): Level => {
+  const user = model.users.find((one) => one.login === login)
+  const repository = model.repositories.find((one) => one.owner === owner && one.name === name)
+  if (user?.admin || login === owner) return 'owner'
+  const teams = model.organizations
+    .filter((one) => one.name === owner)
+    .flatMap((one) => one.teams.filter(({ members }) => members.includes(login)))
+    .filter(({ level, all, repositories }) => level === 'owner' || all || repositories.includes(name))
+  const levels = [repository?.collaborators[login] ?? 'none', ...teams.map(({ level }) => level)]
+  return (['owner', 'admin', 'write', 'read', 'none'] as const).find((level) => levels.includes(level))!
 }
 
 type Users = (logins: readonly string[]) => unknown[]

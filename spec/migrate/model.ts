@@ -76,10 +76,20 @@ export const rightsAt = (model: Model, login: string | undefined, repository: Mo
       rankOf(model, undefined, repository, unit),
       canSignIn ? rankOf(model, user, repository, unit) : 0,
     )
-  const [code, issues, releases, packages] = UNITS.map(rank) as [number, number, number, number]
+  const [code, issues, releases] = UNITS.map(rank) as [number, number, number]
+  const packages = canSignIn ? packagesAt(model, user, repository.owner) : 0
   const mayPushAll = code === 3 || (code === 2 && !repository.protected)
   const mayCreate = canSignIn && (user.admin || createsIn(model, user.login, repository.owner))
   return { code, issues, releases, packages, everyBranch: Number(mayPushAll), create: Number(mayCreate) }
+}
+
+/** Packages belong to the owner: a team has its right on them whatever its repositories are. */
+const packagesAt = (model: Model, user: ModelUser, owner: string): number => {
+  if (user.admin || user.login === owner) return 3
+  const ranks = teamsOf(model, user.login, owner).map(({ level, units }) =>
+    RANK[level] === 3 ? 3 : RANK[units['repo.packages']],
+  )
+  return Math.max(0, ...ranks)
 }
 
 const rankOf = (

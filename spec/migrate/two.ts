@@ -1,12 +1,16 @@
 import { connectSource } from '../../bin/migrate/connect.ts'
 import { migrate } from '../../bin/migrate/index.ts'
 import { Report } from '../../bin/migrate/report.ts'
+import { Store } from '../../lib/records/store.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { createSpecStore } from '../support/store.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** A server with an empty store, and everything that is moved into it. */
 export interface Target extends TestServer {
+  /** What the server's own store has, for rights that no request tells. */
+  store: Store
   from(
     source: Pick<TestServer, 'base' | 'root'>,
     owners?: readonly string[],
@@ -15,9 +19,11 @@ export interface Target extends TestServer {
 
 export const startTarget = async (): Promise<Target> => {
   const directory = temporaryDirectory()
-  const target = await start({ repositories: { directory } })
+  const made = await createSpecStore()
+  const target = await start({ repositories: { directory } }, { store: async () => made })
   return {
     ...target,
+    store: new Store(made.driver),
     async from({ base, root }, owners = []) {
       const report = new Report()
       const source = await connectSource(base, root.token)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { generateSshKey } from '../support/keygen.ts'
-import { type Model, type ModelTeam, type ModelUser, UNITS } from './model.ts'
+import { type Model, type ModelTeam, type ModelUser, rightsAt, UNITS } from './model.ts'
 import { type ModelSource, modelSource } from './model-source.ts'
 import { assertNoExcess, rightsHere } from './rights.ts'
 import { startTarget, type Target } from './two.ts'
@@ -97,34 +97,40 @@ describe('A member of a team', () => {
     ['who may not create repositories', { create: false }],
   ]
   for (const [what, less] of LESS)
-    it(`${what} is left out, and reported`, async () => {
+    it(`${what} has the rights of the team and no more`, async () => {
       const model = aModel()
       Object.assign(model.organizations[0]!.teams[1]!, less)
       const text = await begun(model)
-      assert.match(text, /^rights left out:\n {2}members who may do less .*: carl of acme$/m)
-      assert.equal(await isMember('carl'), false)
-      assert.equal((await rightsHere(target, 'carl', of.repository('secret'))).code, 0)
+      assert.match(text, /^team memberships: 1 copied/m)
+      assert.equal(await isMember('carl'), true)
+      for (const name of ['site', 'secret'])
+        assert.deepEqual(
+          (await rightsHere(target, 'carl', of.repository(name))).code,
+          rightsAt(model, 'carl', of.repository(name)).code,
+        )
     })
 
-  it('who may not push to every branch is left out', async () => {
+  it('who may not push to every branch only reads code, and is reported', async () => {
     const model = aModel()
     model.repositories[0]!.protected = true
-    await begun(model)
-    assert.equal(await isMember('carl'), false)
+    const text = await begun(model)
+    assert.match(text, /^rights left out:\n {2}teams that only read code here, .*: team2 of acme$/m)
+    const { code, issues } = await rightsHere(target, 'carl', of.repository('secret'))
+    assert.deepEqual([code, issues], [1, 2])
   })
 
   for (const list of ['branch_protections', 'tag_protections']) {
     for (const status of [401, 403])
-      it(`is left out, and reported, when the ${list} are not shown (${status})`, async () => {
+      it(`only reads code when the ${list} are not shown (${status})`, async () => {
         const text = await begunWith(list, status)
-        assert.match(text, /^rights left out:\n {2}members who may do less .*: carl of acme$/m)
-        assert.deepEqual([await isMember('ann'), await isMember('carl')], [true, false])
+        assert.match(text, /^rights left out:\n {2}teams that only read code here, .*: team2 of acme$/m)
+        assert.equal((await rightsHere(target, 'carl', of.repository('secret'))).code, 1)
       })
 
     for (const status of [404, 405])
-      it(`is a member when the source has no ${list} (${status})`, async () => {
+      it(`writes code when the source has no ${list} (${status})`, async () => {
         await begunWith(list, status)
-        assert.equal(await isMember('carl'), true)
+        assert.equal((await rightsHere(target, 'carl', of.repository('secret'))).code, 2)
       })
 
     for (const status of [400, 500])
@@ -151,12 +157,16 @@ function readers(): ModelTeam['units'] {
 }
 
 describe('Rights that Allot cannot express', () => {
-  it('are left out and reported: collaborators and restricted users', async () => {
+  it('are left out and reported: collaborators with other rights, protected branches, and restricted users', async () => {
     const model = aModel()
-    model.repositories[2]!.collaborators = { carl: 'write' }
+    model.repositories[1]!.collaborators = { carl: 'admin' }
+    model.repositories[2]!.collaborators = { carl: 'write', ben: 'admin' }
+    model.repositories[2]!.protected = true
     model.users[3]!.restricted = true
     const text = await begun(model)
-    assert.match(text, /^ {2}collaborators of single repositories: carl of ann\/demo$/m)
+    assert.match(text, /^ {2}collaborators whose own right .*carl of acme\/secret/m)
+    assert.match(text, /^ {2}collaborators whose own right .*ben of ann\/demo/m)
+    assert.match(text, /^ {2}collaborators who only read here, .*: carl of ann\/demo$/m)
     assert.match(text, /^ {2}restricted users, who are inactive here.*: carl$/m)
     assert.equal((await accountHere('carl')).active, false)
   })
@@ -215,14 +225,14 @@ describe('A right that the source has revoked since an earlier run', () => {
     [
       'a membership',
       () => Object.assign(of.team(2), { members: [] }),
-      /memberships: carl \(acme\)/,
+      /team memberships: carl \(acme\/team2\)/,
       async () => assert.equal(await isMember('carl'), false),
     ],
     [
       'the right of a member to write to a repository',
       () => Object.assign(of.team(2), { all: false, repositories: ['site'] }),
-      /memberships: carl \(acme\)/,
-      async () => assert.equal(await isMember('carl'), false),
+      /rights of teams, .*: the team team2 of acme/,
+      async () => assert.equal((await rightsHere(target, 'carl', of.repository('secret'))).code, 0),
     ],
     [
       'the last owner of an organization',
@@ -236,7 +246,7 @@ describe('A right that the source has revoked since an earlier run', () => {
         Object.assign(of.team(1), { members: ['carl'] })
         Object.assign(of.team(2), { members: ['ann'] })
       },
-      /the organization is owned: ann \(acme\)/,
+      /memberships: ann \(acme\)/,
       async () => {
         const { organizations } = target.allot.hosting
         const { id } = await accountHere('acme')
@@ -288,7 +298,7 @@ describe('A right that the source has revoked since an earlier run', () => {
         source.model.organizations = []
         source.model.repositories = source.model.repositories.filter(({ owner }) => owner !== 'acme')
       },
-      /memberships: ann \(acme\), carl \(acme\)/,
+      /teams: team2 \(acme\)\n {2}memberships: ann \(acme\)/,
       async () => assert.equal((await accountHere('acme')).visibility, 'private'),
     ],
   ]

@@ -1,0 +1,91 @@
+import * as v from 'valibot'
+import { type Level, Level as Levels } from '../../lib/records/schema/index.ts'
+import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
+import { type CopiedRepository, repositoryPath } from './repositories.ts'
+import { SourceUser } from './shapes.ts'
+import { synchronize, type Things } from './synchronize.ts'
+import { isProtected } from './team-rights.ts'
+
+const NOT_SHOWN =
+  'collaborators whose own right the source does not show, because they have another one as well: as administrators or by teams'
+const LOWERED =
+  'collaborators who only read here, since the repository has protected branches or tags at the source'
+
+const OPERATOR = asOperator(0)
+
+const Permission = v.object({ permission: v.string() })
+
+/** Copies with whom a repository is shared. The rights follow the source. */
+export const copyCollaborators = (migration: Migration, copied: CopiedRepository): Promise<void> =>
+  reportErrors(migration.report, `the collaborators of ${copied.given.full_name}`, async () => {
+    const { source } = migration
+    const path = `${repositoryPath(copied.given)}/collaborators`
+    const users = await ifAvailable(source.list(SourceUser, path))
+    if (users === undefined) return
+    const levels = new Map<string, Level>()
+    for (const { login } of users) {
+      const level = await levelOf(migration, copied, login)
+      if (level !== undefined) levels.set(login.toLowerCase(), level)
+    }
+    await synchronizeCollaborators(migration, copied, levels)
+  })
+
+/**
+ * The right that a user may have here as a collaborator. The source tells the greatest of all rights of a user, so it is the
+ * collaborator's own only when the user has no other.
+ */
+const levelOf = async (
+  { source, teams, report }: Migration,
+  { given }: CopiedRepository,
+  login: string,
+): Promise<Level | undefined> => {
+  const path = `${repositoryPath(given)}/collaborators${apiPath(login)}/permission`
+  const { permission = '' } = (await ifAvailable(source.get(Permission, path))) ?? {}
+  const label = `${login} of ${given.full_name}`
+  const isInTeam = teams
+    .get(given.owner.login.toLowerCase())
+    ?.some(({ users }) => users.has(login.toLowerCase()))
+  if (isInTeam || !v.is(Levels, permission)) {
+    if (permission !== 'none') report.note('leftOut', NOT_SHOWN, label)
+    return undefined
+  }
+  if (permission !== 'write' || !(await isProtected(source, given))) return permission
+  report.note('leftOut', LOWERED, label)
+  return 'read'
+}
+
+/** @param levels by name in lower case */
+export const synchronizeCollaborators = async (
+  migration: Migration,
+  { given, repository }: Pick<CopiedRepository, 'given' | 'repository'>,
+  levels: ReadonlyMap<string, Level>,
+): Promise<void> => {
+  const { allot, history } = migration
+  const { accounts, collaborators } = allot.hosting
+  const owner = await accounts.byId(repository.owner)
+  if (owner === undefined) return
+  const path = { owner: owner.name, name: repository.name }
+  const scope = given.full_name.toLowerCase()
+  const parts = async (login: string) => {
+    const account = await accounts.byName(login)
+    return account?.kind === 'user' ? [repository.id, account.id] : undefined
+  }
+  const things: Things = {
+    ...{ kind: 'collaborator', scope, parts },
+    find: async (login) => ((await collaborators.has(OPERATOR, path, login)) ? parts(login) : undefined),
+    remove: async (login) => void (await collaborators.remove(OPERATOR, path, login)),
+  }
+  const wanted = [...levels].map(([login, level]) => ({
+    ...{ name: login, label: login, grants: [level] },
+    create: () => collaborators.set(OPERATOR, path, login, level),
+  }))
+  await synchronize(migration, things, wanted)
+  for (const [login, level] of levels) {
+    const known = await history.get('collaborator', scope, login)
+    if (known === undefined || known.ids.length === 0 || known.grants[0] === level) continue
+    if (await collaborators.has(OPERATOR, path, login)) {
+      await collaborators.set(OPERATOR, path, login, level)
+      await history.save([{ ...known, grants: [level] }])
+    }
+  }
+}
