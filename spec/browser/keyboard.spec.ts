@@ -79,7 +79,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
       { enter: { 'total 200 MiB': 'on' }, press: 'Save', shows: /Saved\./ },
       { enter: { 'User or organization': 'ben' }, press: 'Assign', shows: /Added\./ },
       { press: 'Remove', shows: /Removed\./ },
-      { press: 'Delete group…', shows: /No owner has the group/ },
+      { press: 'Delete group…', shows: /assigned to no owner/ },
       { press: 'Delete the group crew', shows: /Deleted\./ },
     ],
   },

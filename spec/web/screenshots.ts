@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { launchChromium } from '../support/chromium.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
@@ -8,6 +9,44 @@ import { PAGES } from './page-list.ts'
  * Takes screenshots of all pages, wide and narrow, light and dark: `npx tsx spec/web/screenshots.ts FOLDER [WORD]`, where a
  * word selects the pages whose name contains it.
  */
+/** Pages that ask before something is done: what a form answers, with nothing changed. */
+const QUESTIONS: Readonly<
+  Record<string, { who: string; path: string; press: (page: Page) => Promise<void> }>
+> = {
+  'asks before a token is revoked': {
+    who: 'ann',
+    path: '/-/account',
+    press: (page) => page.getByRole('button', { name: 'Revoke' }).first().click(),
+  },
+  'asks before repositories are deleted': {
+    who: 'ann',
+    path: '/-/storage/ann/repositories',
+    async press(page) {
+      await page.getByLabel('Select thesis').check()
+      await page.getByLabel('Select website').check()
+      await page.getByRole('button', { name: 'Delete selected' }).click()
+    },
+  },
+  'preview of a rule': {
+    who: 'root',
+    path: '/-/admin/rule?name=total',
+    async press(page) {
+      await page.getByLabel('Limit', { exact: true }).fill('100 MiB')
+      await page.getByRole('button', { name: 'Preview changes' }).click()
+    },
+  },
+  'asks before a group is deleted': {
+    who: 'root',
+    path: '/-/admin/group?name=free',
+    press: (page) => page.getByRole('button', { name: 'Delete group' }).click(),
+  },
+  'asks before an account is deleted': {
+    who: 'root',
+    path: '/-/admin/account?name=ben',
+    press: (page) => page.getByRole('button', { name: 'Delete user' }).click(),
+  },
+}
+
 const [folder = 'screenshots', word = ''] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 const allot = await startFixture()
@@ -35,17 +74,28 @@ try {
     for (const colorScheme of ['light', 'dark'] as const)
       for (const who of new Set(Object.values(PAGES).map((page) => page.who))) {
         const chosen = Object.entries(PAGES).filter(([name, page]) => page.who === who && name.includes(word))
-        if (chosen.length === 0) continue
+        const take = (page: Page, name: string) => {
+          const file = `${name} ${width} ${colorScheme}.png`.replace(/[^\w.]+/g, '-')
+          return page.screenshot({ path: join(folder, file), fullPage: true })
+        }
         const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme })
         await page.goto(`${allot.base}/`)
+        if (word === '') await take(page, 'sign in')
         await page.getByLabel('User name or email').fill(who)
         await page.getByLabel('Password or access token').fill(PASSWORD)
         await page.getByRole('button', { name: 'Sign in' }).click()
         await page.getByRole('link', { name: 'Storage', exact: true }).waitFor()
         for (const [name, { path }] of chosen) {
           await page.goto(allot.base + path)
-          const file = `${name.replace(/\W+/g, '-')} ${width} ${colorScheme}.png`.replace(/ /g, '-')
-          await page.screenshot({ path: join(folder, file), fullPage: true })
+          await take(page, name)
+        }
+        for (const [name, { path, press }] of Object.entries(QUESTIONS).filter(
+          ([, one]) => one.who === who,
+        )) {
+          if (!name.includes(word)) continue
+          await page.goto(allot.base + path)
+          await press(page)
+          await take(page, name)
         }
         await page.close()
       }

@@ -20,6 +20,7 @@ import type { Form, PageServices, View } from '../route.ts'
 import { ScopeFields } from '../storage/account.tsx'
 import { subjectTexts } from '../subject-names.ts'
 import { AdminBox, Field, Visibility } from './account-fields.tsx'
+import { AdminTabs } from './form.tsx'
 
 const CRUMBS = [
   { name: 'Administration', to: '/-/admin' },
@@ -36,6 +37,7 @@ export const newAccountView = (kind: Account['kind'], message: FlashMessage, for
     body: (
       <>
         <PageHead title={title} />
+        <AdminTabs />
         <FlashMessage {...message} />
         <Section id="account" title="Account">
           <Post to="/-/admin/accounts/new" fields={[['kind', kind]]} class="stacked">
@@ -99,6 +101,7 @@ export const accountView = async (
             Storage
           </Link>
         </PageHead>
+        <AdminTabs />
         <FlashMessage {...message} />
         <Why explanation={explanation} />
         <div class="columns">

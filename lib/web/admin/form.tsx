@@ -105,7 +105,7 @@ const preview = async (
     body: (
       <>
         <PageHead title={title} />
-        <Notice kind="success">Nothing has been saved yet.</Notice>
+        <Notice kind={deletes === undefined ? 'success' : 'near'}>Nothing has been saved yet.</Notice>
         {without !== undefined && <p>{without.concerns}</p>}
         <p>
           {total === 0 ? 'No owner' : owners} would go over quota or come back within it.
@@ -120,7 +120,11 @@ const preview = async (
             </ul>
           </Section>
         )}
-        <Post to={path} fields={deletes === undefined ? fields : [...fields, ['confirmed', 'yes']]}>
+        <Post
+          to={path}
+          fields={deletes === undefined ? fields : [...fields, ['confirmed', 'yes']]}
+          class="inline"
+        >
           <div class="buttons">
             <button type="submit" class={deletes === undefined ? '' : 'danger'}>
               {deletes === undefined ? 'Apply changes' : `Delete ${deletes}`}
@@ -194,11 +198,13 @@ const CRUMBS = [{ name: 'Administration', to: '/-/admin' }]
 
 const ADMIN_TABS = [
   { name: 'Overview', to: '/-/admin' },
-  { name: 'Owners', to: '/-/admin/owners' },
+  { name: 'Owners', to: '/-/admin/owners', above: ['/-/admin/account', '/-/admin/accounts'] },
   { name: 'Rules', to: '/-/admin/rules', above: ['/-/admin/rule'] },
   { name: 'Groups', to: '/-/admin/groups', above: ['/-/admin/group'] },
   { name: 'Audit', to: '/-/admin/audit' },
 ]
+
+export const AdminTabs = () => <Tabs label="Administration" tabs={ADMIN_TABS} />
 
 /** A page of administrators, with the result of the last form. */
 export const adminView = (
@@ -212,7 +218,7 @@ export const adminView = (
   body: (
     <>
       <PageHead title={title} />
-      <Tabs label="Administration" tabs={ADMIN_TABS} />
+      <AdminTabs />
       <FlashMessage {...message} />
       {content}
     </>

@@ -105,7 +105,9 @@ const findOwner = async ({ hosting }: PageServices, name: string): Promise<Accou
 /** Whom it concerns that a group is deleted. */
 const concernsOf = async ({ quota }: PageServices, name: string): Promise<string> => {
   const { total } = (await quota.groups.members(name, { offset: 0, limit: 1 })) ?? { total: 0 }
-  return total === 0 ? 'No owner has the group.' : `${formatCount(total, 'owner')} will lose the group.`
+  return total === 0
+    ? 'The group is assigned to no owner. A default group also applies to owners without another one.'
+    : `${formatCount(total, 'owner')} will lose the group.`
 }
 
 /** Adds the group to the groups of an owner, or removes it. */
