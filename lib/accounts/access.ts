@@ -80,7 +80,7 @@ export const audienceOfRepository = (owner: Account, isPrivate: boolean): Audien
 
 export const audienceWithin = (owner: Audience, isPrivate: boolean): Audience => (isPrivate ? 2 : owner)
 
-/** Audiences that include the viewer whoever owns the record. */
+/** Audiences that include the viewer, no matter who owns the record. */
 export const openAudiences = (viewer: Viewer): readonly Audience[] => {
   if (viewer === null) return [0]
   return viewer.admin ? [0, 1, 2] : [0, 1]

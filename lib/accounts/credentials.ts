@@ -38,7 +38,7 @@ export const SCOPES = [
 ] as const
 
 interface NewToken {
-  /** What is stored of the token. */
+  /** The stored record, without the token itself. */
   token: Token
   /** The token itself, which is not stored: "A token is shown once, when it is made" */
   secret: string
@@ -86,7 +86,7 @@ export class Tokens {
   }
 }
 
-/** Tokens that somebody else makes or revokes; a user's own tokens are not logged. */
+/** Logs a token that somebody else makes or revokes; a user's changes of own tokens are not logged. */
 const recordToken = async (
   tx: WriteContext,
   by: Actor | undefined,
@@ -170,7 +170,7 @@ export const credentialOfToken = async (
   return { account, token }
 }
 
-/** Who sends a token. Almost every request asks for it. @throws AllotError forbidden when the account is not active */
+/** The identity that a token stands for, which almost every request asks for. @throws AllotError forbidden when the account is not active */
 export const senderOfToken = cachedRead('identity', async (tx, { token }: { token: string }) => {
   const credential = await credentialOfToken(tx, token)
   return credential && { identity: identityOf(credential), tokenId: credential.token!.id }

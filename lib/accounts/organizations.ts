@@ -235,10 +235,10 @@ const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Acc
 
 /**
  * The cost of a user's requests grows with the user's memberships, and the owner of an organization can add anyone to it.
- * So others can add an account to JOINED_LIMIT organizations, and one user alone to SHARED_LIMIT of them.
+ * So others can add an account to JOINED_LIMIT organizations, and one user alone to COMMON_LIMIT of them.
  */
 const JOINED_LIMIT = 100
-const SHARED_LIMIT = 50
+const COMMON_LIMIT = 50
 
 export const refuseTooMany = async (
   tx: ReadTransaction,
@@ -253,11 +253,11 @@ export const refuseTooMany = async (
       `${name} is in ${JOINED_LIMIT} organizations already: only an administrator can add more`,
     )
   const keys = joined.map(({ organization }) => [organization, by.id])
-  const shared = (await memberships.getMany(tx, keys)).filter((membership) => membership !== undefined)
-  if (shared.length >= SHARED_LIMIT)
+  const common = (await memberships.getMany(tx, keys)).filter((membership) => membership !== undefined)
+  if (common.length >= COMMON_LIMIT)
     throw new AllotError(
       'conflict',
-      `you are in ${SHARED_LIMIT} organizations together with ${name} already: only an administrator can add more`,
+      `you are in ${COMMON_LIMIT} organizations together with ${name} already: only an administrator can add more`,
     )
 }
 

@@ -37,7 +37,7 @@ export class SetUp {
 
   /**
    * Does nothing in a store that has an administrator.
-   * @throws AllotError invalid for a malformed name; conflict when the name belongs to an account that is no administrator
+   * @throws AllotError invalid for a malformed name; conflict when the name belongs to an account that is not an administrator
    */
   async run(options: SetUpOptions): Promise<SetUpResult> {
     const admin: unknown = options?.admin

@@ -165,7 +165,7 @@ export class Teams {
   removeMember(viewer: SignedIn, id: number, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const found = await changeableTeam(tx, viewer, id, name)
-      // One who has become hidden since can still be taken out.
+      // A user who has become hidden since can still be taken out.
       const account = found && (await accountByName(tx, name))
       if (found === undefined || account === undefined) return false
       const { organization, team } = found

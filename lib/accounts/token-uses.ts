@@ -46,7 +46,7 @@ export class TokenUses {
     this.#waiting.set(token, at)
   }
 
-  /** The same for a token that is known by its hash; does nothing for one that has not been valid in this process. */
+  /** Notes the use of a token by its hash; does nothing for a token that has not been valid in this process. */
   noteAgain(hash: string): void {
     const token = this.#ids.get(hash)
     if (token !== undefined) this.note(token)

@@ -159,7 +159,7 @@ const isGzip = (encoding = 'identity'): boolean => {
   throw new AllotError('unsupported_media_type', `unsupported content encoding ${encoding}: use gzip`)
 }
 
-/** Never destroys the request: its connection carries the response. */
+/** The body of a request up to a limit. It never destroys the request, whose connection carries the response. */
 const limitedBody = (req: IncomingMessage, hasGzip: boolean, limit = Number.POSITIVE_INFINITY): Readable => {
   const body = new SizeLimit(limit)
   const source = hasGzip ? req.pipe(createGunzip()) : req

@@ -52,7 +52,7 @@ export interface Endpoints<
   /** Whether handlers of GET only read records, so that all their reads may share one snapshot. */
   readonly getsOnlyRead: boolean
   /**
-   * Authenticates other than by the dispatcher's `authenticate`; undefined for a request that is not.
+   * Authenticates a request by credentials that only these routes take; undefined when the dispatcher authenticates it.
    * @throws AllotError unauthenticated for wrong credentials
    */
   authenticate?(context: RequestContext<I, R>): Promise<I | null> | undefined
@@ -157,7 +157,7 @@ export class Dispatcher<I extends Identity> {
     return handle === undefined ? endpoints.handle(context) : handle()
   }
 
-  /** Handles a request in one snapshot, and admits it there unless that may write. */
+  /** Handles a request in one snapshot, and authenticates it there, too, unless authentication may write. */
   async #handleTogether(
     endpoints: Endpoints<I>,
     context: Context<I>,
@@ -165,7 +165,7 @@ export class Dispatcher<I extends Identity> {
   ): Promise<object> {
     if (this.#options.authenticateFirst)
       return this.#admitAndHandle(endpoints, context, () => readTogether(() => endpoints.handle(context)))
-    // A cached result must carry all that is used after it: then this function has not run for this request.
+    // A result from the cache was made by another request, so the result carries everything that is used after it.
     const admitAndHandle = async () => ({
       reply: await this.#admitAndHandle(endpoints, context),
       user: context.user,

@@ -118,7 +118,7 @@ interface Refusals {
 
 const refusalsOf = new WeakMap<Log, Map<string, Refusals>>()
 
-/** Refusing clients that ask for too much must not fill the log, nor keep the server busy with logging. */
+/** Logs refusals of clients that ask for too much, few enough not to fill the log or keep the server busy. */
 const logRefusal = ({ message }: AllotError, log: Log, request: FailedRequest): void => {
   const byMessage = refusalsOf.get(log) ?? new Map<string, Refusals>()
   refusalsOf.set(log, byMessage)

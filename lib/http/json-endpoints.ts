@@ -189,7 +189,7 @@ const accountIsDeleted = (
   { status }: Failure,
 ): boolean => status === 404 && user !== undefined && route.auth !== 'optional' && !(404 in route.responses)
 
-/** Failures of the server have the route's own members only. */
+/** The body of an error. Failures of the server have the route's own members only. */
 const errorBody = (status: number, own: object | undefined, usual: object): object => {
   if (own === undefined) return usual
   return status >= 500 ? own : { ...own, ...usual }

@@ -98,7 +98,7 @@ type BodyOf<K> = K extends v.GenericSchema
 export interface Reply<S extends number = number, B = unknown> {
   readonly status: S
   readonly body: B
-  /** Items of the whole list, in a reply with one page of it. Undefined as a member: they are not counted yet. */
+  /** Number of items in the whole list, in a reply with one page of it; undefined while they are not counted. */
   readonly total?: number | undefined
 }
 

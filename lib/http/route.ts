@@ -20,7 +20,7 @@ export type Auth = 'optional' | 'required' | 'admin'
 export interface AccessRule {
   /** `none`: the request is not even authenticated, so wrong credentials are not noticed. */
   readonly auth: Auth | 'none'
-  /** All of them are needed, when the request has credentials at all. */
+  /** Scopes that a request with credentials needs, all of them. */
   readonly scope?: string | readonly string[]
 }
 

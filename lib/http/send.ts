@@ -91,7 +91,7 @@ const drained = (res: ServerResponse): Promise<void> =>
 
 const disconnected = () => new ClientDisconnected('the client disconnected before the response was complete')
 
-/** A reply, and what rejects when the body of the request breaks off. */
+/** A reply, and a promise that rejects when the body of the request breaks off. */
 export type PendingReply = StreamReply & { readonly brokenBody?: Promise<never> }
 
 /** The response to a GET without its body. */

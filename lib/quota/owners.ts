@@ -1,7 +1,7 @@
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
-/** Whose usage is counted. */
+/** A user, an organization or a name of the host, whose usage is counted. */
 export interface Owner {
   /** Identifies the owner. */
   readonly id: number

@@ -36,7 +36,7 @@ export interface Difference<K, T> {
   after: T | undefined
 }
 
-/** What a plan changes; what is as the plan wants it already is left out. */
+/** The changes of a plan. Rules, groups and assignments that are already as planned are left out. */
 export interface Differences {
   rules: Difference<string, QuotaRule>[]
   groups: Difference<string, readonly string[]>[]

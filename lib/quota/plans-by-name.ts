@@ -15,7 +15,7 @@ export interface NamedPlan extends Omit<QuotaPlan, 'assignments'> {
   assignments?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
-/** What a plan changes; what is as the plan wants it already is left out. */
+/** The changes of a plan. Rules, groups and assignments that are already as planned are left out. */
 export interface NamedDifferences {
   /** Rules by name. */
   rules: Difference<string, QuotaRule>[]
@@ -76,7 +76,7 @@ export class PlansByName {
     })
   }
 
-  /** Lists the owners for whom it would change whether they are over quota that a rule or a group is deleted. */
+  /** Lists the owners who would be over quota, or no longer be, if a rule or a group were deleted. Stores nothing. */
   simulateDeletion(
     without: { readonly rule?: string; readonly group?: string },
     slice: Slice,

@@ -35,7 +35,7 @@ export interface SimulationOptions {
   readonly without?: { readonly rule?: string | undefined; readonly group?: string | undefined }
 }
 
-/** Lists the owners for whom it would change whether they are over quota. */
+/** Lists the owners who would be over quota after the change and are not now, or the other way round. */
 export const simulate = async (
   tx: ReadTransaction,
   { defaults, owners }: { defaults: QuotaDefaults; owners: OwnerIds },

@@ -78,7 +78,7 @@ export class Collection<R, U extends string = never, O extends string = never, C
     return values.map((bytes) => bytes && decodeValue<R>(bytes))
   }
 
-  /** The records that exist among those with an id of one number, by that number. */
+  /** The records with these ids that exist, by id; for collections whose ids are one number. */
   async byIds(tx: ReadTransaction, ids: Iterable<number>): Promise<ReadonlyMap<number, R>> {
     const distinct = [...new Set(ids)]
     const keys = distinct.map((id) => [id])

@@ -95,7 +95,7 @@ export class Collaborators {
    */
   remove(viewer: SignedIn, { owner, name }: RepositoryName, userName: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      // One who has become hidden since can still be removed.
+      // A user who has become hidden since can still be removed.
       const user = await accountByName(tx, userName)
       const isSelf = user?.id === viewer.id
       const repository = isSelf
