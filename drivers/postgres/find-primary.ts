@@ -29,12 +29,16 @@ export const clientConfig = ({ tls, connectTimeout }: Settings): ClientConfig =>
 })
 
 /** Opens a connection to one host. @throws Error when the host is a standby, or does not reply in time */
-export const connectTo = async (settings: Settings, host: number): Promise<Found> => {
+export const connectTo = async (
+  settings: Settings,
+  host: number,
+  timeoutMs = ASK_TIMEOUT_MS,
+): Promise<Found> => {
   const config = { ...clientConfig(settings), connectionString: settings.urls[host]! }
   const client = new pg.Client({ ...config, query_timeout: REPLY_TIMEOUT_MS })
   // A connection that breaks between two statements would end the process.
   client.on('error', () => undefined)
-  const timer = setTimeout(() => disconnect(client), ASK_TIMEOUT_MS)
+  const timer = setTimeout(() => disconnect(client), timeoutMs)
   try {
     await client.connect()
     return { client, host, identity: await identify(client) }
@@ -61,7 +65,9 @@ export const findPrimary = async (
 ): Promise<{ found: Found | undefined; failures: unknown[] }> => {
   const found: Found[] = []
   const failures: unknown[] = []
-  const asked = settings.urls.map((_, host) => connectTo(settings, host))
+  // Before the first primary is known there is nothing to leave, so a slow one is waited for.
+  const timeoutMs = newest === undefined ? settings.connectTimeout : ASK_TIMEOUT_MS
+  const asked = settings.urls.map((_, host) => connectTo(settings, host, timeoutMs))
   await new Promise<void>((resolve) => {
     const collect = async (answer: Promise<Found>, host: number) => {
       try {

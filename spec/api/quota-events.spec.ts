@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { AllotOptions, QuotaEvent } from '../../lib/index.ts'
 import { onPostgres } from '../support/store.ts'
 import { start, type TestServer } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let allot: TestServer | undefined
 afterEach(() => allot?.stop())
@@ -72,6 +73,8 @@ describe("allot.on('quota')", () => {
       ],
     ] as const) {
       await use(size)
+      // On a busy machine an event may take longer than `settled` waits.
+      await waitFor(() => told.length >= expected.length)
       assert.deepEqual(brief(told), expected, String(size))
     }
   })
@@ -171,6 +174,8 @@ describe("allot.on('quota')", () => {
             }),
           ),
         )
+        // Some engines run writes side by side, so that the last one to begin may not be the last one to be written.
+        const used = (await server.allot.quota.info('alice')).used.size.assets.packages.all
         await server.stop()
         allot = undefined
         for (const share of [0.8, 1]) {
@@ -179,7 +184,7 @@ describe("allot.on('quota')", () => {
             turns,
             turns.map((_, at) => at % 2 === 0),
           )
-          assert.equal(turns.at(-1) ?? false, sizes.at(-1)! >= 100 * share)
+          assert.equal(turns.at(-1) ?? false, used >= 100 * share)
         }
       },
     )

@@ -3,24 +3,25 @@ import { chown, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { freePort, postgresPrograms, unprivileged } from '../postgres/cluster.ts'
+import { type EtcdMember, startEtcd } from './etcd.ts'
 import { type Running, run, signalAll, withDescendants } from './processes.ts'
 import { PATRONI } from './programs.ts'
 
 /** One PostgreSQL with its Patroni. */
 export interface Node {
   readonly name: string
-  /** Of PostgreSQL, of Patroni's API, and of etcd for this node alone, so that it can be cut off. */
-  readonly ports: { readonly postgres: number; readonly api: number; readonly etcd: number }
+  /** Of PostgreSQL, of Patroni's API, and of each etcd for this node alone, so that it can be cut off. */
+  readonly ports: { readonly postgres: number; readonly api: number; readonly etcd: readonly number[] }
   start(): void
   /** Patroni, PostgreSQL and all their processes. */
   processes(): number[]
 }
 
-/** Three PostgreSQL servers under Patroni with one etcd, one of them the primary and one its synchronous standby. */
+/** Three PostgreSQL servers under Patroni with three etcd servers, one of them the primary and one its synchronous standby. */
 export interface Fleet {
   readonly folder: string
   readonly nodes: readonly Node[]
-  readonly etcd: Running
+  readonly etcd: readonly EtcdMember[]
   /** Names all hosts. */
   readonly url: string
   primary(): Promise<Node>
@@ -37,7 +38,7 @@ const settingsOf = (name: string, folder: string, ports: Node['ports']): string 
 scope: allot
 name: ${name}
 restapi: { listen: '127.0.0.1:${ports.api}', connect_address: '127.0.0.1:${ports.api}' }
-etcd3: { host: '127.0.0.1:${ports.etcd}', use_proxies: true }
+etcd3: { hosts: [${ports.etcd.map((port) => `'127.0.0.1:${port}'`).join(', ')}], use_proxies: true }
 bootstrap:
   dcs:
     ttl: ${TTL_SECONDS}
@@ -59,23 +60,6 @@ postgresql:
     replication: { username: replicator, password: replicator }
     rewind: { username: allot, password: allot }
 `
-
-const startEtcd = async (folder: string, ports: readonly number[]): Promise<Running> => {
-  const peer = `http://127.0.0.1:${await freePort()}`
-  const urls = ports.map((port) => `http://127.0.0.1:${port}`).join(',')
-  const words = [
-    ...['--data-dir', join(folder, 'etcd'), '--listen-client-urls', urls, '--advertise-client-urls', urls],
-    ...[
-      '--listen-peer-urls',
-      peer,
-      '--initial-advertise-peer-urls',
-      peer,
-      '--initial-cluster',
-      `default=${peer}`,
-    ],
-  ]
-  return run('etcd', words, join(folder, 'etcd.log'), folder)
-}
 
 const createNode = async (name: string, folder: string, ports: Node['ports']): Promise<Node> => {
   const own = join(folder, name)
@@ -136,15 +120,13 @@ export const startFleet = async (): Promise<Fleet> => {
   const folder = mkdtempSync('/tmp/allot-fleet-')
   const { uid, gid } = unprivileged()
   if (uid !== undefined) await chown(folder, uid, gid!)
+  const etcd = await startEtcd(folder, NODES.length)
   const nodes: Node[] = []
-  for (const name of NODES) {
-    const ports = { postgres: await freePort(), api: await freePort(), etcd: await freePort() }
+  for (const [index, name] of NODES.entries()) {
+    const own = etcd.map(({ ports }) => ports[index]!)
+    const ports = { postgres: await freePort(), api: await freePort(), etcd: own }
     nodes.push(await createNode(name, folder, ports))
   }
-  const etcd = await startEtcd(
-    folder,
-    nodes.map(({ ports }) => ports.etcd),
-  )
   const hosts = nodes.map(({ ports }) => `127.0.0.1:${ports.postgres}`).join(',')
   const isRunning = ({ state }: Member) => state === 'running' || state === 'streaming'
   const isWhole = async () => {
@@ -177,7 +159,7 @@ export const startFleet = async (): Promise<Fleet> => {
     },
     async dispose() {
       for (const node of nodes) signalAll(node.processes(), 'SIGKILL')
-      await etcd.kill('SIGKILL')
+      for (const member of etcd) await member.kill()
       await rm(folder, { recursive: true, force: true, maxRetries: 5 })
     },
   }

@@ -15,6 +15,8 @@ export const missingPrograms = (): string[] => {
   if (noPostgres !== false) sentences.push(noPostgres)
   if (!canRun('etcd', '--version')) sentences.push('etcd is not installed: apt-get install etcd-server')
   if (!canRun('haproxy', '-v')) sentences.push('HAProxy is not installed: apt-get install haproxy')
+  if (!canRun('pgbouncer', '--version'))
+    sentences.push('PgBouncer is not installed: apt-get install pgbouncer')
   if (!canRun(PATRONI, '--version'))
     sentences.push(
       "Patroni is not installed: python3 -m venv F && F/bin/pip install 'patroni[etcd3]' psycopg2-binary, then ALLOT_PATRONI=F",

@@ -2,51 +2,24 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { allot, begin, type Served, served, whenServing } from '../bin/program.ts'
-import { freePort } from '../postgres/cluster.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { Load, type Outcome, Probe, type Service } from './load.ts'
 import type { Fleet } from './patroni.ts'
-import { type Running, run } from './processes.ts'
+import { startProxies } from './proxies.ts'
 import type { Strike, Target } from './strikes.ts'
 
 /** Writing before the strike, and after the fleet is whole again. */
 const CALM_MS = 5000
 
-/** HAProxy in front of the fleet, which asks each Patroni whether its server is the primary. */
-const startProxy = async ({ folder, nodes }: Fleet, port: number): Promise<Running> => {
-  const servers = nodes.map(
-    ({ name, ports }) => `  server ${name} 127.0.0.1:${ports.postgres} check port ${ports.api}`,
-  )
-  const text = `defaults
-  mode tcp
-  timeout connect 2s
-  timeout client 30m
-  timeout server 30m
-  timeout check 2s
-listen postgres
-  bind 127.0.0.1:${port}
-  option httpchk OPTIONS /primary
-  http-check expect status 200
-  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions
-${servers.join('\n')}
-`
-  const file = join(folder, 'haproxy.cfg')
-  writeFileSync(file, text)
-  const proxy = run('haproxy', ['-db', '-f', file], join(folder, 'haproxy.log'), folder)
-  await setTimeout(3000)
-  return proxy
-}
-
 /** Serves with two workers while clients write and read, strikes, and compares what is stored with what was acknowledged. */
 export const runStrike = async (
   fleet: Fleet,
-  { name, isProxied = false, run: strike }: Strike,
+  { name, through, run: strike }: Strike,
   data: string,
   token: string | undefined,
 ): Promise<{ outcome: Outcome; isClean: boolean; token: string }> => {
-  const port = await freePort()
-  let proxy = isProxied ? await startProxy(fleet, port) : undefined
-  const url = isProxied ? `postgres://allot@127.0.0.1:${port}/postgres` : fleet.url
+  const way = await startProxies(fleet, through)
+  const { url } = way
   const words = ['--workers', '2', '--storage', url, '--data', data]
   let server: Served = await served(words)
   try {
@@ -57,14 +30,10 @@ export const runStrike = async (
     const target: Target = {
       fleet,
       server,
-      proxy,
       async restartServer() {
         server = await servedAgain(words, server)
       },
-      async restartProxy() {
-        await proxy!.kill()
-        proxy = await startProxy(fleet, port)
-      },
+      restartProxy: way.restart,
     }
     await setTimeout(CALM_MS)
     load.strike()
@@ -80,7 +49,7 @@ export const runStrike = async (
     return { outcome, isClean: verified.code === 0, token: service.token }
   } finally {
     await server.stop()
-    await proxy?.kill()
+    await way.stop()
   }
 }
 

@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Served } from '../bin/program.ts'
+import { leaderOf } from './etcd.ts'
 import type { Fleet } from './patroni.ts'
-import { type Running, signalAll, withDescendants } from './processes.ts'
+import { signalAll, withDescendants } from './processes.ts'
 import { cannotDropPackets, dropPackets } from './programs.ts'
 
 /** What a strike can act on. */
@@ -10,15 +11,14 @@ export interface Target {
   readonly server: Served
   /** Starts the server again at the same port, as a service manager does. */
   restartServer(): Promise<void>
-  /** Undefined when Allot connects to the hosts itself. */
-  readonly proxy: Running | undefined
+  /** HAProxy, or PgBouncer when Allot connects to it. */
   restartProxy(): Promise<void>
 }
 
 export interface Strike {
   readonly name: string
-  /** Whether Allot's URL names HAProxy instead of the three hosts. */
-  readonly isProxied?: boolean
+  /** What Allot's URL names instead of the three hosts: HAProxy, or PgBouncer in front of HAProxy. */
+  readonly through?: 'HAProxy' | 'PgBouncer'
   /** Why it cannot be done here; false when it can. */
   readonly impossible?: () => string | false
   /** Resolves when what was broken is mended. */
@@ -31,9 +31,16 @@ const freeze = async (pids: readonly number[], seconds: number): Promise<void> =
   signalAll(pids, 'SIGCONT')
 }
 
+const killPrimary = async ({ fleet }: Target): Promise<void> => {
+  const node = await fleet.primary()
+  signalAll(node.processes(), 'SIGKILL')
+  await setTimeout(30_000)
+  node.start()
+}
+
 const partition = async ({ fleet }: Target): Promise<void> => {
   const { ports } = await fleet.primary()
-  const heal = dropPackets(Object.values(ports))
+  const heal = dropPackets([ports.postgres, ports.api, ...ports.etcd])
   await setTimeout(40_000)
   heal()
 }
@@ -43,12 +50,7 @@ const workersOf = ({ child }: Served): number[] => withDescendants(child.pid!).s
 export const strikes: readonly Strike[] = [
   {
     name: 'the primary and its Patroni killed, started again 30 s later',
-    async run({ fleet }) {
-      const node = await fleet.primary()
-      signalAll(node.processes(), 'SIGKILL')
-      await setTimeout(30_000)
-      node.start()
-    },
+    run: killPrimary,
   },
   ...[40, 130].map((seconds) => ({
     name: `the primary and its Patroni frozen for ${seconds} s`,
@@ -58,12 +60,34 @@ export const strikes: readonly Strike[] = [
   { name: "the primary's packets dropped for 40 s", impossible: cannotDropPackets, run: partition },
   {
     name: "the primary's packets dropped for 40 s, behind HAProxy",
-    isProxied: true,
+    through: 'HAProxy',
     impossible: cannotDropPackets,
     run: partition,
   },
-  { name: 'etcd frozen for 40 s', run: ({ fleet }) => freeze([fleet.etcd.pid], 40) },
-  { name: 'HAProxy restarted', isProxied: true, run: ({ restartProxy }) => restartProxy() },
+  {
+    name: 'the primary and its Patroni killed, behind PgBouncer and HAProxy, started again 30 s later',
+    through: 'PgBouncer',
+    run: killPrimary,
+  },
+  {
+    name: 'all of three etcd servers frozen for 40 s',
+    run: ({ fleet }) =>
+      freeze(
+        fleet.etcd.map(({ pid }) => pid),
+        40,
+      ),
+  },
+  {
+    name: 'the leader of three etcd servers killed, started again 30 s later',
+    async run({ fleet }) {
+      const leader = await leaderOf(fleet.etcd)
+      await leader.kill()
+      await setTimeout(30_000)
+      leader.start()
+    },
+  },
+  { name: 'HAProxy restarted', through: 'HAProxy', run: ({ restartProxy }) => restartProxy() },
+  { name: 'PgBouncer restarted', through: 'PgBouncer', run: ({ restartProxy }) => restartProxy() },
   {
     name: 'one of two workers killed',
     run: async ({ server }) => signalAll(workersOf(server).slice(0, 1), 'SIGKILL'),

@@ -14,6 +14,9 @@ export interface EmptyStore {
 const kind = process.env.ALLOT_SPEC_STORAGE ?? 'memory'
 export const onPostgres = kind === 'postgres' || kind === 'postgres-plain'
 
+/** These specs are about the API, and the machine may be busy with others: the limits have specs of their own. */
+const PATIENT_MS = 60_000
+
 /** Creates an empty store: in memory, or of the kind in ALLOT_SPEC_STORAGE. */
 export const createSpecStore = async (): Promise<EmptyStore> => {
   if (kind === 'memory') return { driver: memory(), drop: async () => undefined }
@@ -21,7 +24,8 @@ export const createSpecStore = async (): Promise<EmptyStore> => {
   if (!onPostgres)
     throw new Error(`ALLOT_SPEC_STORAGE=${kind}: expected memory, level, postgres or postgres-plain`)
   const { url, drop } = await emptyStore()
-  return { driver: postgres(url, { readers: 3, writers: 2, plain: kind === 'postgres-plain' }), drop }
+  const plain = kind === 'postgres-plain'
+  return { driver: postgres(url, { readers: 3, writers: 2, connectTimeout: PATIENT_MS, plain }), drop }
 }
 
 /** Creates an empty store that persists: PostgreSQL when ALLOT_SPEC_STORAGE is postgres, LevelDB otherwise. */
