@@ -158,7 +158,7 @@ export const exportRoutes = [
       owner: v.optional(
         parameter(
           address,
-          'Names of accounts, separated by commas: only what belongs to them and to the members of organizations among them',
+          'Names of accounts, separated by commas: only what belongs to them and to the members of organizations among them.',
         ),
       ),
     }),
