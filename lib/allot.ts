@@ -196,7 +196,7 @@ export const openAllot = async (
     export: (to, onProgress) => write(to, undefined, onProgress),
     exportOwners: (names, to, onProgress) => write(to, names, onProgress),
     async close() {
-      await Promise.all([api.idle(), pages.idle(), ssh?.server.close()])
+      await Promise.all([api.idle(), pages.close(), ssh?.server.close()])
       clearInterval(timer)
       await closeParts(parts)
     },

@@ -3,3 +3,7 @@ export const now = (): number => Math.floor(Date.now() / 1000)
 
 /** @returns the date in UTC, such as `2026-11-21` @param day days since 1970-01-01 */
 export const dateOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10)
+
+/** @returns RFC 3339 in UTC with whole seconds, such as `2026-11-21T04:09:00Z` @param seconds since 1970 */
+export const timestamp = (seconds: number): string =>
+  `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`

@@ -9,7 +9,7 @@ import { clientOf } from './clients.ts'
 import type { LfsTokens } from './content/lfs-tokens.ts'
 import { logError } from './engine.ts'
 import type { Transport } from './git/transport.ts'
-import type { HtmlUrls } from './host-pages/html-urls.ts'
+import type { HtmlUrls, OwnPage } from './host-pages/html-urls.ts'
 import type { Hosting } from './hosting.ts'
 import {
   Dispatcher,
@@ -151,22 +151,37 @@ const streamParts = ({ options, host, git, lfsTokens, store, hosting }: Listener
 })
 
 /** The listener of the pages. */
-export const createPages = ({ options, host, git, store, hosting, quota, htmlUrls }: ListenerParts) =>
-  createLazyPages({
+export const createPages = (parts: ListenerParts) => {
+  const { options, host, git, store, hosting, quota, htmlUrls, markdown } = parts
+  return createLazyPages({
     services: {
-      ...{ store, hosting, quota, htmlUrls },
+      ...{ store, hosting, quota, htmlUrls, markdown },
       settings: {
         warnAt: options.quota.warnAt,
         links: options.pages.links,
         clones: git !== undefined && options.git.http,
+        own: ownPages(parts),
       },
     },
     brand: options.pages,
     baseUrl: options.baseUrl,
     hasOwnLogin: host.authenticate !== undefined,
     bodyLimit: options.maxBodySize,
+    basePath: options.basePath,
+    trustedProxies: options.trustedProxies,
     log: host.log,
   })
+}
+
+/** The pages of people and repositories: none for a host that has such pages itself, and none of what is turned off. */
+const ownPages = ({ options, htmlUrls }: ListenerParts): ReadonlySet<OwnPage> => {
+  const { issues, packages, pages } = options
+  const isServed = (kind: OwnPage): boolean => {
+    if (kind === 'issue' || kind === 'release') return issues
+    return kind !== 'package' || packages !== false
+  }
+  return new Set(pages.links ? [] : [...htmlUrls.own].filter(isServed))
+}
 
 /** @param transport undefined when no git data is served */
 export const createGitServices = (

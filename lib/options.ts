@@ -118,7 +118,7 @@ const PageOptions = v.strictObject({
   ),
   links: described(
     v.optional(v.boolean(), false),
-    'Whether the pages link owners, repositories, attachments, packages and artifacts to their `html_url`: for hosts that show them there.',
+    'Whether the pages link owners, repositories, attachments, packages and artifacts to their `html_url`: for hosts that show them there. Allot shows none of them itself then.',
   ),
   ...BrandOptions.entries,
 })

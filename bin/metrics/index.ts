@@ -11,6 +11,7 @@ import { checkAccess } from '../../lib/http/route.ts'
 import { Router } from '../../lib/http/router.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { VERSION } from '../../lib/version.ts'
+import { isSitePage } from '../../lib/web/index.ts'
 import type { Config } from '../config/config.ts'
 import { sendText } from '../server/listeners.ts'
 import { workerMetrics } from './worker-metrics.ts'
@@ -163,7 +164,10 @@ const routeNamer = (basePath: string): ((method: string, url: string) => string)
     if (PAGES.test(path)) return 'pages'
     if (path.startsWith('/-/')) return PROCESS_PATHS.find((known) => known === path) ?? 'none'
     const start = path.indexOf(`${basePath}/`)
-    if (start === -1) return gitPaths.find(({ pattern }) => pattern.test(path))?.path ?? 'none'
+    if (start === -1) {
+      const git = gitPaths.find(({ pattern }) => pattern.test(path))
+      return git?.path ?? (isSitePage(path) ? 'pages' : 'none')
+    }
     return router.match(method, path.slice(start + basePath.length))?.route.path ?? 'none'
   }
 }

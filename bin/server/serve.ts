@@ -9,6 +9,7 @@ import { importWith } from '../../lib/optional-package.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import type { SshCommand } from '../../lib/ssh/index.ts'
 import { VERSION } from '../../lib/version.ts'
+import { isPackagePage } from '../../lib/web/index.ts'
 import { type Config, limitsIn } from '../config/config.ts'
 import {
   createFolders,
@@ -185,7 +186,12 @@ const createListener = async (
   log: Logger,
 ): Promise<RequestListener> => {
   const { pages, handler } = allot
-  const withPages: RequestListener = (req, res) => handler(req, res, () => pages(req, res))
+  const withPages: RequestListener = (req, res) => {
+    const toPages = () => pages(req, res)
+    // The API has a plain page of a package, for servers without pages.
+    if (isPackagePage(req.url ?? '/')) pages(req, res, () => handler(req, res, toPages))
+    else handler(req, res, toPages)
+  }
   let listener = withHealthChecks(allot, server.pages ? withPages : handler)
   if (server.metrics !== 'off') {
     const { measureListener } = await loadMetrics()

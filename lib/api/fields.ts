@@ -4,6 +4,8 @@ import { invalid } from '../errors.ts'
 import { Visibility } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 
+export { timestamp } from '../clock.ts'
+
 /** A schema with an example for the OpenAPI document, which composes those of bodies from those of their members. */
 export const example = <const S extends v.GenericSchema>(schema: S, value: v.InferInput<S>) =>
   v.pipe(schema, v.examples([value]))
@@ -96,7 +98,3 @@ export const GivenVisibility = v.optional(v.picklist([...Visibility.options, '']
 
 export const visibilityIn = (given: v.InferOutput<typeof GivenVisibility>): Visibility | undefined =>
   given === '' ? undefined : given
-
-/** @returns RFC 3339 in UTC with whole seconds, such as `2026-11-21T04:09:00Z` @param seconds since 1970 */
-export const timestamp = (seconds: number): string =>
-  `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`

@@ -1,5 +1,6 @@
 import type { Identity } from '../accounts/access.ts'
 import type { Route } from '../http/index.ts'
+import { avatarRoutes } from './avatars.ts'
 import { attachmentRoutes, downloadRoutes } from './content/attachments.ts'
 import { commentRoutes } from './content/comments.ts'
 import { issueRoutes } from './content/issues.ts'
@@ -158,7 +159,7 @@ export const routesWith = (options: {
   return routes.filter((route) => !left.has(route))
 }
 
-/** The routes outside of the API whose replies are streams: git, archives, Git LFS, packages, attachments. */
+/** The routes outside of the API whose replies are streams: git, archives, Git LFS, packages, attachments, avatars. */
 export const streamRoutesFor = (served: {
   git: boolean
   contents: boolean
@@ -171,4 +172,5 @@ export const streamRoutesFor = (served: {
   ...(served.lfs ? lfsRoutes : []),
   ...(served.packages ? registryRoutes : []),
   ...(served.issues ? downloadRoutes : []),
+  ...avatarRoutes,
 ]

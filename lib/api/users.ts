@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { noreplyAddress } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
@@ -78,9 +77,8 @@ const emailOf = (account: Account, isPrivate: boolean, baseUrl: string): string 
 
 export const hostOf = (baseUrl: string): string => new URL(baseUrl).hostname
 
-/** A hash of the id, not of the email: a hash of the email would confirm a guess of it. */
-export const avatarUrl = ({ id }: Account, baseUrl: string): string =>
-  `${baseUrl}/avatars/${createHash('sha256').update(`account ${id}`).digest('hex')}`
+/** The image is made of the name, not of the email: a hash of the email would confirm a guess of it. */
+export const avatarUrl = ({ name }: Account, baseUrl: string): string => `${baseUrl}/avatars/${name}`
 
 const presentProfile = serializeOnce(
   (

@@ -99,6 +99,19 @@ export const accountPage = ({
   kind === 'organization' ? { kind, org: name } : { kind, username: name }
 
 type Kind = HtmlPage['kind']
+
+/** Paths of the pages that Allot has, which are those of Forgejo. */
+const OWN_PATHS = {
+  user: '/{username}',
+  organization: '/{org}',
+  repository: '/{owner}/{repo}',
+  issue: '/{owner}/{repo}/issues/{index}',
+  release: '/{owner}/{repo}/releases/tag/{tag}',
+  package: '/{owner}/-/packages/{type}/{name}/{version}',
+} as const satisfies Partial<Record<Kind, string>>
+
+/** A kind of page that Allot has. */
+export type OwnPage = keyof typeof OWN_PATHS
 type Parameter<K extends Kind> = Exclude<keyof Extract<HtmlPage, { kind: K }>, 'kind'>
 
 /**
@@ -119,6 +132,9 @@ const PARAMETERS: { readonly [K in Kind]: readonly Parameter<K>[] } = {
   package: ['owner', 'type', 'name', 'version'],
   artifact: ['owner', 'repo', 'run', 'name', 'key'],
 }
+
+/** Encodes the names of a path, and keeps its slashes. */
+export const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
 
 /** A scheme and a host, or a path of the service. */
 const BEGINNING = /^(?:https?:\/\/[^/?#@]+(?:[/?#]|$)|\/(?!\/))/
@@ -151,29 +167,29 @@ const describedTemplate = <S extends v.GenericSchema>(kind: Kind, schema: S, pag
   return v.pipe(schema, v.description(`URL of the page of ${page}; placeholders: ${placeholders}.${more}`))
 }
 
-/** @param fallback path that Forgejo has for such a page */
+/** @param fallback path of Allot's own page, or of Forgejo's for a page that Allot does not have */
 const template = (kind: Kind, page: string, fallback: string) =>
   describedTemplate(kind, v.optional(templateOf(kind), fallback), page)
 
 /** The option `htmlUrls`. A template that begins with `/` is relative to the URL of the service. */
 export const HtmlUrlOptions = v.strictObject({
-  user: template('user', 'a user', '/{username}'),
-  organization: template('organization', 'an organization', '/{org}'),
-  repository: template('repository', 'a repository', '/{owner}/{repo}'),
-  issue: template('issue', 'an issue', '/{owner}/{repo}/issues/{index}'),
+  user: template('user', 'a user', OWN_PATHS.user),
+  organization: template('organization', 'an organization', OWN_PATHS.organization),
+  repository: template('repository', 'a repository', OWN_PATHS.repository),
+  issue: template('issue', 'an issue', OWN_PATHS.issue),
   comment: describedTemplate(
     'comment',
     v.optional(templateOf('comment')),
     'a comment',
     ' That of the issue with `#issuecomment-{id}` when absent.',
   ),
-  release: template('release', 'a release', '/{owner}/{repo}/releases/tag/{tag}'),
+  release: template('release', 'a release', OWN_PATHS.release),
   ledgerRelease: template(
     'ledgerRelease',
     'a release that is known only from an attachment in the ledger',
     '/{owner}/{repo}/releases/{index}',
   ),
-  package: template('package', 'a version of a package', '/{owner}/-/packages/{type}/{name}/{version}'),
+  package: template('package', 'a version of a package', OWN_PATHS.package),
   artifact: template('artifact', 'an artifact', '/{owner}/{repo}/actions/runs/{run}'),
 })
 type HtmlUrlOptions = v.InferOutput<typeof HtmlUrlOptions>
@@ -189,6 +205,9 @@ export class HtmlUrls extends CacheConstant {
   /** The URLs for git over SSH, which are made in the same place. */
   readonly ssh: SshUrls
 
+  /** The kinds of pages that Allot serves itself: the host has neither a function nor another path for them. */
+  readonly own: ReadonlySet<OwnPage>
+
   constructor(options: HtmlUrlOptions, custom?: HtmlUrlFunction, ssh = new SshUrls({})) {
     super()
     this.ssh = ssh
@@ -197,6 +216,14 @@ export class HtmlUrls extends CacheConstant {
       Object.entries({ ...options, comment }).map(([kind, text]) => [kind, text.split(/[{}]/)]),
     )
     this.#custom = custom
+    const kinds = Object.keys(OWN_PATHS) as OwnPage[]
+    this.own = new Set(custom === undefined ? kinds.filter((kind) => isOwnPath(options[kind], kind)) : [])
+  }
+
+  /** @returns the path of Allot's own page below the place where the pages are mounted; undefined when the host has it */
+  ownPath(page: HtmlPage): string | undefined {
+    const path = this.own.has(page.kind as OwnPage) ? OWN_PATHS[page.kind as OwnPage] : undefined
+    return path?.replace(/\{(\w+)\}/g, (_whole, name: string) => encoded(page, name) ?? '')
   }
 
   /**
@@ -219,6 +246,10 @@ export class HtmlUrls extends CacheConstant {
   }
 }
 
+/** Whether a template leads to a page of Allot, wherever the pages are mounted. */
+const isOwnPath = (template: string, kind: OwnPage): boolean =>
+  template.startsWith('/') && template.endsWith(OWN_PATHS[kind])
+
 /** Refuses `javascript:` and other URLs that must not be links, and the promise of an async function. */
 const checkedUrl = (url: unknown, { kind }: HtmlPage): string => {
   if (typeof url === 'string' && /^https?:\/\/[^\s\p{Cc}]+$/u.test(url)) return url
@@ -232,5 +263,5 @@ const encoded = (page: HtmlPage, name: string): string | undefined => {
   const value = (page as unknown as Readonly<Record<string, string | number | undefined>>)[name]
   if (value === undefined) return undefined
   const text = String(value).toWellFormed()
-  return name === 'tag' ? text.split('/').map(encodeURIComponent).join('/') : encodeURIComponent(text)
+  return name === 'tag' ? encodePath(text) : encodeURIComponent(text)
 }

@@ -7,9 +7,14 @@ import { AllotError } from '../errors.ts'
 
 /** Requests of one connection, of which one at a time is handled. */
 interface RequestQueue {
-  isBusy: boolean
-  /** Functions that begin the waiting requests. */
-  readonly waiting: (() => void)[]
+  /** The request that is handled now. */
+  current: IncomingMessage | undefined
+  readonly waiting: Waiting[]
+}
+
+interface Waiting {
+  readonly req: IncomingMessage
+  begin(): void
 }
 
 /** Waiting requests of one connection; a connection with more is closed. */
@@ -19,7 +24,8 @@ const queues = new WeakMap<Socket, RequestQueue>()
 
 /**
  * Handles pipelined requests of a connection one after another, each after the response before it has ended. Otherwise a
- * client that never reads could fill the memory with responses by a few kilobytes of requests.
+ * client that never reads could fill the memory with responses by a few kilobytes of requests. A request that one listener has
+ * passed on to another is the current one already, and begins at once.
  * @param begin tracks the response by {@link trackInFlight}, which begins the next request at its end
  */
 export const inRequestOrder = (req: IncomingMessage, begin: () => void): void => {
@@ -27,23 +33,25 @@ export const inRequestOrder = (req: IncomingMessage, begin: () => void): void =>
   if (req.httpVersionMajor > 1) return begin()
   let queue = queues.get(req.socket)
   if (queue === undefined) {
-    queue = { isBusy: false, waiting: [] }
+    queue = { current: undefined, waiting: [] }
     queues.set(req.socket, queue)
   }
-  if (!queue.isBusy) start(queue, begin)
-  else if (queue.waiting.length < MAX_WAITING) queue.waiting.push(begin)
+  if (queue.current === undefined || queue.current === req) start(queue, { req, begin })
+  else if (queue.waiting.length < MAX_WAITING) queue.waiting.push({ req, begin })
   else req.socket.destroy()
 }
 
-const start = (queue: RequestQueue, begin: () => void): void => {
-  queue.isBusy = true
-  begin()
+const start = (queue: RequestQueue, next: Waiting): void => {
+  queue.current = next.req
+  next.begin()
 }
 
-const startNext = ({ req: { socket }, shouldKeepAlive }: ServerResponse): void => {
+const startNext = ({ req, shouldKeepAlive }: ServerResponse): void => {
+  const { socket } = req
   const queue = queues.get(socket)
-  if (queue === undefined) return
-  queue.isBusy = false
+  // A request that was passed on ends for each listener that tracks it, and only the first end counts.
+  if (queue?.current !== req) return
+  queue.current = undefined
   // No further response can be sent on a connection that closes, so its waiting requests must not change anything.
   if (!shouldKeepAlive || socket.destroyed) queue.waiting.length = 0
   const next = queue.waiting.shift()

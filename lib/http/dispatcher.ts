@@ -36,6 +36,8 @@ export interface RequestContext<I = unknown, R = unknown> {
    * authentication.
    */
   user: I | null | undefined
+  /** Passes the request on to the host, or to what else is mounted; absent when there is nothing. */
+  readonly next?: Next | undefined
 }
 
 /** Routes of one kind: how their input is read, and how their replies and failures are sent. */
@@ -62,6 +64,8 @@ export interface Endpoints<
   handle(context: RequestContext<I, R>): Promise<Reply>
   /** @throws ClientDisconnected when the client leaves before the end, which is not logged, unlike other failures */
   send(context: RequestContext<I, R>, reply: Reply): Promise<void>
+  /** Whether a request whose resource does not exist is passed on by `next`, since something else may have its path. */
+  passesOn?(context: RequestContext<I, R>): boolean
   /** Sends the response to a request that failed before its response began. */
   sendFailure(context: RequestContext<I, R>, failure: Failure): void
 }
@@ -111,7 +115,7 @@ export class Dispatcher<I extends Identity> {
       const url = parseRequestUrl(req, endpoints.basePath)
       const match = url && endpoints.router.match(req.method ?? 'GET', url.path)
       if (match === undefined) continue
-      const context = { req, res, url: url!, ...match, baseUrl, user: undefined }
+      const context = { req, res, url: url!, ...match, baseUrl, user: undefined, next }
       return inRequestOrder(req, () => this.#serve(endpoints, context))
     }
     unmatched(req, res, next)
@@ -202,7 +206,10 @@ export class Dispatcher<I extends Identity> {
     const { req, res, url } = context
     let cause = error
     try {
-      if (isNotFound(error) && (await this.#redirect(endpoints, context))) return
+      if (isNotFound(error)) {
+        if (await this.#redirect(endpoints, context)) return
+        if (context.next !== undefined && endpoints.passesOn?.(context)) return context.next()
+      }
     } catch (redirectError) {
       cause = redirectError
     }

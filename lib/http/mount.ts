@@ -28,7 +28,8 @@ export const mountListener = (
   const api = mountAt(prefix, listeners.handler)
   if (options.pages === undefined) return api
   const pages = mountAt(prefix + checkedPath('pages', options.pages), listeners.pages)
-  return (req, res, next) => pages(req, res, () => api(req, res, next))
+  // What nobody has is a page that says so, unless the host has one.
+  return (req, res, next) => pages(req, res, () => api(req, res, next ?? (() => pages(req, res))))
 }
 
 /** Segments without the characters that frameworks use for parameters and wildcards, and without `.` and `..`. */

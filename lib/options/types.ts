@@ -246,7 +246,7 @@ export interface PagesOptions {
   sessionLifetime?: number | undefined
   /**
    * Whether the pages link owners, repositories, attachments, packages and artifacts to their `html_url`: for hosts
-   * that show them there. Default: `false`.
+   * that show them there. Allot shows none of them itself then. Default: `false`.
    */
   links?: boolean | undefined
   /** Name of the service, in the header and in the title of each page. Default: `"Allot"`. */

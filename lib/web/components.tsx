@@ -259,12 +259,14 @@ interface PagesProps {
   page: number
   /** Items on all pages. */
   total: number
+  /** Items on each page. */
+  size?: number
 }
 
 /** Links to the previous and the next page of a list. */
-export const Pages = ({ to, page, total }: PagesProps) => {
+export const Pages = ({ to, page, total, size = PAGE_SIZE }: PagesProps) => {
   const { urlOf } = usePageContext()
-  const last = Math.max(1, Math.ceil(total / PAGE_SIZE))
+  const last = Math.max(1, Math.ceil(total / size))
   return last === 1 ? null : (
     <nav class="pages" aria-label="Pages of the list">
       {page > 1 && (

@@ -3,6 +3,7 @@
 import { renderToString } from 'preact-render-to-string'
 import { Link, PageContextProvider, Post, sentence, usePageContext } from './components.tsx'
 import type { Crumb, PageContext, View } from './route.ts'
+import { SIGN_IN, signInTo } from './session.tsx'
 import { ICON_PATH, SCRIPT_PATH } from './styles/index.ts'
 
 /** Renders a whole HTML document. Preact escapes every text and attribute. */
@@ -34,7 +35,7 @@ export const renderDocument = ({ title, crumbs = [], body }: View, context: Page
   )}`
 
 /** Names are isolated, since their direction can differ from that of the header. */
-const Header = ({ user, urlOf, brand: { name, logo, backUrl, backText } }: PageContext) => (
+const Header = ({ user, urlOf, own, brand: { name, logo, backUrl, backText } }: PageContext) => (
   <header>
     <a class="brand" href={urlOf('/')}>
       {logo === undefined ? <bdi>{name}</bdi> : <img src={logo} alt={name} />}
@@ -49,6 +50,7 @@ const Header = ({ user, urlOf, brand: { name, logo, backUrl, backText } }: PageC
         <Link to="/" above={['/-/storage']}>
           Storage
         </Link>
+        {own.has('user') && <Link to={`/${user.username}`}>Repositories</Link>}
         {user.admin && (
           <Link to="/-/admin" above={['/-/admin']}>
             Administration
@@ -56,9 +58,18 @@ const Header = ({ user, urlOf, brand: { name, logo, backUrl, backText } }: PageC
         )}
       </nav>
     )}
-    {user !== null && <SignedIn username={user.username} />}
+    {user === null ? <SignInLink /> : <SignedIn username={user.username} />}
   </header>
 )
+
+const SignInLink = () => {
+  const { path, hasSessions, urlOf } = usePageContext()
+  return hasSessions && path !== SIGN_IN ? (
+    <a class="account" href={urlOf(signInTo(path))}>
+      Sign in
+    </a>
+  ) : null
+}
 
 const SignedIn = ({ username }: { username: string }) => (
   <div class="account">
@@ -114,6 +125,7 @@ export const failureView = (status: number, message: string): View => {
 const FAILURE_TITLES: Readonly<Record<number, string>> = {
   403: 'Access denied',
   404: 'Not found',
+  405: 'Not possible here',
   409: 'Conflict',
   429: 'Too many attempts',
   500: 'Something went wrong',

@@ -5,11 +5,14 @@ import { relativeUrl } from '../http/request-url.ts'
 import type { PagesOptions } from './pages.ts'
 
 /** The pages, loaded at the first request for one of them, so that a server without visitors starts faster. */
-export const createLazyPages = (options: PagesOptions): Pick<Dispatcher<Identity>, 'handler' | 'idle'> => {
-  let pages: Promise<Dispatcher<Identity>> | undefined
+export const createLazyPages = (
+  options: PagesOptions,
+): Pick<Dispatcher<Identity>, 'handler'> & { close(): Promise<void> } => {
+  const isPage = pageMatcher(options)
+  let pages: Promise<ReturnType<typeof import('./pages.ts').createPages>> | undefined
   return {
     handler(req, res, next) {
-      if (!isPage(req)) {
+      if (!isPage(req) && (next !== undefined || !showsFailures(req))) {
         if (next === undefined) sendStatus(res, 404)
         else next()
         return
@@ -23,15 +26,44 @@ export const createLazyPages = (options: PagesOptions): Pick<Dispatcher<Identity
         },
       )
     },
-    idle: async () => (await pages?.catch(() => undefined))?.idle(),
+    close: async () => (await pages?.catch(() => undefined))?.close(),
   }
 }
 
-/** All pages are at the root, or below `/-/`, which is not a valid owner name. */
-const PAGE = /^\/?(?:$|\?)|^\/-\//
+/** The pages that need a session are at the root, or below `/-/`, which is not a valid owner name. */
+const CONSOLE_PAGE = /^\/?(?:$|\?)|^\/-\//
+
+const NAME = '[A-Za-z0-9][\\w.-]*'
+const END = '(?:[?/]|$)'
+
+/** The pages of people and repositories. Paths of git, Git LFS, archives and downloads are not among them. */
+const SITE_PAGE = new RegExp(
+  `^/(?!(?:api|attachments|avatars)/)${NAME}(?:\\?|$|/-/packages${END}|/(?![^/?]*\\.git${END})[\\w.-]+(?:\\?|$|/(?:src|raw|commits?|branches|tags|issues|releases(?!/download))${END}))`,
+  'i',
+)
+
+/** @returns whether a path with its query is a page of a person or a repository, by its form */
+export const isSitePage = (path: string): boolean => SITE_PAGE.test(path)
+
+/** @returns whether a path with its query is the page of a version of a package, by its form */
+export const isPackagePage = (path: string): boolean => /^\/[\w.-]+\/-\/packages\//.test(path)
 
 /** Requests of the API come through here before it, so nothing more of their URL is parsed. */
-const isPage = (req: IncomingMessage): boolean => PAGE.test(relativeUrl(req) ?? '/elsewhere')
+const pageMatcher = ({ services, basePath }: PagesOptions): ((req: IncomingMessage) => boolean) => {
+  const { own } = services.settings
+  const base = `${basePath}/`
+  return (req) => {
+    const path = relativeUrl(req)
+    if (path === undefined) return false
+    if (CONSOLE_PAGE.test(path)) return true
+    if (own.size === 0 || (req.method !== 'GET' && req.method !== 'HEAD')) return false
+    return !path.startsWith(base) && isSitePage(path)
+  }
+}
+
+/** Whether a person sees the response, so that a request for nothing gets a page that says so. */
+const showsFailures = ({ method, headers }: IncomingMessage): boolean =>
+  (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') === true
 
 const sendStatus = (res: ServerResponse, status: number): void =>
   void res.writeHead(status, { 'Content-Length': 0 }).end()

@@ -53,8 +53,11 @@ export class PageResponses {
       'Cache-Control': 'no-store',
     }
     if (typeof content === 'string') return this.#send(res, 200, content, Object.entries(headers).flat())
+    const leaving = new AbortController()
+    res.once('close', () => leaving.abort())
+    const body = typeof content === 'function' ? await content(leaving.signal) : content
     const all = { ...this.#headers, ...headers, 'Content-Length': String(size) }
-    const reply = { status: 200, headers: all, body: content }
+    const reply = { status: 200, headers: all, body }
     if (req.method === 'HEAD') sendHead(res, reply)
     else await sendStreamReply(res, reply)
   }

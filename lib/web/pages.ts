@@ -1,24 +1,21 @@
 import type { ServerResponse } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
+import { clientOf } from '../clients.ts'
 import type { Brand } from '../host-pages/brand.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
 import type { Failure, Log } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
-import { accountFormRoutes } from './admin/accounts.tsx'
-import { auditPageRoutes } from './admin/audit.tsx'
-import { groupRoutes } from './admin/groups.tsx'
-import { adminRoutes } from './admin/overview.tsx'
-import { ownerRoutes } from './admin/owners.tsx'
-import { ruleRoutes } from './admin/rules.tsx'
 import { failureView, renderDocument } from './document.tsx'
 import { PageResponses } from './page-responses.ts'
+import { pageRoutes } from './page-routes.ts'
 import {
   type Form,
   formOf,
   type PageReply,
   type PageRoute,
   type PageServices,
+  page,
   readForm,
   type View,
 } from './route.ts'
@@ -27,20 +24,15 @@ import {
   browserSessionOf,
   checkCsrf,
   csrfToken,
-  SIGN_IN,
   sessionCookie,
   signInRoutes,
+  signInTo,
 } from './session.tsx'
-import { accountRoutes } from './storage/account.tsx'
-import { historyRoutes } from './storage/history.tsx'
-import { overviewRoutes } from './storage/overview.tsx'
-import { removalRoutes } from './storage/removal.tsx'
-import { repositoryRoutes } from './storage/repository.tsx'
-import { thingRoutes } from './storage/things.tsx'
+import { Highlighter } from './source/highlighter.ts'
 import { type Asset, assetsOf } from './styles/index.ts'
 
 export interface PagesOptions {
-  services: PageServices
+  services: Omit<PageServices, 'highlighter'>
   brand: Brand
   /** URL of the service, when it is configured. */
   baseUrl: string | undefined
@@ -48,40 +40,50 @@ export interface PagesOptions {
   hasOwnLogin: boolean
   /** Bytes of a form. */
   bodyLimit: number
+  /** Path of the API, below which there are no pages. */
+  basePath: string
+  /** Number of trusted reverse proxies in front of the server. */
+  trustedProxies: number
   log: Log
 }
 
-/** Every page except those to sign in; the specs that walk all pages use this list. */
-export const pageRoutes = [
-  ...overviewRoutes,
-  ...thingRoutes,
-  ...removalRoutes,
-  ...historyRoutes,
-  ...repositoryRoutes,
-  ...accountRoutes,
-  ...adminRoutes,
-  ...ownerRoutes,
-  ...accountFormRoutes,
-  ...auditPageRoutes,
-  ...ruleRoutes,
-  ...groupRoutes,
-]
-
-/** The web pages: storage of owners and administration of quotas, on the dispatcher of the API. */
-export const createPages = (options: PagesOptions): Dispatcher<Identity> => {
+/** The web pages on the dispatcher of the API: storage, administration, people and repositories. */
+export const createPages = (given: PagesOptions) => {
+  const highlighter = new Highlighter()
+  const options = { ...given, services: { ...given.services, highlighter } }
   const { services, brand, hasOwnLogin, baseUrl, log } = options
   const { store, hosting } = services
   const responses = new PageResponses(brand)
-  return new Dispatcher({
-    endpoints: [new PageEndpoints(options, responses)],
-    authenticate: (req) => hosting.identities.authenticate(req),
-    baseUrl,
-    readTogether: store.readTogether,
-    authenticateFirst: hasOwnLogin,
-    unmatched: (_req, res, next) => (next === undefined ? responses.page(res, 404, '') : next()),
-    log,
-  })
+  const dispatcherOf = (
+    endpoints: PageEndpoints,
+    unmatched: ConstructorParameters<typeof Dispatcher>[0]['unmatched'],
+  ) =>
+    new Dispatcher<Identity>({
+      endpoints: [endpoints],
+      authenticate: (req) => hosting.identities.authenticate(req),
+      baseUrl,
+      readTogether: store.readTogether,
+      authenticateFirst: hasOwnLogin,
+      unmatched,
+      log,
+    })
+  const nothing = dispatcherOf(new PageEndpoints(options, responses, ANY_PATH), (_req, res) =>
+    responses.page(res, 404, ''),
+  )
+  const pages = dispatcherOf(new PageEndpoints(options, responses), (req, res, next) =>
+    next === undefined ? nothing.handler(req, res) : next(),
+  )
+  return {
+    handler: pages.handler,
+    /** Waits for the responses in flight, and ends the worker threads. */
+    async close() {
+      await Promise.all([pages.idle(), nothing.idle()])
+      await highlighter.close()
+    },
+  }
 }
+
+type Options = PagesOptions & { readonly services: PageServices }
 
 /** How the browser of a request reached the pages. */
 interface Visit {
@@ -124,30 +126,35 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     notAdmin: 'only administrators can open this page',
   }
   readonly getsOnlyRead = true
-  readonly #options: PagesOptions
+  readonly #options: Options
   readonly #responses: PageResponses
-  readonly router: Router<AnyRoute>
+  readonly router: Pick<Router<AnyRoute>, 'match'>
 
-  constructor(options: PagesOptions, responses: PageResponses) {
+  constructor(
+    options: Options,
+    responses: PageResponses,
+    router: Pick<Router<AnyRoute>, 'match'> = routerOf(options),
+  ) {
     this.#options = options
     this.#responses = responses
-    const signIn = options.hasOwnLogin ? [] : signInRoutes
-    this.router = new Router<AnyRoute>(
-      [...pageRoutes, ...signIn, ...assetRoutesOf(options.brand)],
-      ROUTER_OPTIONS,
-    )
+    this.router = router
   }
 
   async authenticate(context: Context): Promise<Identity | null> {
     const { services, bodyLimit, hasOwnLogin } = this.#options
     const { sessions, identities } = services.hosting
     const { browser, origin } = this.#visitOf(context)
-    if (context.route.method === 'POST') {
-      context.form = await readForm(context.req, bodyLimit)
-      checkCsrf(context.req, browser.secret, context.form.raw('form'), origin)
-    }
-    if (hasOwnLogin) return identities.authenticate(context.req)
-    return browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
+    if (context.route.method === 'POST') context.form = await readForm(context.req, bodyLimit)
+    if (hasOwnLogin) context.user = await identities.authenticate(context.req)
+    else context.user = browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
+    // Last, so that the page of the failure knows its viewer.
+    if (context.form !== undefined) checkCsrf(context.req, browser.secret, context.form.raw('form'), origin)
+    return context.user
+  }
+
+  /** The path of a page of a person or a repository may be one of the host's own. */
+  passesOn({ route }: Context): boolean {
+    return 'kind' in route && route.kind !== undefined
   }
 
   async handle(context: Context): Promise<AnyReply> {
@@ -156,15 +163,22 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     if (!('handle' in route)) return { allow: allowHeader(context.params.allow!) }
     const params = context.params as Record<string, string>
     const query = new URLSearchParams(url.search)
-    const { site, browser } = this.#visitOf(context)
-    const request = { user, site, params, query, form, req, secret: browser.secret }
-    return route.handle(request, this.#options.services)
+    const { services, trustedProxies } = this.#options
+    const { site, browser, origin, mount } = this.#visitOf(context)
+    const place = { site, pagesUrl: origin + mount, path: url.path }
+    const client = clientOf(req, user, trustedProxies)
+    return route.handle(
+      { ...place, user, params, query, form, req, client, secret: browser.secret },
+      services,
+    )
   }
 
   async send(context: Context, reply: AnyReply): Promise<void> {
     const { req, res, user = null } = context
-    if ('allow' in reply) this.#responses.page(res, 405, '', ['Allow', reply.allow])
-    else if ('tag' in reply) this.#responses.asset(req, res, reply)
+    if ('allow' in reply) {
+      res.setHeader('Allow', reply.allow)
+      this.#sendView(context, failureView(405, 'this page does not take such a form'), user)
+    } else if ('tag' in reply) this.#responses.asset(req, res, reply)
     else if ('fileName' in reply) await this.#responses.download(req, res, reply)
     else if ('to' in reply) {
       const visit = this.#visitOf(context)
@@ -181,12 +195,12 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     // A host with its own login has no page to sign in at.
     if (status === 401 && !hasOwnLogin) return this.#responses.redirect(res, url.mount + signInPath(context))
     const view = failureView(status === 401 ? 403 : status, message)
-    this.#sendView(context, { ...view, retryAfter }, null)
+    this.#sendView(context, { ...view, retryAfter }, context.user ?? null)
   }
 
   #sendView(context: Context, view: View, user: Identity | null): void {
     const visit = this.#visitOf(context)
-    const { brand, hasOwnLogin } = this.#options
+    const { brand, hasOwnLogin, services } = this.#options
     const { isNew, secret } = visit.browser
     const { status = 200, retryAfter } = view
     const html = renderDocument(view, {
@@ -195,6 +209,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       formToken: csrfToken(secret),
       user,
       hasSessions: !hasOwnLogin,
+      own: services.settings.own,
       brand,
     })
     if (isNew) addCookie(context.res, sessionCookie(visit, secret))
@@ -226,6 +241,27 @@ const ROUTER_OPTIONS = { ignoreExtraSlashes: false, maxParamLength: 255, wrongMe
 const allowHeader = (methods: string): string =>
   ['GET', 'HEAD', 'POST'].filter((name) => methods.includes(name)).join(', ')
 
+/** The routes that this service has: hosts have pages of people and repositories themselves, or a login. */
+const routerOf = ({ brand, hasOwnLogin, services }: Options): Router<AnyRoute> => {
+  const { own } = services.settings
+  const served = pageRoutes.filter(({ kind }) => kind === undefined || own.has(kind))
+  const signIn = hasOwnLogin ? [] : signInRoutes
+  return new Router<AnyRoute>([...served, ...signIn, ...assetRoutesOf(brand)], ROUTER_OPTIONS)
+}
+
+/** The page that says that there is none, at every path. */
+const ANY_PATH: Pick<Router<AnyRoute>, 'match'> = {
+  match: () => ({
+    params: {},
+    route: page({
+      method: 'GET',
+      path: '/',
+      auth: 'optional',
+      handle: async () => failureView(404, ''),
+    }),
+  }),
+}
+
 const NO_FORM = formOf(new URLSearchParams())
 
 const assetRoutesOf = (brand: Brand) =>
@@ -242,5 +278,4 @@ const newVisit = ({ req, url: { mount } }: Context, baseUrl: string | undefined)
 }
 
 /** Signing in leads back to the page of a GET; a form cannot be sent again. */
-const signInPath = ({ req, url: { path } }: Context): string =>
-  req.method === 'POST' || path === '/' ? SIGN_IN : `${SIGN_IN}?to=${encodeURIComponent(path)}`
+const signInPath = ({ req, url: { path } }: Context): string => signInTo(req.method === 'POST' ? '/' : path)

@@ -4,13 +4,15 @@ import type { VNode } from 'preact'
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
 import type { Brand } from '../host-pages/brand.ts'
-import type { HtmlUrls } from '../host-pages/html-urls.ts'
+import type { HtmlUrls, OwnPage } from '../host-pages/html-urls.ts'
 import type { Hosting } from '../hosting.ts'
 import { readBody } from '../http/body.ts'
 import type { Auth, SegmentsOf } from '../http/route.ts'
 import { recordOf } from '../http/validate.ts'
+import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
+import type { Highlighter } from './source/highlighter.ts'
 
 /** Services that handlers of pages use. */
 export interface PageServices {
@@ -18,6 +20,8 @@ export interface PageServices {
   readonly hosting: Hosting
   readonly quota: QuotaEngine
   readonly htmlUrls: HtmlUrls
+  readonly markdown: Markdown
+  readonly highlighter: Highlighter
   readonly settings: PageSettings
 }
 
@@ -28,10 +32,14 @@ interface PageSettings {
   readonly links: boolean
   /** Whether repositories can be cloned from this server. */
   readonly clones: boolean
+  /** The pages of people and repositories that are served here, and not by the host. */
+  readonly own: ReadonlySet<OwnPage>
 }
 
 /** Where a page is mounted, and who views it. */
 export interface PageContext {
+  /** The pages of people and repositories that are served here. */
+  readonly own: ReadonlySet<OwnPage>
   /** @returns the path of a page with the mount point before it, for links and forms */
   urlOf(path: string): string
   /** Path of the page itself, without the mount point and the query. */
@@ -48,6 +56,12 @@ export interface PageRequest<Name extends string = string, User = Identity | nul
   readonly user: User
   /** URL of the service, without a slash at the end; undefined when unknown. */
   readonly site: string | undefined
+  /** URL of the place where the pages are mounted, without a slash at the end. */
+  readonly pagesUrl: string
+  /** Path of the page, percent-encoded, without the mount point and the query. */
+  readonly path: string
+  /** Client whose budgets the request counts against (`lib/clients.ts`). */
+  readonly client: string
   readonly params: Readonly<Record<Name, string>>
   readonly query: URLSearchParams
   readonly form: Form
@@ -55,6 +69,9 @@ export interface PageRequest<Name extends string = string, User = Identity | nul
   /** Secret in the session cookie. */
   readonly secret: string
 }
+
+/** Path at which the pages are mounted, without a slash at the end. */
+export const mountOf = (pagesUrl: string): string => new URL(pagesUrl).pathname.replace(/\/$/, '')
 
 /** A page above the one that is shown. */
 export interface Crumb {
@@ -84,7 +101,7 @@ interface Redirect {
 export interface Download {
   readonly fileName: string
   readonly type: string
-  readonly content: string | Readable
+  readonly content: string | Readable | ((signal: AbortSignal) => Promise<Readable>)
   /** Bytes; required for a stream. */
   readonly size?: number
 }
@@ -95,8 +112,12 @@ export interface PageRoute {
   readonly method: 'GET' | 'POST'
   /** `{x}` marks a segment. */
   readonly path: string
+  /** Whether the last parameter takes the rest of the path, with its slashes. */
+  readonly takesRest?: boolean
   readonly auth: Auth
   readonly scope?: string
+  /** Of a page of a person or a repository: a host may have such pages itself, and serves what does not exist here. */
+  readonly kind?: OwnPage
   handle(request: PageRequest, services: PageServices): Promise<PageReply>
 }
 

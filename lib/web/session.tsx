@@ -129,7 +129,12 @@ export const signInRoutes = [
   }),
 ]
 
-const PAGE_PATH = /^\/-(?:\/(?!\.\.?(?:\/|$))[\w.-]+)+$/
+/** The page to sign in at, which leads on to another one. */
+export const signInTo = (path: string): string =>
+  path === '/' ? SIGN_IN : `${SIGN_IN}?to=${encodeURIComponent(path)}`
+
+/** No segment is empty, so that the path cannot begin with the name of another host. */
+const PAGE_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.~%@+-]+)+$/
 
 /** The page to go on to. Only paths of pages are allowed, so that a link to sign in cannot redirect to another site. */
 const targetOf = (to: string | null): string => (to !== null && PAGE_PATH.test(to) ? to : '/')

@@ -32,6 +32,9 @@ const VALUES: Record<string, string[]> = {
   ref: ['heads', `heads/${MARK}`],
   filepath: ['README.md', MARK],
   archive: ['main.zip', `${MARK}.zip`],
+  rest: ['branch/main/README.md', `branch/${MARK}`],
+  file: ['tool', MARK],
+  uuid: [MARK],
   basehead: ['main...main', `main...${MARK}`],
 }
 

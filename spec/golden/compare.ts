@@ -130,7 +130,7 @@ const normalText = (value: string, host: string, isError: boolean, name: string)
   if (/^\d{4}-\d\d-\d\dT[\d:]{8}Z$/.test(value) && !/^(0001|1970)/.test(value)) return '<time>'
   return value
     .replaceAll(host, '<host>')
-    .replace(/\/avatars\/[\da-f]+$/, '/avatars/<hash>')
+    .replace(/\/avatars\/[\w.-]+$/, '/avatars/<hash>')
     .replace(/\/assets\/\d+$/, '/assets/<id>')
     .replace(/\/user\/keys\/\d+$/, '/user/keys/<id>')
     .replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/, '<uuid>')

@@ -343,7 +343,7 @@ describe('The brand in a real browser', { skip: withoutChromium }, () => {
         async (page) => {
           assert.ok(Number(await page.evaluate('document.documentElement.scrollWidth')) <= 360)
           const parts = page.locator('header a, header button')
-          assert.equal(await parts.count(), 6)
+          assert.equal(await parts.count(), 7)
           const boxes = await Promise.all(
             (await parts.all()).map(async (part) => (await part.boundingBox())!),
           )

@@ -29,7 +29,10 @@ export const startPages = async (
   server = await start(
     { repositories: false, ...options },
     {
-      mount: (handler) => (req, res) => server!.allot.pages(req, res, () => handler(req, res)),
+      mount: (handler) => (req, res) => {
+        const { pages } = server!.allot
+        pages(req, res, () => handler(req, res, () => pages(req, res)))
+      },
       ...startOptions,
     },
   )

@@ -123,7 +123,7 @@ describe('A page', () => {
   it('does not shadow the API, nor answer other paths', async () => {
     assert.equal((await allot.request('GET', '/version')).status, 200)
     assert.equal((await allot.browser().get('/-/nothing')).status, 404)
-    assert.equal((await allot.browser().get('/ann')).status, 404)
+    assert.equal((await allot.browser().get('/ann/website/none')).status, 404)
     assert.equal((await allot.browser().get('/api/swagger')).status, 200)
   })
 

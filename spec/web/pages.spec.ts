@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchChromium, withoutChromium } from '../support/chromium.ts'
+import { violationsOn } from './axe.ts'
 import type { PageServer } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 const LOOKS = [
   { name: 'phone light', viewport: { width: 360, height: 740 }, colorScheme: 'light', isChecked: true },
@@ -61,25 +58,6 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
     await page.getByLabel('Password or access token').fill(PASSWORD)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { level: 1, name: `Storage of ${who}` }).waitFor()
-  }
-
-  /** Runs axe-core in an isolated world, which the content security policy of the page does not restrict. */
-  const violationsOn = async (page: Page): Promise<string[]> => {
-    const session = await page.context().newCDPSession(page)
-    const { frameTree } = await session.send('Page.getFrameTree')
-    const { executionContextId: contextId } = await session.send('Page.createIsolatedWorld', {
-      frameId: frameTree.frame.id,
-    })
-    const expression = `${axe}; axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
-      .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.html + ' ' + node.failureSummary).join('; ')))`
-    const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
-      expression,
-      contextId,
-      awaitPromise: true,
-      returnByValue: true,
-    })
-    assert.equal(exceptionDetails, undefined)
-    return result.value as string[]
   }
 
   for (const look of LOOKS)

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { launchChromium } from '../support/chromium.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
+import { takeSite } from './site-screenshots.ts'
 
 /**
  * Takes screenshots of all pages, wide and narrow, light and dark: `npx tsx spec/web/screenshots.ts FOLDER [WORD]`, where a
@@ -99,6 +100,7 @@ try {
         }
         await page.close()
       }
+  await takeSite(browser, folder, word)
 } finally {
   await browser.close()
   await allot.stop()

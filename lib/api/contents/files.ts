@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { MODES, type TreeEntry } from '../../git/objects/parse.ts'
+import { encodePath } from '../../host-pages/html-urls.ts'
 import { NotFound, SerializedJson, ValidationError } from '../../http/index.ts'
 import { lastCommitOf } from '../../repositories/contents/commits.ts'
 import {
@@ -56,8 +57,7 @@ const typeOf = ({ mode }: TreeEntry): Type => {
   return mode === MODES.symlink ? 'symlink' : 'file'
 }
 
-/** Encodes the names of a path, and keeps its slashes. */
-export const encodePath = (path: string): string => path.split('/').map(encodeURIComponent).join('/')
+export { encodePath }
 
 /** What the URLs of an entry are made of. */
 export interface EntryContext {

@@ -1,7 +1,6 @@
 /** The wire schemas of commits, tags and references, and how they are presented. */
 import * as v from 'valibot'
-import { type Viewer, visibleAccount } from '../../accounts/access.ts'
-import { noreplyAddress } from '../../accounts/names.ts'
+import { accountsByAddress } from '../../accounts/authors.ts'
 import type { Commit as GitCommit, PersonAtTime } from '../../git/objects/parse.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { accounts } from '../../records/schema/index.ts'
@@ -142,35 +141,12 @@ export const presentCommits = async (
   return commits.map((commit) => presentCommit(commit, recipient, context))
 }
 
-/**
- * The visible accounts with these addresses. An address of its own is shown only to the account and to administrators, so it
- * names the account to nobody else: otherwise a commit would tell whose address some text is.
- */
-export const peopleWith = async (
+/** The visible accounts with these addresses. */
+export const peopleWith = (
   tx: ReadTransaction,
   { user, baseUrl }: Pick<Recipient, 'user' | 'baseUrl'>,
   emails: Iterable<string>,
-): Promise<Map<string, Account>> => {
-  const found = new Map<string, Account>()
-  for (const email of emails) {
-    const account = await accountWith(tx, user, email, hostOf(baseUrl))
-    if (account !== undefined) found.set(email, account)
-  }
-  return found
-}
-
-const accountWith = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  email: string,
-  host: string,
-): Promise<Account | undefined> => {
-  const address = email.toLowerCase()
-  const own = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
-  if (own !== undefined && own.email !== '' && own.email.toLowerCase() === address) return own
-  const [login = ''] = address.split('@', 1)
-  return address === noreplyAddress(login, host) ? visibleAccount(tx, viewer, login) : undefined
-}
+): Promise<Map<string, Account>> => accountsByAddress(tx, user, emails, hostOf(baseUrl))
 
 const presentCommit = (commit: GitCommit, recipient: Recipient, context: CommitContext): Commit => {
   const { urls, parts, people, times, changes } = context

@@ -1,6 +1,6 @@
 import { invalid } from '../../errors.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
-import { findInTree, MODES, parseTree, type TreeEntry } from '../../git/objects/parse.ts'
+import { findInTree, MODES, parseTree, type TreeEntry, typeOfMode } from '../../git/objects/parse.ts'
 import type { OpenCommit } from './open-repository.ts'
 
 /** Something at a path of a commit. */
@@ -68,6 +68,47 @@ export const listFolder = async (open: OpenCommit, { path, entry }: FoundEntry):
     size: sizes[index]!,
   }))
 }
+
+/** A page of a folder, and the file that introduces it. */
+export interface FolderPage {
+  readonly items: readonly SizedEntry[]
+  /** Entries on all pages. */
+  readonly total: number
+  readonly readme: FoundEntry | undefined
+}
+
+/** A page of the entries of a folder, folders first: of a folder of any size that can be read at once. */
+export const pageOfFolder = async (
+  open: OpenCommit,
+  { path, entry }: FoundEntry,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<FolderPage> => {
+  const all = parseTree(await contentOf(open, entry))
+  const at = (one: TreeEntry): FoundEntry => ({
+    path: path === '' ? one.name : `${path}/${one.name}`,
+    entry: one,
+  })
+  const folders = all.filter(({ mode }) => mode === MODES.tree)
+  const shown = [...folders, ...all.filter(({ mode }) => mode !== MODES.tree)].slice(offset, offset + limit)
+  const sizes = await sizesOf(open, shown)
+  const readme = readmeAmong(all)
+  return {
+    items: shown.map((one, index) => ({ ...at(one), size: sizes[index]! })),
+    total: all.length,
+    readme: readme && at(readme),
+  }
+}
+
+const README = /^readme(?:\.(?:md|markdown|txt|rst|adoc|org))?$/i
+
+/** Markdown before other formats. */
+const readmeAmong = (entries: readonly TreeEntry[]): TreeEntry | undefined => {
+  const found = entries.filter(({ name, mode }) => README.test(name) && typeOfMode(mode) === 'blob')
+  return found.find(({ name }) => isMarkdown(name)) ?? found[0]
+}
+
+/** Whether a file is markdown, by its name. */
+export const isMarkdown = (name: string): boolean => /\.(?:md|markdown)$/i.test(name)
 
 /** Sizes of files in bytes; 0 for everything else. */
 export const sizesOf = async (

@@ -5,11 +5,11 @@ import type { ComponentChildren, RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { thingKinds } from '../../content/things.ts'
 import { AllotError } from '../../errors.ts'
-import type { HtmlPage } from '../../host-pages/html-urls.ts'
+import type { HtmlPage, OwnPage } from '../../host-pages/html-urls.ts'
 import { requireScopes } from '../../http/route.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { PageHead, Tabs, usePageContext } from '../components.tsx'
-import type { Crumb, PageServices } from '../route.ts'
+import { type Crumb, mountOf, type PageRequest, type PageServices } from '../route.ts'
 
 /**
  * Finds an owner whose storage the user may see: the user, an organization that the user owns, or, for administrators,
@@ -36,12 +36,20 @@ const withScope = (user: Identity, account: Account, scope: string): Account => 
   return account
 }
 
-/** @returns the `html_url` of what a page shows; undefined when the host has no such pages, or the URL is unknown */
-export const externalLink = (
+/**
+ * @returns the path of the page about something, or its `html_url` when the host has such pages; undefined when there is none,
+ * or the URL is unknown
+ */
+export const pageLink = (
   { htmlUrls, settings }: PageServices,
-  site: string | undefined,
+  { site, pagesUrl }: Pick<PageRequest, 'site' | 'pagesUrl'>,
   page: HtmlPage | undefined,
-): string | undefined => (settings.links && page !== undefined ? htmlUrls.of(page, site) : undefined)
+): string | undefined => {
+  if (page === undefined) return undefined
+  if (settings.links) return htmlUrls.of(page, site)
+  const isServed = settings.own.has(page.kind as OwnPage)
+  return isServed ? mountOf(pagesUrl) + htmlUrls.ownPath(page) : undefined
+}
 
 /** Above the pages of an owner but the user's own. */
 export const ownerCrumbs = (owner: Account, user: Identity): readonly Crumb[] =>

@@ -9,8 +9,8 @@ import { type Usage, usedBy } from '../../quota/subjects.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'
 import { groupPath } from '../admin/groups.tsx'
 import { Link, Notice, Section } from '../components.tsx'
-import { type PageServices, page, type View } from '../route.ts'
-import { accessibleOwner, externalLink, OwnerHead, ownerCrumbs } from './access.tsx'
+import { type PageRequest, type PageServices, page, type View } from '../route.ts'
+import { accessibleOwner, OwnerHead, ownerCrumbs, pageLink } from './access.tsx'
 import { RecentHistory } from './history.tsx'
 import {
   formatUsedOf,
@@ -54,7 +54,7 @@ export const overviewRoutes = [
 
 const showStorage = async (
   services: PageServices,
-  request: { user: Identity; site: string | undefined },
+  request: Pick<PageRequest, 'site' | 'pagesUrl'> & { user: Identity },
   name: string,
 ): Promise<View> => {
   const { user } = request
@@ -65,8 +65,8 @@ const showStorage = async (
   const { items, total } = await hosting.things.list(user, owner.id, {}, LARGEST)
   const listsOrganizations = owner.id === user.id && canRead(user, 'organization')
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
-  const link = externalLink(services, request.site, accountPage(owner))
-  const links = new Map(items.map((thing) => [thing.id, linkOf(services, request.site, owner.name, thing)]))
+  const link = pageLink(services, request, accountPage(owner))
+  const links = new Map(items.map((thing) => [thing.id, linkOf(services, request, owner.name, thing)]))
   return {
     title: `Storage of ${owner.name}`,
     crumbs: ownerCrumbs(owner, user),

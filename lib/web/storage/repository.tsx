@@ -7,7 +7,7 @@ import { kindNames } from '../../quota/subjects.ts'
 import { noSizes } from '../../records/schema/index.ts'
 import { Link, PageHead, Section, SizeCell, Table } from '../components.tsx'
 import { page } from '../route.ts'
-import { accessibleOwner, externalLink, ownerCrumbs } from './access.tsx'
+import { accessibleOwner, ownerCrumbs, pageLink } from './access.tsx'
 import { formatShare } from './thing-text.tsx'
 
 export const repositoryRoutes = [
@@ -15,7 +15,8 @@ export const repositoryRoutes = [
     method: 'GET',
     path: '/-/storage/{owner}/repositories/{repo}',
     auth: 'required',
-    async handle({ user, site, params }, services) {
+    async handle(request, services) {
+      const { user, site, params } = request
       const { hosting, quota, settings } = services
       const owner = await accessibleOwner(services, user, params.owner)
       const repository = await hosting.repositories.find(user, owner.name, params.repo)
@@ -29,7 +30,7 @@ export const repositoryRoutes = [
         ['Git data', usage.git] as const,
         ...kinds.map((kind) => [kindNames[kind], usage[kind]] as const),
       ]
-      const link = externalLink(services, site, {
+      const link = pageLink(services, request, {
         kind: 'repository',
         owner: owner.name,
         repo: repository.name,

@@ -5,8 +5,8 @@ import type { Thing, ThingKind } from '../../content/things.ts'
 import { pageOfEntry } from '../../content/usage-lists.ts'
 import { add, type Sum } from '../../integers.ts'
 import { Link, Section, Size } from '../components.tsx'
-import type { PageServices } from '../route.ts'
-import { externalLink } from './access.tsx'
+import type { PageRequest, PageServices } from '../route.ts'
+import { pageLink } from './access.tsx'
 
 export const KIND_NAMES: Readonly<Record<ThingKind, readonly [one: string, many: string]>> = {
   repositories: ['repository', 'Repositories, with all in them'],
@@ -117,15 +117,16 @@ const descriptionOf = ({
   return `${on === 'issue' ? 'issue' : 'release'} ${index ?? 0}`
 }
 
+/** The page of the host about a thing, for hosts that have such pages. */
 export const linkOf = (
   services: PageServices,
-  site: string | undefined,
+  request: Pick<PageRequest, 'site' | 'pagesUrl'>,
   owner: string,
   { kind, used }: Thing,
 ): string | undefined =>
-  used === undefined || used.isHidden || kind === 'lfs'
+  !services.settings.links || used === undefined || used.isHidden || kind === 'lfs'
     ? undefined
-    : externalLink(services, site, pageOfEntry(used, owner))
+    : pageLink(services, request, pageOfEntry(used, owner))
 
 /** The largest things, for the overview. */
 export const LargestThings = ({

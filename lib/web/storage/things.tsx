@@ -58,19 +58,19 @@ export const thingRoutes = [
 const timeOf = ({ createdAt }: Pick<Thing, 'createdAt'>): string => new Date(createdAt * 1000).toISOString()
 
 const showThings = async (
-  request: Pick<PageRequest, 'site' | 'query'> & { user: Identity },
+  request: Pick<PageRequest, 'site' | 'pagesUrl' | 'query'> & { user: Identity },
   services: PageServices,
   name: string,
   asked: Asked,
 ): Promise<View> => {
-  const { user, site, query } = request
+  const { user, query } = request
   const owner = await accessibleOwner(services, user, name)
   const { hosting, quota } = services
   const status = await quota.statuses.of(owner.id)
   const suggestion = await suggestionFor(services, user, owner, query.get('remove'))
   const { items, total, listed, isPartial } =
     suggestion ?? (await hosting.things.list(user, owner.id, asked, sliceOf(asked.page)))
-  const links = new Map(items.map((thing) => [thing.id, linkOf(services, site, owner.name, thing)]))
+  const links = new Map(items.map((thing) => [thing.id, linkOf(services, request, owner.name, thing)]))
   const table = {
     owner: owner.name,
     asked,

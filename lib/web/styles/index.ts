@@ -4,6 +4,7 @@ import { type Brand, type PageVariables, variableDefaults } from '../../host-pag
 import { forms } from './forms.ts'
 import { layout } from './layout.ts'
 import { parts } from './parts.ts'
+import { site } from './site.ts'
 
 /** The style sheet of the pages with the variables of the host, their script and their icon. */
 
@@ -16,7 +17,10 @@ export interface Asset {
 
 /** @returns the files of the pages, by their paths */
 export const assetsOf = (brand: Brand): Readonly<Record<string, Asset>> => ({
-  '/-/style.css': asset('text/css;charset=utf-8', [variableRules(brand), layout, parts, forms].join('')),
+  '/-/style.css': asset(
+    'text/css;charset=utf-8',
+    [variableRules(brand), layout, parts, forms, site].join(''),
+  ),
   [SCRIPT_PATH]: asset(
     'text/javascript;charset=utf-8',
     readFileSync(new URL('./pages-script.js', import.meta.url), 'utf8'),

@@ -1,0 +1,36 @@
+import { type Account, accounts } from '../records/schema/index.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import { type Viewer, visibleAccount } from './access.ts'
+import { noreplyAddress } from './names.ts'
+
+/**
+ * The visible accounts with the addresses of authors of commits. An address of its own is shown only to the account and to
+ * administrators, so it names the account to nobody else: otherwise a commit would tell whose address some text is.
+ * @param host host name of the no-reply addresses
+ */
+export const accountsByAddress = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  emails: Iterable<string>,
+  host: string,
+): Promise<Map<string, Account>> => {
+  const found = new Map<string, Account>()
+  for (const email of emails) {
+    const account = await accountWith(tx, viewer, email, host)
+    if (account !== undefined) found.set(email, account)
+  }
+  return found
+}
+
+const accountWith = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  email: string,
+  host: string,
+): Promise<Account | undefined> => {
+  const address = email.toLowerCase()
+  const own = viewer === null ? undefined : await accounts.get(tx, [viewer.id])
+  if (own !== undefined && own.email !== '' && own.email.toLowerCase() === address) return own
+  const [login = ''] = address.split('@', 1)
+  return address === noreplyAddress(login, host) ? visibleAccount(tx, viewer, login) : undefined
+}

@@ -1,0 +1,44 @@
+import { accountFormRoutes } from './admin/accounts.tsx'
+import { auditPageRoutes } from './admin/audit.tsx'
+import { groupRoutes } from './admin/groups.tsx'
+import { adminRoutes } from './admin/overview.tsx'
+import { ownerRoutes } from './admin/owners.tsx'
+import { ruleRoutes } from './admin/rules.tsx'
+import { accountPageRoutes } from './people/account.tsx'
+import { packagePageRoutes } from './people/packages.tsx'
+import { commitPageRoutes } from './repository/commits.tsx'
+import { filePageRoutes } from './repository/files.tsx'
+import { homePageRoutes } from './repository/home.tsx'
+import { issuePageRoutes } from './repository/issues.tsx'
+import { refPageRoutes } from './repository/refs.tsx'
+import { releasePageRoutes } from './repository/releases.tsx'
+import { accountRoutes } from './storage/account.tsx'
+import { historyRoutes } from './storage/history.tsx'
+import { overviewRoutes } from './storage/overview.tsx'
+import { removalRoutes } from './storage/removal.tsx'
+import { repositoryRoutes } from './storage/repository.tsx'
+import { thingRoutes } from './storage/things.tsx'
+
+/** Every page except those to sign in; the specs that walk all pages use this list. */
+export const pageRoutes = [
+  ...overviewRoutes,
+  ...thingRoutes,
+  ...removalRoutes,
+  ...historyRoutes,
+  ...repositoryRoutes,
+  ...accountRoutes,
+  ...adminRoutes,
+  ...ownerRoutes,
+  ...accountFormRoutes,
+  ...auditPageRoutes,
+  ...ruleRoutes,
+  ...groupRoutes,
+  ...accountPageRoutes,
+  ...packagePageRoutes,
+  ...homePageRoutes,
+  ...filePageRoutes,
+  ...commitPageRoutes,
+  ...refPageRoutes,
+  ...issuePageRoutes,
+  ...releasePageRoutes,
+]

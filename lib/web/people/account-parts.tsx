@@ -1,0 +1,102 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** How accounts, times and repositories are shown wherever they occur. */
+import { avatarOf } from '../../accounts/avatar.ts'
+import { timestamp } from '../../clock.ts'
+import { add } from '../../integers.ts'
+import type { Account, Repository } from '../../records/schema/index.ts'
+import { Link, Size, usePageContext } from '../components.tsx'
+
+/** The image of an account, drawn in the page: the same as at its `avatar_url`, without a request. */
+export const Avatar = ({ name, isLarge = false }: { name: string; isLarge?: boolean }) => {
+  const { letter, color } = avatarOf(name)
+  return (
+    <svg class={isLarge ? 'avatar large' : 'avatar'} viewBox="0 0 64 64" aria-hidden="true">
+      <rect width="64" height="64" fill={color} />
+      <text x="32" y="43" font-size="32" font-weight="600" text-anchor="middle" fill="#fff">
+        {letter}
+      </text>
+    </svg>
+  )
+}
+
+/** A deleted or hidden user has no page. */
+const isGhost = ({ id }: Pick<Account, 'id'>): boolean => id < 0
+
+/** The name of an account, which leads to its page. */
+export const AccountLink = ({ account }: { account: Pick<Account, 'id' | 'kind' | 'name'> }) => {
+  const { own } = usePageContext()
+  return (
+    <span class="person">
+      <Avatar name={account.name} />{' '}
+      {isGhost(account) || !own.has(account.kind) ? (
+        <bdi>{account.name}</bdi>
+      ) : (
+        <Link to={`/${account.name}`}>
+          <bdi>{account.name}</bdi>
+        </Link>
+      )}
+    </span>
+  )
+}
+
+/** A day, with the exact time on hover. @param seconds since 1970 */
+export const Day = ({ seconds }: { seconds: number }) => {
+  const time = timestamp(seconds)
+  return (
+    <time dateTime={time} title={time.replace('T', ' ').replace('Z', ' UTC')}>
+      {time.slice(0, 10)}
+    </time>
+  )
+}
+
+/** What a repository is besides its name. */
+export const RepositoryTags = ({ repository }: { repository: Repository }) => (
+  <>
+    {repository.private && <span class="tag">private</span>}
+    {repository.archived && <span class="tag">archived</span>}
+    {repository.template === true && <span class="tag">template</span>}
+    {repository.mirror && <span class="tag">mirror</span>}
+    {repository.parent !== null && <span class="tag">fork</span>}
+  </>
+)
+
+/** Repositories of one owner. */
+export const RepositoryList = ({
+  owner,
+  repositories,
+}: {
+  owner: string
+  repositories: readonly Repository[]
+}) => (
+  <ul class="plain rows">
+    {repositories.map((repository) => (
+      <li key={repository.id} class="line">
+        <div>
+          <Link class="strong" to={`/${owner}/${repository.name}`}>
+            <bdi>{repository.name}</bdi>
+          </Link>{' '}
+          <RepositoryTags repository={repository} />
+          {repository.description !== '' && (
+            <p class="small">
+              <bdi>{repository.description}</bdi>
+            </p>
+          )}
+        </div>
+        <div class="small">
+          <Size bytes={add(repository.size, repository.lfs)} />
+          {' · '}updated <Day seconds={repository.updatedAt} />
+        </div>
+      </li>
+    ))}
+  </ul>
+)
+
+/** A website as people write it: only addresses of the web become links. */
+export const Website = ({ url }: { url: string }) =>
+  /^https?:\/\/[^\s\p{Cc}]+$/iu.test(url) ? (
+    <a href={url} rel="nofollow noopener">
+      <bdi>{url.replace(/^https?:\/\/(?:www\.)?/i, '').replace(/\/$/, '')}</bdi>
+    </a>
+  ) : (
+    <bdi>{url}</bdi>
+  )

@@ -1,0 +1,181 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The page of a user or an organization: who they are, and their repositories. */
+import type { ComponentChildren } from 'preact'
+import { hasScope, type Viewer } from '../../accounts/access.ts'
+import { AllotError } from '../../errors.ts'
+import type { Page } from '../../records/collection.ts'
+import type { Account, Repository } from '../../records/schema/index.ts'
+import { Empty, formatCount, Link, Pages, pageNumber, Section, sliceOf, Tabs } from '../components.tsx'
+import { type PageRequest, type PageServices, page } from '../route.ts'
+import { AccountLink, Avatar, Day, RepositoryList, Website } from './account-parts.tsx'
+
+/** Members and organizations on a page; organizations may have thousands. */
+const MAX_PEOPLE = 50
+const FIRST = { offset: 0, limit: MAX_PEOPLE }
+
+/** @throws AllotError not_found when the viewer cannot see the account, or the host has its page */
+export const visibleOwner = async (
+  { hosting, settings }: PageServices,
+  user: Viewer,
+  name: string,
+): Promise<Account> => {
+  const account = await hosting.accounts.find(user, name)
+  if (account !== undefined && settings.own.has(account.kind)) return account
+  throw new AllotError('not_found', `there is no user or organization named ${name}`)
+}
+
+export const accountPageRoutes = [
+  page({
+    method: 'GET',
+    path: '/{owner}',
+    auth: 'optional',
+    scope: 'read:user',
+    kind: 'user',
+    handle: async (request, services) => accountView(services, request),
+  }),
+]
+
+const accountView = async (services: PageServices, request: PageRequest<'owner'>) => {
+  const { hosting, settings } = services
+  const { user, params, query } = request
+  const account = await visibleOwner(services, user, params.owner)
+  const number = pageNumber(query)
+  const repositories = await hosting.repositories.list(user, account.id, 'recentupdate', sliceOf(number))
+  const isOrganization = account.kind === 'organization'
+  const knowsOrganizations = user === null || hasScope(user.scopes, 'read:organization')
+  const related =
+    isOrganization && knowsOrganizations
+      ? await hosting.memberships.list(user, account.name, FIRST)
+      : !isOrganization && knowsOrganizations
+        ? await hosting.organizations.of(user, account.id, FIRST)
+        : undefined
+  const showsStorage = user !== null && (await maySeeStorage(services, user, account))
+  return {
+    title: account.fullName === '' ? account.name : `${account.name} (${account.fullName})`,
+    body: (
+      <>
+        <AccountHead account={account}>
+          {showsStorage && (
+            <Link class="button secondary" to={`/-/storage/${account.name}`}>
+              Storage
+            </Link>
+          )}
+        </AccountHead>
+        <AccountTabs name={account.name} packages={settings.own.has('package')} />
+        <div class="beside">
+          <Repositories account={account} found={repositories} number={number} />
+          <div>
+            <About account={account} />
+            {related !== undefined && related.total > 0 && (
+              <Related title={isOrganization ? 'Members' : 'Organizations'} found={related} />
+            )}
+          </div>
+        </div>
+      </>
+    ),
+  }
+}
+
+/** Whether the pages of the storage would show the account to the viewer. */
+export const maySeeStorage = async (
+  { hosting }: PageServices,
+  user: NonNullable<Viewer>,
+  { id, kind }: Account,
+): Promise<boolean> =>
+  (user.id === id && hasScope(user.scopes, 'read:user')) ||
+  (user.admin && hasScope(user.scopes, 'read:admin')) ||
+  (kind === 'organization' &&
+    hasScope(user.scopes, 'read:organization') &&
+    (await hosting.organizations.isOwner(id, user.id)))
+
+export const AccountHead = ({ account, children }: { account: Account; children?: ComponentChildren }) => (
+  <div class="head">
+    <div class="profile">
+      <Avatar name={account.name} isLarge />
+      <div>
+        <h1>
+          <bdi>{account.fullName || account.name}</bdi>
+        </h1>
+        <p class="subtitle">
+          <bdi>{account.name}</bdi>
+          {account.kind === 'organization' && ' · organization'}
+          {account.visibility !== 'public' && ` · ${account.visibility}`}
+        </p>
+      </div>
+    </div>
+    {children}
+  </div>
+)
+
+export const AccountTabs = ({ name, packages }: { name: string; packages: boolean }) => (
+  <Tabs
+    label={`Pages of ${name}`}
+    tabs={[
+      { name: 'Repositories', to: `/${name}` },
+      ...(packages ? [{ name: 'Packages', to: `/${name}/-/packages` }] : []),
+    ]}
+  />
+)
+
+const Repositories = ({
+  account: { name },
+  found: { items, total },
+  number,
+}: {
+  account: Account
+  found: Page<Repository>
+  number: number
+}) => (
+  <Section
+    id="repositories"
+    title="Repositories"
+    aside={<span class="small">{formatCount(total, 'repository', 'repositories')}</span>}
+  >
+    {items.length === 0 ? (
+      <Empty title="No repositories">
+        <p>There is nothing here that you can see.</p>
+      </Empty>
+    ) : (
+      <RepositoryList owner={name} repositories={items} />
+    )}
+    <Pages to={(to) => `/${name}?page=${to}`} page={number} total={total} />
+  </Section>
+)
+
+const About = ({ account: { description, location, website, createdAt } }: { account: Account }) => (
+  <Section id="about" title="About">
+    {description !== '' && (
+      <p>
+        <bdi>{description}</bdi>
+      </p>
+    )}
+    <ul class="plain facts">
+      {location !== '' && (
+        <li>
+          <bdi>{location}</bdi>
+        </li>
+      )}
+      {website !== '' && (
+        <li>
+          <Website url={website} />
+        </li>
+      )}
+      <li class="muted">
+        Since <Day seconds={createdAt} />
+      </li>
+    </ul>
+  </Section>
+)
+
+const Related = ({ title, found: { items, total } }: { title: string; found: Page<Account> }) => (
+  <Section id="related" title={title} aside={<span class="small">{total.toLocaleString('en')}</span>}>
+    <ul class="plain facts">
+      {items.map((account) => (
+        <li key={account.id}>
+          <AccountLink account={account} />
+        </li>
+      ))}
+    </ul>
+    {total > items.length && <p class="small">and {formatCount(total - items.length, 'more', 'more')}</p>}
+  </Section>
+)

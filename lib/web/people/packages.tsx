@@ -1,0 +1,182 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The packages of a user or an organization, and one version with its files. */
+import { packageDetails } from '../../content/details.ts'
+import type { FoundVersion, PackageName } from '../../content/packages.ts'
+import { AllotError } from '../../errors.ts'
+import type { PackageFile } from '../../records/schema/index.ts'
+import {
+  Empty,
+  formatCount,
+  Link,
+  PageHead,
+  Pages,
+  pageNumber,
+  Section,
+  Size,
+  SizeCell,
+  sliceOf,
+  Table,
+} from '../components.tsx'
+import { type Download, type PageServices, page } from '../route.ts'
+import { AccountHead, AccountTabs, visibleOwner } from './account.tsx'
+import { AccountLink, Day } from './account-parts.tsx'
+
+const read = { method: 'GET', auth: 'optional', scope: 'read:package', kind: 'package' } as const
+
+const versionPath = ({ owner, type, name, version }: PackageName): string =>
+  `/${owner}/-/packages/${[type, name, version].map(encodeURIComponent).join('/')}`
+
+export const packagePageRoutes = [
+  page({
+    ...read,
+    path: '/{owner}/-/packages',
+    async handle({ user, params, query }, services) {
+      const owner = await visibleOwner(services, user, params.owner)
+      const number = pageNumber(query)
+      const found = await services.hosting.packages.list(user, owner.name, {}, sliceOf(number))
+      const { items, total } = found?.page ?? { items: [], total: 0 }
+      return {
+        title: `Packages of ${owner.name}`,
+        body: (
+          <>
+            <AccountHead account={owner} />
+            <AccountTabs name={owner.name} packages />
+            <Section
+              id="packages"
+              title="Packages"
+              aside={<span class="small">{formatCount(total, 'version')}</span>}
+            >
+              {items.length === 0 ? (
+                <Empty title="No packages">
+                  <p>
+                    Upload a file with <code>PUT /api/packages/{owner.name}/generic/…</code>
+                  </p>
+                </Empty>
+              ) : (
+                <ul class="plain rows">
+                  {items.map((version) => (
+                    <li key={version.id} class="line">
+                      <div>
+                        <Link class="strong" to={versionPath({ ...version, owner: owner.name })}>
+                          <bdi>{version.name}</bdi>
+                        </Link>{' '}
+                        <bdi>{version.version}</bdi> <span class="tag">{version.type}</span>
+                      </div>
+                      <div class="small">
+                        <Size bytes={version.size} /> in {formatCount(version.files, 'file')}
+                        {' · '}
+                        <Day seconds={version.createdAt} />
+                      </div>
+                    </li>
+                  ))}
+                </ul>
+              )}
+              <Pages to={(to) => `/${owner.name}/-/packages?page=${to}`} page={number} total={total} />
+            </Section>
+          </>
+        ),
+      }
+    },
+  }),
+  page({
+    ...read,
+    path: '/{owner}/-/packages/{type}/{name}/{version}',
+    async handle({ user, params, pagesUrl }, services) {
+      const { hosting, store } = services
+      await visibleOwner(services, user, params.owner)
+      const found = required(await hosting.packages.find(user, params))
+      const files = required(await hosting.packages.files(user, params))
+      const [details] = await store.read((tx) => packageDetails(tx, user, found.owner, [found.version]))
+      return {
+        title: `${found.version.name} ${found.version.version}`,
+        crumbs: [
+          { name: found.owner.name, to: `/${found.owner.name}` },
+          { name: 'Packages', to: `/${found.owner.name}/-/packages` },
+        ],
+        body: (
+          <>
+            <PageHead
+              title={
+                <>
+                  <bdi>{found.version.name}</bdi> <bdi class="muted">{found.version.version}</bdi>
+                </>
+              }
+              subtitle={
+                <>
+                  {found.version.type} package · <Day seconds={found.version.createdAt} /> by{' '}
+                  <AccountLink account={details!.creator} />
+                </>
+              }
+            />
+            <Files found={found} files={files} pagesUrl={pagesUrl} />
+          </>
+        ),
+      }
+    },
+  }),
+  page({
+    ...read,
+    path: '/{owner}/-/packages/{type}/{name}/{version}/{file}',
+    async handle({ user, params }, services) {
+      await visibleOwner(services, user, params.owner)
+      return download(services, required(await services.hosting.packages.file(user, params, params.file)))
+    },
+  }),
+]
+
+/** @throws AllotError not_found */
+const required = <T,>(found: T | undefined): T => {
+  if (found === undefined) throw new AllotError('not_found', 'there is no such package')
+  return found
+}
+
+const download = ({ hosting }: PageServices, { owner, stored, name, size }: PackageFile): Download => ({
+  ...{ fileName: name, type: 'application/octet-stream', size },
+  content: () => hosting.files.read({ area: 'packages', ownerId: owner, name: stored }),
+})
+
+const Files = ({
+  found: { owner, version },
+  files,
+  pagesUrl,
+}: {
+  found: FoundVersion
+  files: readonly PackageFile[]
+  pagesUrl: string
+}) => {
+  const [first] = files
+  const names = [owner.name, version.type, version.name, version.version]
+  const url = `${pagesUrl}/api/packages/${names.map(encodeURIComponent).join('/')}`
+  return (
+    <>
+      <Section
+        id="files"
+        title="Files"
+        aside={<span class="small">{formatCount(files.length, 'file')}</span>}
+      >
+        <Table column="File" numbers={['Size']}>
+          {files.map(({ id, name, size, sha256 }) => (
+            <tr key={id}>
+              <td>
+                <Link to={`${versionPath({ ...version, owner: owner.name })}/${encodeURIComponent(name)}`}>
+                  <bdi>{name}</bdi>
+                </Link>
+                <div class="small">
+                  SHA-256 <code>{sha256}</code>
+                </div>
+              </td>
+              <SizeCell bytes={size} />
+            </tr>
+          ))}
+        </Table>
+      </Section>
+      {first !== undefined && (
+        <Section id="download" title="Download with a token">
+          <pre class="command">
+            <code data-copy="">{`curl -O -H "Authorization: token $TOKEN" ${url}/${encodeURIComponent(first.name)}`}</code>
+          </pre>
+        </Section>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,181 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** What the pages of a repository share: who may see it, its addresses, its head and its tabs. */
+import type { ComponentChildren, RenderableProps } from 'preact'
+import { canRead, type Identity, type ReadFor } from '../../accounts/access.ts'
+import { type RepositoryDetails, repositoryDetails } from '../../content/details.ts'
+import { AllotError } from '../../errors.ts'
+import type { OwnPage } from '../../host-pages/html-urls.ts'
+import { encodePath } from '../../host-pages/html-urls.ts'
+import type { SegmentsOf } from '../../http/route.ts'
+import { Link, usePageContext } from '../components.tsx'
+import { RepositoryTags } from '../people/account-parts.tsx'
+import { type PageReply, type PageRequest, type PageRoute, type PageServices, page } from '../route.ts'
+
+/** A repository as its pages show it to a viewer. */
+export interface RepositoryView extends RepositoryDetails {
+  /** `/owner/name`, which the paths of all its pages begin with. */
+  readonly path: string
+  readonly name: { readonly owner: string; readonly name: string }
+  /** The parts that the viewer can read. */
+  readonly parts: ReadonlySet<ReadFor>
+}
+
+interface RepositoryPage<Path extends string> {
+  path: Path
+  takesRest?: boolean
+  kind?: OwnPage
+  scope?: string
+  /** The part of the repository that the page shows; anything of it when absent. */
+  part?: ReadFor
+  handle(
+    view: RepositoryView,
+    request: PageRequest<SegmentsOf<Path>>,
+    services: PageServices,
+  ): Promise<PageReply>
+}
+
+/**
+ * Declares a page of a repository. All of them find the repository here, so whoever may not read it gets the 404 of one that
+ * does not exist, and a former name leads to the new one.
+ */
+export const repositoryPage = <const Path extends `/{owner}/{repo}${string}`>({
+  path,
+  part = 'repository',
+  handle,
+  ...rest
+}: RepositoryPage<Path>): PageRoute =>
+  page({
+    method: 'GET',
+    auth: 'optional',
+    scope: 'read:repository',
+    kind: 'repository',
+    ...rest,
+    path: path as string as '/{owner}/{repo}',
+    async handle(request, services): Promise<PageReply> {
+      const { user, params } = request
+      const view = await findRepository(services, user, params, part)
+      if (view !== undefined) return handle(view, request as PageRequest<SegmentsOf<Path>>, services)
+      const moved = await services.hosting.repositories.findMoved(user, params.owner, params.repo)
+      if (moved === undefined) throw missing(`${params.owner}/${params.repo}`)
+      const [, , , ...below] = request.path.split('/')
+      return { to: ['', moved.owner, moved.name, ...below].join('/') }
+    },
+  })
+
+export const missing = (what: string): AllotError => new AllotError('not_found', `there is no ${what}`)
+
+const PARTS: readonly ReadFor[] = ['code', 'issue', 'release']
+
+const findRepository = (
+  { hosting, store }: PageServices,
+  user: Identity | null,
+  { owner, repo }: { owner: string; repo: string },
+  part: ReadFor,
+): Promise<RepositoryView | undefined> =>
+  store.read(async (tx) => {
+    const record = await hosting.repositories.find(user, owner, repo, part)
+    const [details] = record === undefined ? [] : await repositoryDetails(tx, user, [record])
+    if (details === undefined) return undefined
+    const readable = await Promise.all(PARTS.map((one) => canRead(tx, user, details.repository, one)))
+    const parts = new Set(PARTS.filter((_, index) => readable[index]))
+    if (hosting.contents === undefined) parts.delete('code')
+    const name = { owner: details.owner.name, name: details.repository.name }
+    return { ...details, name, path: `/${name.owner}/${name.name}`, parts }
+  })
+
+/** A place in the history: as the path of a page names it. */
+export interface RefName {
+  readonly kind: 'branch' | 'tag' | 'commit'
+  readonly name: string
+}
+
+/** `branch/main`, percent-encoded */
+export const refPath = ({ kind, name }: RefName): string => `${kind}/${encodePath(name)}`
+
+/** What is shown of a reference: a commit by the beginning of its id. */
+export const refTitle = ({ kind, name }: RefName): string => (kind === 'commit' ? name.slice(0, 10) : name)
+
+/** Path of the page of a file or a folder. */
+export const filePath = (view: RepositoryView, ref: RefName, path: string, page = 'src'): string =>
+  `${view.path}/${page}/${refPath(ref)}${path === '' ? '' : `/${encodePath(path)}`}`
+
+export const defaultRef = ({ repository }: RepositoryView): RefName => ({
+  kind: 'branch',
+  name: repository.defaultBranch,
+})
+
+type Tab = 'code' | 'commits' | 'branches' | 'tags' | 'issues' | 'releases'
+
+const tabsOf = (
+  { path, parts, openIssues, releases, repository }: RepositoryView,
+  own: ReadonlySet<OwnPage>,
+) => {
+  const tabs: [id: Tab, name: string, to: string, count?: number][] = []
+  if (parts.has('code')) {
+    tabs.push(['code', 'Code', path])
+    if (!repository.empty)
+      tabs.push(
+        ['commits', 'Commits', `${path}/commits`],
+        ['branches', 'Branches', `${path}/branches`],
+        ['tags', 'Tags', `${path}/tags`],
+      )
+  }
+  if (own.has('issue') && parts.has('issue')) tabs.push(['issues', 'Issues', `${path}/issues`, openIssues])
+  if (own.has('release') && parts.has('release'))
+    tabs.push(['releases', 'Releases', `${path}/releases`, releases])
+  return tabs
+}
+
+/** The head of every page of a repository. */
+export const RepositoryHead = ({
+  view,
+  tab,
+  children,
+}: RenderableProps<{ view: RepositoryView; tab: Tab }>) => {
+  const { urlOf, own } = usePageContext()
+  const { repository, owner, path } = view
+  return (
+    <>
+      <div class="head">
+        <div>
+          <nav class="title" aria-label="Breadcrumb">
+            <Link to={`/${owner.name}`}>
+              <bdi>{owner.name}</bdi>
+            </Link>
+            {' / '}
+            <Link class="strong" to={path}>
+              <bdi>{repository.name}</bdi>
+            </Link>{' '}
+            <RepositoryTags repository={repository} />
+          </nav>
+        </div>
+        {children}
+      </div>
+      <nav class="tabs" aria-label="Pages of the repository">
+        {tabsOf(view, own).map(([id, name, to, count]) => (
+          <a key={id} href={urlOf(to)} aria-current={id === tab ? 'page' : undefined}>
+            {name}
+            {count !== undefined && count > 0 && <span class="tag count">{count.toLocaleString('en')}</span>}
+          </a>
+        ))}
+      </nav>
+    </>
+  )
+}
+
+/** Links to the newer and the older items of a list whose end may be unknown. */
+export const Neighbours = ({
+  newer,
+  older,
+  names = ['Newer', 'Older'],
+}: {
+  newer: string | undefined
+  older: string | undefined
+  names?: readonly [newer: string, older: string]
+}): ComponentChildren =>
+  newer === undefined && older === undefined ? null : (
+    <nav class="pages" aria-label="Pages of the list">
+      {newer !== undefined && <Link to={newer}>{names[0]}</Link>}
+      {older !== undefined && <Link to={older}>{names[1]}</Link>}
+    </nav>
+  )

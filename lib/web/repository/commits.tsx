@@ -1,0 +1,247 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The history of a branch, a tag or a file, and one commit with what it changed. */
+import { accountsByAddress } from '../../accounts/authors.ts'
+import type { Commit, PersonAtTime } from '../../git/objects/parse.ts'
+import type { Account } from '../../records/schema/index.ts'
+import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
+import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
+import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
+import { Empty, formatCount, Link, pageNumber, Section } from '../components.tsx'
+import { AccountLink, Day } from '../people/account-parts.tsx'
+import type { PageRequest, PageServices, View } from '../route.ts'
+import {
+  defaultRef,
+  filePath,
+  missing,
+  Neighbours,
+  RepositoryHead,
+  type RepositoryView,
+  refTitle,
+  repositoryPage,
+} from './access.tsx'
+import { Diff, readDiff } from './diff.tsx'
+import { findNamed, type NamedCommit, RefChoice, readChoices } from './refs.tsx'
+
+type People = ReadonlyMap<string, Account>
+
+/** The accounts of authors, as far as the viewer may know that an address is theirs. */
+export const authorsOf = (
+  { store }: PageServices,
+  { user, pagesUrl }: PageRequest,
+  commits: readonly Commit[],
+): Promise<People> => {
+  const emails = new Set(commits.map(({ author }) => author.email))
+  return store.read((tx) => accountsByAddress(tx, user, emails, new URL(pagesUrl).hostname))
+}
+
+export const Author = ({ author, people }: { author: PersonAtTime; people: People }) => {
+  const account = people.get(author.email)
+  return account === undefined ? <bdi>{author.name}</bdi> : <AccountLink account={account} />
+}
+
+/** The first line of a message. */
+export const subjectOf = ({ message }: Pick<Commit, 'message'>): string =>
+  message.trim().split('\n', 1)[0]!.slice(0, 200) || '(no message)'
+
+const PAGE_SIZE = 40
+
+export const commitPageRoutes = [
+  repositoryPage({
+    path: '/{owner}/{repo}/commits',
+    part: 'code',
+    async handle(view, request, services) {
+      const { kind, name } = defaultRef(view)
+      return historyView(services, request, view, await findNamed(services, request, view, `${kind}/${name}`))
+    },
+  }),
+  repositoryPage({
+    path: '/{owner}/{repo}/commits/{rest}',
+    takesRest: true,
+    part: 'code',
+    handle: async (view, request, services) =>
+      historyView(services, request, view, await findNamed(services, request, view, request.params.rest)),
+  }),
+  repositoryPage({
+    path: '/{owner}/{repo}/commit/{sha}',
+    part: 'code',
+    async handle(view, request, services) {
+      const { sha } = request.params
+      if (!/^[0-9a-f]{4,40}$/.test(sha)) throw missing(`commit ${sha}`)
+      const open = await services.hosting.contents?.openAt(request.user, view.name, sha, request.client)
+      const commit = open && (await readCommit(open, open.commit))
+      if (commit === undefined) throw missing(`commit ${sha}`)
+      return commitView(services, request, view, open!, commit)
+    },
+  }),
+]
+
+const historyView = async (
+  services: PageServices,
+  request: PageRequest,
+  view: RepositoryView,
+  { open, ref, path }: NamedCommit,
+): Promise<View> => {
+  const number = pageNumber(request.query)
+  const offset = (number - 1) * PAGE_SIZE
+  const { items, total } = (await listCommits(open, { path }, { offset, limit: PAGE_SIZE }))!
+  const people = await authorsOf(services, request, items)
+  const choices = await readChoices(open)
+  const to = (page: number) => `${filePath(view, ref, path, 'commits')}?page=${page}`
+  const isLast = total === undefined ? items.length < PAGE_SIZE : offset + items.length >= total
+  return {
+    title: `Commits of ${path || refTitle(ref)} · ${view.name.owner}/${view.name.name}`,
+    body: (
+      <>
+        <RepositoryHead view={view} tab="commits" />
+        <h1 class="hidden">Commits</h1>
+        <div class="toolbar">
+          <RefChoice
+            view={view}
+            chosen={ref}
+            choices={choices}
+            to={(other) => filePath(view, other, path, 'commits')}
+          />
+          {path !== '' && (
+            <span>
+              History of{' '}
+              <Link to={filePath(view, ref, path)}>
+                <bdi>{path}</bdi>
+              </Link>
+            </span>
+          )}
+        </div>
+        <Section
+          id="commits"
+          title="Commits"
+          aside={total === undefined ? undefined : <span class="small">{formatCount(total, 'commit')}</span>}
+        >
+          {items.length === 0 ? (
+            <Empty title="No commits" />
+          ) : (
+            <ul class="plain rows">
+              {items.map((commit) => (
+                <li key={commit.id} class="line">
+                  <div>
+                    <Link class="strong" to={`${view.path}/commit/${commit.id}`}>
+                      <bdi>{subjectOf(commit)}</bdi>
+                    </Link>
+                    <div class="small">
+                      <Author author={commit.author} people={people} /> · <Day seconds={commit.author.time} />
+                    </div>
+                  </div>
+                  <Link
+                    to={filePath(view, { kind: 'commit', name: commit.id }, path)}
+                    label={`Files at ${commit.id.slice(0, 10)}`}
+                  >
+                    <code>{commit.id.slice(0, 10)}</code>
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          )}
+          <Neighbours
+            newer={number > 1 ? to(number - 1) : undefined}
+            older={isLast ? undefined : to(number + 1)}
+          />
+        </Section>
+      </>
+    ),
+  }
+}
+
+/** Files of a commit that its page lists. */
+const MAX_FILES = 200
+
+const commitView = async (
+  services: PageServices,
+  request: PageRequest,
+  view: RepositoryView,
+  open: OpenRepository,
+  commit: Commit,
+): Promise<View> => {
+  const changes = (await changesOf(open, [commit])).get(commit.id)
+  const people = await authorsOf(services, request, [commit])
+  const diff = await readDiff(open, commit)
+  const text = commit.message.trim().split('\n').slice(1).join('\n').trim()
+  const ref = { kind: 'commit', name: commit.id } as const
+  return {
+    title: `${subjectOf(commit)} · ${view.name.owner}/${view.name.name}`,
+    body: (
+      <>
+        <RepositoryHead view={view} tab="commits" />
+        <section aria-labelledby="commit">
+          <div class="section-head">
+            <h1 class="subject" id="commit">
+              <bdi>{subjectOf(commit)}</bdi>
+            </h1>
+            <Link class="button secondary small" to={filePath(view, ref, '')}>
+              Browse files
+            </Link>
+          </div>
+          {text !== '' && (
+            <pre class="message" dir="auto">
+              {text.slice(0, MAX_MESSAGE)}
+            </pre>
+          )}
+          <p class="small">
+            <Author author={commit.author} people={people} /> committed on{' '}
+            <Day seconds={commit.committer.time} />
+          </p>
+          <p class="small">
+            Commit <code>{commit.id}</code>
+            {commit.parents.map((parent, index) => (
+              <>
+                {index === 0 ? (commit.parents.length === 1 ? ' · parent ' : ' · parents ') : ', '}
+                <Link to={`${view.path}/commit/${parent}`}>
+                  <code>{parent.slice(0, 10)}</code>
+                </Link>
+              </>
+            ))}
+          </p>
+        </section>
+        {changes !== undefined && <Changes view={view} commit={commit} changes={changes} />}
+        <Diff diff={diff} />
+      </>
+    ),
+  }
+}
+
+const MAX_MESSAGE = 8000
+
+const Changes = ({
+  view,
+  commit,
+  changes: { files, additions, deletions },
+}: {
+  view: RepositoryView
+  commit: Commit
+  changes: CommitChanges
+}) => (
+  <Section
+    id="changes"
+    title={formatCount(files.length, 'changed file')}
+    aside={
+      <span class="small">
+        {formatCount(additions, 'added line')}, {formatCount(deletions, 'removed line')}
+      </span>
+    }
+  >
+    <ul class="plain facts">
+      {files.slice(0, MAX_FILES).map(({ filename, status }) => (
+        <li key={filename}>
+          <span class="tag">{status}</span>{' '}
+          {status === 'removed' ? (
+            <bdi>{filename}</bdi>
+          ) : (
+            <Link to={filePath(view, { kind: 'commit', name: commit.id }, filename)}>
+              <bdi>{filename}</bdi>
+            </Link>
+          )}
+        </li>
+      ))}
+    </ul>
+    {files.length > MAX_FILES && (
+      <p class="small">and {formatCount(files.length - MAX_FILES, 'more', 'more')}</p>
+    )}
+  </Section>
+)

@@ -1,0 +1,230 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** One file on a page: as text in parts, as rendered markdown, as a picture, or as a download. */
+import { formatSize } from '../../byte-sizes.ts'
+import { MODES } from '../../git/objects/parse.ts'
+import {
+  type FoundEntry,
+  isMarkdown,
+  lfsPointerIn,
+  sizesOf,
+  submoduleUrls,
+} from '../../repositories/contents/files.ts'
+import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
+import { formatCount, Link, Size, usePageContext } from '../components.tsx'
+import { Website } from '../people/account-parts.tsx'
+import type { PageRequest, PageServices } from '../route.ts'
+import { filePath, type RefName, type RepositoryView } from './access.tsx'
+import { pictureType } from './picture-type.ts'
+import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
+
+/** Bytes of a file that is shown. */
+const MAX_SHOWN = 2 * 1024 * 1024
+/** Bytes of HTML of the lines on one page. */
+const LINES_BUDGET = 75 * 1024
+const TEXT_BUDGET = 75 * 1024
+
+interface Lines {
+  readonly kind: 'lines'
+  readonly html: string
+  /** Numbers of the first and the last line on this page, and of all lines. */
+  readonly from: number
+  readonly to: number
+  readonly total: number
+}
+
+type Shown =
+  | Lines
+  | { readonly kind: 'text'; readonly text: RenderedText }
+  | { readonly kind: 'picture' }
+  | { readonly kind: 'link'; readonly target: string }
+  | { readonly kind: 'submodule'; readonly url: string | undefined; readonly commit: string }
+  | { readonly kind: 'lfs'; readonly size: number }
+  | { readonly kind: 'none'; readonly reason: string }
+
+export interface FileContent {
+  readonly shown: Shown
+  readonly size: number
+  readonly isExecutable: boolean
+}
+
+interface AtPath {
+  readonly open: OpenCommit
+  readonly ref: RefName
+  readonly found: FoundEntry
+}
+
+export const readFileView = async (
+  services: PageServices,
+  request: PageRequest,
+  view: RepositoryView,
+  at: AtPath,
+): Promise<FileContent> => {
+  const { open, found } = at
+  const { entry } = found
+  const [size = 0] = await sizesOf(open, [entry])
+  const isExecutable = entry.mode === MODES.executable
+  return { shown: await shownOf(services, request, view, at, size), size, isExecutable }
+}
+
+const shownOf = async (
+  services: PageServices,
+  request: PageRequest,
+  view: RepositoryView,
+  { open, ref, found }: AtPath,
+  size: number,
+): Promise<Shown> => {
+  const { entry, path } = found
+  const { git, access } = open
+  if (entry.mode === MODES.submodule)
+    return { kind: 'submodule', url: (await submoduleUrls(open)).get(path), commit: entry.id }
+  if (size > MAX_SHOWN) return { kind: 'none', reason: 'The file is too large to be shown.' }
+  const content = (await git.object(access, entry.id))?.content ?? Buffer.alloc(0)
+  if (entry.mode === MODES.symlink) return { kind: 'link', target: content.toString('utf8').slice(0, 1000) }
+  const pointer = lfsPointerIn(content)
+  if (pictureType(entry.name) !== undefined) return { kind: 'picture' }
+  if (pointer !== undefined) return { kind: 'lfs', size: pointer.size }
+  if (content.subarray(0, 8000).includes(0)) return { kind: 'none', reason: 'The file is not text.' }
+  if (content.length === 0) return { kind: 'none', reason: 'The file is empty.' }
+  const text = content.toString('utf8').toWellFormed()
+  if (isMarkdown(entry.name) && !isSource(request)) {
+    const folder = path.slice(0, Math.max(path.lastIndexOf('/'), 0))
+    const rendered = await renderText(services, request, text, {
+      ...{ mode: 'gfm', context: filePath(view, ref, folder), budget: TEXT_BUDGET },
+    })
+    return { kind: 'text', text: rendered }
+  }
+  const lines = await services.highlighter.lines(request.client, { text, fileName: entry.name })
+  return linesFrom(lines, Number(request.query.get('from') ?? 1))
+}
+
+const isSource = ({ query }: PageRequest): boolean => query.has('source') || query.has('from')
+
+/** As many lines as fit on a page. */
+const linesFrom = (lines: readonly string[], wanted: number): Lines => {
+  const from = Number.isInteger(wanted) && wanted >= 1 && wanted <= lines.length ? wanted : 1
+  let html = ''
+  let to = from - 1
+  let size = 0
+  while (to < lines.length) {
+    const line = `<li id="L${to + 1}">${lines[to]}`
+    size += Buffer.byteLength(line)
+    if (size > LINES_BUDGET && to >= from) break
+    html += `${line}\n`
+    to++
+  }
+  return { kind: 'lines', html, from, to, total: lines.length }
+}
+
+interface FileViewProps {
+  view: RepositoryView
+  at: RefName
+  path: string
+  file: FileContent
+}
+
+export const FileView = ({ view, at, path, file }: FileViewProps) => {
+  const { shown, size, isExecutable } = file
+  const { urlOf } = usePageContext()
+  const raw = filePath(view, at, path, 'raw')
+  const isFile = shown.kind !== 'submodule'
+  return (
+    <section aria-labelledby="content" class="flush">
+      <h2 id="content" class="hidden">
+        Content
+      </h2>
+      <div class="file-head">
+        <span class="small">
+          {shown.kind === 'lines' && `${formatCount(shown.total, 'line')} · `}
+          {isFile && <Size bytes={size} />}
+          {isExecutable && ' · executable'}
+        </span>
+        <span class="small links">
+          <SourceLink view={view} at={at} path={path} shown={shown} />
+          <Link to={filePath(view, at, path, 'commits')}>History</Link>
+          {isFile && shown.kind !== 'link' && <a href={urlOf(raw)}>Download</a>}
+        </span>
+      </div>
+      <Content view={view} at={at} path={path} shown={shown} raw={urlOf(raw)} />
+    </section>
+  )
+}
+
+/** Markdown has two views. */
+const SourceLink = ({ view, at, path, shown }: Omit<FileViewProps, 'file'> & { shown: Shown }) => {
+  const to = filePath(view, at, path)
+  if (!isMarkdown(path) || (shown.kind !== 'text' && shown.kind !== 'lines')) return null
+  return shown.kind === 'text' ? <Link to={`${to}?source=1`}>Source</Link> : <Link to={to}>Preview</Link>
+}
+
+const Content = ({
+  view,
+  at,
+  path,
+  shown,
+  raw,
+}: Omit<FileViewProps, 'file'> & { shown: Shown; raw: string }) => {
+  if (shown.kind === 'lines') return <SourceLines lines={shown} to={filePath(view, at, path)} />
+  if (shown.kind === 'text') return <Prose text={shown.text} more={`${filePath(view, at, path)}?source=1`} />
+  if (shown.kind === 'picture')
+    return <img class="picture" src={raw} alt={path.slice(path.lastIndexOf('/') + 1)} />
+  if (shown.kind === 'link') return <SymbolicLink view={view} at={at} path={path} target={shown.target} />
+  if (shown.kind === 'submodule')
+    return (
+      <p>
+        A submodule at commit <code>{shown.commit}</code>
+        {shown.url !== undefined && (
+          <>
+            {' of '}
+            <Website url={shown.url} />
+          </>
+        )}
+        .
+      </p>
+    )
+  return (
+    <p>
+      {shown.kind === 'lfs' ? `The file is kept by Git LFS and has ${formatSize(shown.size)}.` : shown.reason}{' '}
+      {(shown.kind === 'lfs' || shown.reason !== 'The file is empty.') && <a href={raw}>Download the file</a>}
+    </p>
+  )
+}
+
+const SymbolicLink = ({ view, at, path, target }: Omit<FileViewProps, 'file'> & { target: string }) => {
+  const base = new URL(`http://x/${path.split('/').map(encodeURIComponent).join('/')}`)
+  const resolved = target.startsWith('/')
+    ? undefined
+    : new URL(encodeURI(target.toWellFormed()), base).pathname
+  return (
+    <p>
+      A symbolic link to{' '}
+      {resolved === undefined ? (
+        <code>{target}</code>
+      ) : (
+        <Link to={filePath(view, at, decodeURIComponent(resolved.slice(1)))}>
+          <bdi>{target}</bdi>
+        </Link>
+      )}
+      .
+    </p>
+  )
+}
+
+const SourceLines = ({ lines: { html, from, to, total }, to: path }: { lines: Lines; to: string }) => (
+  <>
+    <ol
+      class="source"
+      start={from}
+      aria-label="Lines of the file"
+      dangerouslySetInnerHTML={{ __html: html }}
+    />
+    {(from > 1 || to < total) && (
+      <nav class="pages" aria-label="Parts of the file">
+        {from > 1 && <Link to={`${path}?from=1`}>First lines</Link>}
+        <span>
+          Lines {from.toLocaleString('en')} to {to.toLocaleString('en')} of {total.toLocaleString('en')}
+        </span>
+        {to < total && <Link to={`${path}?from=${to + 1}`}>Next lines</Link>}
+      </nav>
+    )}
+  </>
+)

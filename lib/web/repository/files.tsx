@@ -1,0 +1,244 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** Folders and files of a commit, and the bytes of a file. */
+import { Readable } from 'node:stream'
+import { MODES, type TreeEntry } from '../../git/objects/parse.ts'
+import {
+  type FoundEntry,
+  findEntry,
+  lfsPointerIn,
+  pageOfFolder,
+  type SizedEntry,
+  sizesOf,
+} from '../../repositories/contents/files.ts'
+import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
+import { formatCount, Link, Pages, pageNumber, Section, Size } from '../components.tsx'
+import type { Download, PageRequest, PageServices, View } from '../route.ts'
+import {
+  filePath,
+  missing,
+  type RefName,
+  RepositoryHead,
+  type RepositoryView,
+  refTitle,
+  repositoryPage,
+} from './access.tsx'
+import { FileView, readFileView } from './file-view.tsx'
+import { pictureType } from './picture-type.ts'
+import { findNamed, RefChoice, readChoices } from './refs.tsx'
+import { Prose, renderText } from './rendered-text.tsx'
+
+/** Entries of a folder on a page. */
+const PAGE_SIZE = 200
+/** Bytes of the HTML of a file that introduces a folder. */
+const README_BUDGET = 40 * 1024
+/** Bytes of a file that is read into memory; larger ones are streamed. */
+const MAX_BUFFERED = 1024 * 1024
+
+export const filePageRoutes = [
+  repositoryPage({
+    path: '/{owner}/{repo}/src/{rest}',
+    takesRest: true,
+    part: 'code',
+    async handle(view, request, services) {
+      const { open, ref, path } = await findNamed(services, request, view, request.params.rest)
+      const found = await findEntry(open, path)
+      if (found === undefined) throw missing(`file or folder ${path}`)
+      const isFolder = found.entry.mode === MODES.tree
+      const choices = await readChoices(open)
+      const body = isFolder
+        ? await folderBody(services, request, view, { open, ref, found })
+        : await fileBody(services, request, view, { open, ref, found })
+      return {
+        title: `${path || refTitle(ref)} · ${view.name.owner}/${view.name.name}`,
+        body: (
+          <>
+            <RepositoryHead view={view} tab="code" />
+            <div class="toolbar">
+              <RefChoice
+                view={view}
+                chosen={ref}
+                choices={choices}
+                to={(other) => filePath(view, other, path)}
+              />
+              <PathCrumbs view={view} at={ref} path={path} />
+            </div>
+            {body}
+          </>
+        ),
+      } satisfies View
+    },
+  }),
+  repositoryPage({
+    path: '/{owner}/{repo}/raw/{rest}',
+    takesRest: true,
+    part: 'code',
+    async handle(view, request, services) {
+      const { open, path } = await findNamed(services, request, view, request.params.rest)
+      const found = await findEntry(open, path)
+      const isFile =
+        found !== undefined && found.entry.mode !== MODES.tree && found.entry.mode !== MODES.submodule
+      if (!isFile) throw missing(`file ${path}`)
+      return download(services, open, found)
+    },
+  }),
+]
+
+interface AtPath {
+  readonly open: OpenCommit
+  readonly ref: RefName
+  readonly found: FoundEntry
+}
+
+/** The folders above a file, each with a link. */
+const PathCrumbs = ({ view, at, path }: { view: RepositoryView; at: RefName; path: string }) => {
+  const names = path === '' ? [] : path.split('/')
+  return (
+    <h1 class="path">
+      <Link to={filePath(view, at, '')}>
+        <bdi>{view.name.name}</bdi>
+      </Link>
+      {names.map((name, index) => (
+        <>
+          {' / '}
+          {index === names.length - 1 ? (
+            <bdi>{name}</bdi>
+          ) : (
+            <Link to={filePath(view, at, names.slice(0, index + 1).join('/'))}>
+              <bdi>{name}</bdi>
+            </Link>
+          )}
+        </>
+      ))}
+    </h1>
+  )
+}
+
+/** The entries of a folder, and the text that introduces it. */
+export const folderBody = async (
+  services: PageServices,
+  request: PageRequest,
+  view: RepositoryView,
+  { open, ref, found }: AtPath,
+) => {
+  const number = pageNumber(request.query)
+  const slice = { offset: (number - 1) * PAGE_SIZE, limit: PAGE_SIZE }
+  const { items, total, readme } = await pageOfFolder(open, found, slice)
+  const shown = number === 1 && readme !== undefined ? await readmeOf(open, readme) : undefined
+  const text =
+    shown &&
+    (await renderText(services, request, shown.text, {
+      ...{ mode: 'gfm', budget: README_BUDGET },
+      context: filePath(view, ref, found.path),
+    }))
+  return (
+    <>
+      <section aria-labelledby="files" class="flush">
+        <h2 id="files" class="hidden">
+          Files
+        </h2>
+        <ul class="plain entries">
+          {items.map((entry) => (
+            <EntryRow key={entry.path} view={view} at={ref} item={entry} />
+          ))}
+        </ul>
+        {total > PAGE_SIZE && <p class="small">{formatCount(total, 'entry', 'entries')}</p>}
+        <Pages
+          to={(page) => `${filePath(view, ref, found.path)}?page=${page}`}
+          page={number}
+          total={total}
+          size={PAGE_SIZE}
+        />
+      </section>
+      {text !== undefined && (
+        <Section id="readme" title={shown!.name}>
+          <Prose text={text} more={filePath(view, ref, readme!.path)} />
+        </Section>
+      )}
+    </>
+  )
+}
+
+/** The text of a file that introduces a folder; undefined when it is too large, or is not text. */
+const readmeOf = async (open: OpenCommit, { entry }: FoundEntry) => {
+  const [size = 0] = await sizesOf(open, [entry])
+  const content = size > MAX_BUFFERED ? undefined : (await open.git.object(open.access, entry.id))?.content
+  if (content === undefined || content.subarray(0, 8000).includes(0)) return undefined
+  const text = content.toString('utf8').toWellFormed()
+  return { name: entry.name, text: /\.(?:md|markdown)$/i.test(entry.name) ? text : fenced(text) }
+}
+
+/** Text of another format, which is shown as it is written. */
+const fenced = (text: string): string => `\`\`\`\`\`\`\n${text.replaceAll('``````', '')}\n\`\`\`\`\`\``
+
+const KINDS: Readonly<Record<string, string>> = {
+  [MODES.tree]: 'folder',
+  [MODES.submodule]: 'submodule',
+  [MODES.symlink]: 'link',
+}
+
+/** What an entry is, when it is not a file. */
+const kindOf = ({ mode }: TreeEntry): string | undefined => KINDS[mode]
+
+const EntryRow = ({
+  view,
+  at,
+  item: { path, entry, size },
+}: {
+  view: RepositoryView
+  at: RefName
+  item: SizedEntry
+}) => {
+  const kind = kindOf(entry)
+  return (
+    <li class={kind ?? 'blob'}>
+      <Link to={filePath(view, at, path)}>
+        <bdi>{entry.name}</bdi>
+      </Link>
+      <span class="small">
+        {kind === undefined ? <Size bytes={size} /> : kind}
+        {kind === 'submodule' && <code>{entry.id.slice(0, 10)}</code>}
+      </span>
+    </li>
+  )
+}
+
+const fileBody = async (
+  services: PageServices,
+  request: PageRequest,
+  view: RepositoryView,
+  { open, ref, found }: AtPath,
+) => {
+  const file = await readFileView(services, request, view, { open, ref, found })
+  return <FileView view={view} at={ref} path={found.path} file={file} />
+}
+
+/** The bytes of a file, or of the LFS object that it stands for. */
+const download = async (
+  { hosting }: PageServices,
+  open: OpenCommit,
+  { entry }: FoundEntry,
+): Promise<Download> => {
+  const { git, access, repository } = open
+  const fileName = entry.name
+  const picture = pictureType(fileName)
+  const [size = 0] = await sizesOf(open, [entry])
+  const content = size > MAX_BUFFERED ? undefined : (await git.object(access, entry.id))?.content
+  const pointer = content && lfsPointerIn(content)
+  const [object] = pointer === undefined ? [] : await hosting.lfs.find(repository.id, [pointer.oid])
+  const bytes = 'application/octet-stream'
+  if (object !== undefined)
+    return { fileName, type: picture ?? bytes, size: object.size, content: () => hosting.files.read(object) }
+  if (content !== undefined) {
+    const isText = !content.subarray(0, 8000).includes(0)
+    const type = picture ?? (isText ? 'text/plain;charset=utf-8' : bytes)
+    return { fileName, type, size, content: async () => Readable.from([content]) }
+  }
+  return {
+    ...{ fileName, type: picture ?? bytes, size },
+    async content(signal) {
+      const child = await git.start(access, 'cat-file', ['blob', entry.id], signal)
+      child.stdin.end()
+      return child.stdout
+    },
+  }
+}

@@ -1,0 +1,252 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The first page of a repository: what it is, how to clone it, its files and its README. */
+import { MODES } from '../../git/objects/parse.ts'
+import { add } from '../../integers.ts'
+import { readCommit } from '../../repositories/contents/commits.ts'
+import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
+import { formatCount, Link, Section, Size } from '../components.tsx'
+import { maySeeStorage } from '../people/account.tsx'
+import { Day, Website } from '../people/account-parts.tsx'
+import type { PageRequest, PageServices } from '../route.ts'
+import { defaultRef, filePath, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
+import { Author, authorsOf, subjectOf } from './commits.tsx'
+import { folderBody } from './files.tsx'
+import { RefChoice, readChoices } from './refs.tsx'
+
+export const homePageRoutes = [
+  repositoryPage({
+    path: '/{owner}/{repo}',
+    async handle(view, request, services) {
+      const { owner, name } = view.name
+      const addresses = addressesOf(services, request, view)
+      return {
+        title: `${owner}/${name}`,
+        body: (
+          <>
+            <RepositoryHead view={view} tab="code" />
+            <h1 class="hidden">
+              {owner}/{name}
+            </h1>
+            <div class="beside">
+              <div>{await codeBody(services, request, view, addresses)}</div>
+              <div>
+                <About view={view} />
+                <Clone addresses={addresses} />
+                <Storage view={view} isLinked={await seesStorage(services, request, view)} />
+              </div>
+            </div>
+          </>
+        ),
+      }
+    },
+  }),
+]
+
+/** Where the repository is cloned from; without those that this server does not serve. */
+interface Addresses {
+  readonly http: string | undefined
+  readonly ssh: string | undefined
+}
+
+const addressesOf = (
+  { settings, htmlUrls }: PageServices,
+  { site, pagesUrl }: PageRequest,
+  { path, parts }: RepositoryView,
+): Addresses => {
+  if (!parts.has('code')) return { http: undefined, ssh: undefined }
+  const ssh = htmlUrls.ssh.of(path.slice(1), new URL(site ?? pagesUrl).hostname)
+  return {
+    http: settings.clones && site !== undefined ? `${site}${path}.git` : undefined,
+    ssh: ssh === '' ? undefined : ssh,
+  }
+}
+
+const seesStorage = async (services: PageServices, { user }: PageRequest, { owner }: RepositoryView) =>
+  user !== null && maySeeStorage(services, user, owner)
+
+const codeBody = async (
+  services: PageServices,
+  request: PageRequest,
+  view: RepositoryView,
+  addresses: Addresses,
+) => {
+  const { hosting } = services
+  if (!view.parts.has('code')) return <NoCode />
+  const open = await hosting.contents?.openAt(request.user, view.name, '', request.client)
+  if (open === undefined) return <FirstPush view={view} addresses={addresses} />
+  const ref = defaultRef(view)
+  const root = { path: '', entry: { mode: MODES.tree, name: '', id: await rootOf(open) } }
+  return (
+    <>
+      <div class="toolbar">
+        <RefChoice
+          view={view}
+          chosen={ref}
+          choices={await readChoices(open)}
+          to={(other) => filePath(view, other, '')}
+        />
+        <LastCommit view={view} commit={await readLast(services, request, open)} />
+      </div>
+      {await folderBody(services, request, view, { open, ref, found: root })}
+    </>
+  )
+}
+
+const rootOf = async ({ git, access, commit }: OpenCommit): Promise<string> =>
+  (await git.find(access, [`${commit}^{tree}`]))?.id ?? ''
+
+const readLast = async (services: PageServices, request: PageRequest, open: OpenCommit) => {
+  const commit = await readCommit(open, open.commit)
+  return commit && { commit, people: await authorsOf(services, request, [commit]) }
+}
+
+const LastCommit = ({
+  view,
+  commit: last,
+}: {
+  view: RepositoryView
+  commit: Awaited<ReturnType<typeof readLast>>
+}) =>
+  last === undefined ? null : (
+    <p class="small last">
+      <Author author={last.commit.author} people={last.people} />{' '}
+      <Link to={`${view.path}/commit/${last.commit.id}`}>
+        <bdi>{subjectOf(last.commit)}</bdi>
+      </Link>
+      {' · '}
+      <Day seconds={last.commit.committer.time} />
+    </p>
+  )
+
+const NoCode = () => (
+  <Section id="code" title="Code">
+    <p class="muted">The files of this repository are not shown here.</p>
+  </Section>
+)
+
+/** What to do with a repository that nothing was pushed to. */
+const FirstPush = ({
+  view: { repository, name },
+  addresses: { http, ssh },
+}: {
+  view: RepositoryView
+  addresses: Addresses
+}) => {
+  const branch = repository.defaultBranch
+  const remote = `git remote add origin ${http ?? ssh ?? `…/${name.owner}/${name.name}.git`}`
+  const push = `git push -u origin ${branch}`
+  return (
+    <Section id="empty" title="Nothing was pushed yet">
+      <p>Begin a new repository in an empty folder:</p>
+      <Command
+        text={[
+          `echo "# ${name.name}" > README.md`,
+          `git init -b ${branch}`,
+          'git add README.md',
+          'git commit -m "Begin"',
+          remote,
+          push,
+        ].join('\n')}
+      />
+      <p>Or push a repository that you have:</p>
+      <Command text={[remote, push].join('\n')} />
+      <p class="small">git asks for your user name, and for a token or a password.</p>
+    </Section>
+  )
+}
+
+const Command = ({ text }: { text: string }) => (
+  <div class="copied">
+    <pre class="command">
+      <code data-copy="">{text}</code>
+    </pre>
+  </div>
+)
+
+const About = ({ view: { repository, parent } }: { view: RepositoryView }) => {
+  const { description, website, topics = [], stars, forks, watchers } = repository
+  return (
+    <Section id="about" title="About">
+      {description === '' ? (
+        <p class="muted">No description.</p>
+      ) : (
+        <p>
+          <bdi>{description}</bdi>
+        </p>
+      )}
+      <ul class="plain facts">
+        {website !== '' && (
+          <li>
+            <Website url={website} />
+          </li>
+        )}
+        {parent !== null && (
+          <li>
+            Forked from{' '}
+            <Link to={`/${parent.owner.name}/${parent.repository.name}`}>
+              <bdi>
+                {parent.owner.name}/{parent.repository.name}
+              </bdi>
+            </Link>
+          </li>
+        )}
+        {topics.length > 0 && (
+          <li>
+            {topics.map((topic) => (
+              <>
+                <span class="tag">{topic}</span>{' '}
+              </>
+            ))}
+          </li>
+        )}
+        <li class="muted">
+          {formatCount(stars, 'star')} · {formatCount(forks, 'fork')} · {formatCount(watchers, 'watcher')}
+        </li>
+        <li class="muted">
+          Since <Day seconds={repository.createdAt} />, updated <Day seconds={repository.updatedAt} />
+        </li>
+      </ul>
+    </Section>
+  )
+}
+
+const Clone = ({ addresses: { http, ssh } }: { addresses: Addresses }) =>
+  http === undefined && ssh === undefined ? null : (
+    <Section id="clone" title="Clone">
+      {http !== undefined && <Address name="HTTP" url={http} />}
+      {ssh !== undefined && <Address name="SSH" url={ssh} />}
+    </Section>
+  )
+
+const Address = ({ name, url }: { name: string; url: string }) => (
+  <div class="address">
+    <h3>{name}</h3>
+    <code data-copy="">{url}</code>
+  </div>
+)
+
+const Storage = ({ view: { repository, name }, isLinked }: { view: RepositoryView; isLinked: boolean }) => (
+  <Section
+    id="storage"
+    title="Storage"
+    aside={
+      isLinked && (
+        <Link class="small" to={`/-/storage/${name.owner}/repositories/${name.name}`}>
+          Details
+        </Link>
+      )
+    }
+  >
+    <ul class="plain facts">
+      <li class="line">
+        <span>Git data</span> <Size bytes={repository.size} />
+      </li>
+      <li class="line">
+        <span>LFS</span> <Size bytes={repository.lfs} />
+      </li>
+      <li class="line">
+        <strong>Together</strong> <Size bytes={add(repository.size, repository.lfs)} />
+      </li>
+    </ul>
+  </Section>
+)

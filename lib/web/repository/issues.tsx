@@ -1,0 +1,261 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The issues of a repository, and one issue with its comments. */
+import {
+  type ContentDetails,
+  contentDetails,
+  type IssueDetails,
+  issueDetails,
+} from '../../content/details.ts'
+import type { Attachment, Comment, Issue } from '../../records/schema/index.ts'
+import {
+  Empty,
+  formatCount,
+  Link,
+  Pages,
+  pageNumber,
+  Search,
+  Section,
+  Size,
+  sliceOf,
+  usePageContext,
+} from '../components.tsx'
+import { AccountLink, Day } from '../people/account-parts.tsx'
+import { type Download, type PageRequest, type PageServices, page, type View } from '../route.ts'
+import { missing, Neighbours, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
+import { pictureType } from './picture-type.ts'
+import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
+
+const read = { kind: 'issue', scope: 'read:issue', part: 'issue' } as const
+
+export const issuePageRoutes = [
+  repositoryPage({
+    ...read,
+    path: '/{owner}/{repo}/issues',
+    handle: (view, request, services) => listView(services, request, view),
+  }),
+  repositoryPage({
+    ...read,
+    path: '/{owner}/{repo}/issues/{index}',
+    handle: (view, request, services) => issueView(services, request, view, request.params.index),
+  }),
+  page({
+    method: 'GET',
+    path: '/-/attachments/{uuid}',
+    auth: 'optional',
+    async handle({ user, params }, { hosting }): Promise<Download> {
+      const found = await hosting.attachments.byUuid(user, params.uuid)
+      if (found === undefined) throw missing('such attachment')
+      const { attachment } = found
+      const type = pictureType(attachment.name) ?? 'application/octet-stream'
+      const content = () => hosting.attachments.read(attachment)
+      return { fileName: attachment.name, type, size: attachment.size, content }
+    },
+  }),
+]
+
+const STATES = ['open', 'closed', 'all'] as const
+type State = (typeof STATES)[number]
+
+const listView = async (
+  services: PageServices,
+  request: PageRequest,
+  view: RepositoryView,
+): Promise<View> => {
+  const { hosting, store } = services
+  const { user, query, client } = request
+  const state = STATES.find((one) => one === query.get('state')) ?? 'open'
+  const q = (query.get('q') ?? '').slice(0, 255)
+  const number = pageNumber(query)
+  const found = await hosting.issues.list(user, view.name, { state, q }, sliceOf(number), client)
+  const { items, total } = found?.page ?? { items: [], total: 0 }
+  const details = await store.read((tx) => issueDetails(tx, user, view.repository, items))
+  const to = (one: State, page = 1) =>
+    `${view.path}/issues?${new URLSearchParams({ state: one, q, page: String(page) })}`
+  return {
+    title: `Issues · ${view.name.owner}/${view.name.name}`,
+    body: (
+      <>
+        <RepositoryHead view={view} tab="issues" />
+        <h1 class="hidden">Issues</h1>
+        <Search to={`${view.path}/issues`}>
+          <input type="hidden" name="state" value={state} />
+          <div>
+            <label for="q">Search</label>
+            <input id="q" name="q" type="search" value={q} maxLength={255} />
+          </div>
+          <button type="submit" class="secondary">
+            Search
+          </button>
+        </Search>
+        <nav class="choices" aria-label="State">
+          {STATES.map((one) => (
+            <Choice key={one} to={to(one)} isChosen={one === state}>
+              {one}
+            </Choice>
+          ))}
+        </nav>
+        <Section id="issues" title="Issues" aside={<span class="small">{formatCount(total, 'issue')}</span>}>
+          {details.length === 0 ? (
+            <Empty title="No issues">
+              <p>Issues are opened over the API.</p>
+            </Empty>
+          ) : (
+            <ul class="plain rows">
+              {details.map((issue) => (
+                <IssueRow key={issue.record.id} view={view} issue={issue} />
+              ))}
+            </ul>
+          )}
+          <Pages to={(page) => to(state, page)} page={number} total={total} />
+        </Section>
+      </>
+    ),
+  }
+}
+
+const Choice = ({ to, isChosen, children }: { to: string; isChosen: boolean; children: string }) => (
+  <a href={usePageContext().urlOf(to)} aria-current={isChosen ? 'true' : undefined}>
+    {children}
+  </a>
+)
+
+const StateTag = ({ state }: Pick<Issue, 'state'>) => (
+  <span class={state === 'open' ? 'state within' : 'state'}>{state}</span>
+)
+
+const IssueRow = ({
+  view,
+  issue: { record, author, comments },
+}: {
+  view: RepositoryView
+  issue: IssueDetails
+}) => (
+  <li class="line">
+    <div>
+      <Link class="strong" to={`${view.path}/issues/${record.number}`}>
+        <bdi>{record.title}</bdi>
+      </Link>
+      <div class="small">
+        #{record.number} opened on <Day seconds={record.createdAt} /> by <AccountLink account={author} />
+        {comments > 0 && ` · ${formatCount(comments, 'comment')}`}
+      </div>
+    </div>
+    <StateTag state={record.state} />
+  </li>
+)
+
+/** Comments that are read for a page, and bytes of their HTML: as many as fit are shown. */
+const MAX_COMMENTS = 40
+const BUDGET = 60 * 1024
+/** Bytes of a single text. */
+const TEXT_BUDGET = 30 * 1024
+
+interface RenderedComment extends ContentDetails<Comment> {
+  readonly text: RenderedText
+}
+
+const issueView = async (
+  services: PageServices,
+  request: PageRequest,
+  view: RepositoryView,
+  index: string,
+): Promise<View> => {
+  const { hosting, store } = services
+  const { user, query } = request
+  const number = /^[1-9]\d{0,14}$/.test(index) ? Number(index) : 0
+  const from = offsetIn(query)
+  const found = await hosting.comments.list(user, view.name, number, { offset: from, limit: MAX_COMMENTS })
+  if (found === undefined) throw missing(`issue ${index}`)
+  const { issue, page } = found
+  const [details] = await store.read((tx) => issueDetails(tx, user, view.repository, [issue]))
+  const comments = await store.read((tx) => contentDetails(tx, user, view.repository, 'comment', page.items))
+  const render = (text: string) =>
+    renderText(services, request, text, { mode: 'comment', context: view.path, budget: TEXT_BUDGET })
+  const body = await render(issue.body)
+  const shown = await renderComments(comments, render, BUDGET - body.html.length)
+  const next = from + shown.length
+  const path = `${view.path}/issues/${issue.number}`
+  return {
+    title: `${issue.title} · #${issue.number} · ${view.name.owner}/${view.name.name}`,
+    body: (
+      <>
+        <RepositoryHead view={view} tab="issues" />
+        <div class="head">
+          <div>
+            <h1>
+              <bdi>{issue.title}</bdi> <span class="muted">#{issue.number}</span>
+            </h1>
+            <p class="subtitle">
+              <StateTag state={issue.state} /> {formatCount(details!.comments, 'comment')}
+            </p>
+          </div>
+        </div>
+        <Post details={details!} text={body} verb="opened this" />
+        {shown.map((comment) => (
+          <Post key={comment.record.id} details={comment} text={comment.text} verb="commented" />
+        ))}
+        <Neighbours
+          newer={from > 0 ? path : undefined}
+          older={next < page.total ? `${path}?after=${next}` : undefined}
+          names={['First comments', 'Further comments']}
+        />
+      </>
+    ),
+  }
+}
+
+const offsetIn = (query: URLSearchParams): number => {
+  const offset = Number(query.get('after') ?? 0)
+  return Number.isInteger(offset) && offset >= 0 && offset <= 1_000_000 ? offset : 0
+}
+
+/** The comments that fit, at least one. */
+const renderComments = async (
+  comments: readonly ContentDetails<Comment>[],
+  render: (text: string) => Promise<RenderedText>,
+  budget: number,
+): Promise<RenderedComment[]> => {
+  const shown: RenderedComment[] = []
+  let left = budget
+  for (const comment of comments) {
+    const text = await render(comment.record.body)
+    left -= Buffer.byteLength(text.html)
+    if (left < 0 && shown.length > 0) break
+    shown.push({ ...comment, text })
+  }
+  return shown
+}
+
+const Post = ({
+  details: { record, author, attachments },
+  text,
+  verb,
+}: {
+  details: ContentDetails<Issue | Comment>
+  text: RenderedText
+  verb: string
+}) => (
+  <article id={'number' in record ? undefined : `issuecomment-${record.id}`} class="card post">
+    <p class="small">
+      <AccountLink account={author} /> {verb} on <Day seconds={record.createdAt} />
+      {record.updatedAt > record.createdAt && !('number' in record) && ' · edited'}
+    </p>
+    {record.body === '' ? <p class="muted">No text.</p> : <Prose text={text} />}
+    <AttachedFiles files={attachments} />
+  </article>
+)
+
+/** Files of an issue, a comment or a release. */
+export const AttachedFiles = ({ files }: { files: readonly Attachment[] }) =>
+  files.length === 0 ? null : (
+    <ul class="plain facts attached">
+      {files.map(({ id, uuid, name, size }) => (
+        <li key={id} class="line">
+          <Link to={`/-/attachments/${uuid}`}>
+            <bdi>{name}</bdi>
+          </Link>{' '}
+          <Size bytes={size} />
+        </li>
+      ))}
+    </ul>
+  )

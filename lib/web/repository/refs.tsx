@@ -1,0 +1,223 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** Branches and tags: their pages, the choice of one, and what the path of a page names. */
+
+import { readCommits } from '../../repositories/contents/commits.ts'
+import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
+import { listBranches, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
+import { Empty, formatCount, Link, Pages, pageNumber, Section, sliceOf } from '../components.tsx'
+import { Day } from '../people/account-parts.tsx'
+import type { PageRequest, PageServices } from '../route.ts'
+import {
+  filePath,
+  missing,
+  type RefName,
+  RepositoryHead,
+  type RepositoryView,
+  refPath,
+  refTitle,
+  repositoryPage,
+} from './access.tsx'
+
+/** A commit, and what the path of the page called it. */
+export interface NamedCommit {
+  readonly open: OpenCommit
+  readonly ref: RefName
+  /** The rest of the path: a file or a folder. */
+  readonly path: string
+}
+
+/** Segments of the name of a branch in the path of a page. */
+const MAX_SEGMENTS = 12
+
+/**
+ * Finds the commit that a path begins with: names of branches may have slashes, but never is one the beginning of another.
+ * @param rest such as `branch/feature/x/docs/README.md`
+ * @throws AllotError not_found
+ */
+export const findNamed = async (
+  { hosting }: PageServices,
+  { user, client }: PageRequest,
+  { name }: RepositoryView,
+  rest: string,
+): Promise<NamedCommit> => {
+  const [kind = '', ...segments] = rest.split('/')
+  if (isRefKind(kind))
+    for (let count = 1; count <= Math.min(segments.length, MAX_SEGMENTS); count++) {
+      const title = segments.slice(0, count).join('/')
+      if (kind === 'commit' && (count > 1 || !/^[0-9a-f]{4,40}$/.test(title))) break
+      const open = await hosting.contents?.openAt(
+        user,
+        name,
+        kind === 'tag' ? `tags/${title}` : title,
+        client,
+      )
+      if (open !== undefined)
+        return { open, ref: { kind, name: title }, path: segments.slice(count).join('/') }
+    }
+  throw missing(`branch, tag or commit ${rest}`)
+}
+
+const isRefKind = (kind: string): kind is RefName['kind'] => ['branch', 'tag', 'commit'].includes(kind)
+
+/** Branches and tags that the choice lists; the pages list all. */
+const MAX_CHOICES = 15
+
+interface Choices {
+  readonly branches: readonly Ref[]
+  readonly tags: readonly Ref[]
+}
+
+export const readChoices = async (open: OpenCommit): Promise<Choices> => {
+  const slice = { offset: 0, limit: MAX_CHOICES }
+  const [branches, tags] = await Promise.all([listBranches(open, slice), listTags(open, slice)])
+  return { branches: branches.items, tags: tags.items }
+}
+
+/** A choice of branches and tags that works without a script. */
+export const RefChoice = ({
+  view,
+  chosen,
+  choices: { branches, tags },
+  to,
+}: {
+  view: RepositoryView
+  chosen: RefName
+  choices: Choices
+  /** @returns the path of the same page for another branch or tag */
+  to: (ref: RefName) => string
+}) => (
+  <details class="choice">
+    <summary class="button secondary small">
+      <span class="muted">{chosen.kind}</span> <bdi>{refTitle(chosen)}</bdi>
+    </summary>
+    <div class="card">
+      <RefList title="Branches" refs={branches} kind="branch" to={to} />
+      <RefList title="Tags" refs={tags} kind="tag" to={to} />
+      <p class="small">
+        <Link to={`${view.path}/branches`}>All branches</Link>
+        {' · '}
+        <Link to={`${view.path}/tags`}>All tags</Link>
+      </p>
+    </div>
+  </details>
+)
+
+const RefList = ({
+  title,
+  refs,
+  kind,
+  to,
+}: {
+  title: string
+  refs: readonly Ref[]
+  kind: 'branch' | 'tag'
+  to: (ref: RefName) => string
+}) =>
+  refs.length === 0 ? null : (
+    <>
+      <p class="small">{title}</p>
+      <ul class="plain">
+        {refs.map((ref) => (
+          <li key={ref.ref}>
+            <Link to={to({ kind, name: shortName(ref) })}>
+              <bdi>{shortName(ref)}</bdi>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+
+const listPage = (kind: 'branch' | 'tag') => {
+  const [tab, title, list] =
+    kind === 'branch'
+      ? (['branches', 'Branches', listBranches] as const)
+      : (['tags', 'Tags', listTags] as const)
+  return repositoryPage({
+    path: `/{owner}/{repo}/${tab}`,
+    part: 'code',
+    async handle(view, { user, client, query }, { hosting }) {
+      const open = await hosting.contents?.open(user, view.name, client)
+      if (open === undefined) throw missing(title)
+      const number = pageNumber(query)
+      const { items, total } = await list(open, sliceOf(number))
+      const commits = await readCommits(
+        open,
+        items.map(({ target }) => target),
+      )
+      const times = new Map(commits.map(({ id, committer }) => [id, committer.time]))
+      return {
+        title: `${title} · ${view.name.owner}/${view.name.name}`,
+        body: (
+          <>
+            <RepositoryHead view={view} tab={tab} />
+            <h1 class="hidden">{title}</h1>
+            <Section id={tab} title={title} aside={<Count kind={kind} total={total} />}>
+              {items.length === 0 ? (
+                <Empty title={`No ${tab}`}>
+                  <p>
+                    Push one with <code>git push origin {kind === 'tag' ? 'v1.0' : 'main'}</code>
+                  </p>
+                </Empty>
+              ) : (
+                <ul class="plain rows">
+                  {items.map((ref) => (
+                    <RefRow key={ref.ref} view={view} kind={kind} found={ref} time={times.get(ref.target)} />
+                  ))}
+                </ul>
+              )}
+              <Pages to={(to) => `${view.path}/${tab}?page=${to}`} page={number} total={total} />
+            </Section>
+          </>
+        ),
+      }
+    },
+  })
+}
+
+const Count = ({ kind, total }: { kind: 'branch' | 'tag'; total: number }) => (
+  <span class="small">
+    {kind === 'tag' ? formatCount(total, 'tag') : formatCount(total, 'branch', 'branches')}
+  </span>
+)
+
+const RefRow = ({
+  view,
+  kind,
+  found,
+  time,
+}: {
+  view: RepositoryView
+  kind: 'branch' | 'tag'
+  found: Ref
+  time: number | undefined
+}) => {
+  const ref = { kind, name: shortName(found) }
+  return (
+    <li class="line">
+      <div>
+        <Link class="strong" to={filePath(view, ref, '')}>
+          <bdi>{ref.name}</bdi>
+        </Link>{' '}
+        {kind === 'branch' && ref.name === view.repository.defaultBranch && <span class="tag">default</span>}
+      </div>
+      <div class="small">
+        {time !== undefined && (
+          <>
+            <Link to={`${view.path}/commit/${found.target}`}>
+              <code>{found.target.slice(0, 10)}</code>
+            </Link>
+            {' · '}
+            <Day seconds={time} />
+            {' · '}
+            <Link to={`${view.path}/commits/${refPath(ref)}`} label={`Commits of ${ref.name}`}>
+              Commits
+            </Link>
+          </>
+        )}
+      </div>
+    </li>
+  )
+}
+
+export const refPageRoutes = [listPage('branch'), listPage('tag')]

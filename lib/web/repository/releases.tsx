@@ -1,0 +1,160 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The releases of a repository, and one release with its files. */
+
+import { type ContentDetails, contentDetails } from '../../content/details.ts'
+import { encodePath } from '../../host-pages/html-urls.ts'
+import type { Release } from '../../records/schema/index.ts'
+import { Empty, formatCount, Link, Pages, pageNumber, Section } from '../components.tsx'
+import { AccountLink, Day } from '../people/account-parts.tsx'
+import type { PageRequest, PageServices, View } from '../route.ts'
+import { filePath, missing, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
+import { AttachedFiles } from './issues.tsx'
+import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
+
+const read = { kind: 'release', part: 'release' } as const
+
+/** Releases on a page, and bytes of HTML of the text of each. */
+const PAGE_SIZE = 10
+const LIST_BUDGET = 5 * 1024
+const TEXT_BUDGET = 60 * 1024
+
+export const releasePageRoutes = [
+  repositoryPage({
+    ...read,
+    path: '/{owner}/{repo}/releases',
+    handle: (view, request, services) => listView(services, request, view),
+  }),
+  repositoryPage({
+    ...read,
+    path: '/{owner}/{repo}/releases/tag/{tag}',
+    takesRest: true,
+    async handle(view, request, services) {
+      const { tag } = request.params
+      const found = await services.hosting.releases.find(request.user, view.name, { tag })
+      if (found === undefined) throw missing(`release ${tag}`)
+      const [release] = await present(services, request, view, [found.release], TEXT_BUDGET)
+      return {
+        title: `${found.release.name} · ${view.name.owner}/${view.name.name}`,
+        body: (
+          <>
+            <RepositoryHead view={view} tab="releases" />
+            <ReleaseView view={view} release={release!} heading="h1" />
+          </>
+        ),
+      }
+    },
+  }),
+]
+
+interface PresentedRelease extends ContentDetails<Release> {
+  readonly text: RenderedText
+}
+
+const present = async (
+  services: PageServices,
+  request: PageRequest,
+  { repository, path }: RepositoryView,
+  records: readonly Release[],
+  budget: number,
+): Promise<PresentedRelease[]> => {
+  const { store } = services
+  const details = await store.read((tx) => contentDetails(tx, request.user, repository, 'release', records))
+  const presented: PresentedRelease[] = []
+  for (const release of details)
+    presented.push({
+      ...release,
+      text: await renderText(services, request, release.record.body, {
+        mode: 'comment',
+        context: path,
+        budget,
+      }),
+    })
+  return presented
+}
+
+const listView = async (
+  services: PageServices,
+  request: PageRequest,
+  view: RepositoryView,
+): Promise<View> => {
+  const number = pageNumber(request.query)
+  const slice = { offset: (number - 1) * PAGE_SIZE, limit: PAGE_SIZE }
+  const found = await services.hosting.releases.list(request.user, view.name, {}, slice)
+  const { items, total } = found?.page ?? { items: [], total: 0 }
+  const releases = await present(services, request, view, items, LIST_BUDGET)
+  return {
+    title: `Releases · ${view.name.owner}/${view.name.name}`,
+    body: (
+      <>
+        <RepositoryHead view={view} tab="releases" />
+        <h1 class="hidden">Releases</h1>
+        {releases.length === 0 ? (
+          <Section id="releases" title="Releases">
+            <Empty title="No releases">
+              <p>Releases are made over the API.</p>
+            </Empty>
+          </Section>
+        ) : (
+          releases.map((release) => (
+            <ReleaseView key={release.record.id} view={view} release={release} heading="h2" />
+          ))
+        )}
+        <Pages
+          to={(page) => `${view.path}/releases?page=${page}`}
+          page={number}
+          total={total}
+          size={PAGE_SIZE}
+        />
+      </>
+    ),
+  }
+}
+
+const ReleaseView = ({
+  view,
+  release: { record, author, attachments, text },
+  heading: Heading,
+}: {
+  view: RepositoryView
+  release: PresentedRelease
+  heading: 'h1' | 'h2'
+}) => {
+  const path = `${view.path}/releases/tag/${encodePath(record.tag)}`
+  return (
+    <article class="card release">
+      <div class="section-head">
+        <Heading>
+          {Heading === 'h1' ? (
+            <bdi>{record.name}</bdi>
+          ) : (
+            <Link to={path}>
+              <bdi>{record.name}</bdi>
+            </Link>
+          )}
+        </Heading>
+        <span>
+          {record.draft && <span class="tag">draft</span>}{' '}
+          {record.prerelease && <span class="tag">prerelease</span>}
+        </span>
+      </div>
+      <p class="small">
+        {view.parts.has('code') ? (
+          <Link to={filePath(view, { kind: 'tag', name: record.tag }, '')} label={`Files of ${record.tag}`}>
+            <bdi>{record.tag}</bdi>
+          </Link>
+        ) : (
+          <bdi>{record.tag}</bdi>
+        )}
+        {' · '}
+        <Day seconds={record.publishedAt ?? record.createdAt} /> by <AccountLink account={author} />
+      </p>
+      {record.body !== '' && <Prose text={text} {...(Heading === 'h2' ? { more: path } : {})} />}
+      {attachments.length > 0 && (
+        <>
+          <p class="small">{formatCount(attachments.length, 'file')}</p>
+          <AttachedFiles files={attachments} />
+        </>
+      )}
+    </article>
+  )
+}

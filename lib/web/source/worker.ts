@@ -1,0 +1,92 @@
+import hljs from 'highlight.js/lib/core'
+import { lowerOwnPriority, serveTasks } from '../../workers.ts'
+import type { HighlightInput } from './highlighter.ts'
+import { languages } from './languages.ts'
+
+lowerOwnPriority()
+
+const byFile = new Map<string, string>()
+for (const [name, [language, files = '']] of Object.entries(languages)) {
+  hljs.registerLanguage(name, language)
+  for (const file of files.split(' ')) byFile.set(file, name)
+}
+
+const languageOf = (fileName: string): string | undefined => {
+  const name = fileName.toLowerCase()
+  const ending = name.slice(name.lastIndexOf('.') + 1)
+  const known = byFile.get(name) ?? byFile.get(ending)
+  if (known !== undefined) return known
+  return hljs.getLanguage(ending) === undefined ? undefined : ending
+}
+
+/** The first letter is the class; the other kinds of text are not colored. */
+const CLASSES: Readonly<Record<string, string>> = {
+  keyword: 'k',
+  'selector-tag': 'k',
+  tag: 'k',
+  name: 'k',
+  operator: 'k',
+  built_in: 't',
+  type: 't',
+  class: 't',
+  'selector-class': 't',
+  'selector-id': 't',
+  literal: 'n',
+  number: 'n',
+  symbol: 'n',
+  'template-variable': 'n',
+  variable: 'v',
+  attr: 'v',
+  attribute: 'v',
+  property: 'v',
+  params: 'v',
+  string: 's',
+  regexp: 's',
+  char: 's',
+  link: 's',
+  code: 's',
+  comment: 'c',
+  quote: 'c',
+  meta: 'c',
+  doctag: 'c',
+  title: 'f',
+  section: 'f',
+  function: 'f',
+  addition: 'a',
+  deletion: 'd',
+}
+
+const TAG = /<span class="([^" ]*)[^"]*">|<\/span>|\n/g
+
+/** The lines of highlighted text: short elements in place of `span`s, each line with its own, since lines are shown by themselves. */
+const linesOf = (html: string): string[] => {
+  const open: string[] = []
+  const lines: string[] = []
+  let line = ''
+  let position = 0
+  for (const match of html.matchAll(TAG)) {
+    line += html.slice(position, match.index)
+    position = match.index + match[0].length
+    if (match[0] === '\n') {
+      lines.push(line + '</i>'.repeat(open.length))
+      line = open.join('')
+    } else if (match[1] === undefined) {
+      open.pop()
+      line += '</i>'
+    } else {
+      const kind = CLASSES[match[1]]
+      open.push(kind === undefined ? '<i>' : `<i class="${kind}">`)
+      line += open.at(-1)
+    }
+  }
+  lines.push(line + html.slice(position))
+  return lines
+}
+
+serveTasks<HighlightInput, string[] | undefined>(({ text, fileName }) => {
+  const language = languageOf(fileName)
+  if (language === undefined) return undefined
+  const { value } = hljs.highlight(text, { language, ignoreIllegals: true })
+  // The prefix of the classes says nothing here.
+  return linesOf(value.replaceAll('class="hljs-', 'class="'))
+})

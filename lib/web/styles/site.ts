@@ -1,0 +1,109 @@
+/** Styles of the pages of people and repositories: avatars, files, source code, rendered text. */
+export const site = `
+:root { --code-keyword: light-dark(#8a2a8f, #d9a0e8); --code-type: light-dark(#7a4a00, #e5b567); --code-number: light-dark(#0a5f8a, #7cc7f0);
+  --code-string: light-dark(#1f6b2b, #93d09a); --code-function: light-dark(#1f4fb0, #8db6ff); }
+.avatar { width: 1.5em; height: 1.5em; border-radius: 99rem; vertical-align: -.4em; flex: none; }
+.avatar.large { width: 4rem; height: 4rem; border-radius: var(--card-radius); }
+.avatar text { font-family: var(--font); }
+.person { white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; display: inline-block; vertical-align: bottom; }
+.profile { display: flex; gap: var(--s4); align-items: center; }
+.profile > div { min-width: 0; }
+.strong { font-weight: 600; }
+time { white-space: nowrap; }
+.title { font-size: 1.25rem; margin: 0; max-width: none; letter-spacing: -.01em; }
+.title a { color: inherit; text-decoration: none; }
+.title a:hover { text-decoration: underline; }
+.title .tag { letter-spacing: 0; }
+.count { margin-inline-start: var(--s2); font-variant-numeric: tabular-nums; }
+.beside { display: grid; grid-template-columns: minmax(0, 1fr) 20rem; gap: 0 var(--s4); align-items: start; }
+.beside > div { min-width: 0; }
+.facts { display: grid; gap: var(--s2); font-size: .9375rem; }
+.facts > li { min-width: 0; }
+.rows p { margin: var(--s1) 0 0; }
+.rows .line > :first-child { flex: 1 1 16rem; min-width: 0; }
+.toolbar { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s4); align-items: center; margin: 0 0 var(--s3); }
+.toolbar > * { margin: 0; min-width: 0; }
+.toolbar .last { flex: 1 1 16rem; max-width: none; }
+h1.path { font-size: 1rem; font-weight: 500; letter-spacing: 0; flex: 1 1 12rem; }
+h1.path > bdi { font-weight: 650; }
+h1.subject { font-size: 1.125rem; }
+.choice { position: relative; }
+.choice > summary { list-style: none; max-width: 16rem; overflow: hidden; }
+.choice > summary::-webkit-details-marker { display: none; }
+.choice > summary::after { content: ""; flex: none; border: .3em solid transparent; border-top-color: currentColor; transform: translateY(.15em); }
+.choice > .card { position: absolute; z-index: 1; top: 100%; inset-inline-start: 0; width: max-content; max-width: min(22rem, 85vw);
+  max-height: 24rem; overflow: auto; padding: var(--s4); box-shadow: 0 8px 24px rgb(15 23 42 / 18%); }
+.choice .plain { margin: var(--s1) 0 var(--s3); display: grid; gap: var(--s1); }
+.choice .plain a { color: var(--text); text-decoration: none; }
+.choice .plain a:hover { text-decoration: underline; }
+.choices + section { margin-top: var(--s3); }
+.choices a::first-letter { text-transform: uppercase; }
+
+.flush { padding: 0; overflow: hidden; }
+.flush > p { padding: var(--s4); margin: 0; }
+.flush > .pages { padding: var(--s3) var(--s4); margin: 0; border-top: 1px solid var(--border); }
+.entries li { display: flex; gap: var(--s3); justify-content: space-between; align-items: baseline; padding: var(--s2) var(--s4); border-top: 1px solid var(--border); }
+.entries li:first-child { border-top: 0; }
+.entries li:hover { background: color-mix(in srgb, var(--surface) 55%, transparent); }
+.entries a { color: var(--text); text-decoration: none; min-width: 0; padding-inline-start: 1.6em; position: relative; }
+.entries a:hover { text-decoration: underline; }
+.entries a::before { content: ""; position: absolute; inset-inline-start: 0; top: .3em; width: .8em; height: 1em; border: 1.5px solid var(--muted); border-radius: 2px; }
+.entries .folder > a { font-weight: 550; }
+.entries .folder > a::before { width: 1.05em; height: .8em; top: .4em; background: var(--link); border-color: var(--link); border-radius: 3px; }
+.entries .submodule > a::before, .entries .link > a::before { border-style: dashed; }
+.entries .small code { margin-inline-start: var(--s2); }
+.entries .small { flex: none; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.file-head { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); justify-content: space-between; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--border); background: color-mix(in srgb, var(--surface) 60%, transparent); }
+.links { display: flex; flex-wrap: wrap; gap: var(--s4); }
+.flush > .prose { padding: var(--s5); }
+.picture { display: block; max-width: 100%; margin: var(--s5) auto; }
+.source, .diff, .command, .message { font: .8125rem/1.6 var(--mono); tab-size: 4; }
+.source { margin: 0; padding: var(--s3) 0; padding-inline-start: 4.5em; white-space: pre-wrap; direction: ltr; text-align: left; }
+.source li { padding-inline: var(--s3); }
+.source li::marker { color: var(--muted); font-variant-numeric: tabular-nums; }
+.source li:target { background: var(--near-background); }
+.source i { font-style: normal; }
+.source .k { color: var(--code-keyword); } .source .t { color: var(--code-type); } .source .n { color: var(--code-number); }
+.source .s { color: var(--code-string); } .source .f, .source .v { color: var(--code-function); }
+.source .c { color: var(--muted); font-style: italic; } .source .a { color: var(--success); } .source .d { color: var(--over); }
+.diff { margin: 0; white-space: pre-wrap; padding: var(--s2) 0; direction: ltr; text-align: left; }
+.diff b { font-weight: 400; display: inline-block; width: 100%; }
+.diff .a { color: var(--success); background: var(--success-background); }
+.diff .d { color: var(--over); background: var(--over-background); }
+.diff .h { color: var(--muted); background: var(--surface); }
+.file { padding: 0; overflow: hidden; }
+section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-bottom: 1px solid var(--border); font: 600 .8125rem/1.6 var(--mono); background: color-mix(in srgb, var(--surface) 60%, transparent); }
+.file > .diff { padding-inline: var(--s4); }
+.file > p { padding: 0 var(--s4); }
+.message, .command { margin: var(--s2) 0; white-space: pre-wrap; }
+.command { background: var(--surface); border-radius: var(--radius); padding: var(--s3) var(--s4); }
+.command code { background: none; padding: 0; font: inherit; }
+.address { margin-top: var(--s3); }
+.address code { display: block; padding: var(--s2) var(--s3); margin: var(--s1) 0; user-select: all; }
+.post, .release { padding: var(--s4) var(--s5); }
+.post > p:first-child { margin-top: 0; padding-bottom: var(--s3); border-bottom: 1px solid var(--border); max-width: none; }
+.attached { margin-top: var(--s3); padding-top: var(--s3); border-top: 1px solid var(--border); }
+
+.prose { overflow-wrap: break-word; }
+.prose > :first-child { margin-top: 0; }
+.prose > :last-child { margin-bottom: 0; }
+.prose :is(h1, h2, h3, h4, h5, h6) { margin: 1.4em 0 .5em; }
+.prose h1 { font-size: 1.5rem; }
+.prose h2 { font-size: 1.25rem; padding-bottom: .25em; border-bottom: 1px solid var(--border); }
+.prose h3 { font-size: 1.0625rem; }
+.prose pre { background: var(--surface); border-radius: var(--radius); padding: var(--s3) var(--s4); white-space: pre-wrap; }
+.prose pre code { background: none; padding: 0; }
+.prose img { max-width: 100%; height: auto; }
+.prose table { width: auto; max-width: 100%; }
+.prose :is(th, td) { border: 1px solid var(--border); padding: var(--s1) var(--s3); }
+.prose blockquote { margin: var(--s3) 0; padding-inline-start: var(--s4); border-inline-start: 3px solid var(--border); color: var(--muted); }
+.prose :is(th, td)[align=right] { text-align: right; }
+.prose :is(th, td)[align=center] { text-align: center; }
+.prose hr { border: 0; border-top: 1px solid var(--border); margin: var(--s5) 0; }
+.prose :is(ul, ol) { padding-inline-start: 1.6em; }
+.prose li.task-list-item { list-style: none; margin-inline-start: -1.4em; }
+.prose input[type=checkbox] { width: 1em; height: 1em; vertical-align: -.1em; }
+
+@media (max-width: 60rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
+@media (max-width: 40rem) { .source { padding-inline-start: 3.5em; } .post, .release { padding: var(--s4); } }
+`

@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { withoutChromium } from '../support/chromium.ts'
+import type { PageClient } from './browser.ts'
+import { MARKUP, PASSWORD } from './fixture.ts'
+import { LONG, type Site, startSite } from './site.ts'
+import { SITE_PAGES } from './site-pages.ts'
+import { walkInBrowser } from './walk.ts'
+
+let site: Site
+let mia: PageClient
+let noa: PageClient
+const visitor = () => site.browser()
+before(async () => {
+  site = await startSite()
+  ;[mia, noa] = [site.browser(), site.browser()]
+  await mia.signIn('mia', PASSWORD)
+  await noa.signIn('noa', PASSWORD)
+})
+after(() => site.stop())
+
+const HTML = { accept: 'text/html' }
+
+/** The text of the main part of a page. */
+const wordsOf = (html: string): string =>
+  html
+    .replace(/^.*<main/s, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+
+const shown = async (path: string, browser = visitor()): Promise<string> => {
+  const { status, text } = await browser.get(path, HTML)
+  assert.equal(status, 200, path)
+  return wordsOf(text)
+}
+
+describe('The `html_url` and the `avatar_url` of the API', () => {
+  it('lead to a page of each user, organization, repository, issue, comment, release and package', async () => {
+    const urls: string[] = []
+    for (const path of [
+      '/users/mia',
+      '/orgs/guild',
+      '/repos/mia/atlas',
+      '/repos/mia/atlas/issues/1',
+      '/repos/mia/atlas/issues/1/comments',
+      '/repos/mia/atlas/releases',
+      '/packages/mia',
+      '/repos/mia/atlas/contents/src',
+      '/repos/mia/atlas/commits',
+    ]) {
+      const { text } = await site.request('GET', path)
+      urls.push(...[...text.matchAll(/"(?:html_url|avatar_url)":"([^"]*)"/g)].map(([, url]) => url!))
+    }
+    assert.ok(urls.length > 15)
+    for (const url of new Set(urls)) {
+      const { status, headers } = await fetch(url, { headers: HTML })
+      assert.equal(status, 200, url)
+      assert.match(headers.get('content-type')!, /^(?:text\/html;charset=utf-8|image\/svg\+xml)$/, url)
+    }
+  })
+
+  it('name an image of the account, which is made of its name and revalidated by its ETag', async () => {
+    const { body } = await site.request('GET', '/users/mia')
+    assert.equal(body.avatar_url, `${site.base}/avatars/mia`)
+    const image = await fetch(body.avatar_url)
+    assert.match(await image.text(), /^<svg [^>]*>.*>M<\/text><\/svg>$/)
+    assert.match(image.headers.get('content-security-policy')!, /sandbox/)
+    const held = { 'if-none-match': image.headers.get('etag')! }
+    assert.equal((await fetch(body.avatar_url, { headers: held })).status, 304)
+    for (const name of ['%3Csvg%3E', '-', 'a'.repeat(41)])
+      assert.equal((await fetch(`${site.base}/avatars/${name}`)).status, 404, name)
+    const nobody = await fetch(`${site.base}/avatars/nobody`)
+    assert.equal(nobody.status, 200, 'it does not tell who exists')
+  })
+})
+
+describe('The page of a person or an organization', () => {
+  it('shows who it is, and the repositories and members that the viewer may know of', async () => {
+    const page = await shown('/mia')
+    assert.match(page, /מיה הרצליה mia .* atlas An atlas of small places/)
+    assert.match(page, /About Draws maps\. .* חיפה example\.org\/maps Since \d{4}-\d\d-\d\d $/)
+    assert.doesNotMatch(page, /diary|Storage/)
+    assert.match(await shown('/mia', mia), /Storage .* diary private .* Organizations 1 G guild/)
+    assert.match(await shown('/guild'), /Guild of mapmakers guild · organization .* No repositories/)
+    assert.match(await shown('/guild', mia), /plans private .* Members 1 .* mia/)
+  })
+
+  it('shows its packages, and the files of each version', async () => {
+    assert.match(await shown('/mia/-/packages'), /1 version .*atlas-tools 1\.0\.0 generic 63 B in 1 file/)
+    const path = '/mia/-/packages/generic/atlas-tools/1.0.0'
+    const hash = createHash('sha256').update(MARKUP).digest('hex')
+    assert.match(await shown(path), new RegExp(`tools\\.tar\\.gz SHA-256 ${hash} 63 B`))
+    const file = await visitor().get(`${path}/tools.tar.gz`)
+    assert.deepEqual(
+      [file.text, file.headers.get('content-type'), file.headers.get('content-disposition')!.split(';')[0]],
+      [MARKUP, 'application/octet-stream', 'attachment'],
+    )
+  })
+})
+
+describe('The page of a repository', () => {
+  it('shows its description, its addresses, its files, its README and its size', async () => {
+    const page = await shown('/mia/atlas')
+    assert.match(page, /branch main .* Draw finer lines · \d{4}-\d\d-\d\d/)
+    assert.match(page, /guide folder places folder src folder \.gitmodules 74 B README\.md \d+ B blank 0 B/)
+    assert.match(page, /draw link lib submodule 1234567890/)
+    assert.match(page, /README\.md Atlas A small atlas, drawn by a program \. .* North harbor 1,204/)
+    const { repositories } = site.allot.hosting
+    const { size } = (await repositories.find(null, 'mia', 'atlas'))!
+    const { text } = await visitor().get('/mia/atlas')
+    assert.match(text, new RegExp(`<code data-copy>${site.base}/mia/atlas\\.git</code>`))
+    assert.match(text, /<code data-copy>ssh:\/\/git@127\.0\.0\.1:2222\/mia\/atlas\.git<\/code>/)
+    assert.match(text, new RegExp(`<data value="${size}" title="${size.toLocaleString('en')} bytes">`))
+  })
+
+  it('loads no picture of another server, and pictures of the README from its files', async () => {
+    const { text } = await visitor().get('/mia/atlas')
+    assert.match(text, /<img src="\/mia\/atlas\/raw\/branch\/main\/guide\/logo\.png" alt="The logo"/)
+    assert.match(text, /<span class="small">Elsewhere<\/span>/)
+    assert.match(text, /href="\/mia\/atlas\/src\/branch\/main\/src\/draw\.ts"/)
+    assert.match(text, /<a href="\/noa" class="mention"/)
+    assert.doesNotMatch(text, /<script>|onerror/)
+  })
+
+  it('shows how to push to an empty one', async () => {
+    assert.match(
+      await shown('/mia/empty'),
+      /Nothing was pushed yet .* git init -b main .* git remote add origin http:\S+\/mia\/empty\.git git push -u origin main/,
+    )
+  })
+
+  it('leads on from a former name', async () => {
+    await site.as(site.mia, 'POST', '/user/repos', { name: 'before' })
+    await site.as(site.mia, 'PATCH', '/repos/mia/before', { name: 'after' })
+    const { status, headers } = await visitor().get('/mia/before/issues?state=all')
+    assert.deepEqual([status, headers.get('location')], [303, '/mia/after/issues'])
+    await site.as(site.mia, 'DELETE', '/repos/mia/after')
+  })
+})
+
+describe('The files of a repository on its pages', () => {
+  it('are colored by their language, and numbered', async () => {
+    const { text } = await visitor().get('/mia/atlas/src/branch/main/src/draw.ts')
+    assert.match(text, /<li id="L1"><i class="k">import<\/i> \{ readFile \} <i class="k">from<\/i>/)
+    assert.match(text, /<li id="L5"> {2}<i class="c">\/\/ &lt;img src=x onerror/)
+    assert.match(text, /9 lines · <data value="527"/)
+  })
+
+  for (const [what, path, words] of [
+    ['of a branch whose name has a slash', 'branch/feature/rivers/README.md', /Atlas/],
+    ['of a tag', 'tag/v1.0/src/draw.ts', /y \/ scale\)\.toFixed\( 2 \)/],
+    [
+      'of a tag, at the address that the API gives',
+      'branch/v1.0/src/draw.ts',
+      /y \/ scale\)\.toFixed\( 2 \)/,
+    ],
+    ['that is markdown', 'branch/main/guide/install.md', /Source History Download Install Run npm install/],
+    ['that is markdown, as source', 'branch/main/guide/install.md?source=1', /Preview History .* # Install/],
+    ['that is not text', 'branch/main/data.bin', /2\.93 KiB .* The file is not text\. Download the file/],
+    ['that is empty', 'branch/main/blank', /The file is empty\./],
+    ['that Git LFS keeps', 'branch/main/map.psd', /kept by Git LFS and has 4\.77 MiB\./],
+    ['that is a symbolic link', 'branch/main/draw', /A symbolic link to src\/draw\.ts \./],
+    [
+      'that is a submodule',
+      'branch/main/lib',
+      /at commit 1234567890\d+ of code\.example\.org\/mia\/lib\.git \./,
+    ],
+    ['with one long line', 'branch/main/src/one-line.js', /const all = \[0, 0, .* …/],
+    [
+      'in a folder with many',
+      'branch/main/places?page=2',
+      /place-200\.json .* 230 entries Previous Page 2 of 2/,
+    ],
+  ] as const)
+    it(`are shown: one ${what}`, async () => {
+      assert.match(await shown(`/mia/atlas/src/${path}`), words)
+    })
+
+  it('are shown in parts when they are long', async () => {
+    const path = '/mia/atlas/src/branch/main/src/long.js'
+    const first = await shown(path)
+    const [, last] = /Lines 1 to ([\d,]+) of 9,000 Next lines/.exec(first)!
+    const from = Number(last!.replace(',', '')) + 1
+    const second = await shown(`${path}?from=${from}`)
+    assert.match(second, new RegExp(`First lines Lines ${from.toLocaleString('en')} to `))
+    assert.match(second, new RegExp(`const value${from - 1} = `))
+  })
+
+  it('are downloaded as bytes that no browser takes for a page', async () => {
+    for (const [path, type] of [
+      ['src/page.html', 'text/plain;charset=utf-8'],
+      ['guide/drawing.svg', 'text/plain;charset=utf-8'],
+      ['data.bin', 'application/octet-stream'],
+      ['guide/logo.png', 'image/png'],
+    ] as const) {
+      const { status, headers } = await visitor().get(`/mia/atlas/raw/branch/main/${path}`)
+      const [kind] = headers.get('content-disposition')!.split(';')
+      assert.deepEqual([status, headers.get('content-type'), kind], [200, type, 'attachment'], path)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff')
+      assert.match(headers.get('content-security-policy')!, /^default-src 'none'/)
+    }
+  })
+})
+
+describe('The history of a repository on its pages', () => {
+  it('lists commits, of a file too, and shows one with what it changed', async () => {
+    assert.match(
+      await shown('/mia/atlas/commits'),
+      /3 commits Draw finer lines Ada · .* Draw the first places/,
+    )
+    const ofFile = await shown('/mia/atlas/commits/branch/main/guide/logo.png')
+    assert.match(ofFile, /History of guide\/logo\.png .* 1 commit Draw the first places/)
+    const { text } = await visitor().get(`/mia/atlas/commit/${site.commits.main}`)
+    assert.match(wordsOf(text), /2 changed files .* modified guide\/install\.md modified src\/draw\.ts/)
+    assert.match(text, /<b class="d">-.*toFixed\(2\).*<\/b>\n<b class="a">\+.*toFixed\(3\)/)
+    assert.match(await shown(`/mia/atlas/commit/${site.commits.first}`), /1 changed file .* added README\.md/)
+  })
+
+  it('lists branches and tags', async () => {
+    assert.match(
+      await shown('/mia/atlas/branches'),
+      /2 branches feature\/rivers [0-9a-f]{10} .* main default/,
+    )
+    assert.match(await shown('/mia/atlas/tags'), /1 tag v1\.0/)
+  })
+})
+
+describe('The issues and releases of a repository on its pages', () => {
+  it('show issues with their comments and files', async () => {
+    assert.match(
+      await shown('/mia/atlas/issues'),
+      /open closed all .* 1 issue The coast is missing #1 opened on/,
+    )
+    assert.match(await shown('/mia/atlas/issues?state=closed'), /1 issue &lt;img src=x/)
+    assert.match(await shown('/mia/atlas/issues?state=all&q=coast'), /1 issue The coast/)
+    const issue = await visitor().get('/mia/atlas/issues/1')
+    assert.match(wordsOf(issue.text), /#1 open 3 comments .* See the code \. screen &lt;1>\.png 63 B/)
+    assert.match(issue.text, /<article id="issuecomment-1" class="card post">/)
+    assert.match(issue.text, /It is <strong>drawn<\/strong> in <a href="\/mia\/atlas\/issues\/2"/)
+    const [, file] = /href="(\/-\/attachments\/[\da-f-]+)"/.exec(issue.text)!
+    const { text, headers } = await visitor().get(file!)
+    assert.deepEqual([text, headers.get('content-type')], [MARKUP, 'image/png'])
+    assert.match(headers.get('content-disposition')!, /^attachment/)
+  })
+
+  it('show releases with their files, and drafts to those who may write', async () => {
+    assert.match(
+      await shown('/mia/atlas/releases/tag/v1.0'),
+      /The first edition v1\.0 · \S+ by M mia With all places of the north\. 1 file atlas-1\.0\.pdf 63 B/,
+    )
+    assert.doesNotMatch(await shown('/mia/atlas/releases'), /Draft/)
+    assert.match(await shown('/mia/atlas/releases', mia), /Draft draft/)
+    assert.equal((await noa.get('/mia/atlas/releases/tag/v2.0')).status, 404)
+  })
+})
+
+describe('The pages of people and repositories', () => {
+  it('answer the same 404 for what is private and for what does not exist, with the navigation', async () => {
+    const below = [
+      ...['', '/src/branch/main', '/raw/branch/main/README.md', '/commits', '/commits/branch/main'],
+      ...['/commit/0123456', '/branches', '/tags', '/issues', '/issues/1', '/releases', '/releases/tag/v1.0'],
+    ]
+    const bare = (text: string) => text.replace(/name="form" value="[^"]*"/g, '').replace(/\?to=[^"]*/g, '')
+    for (const browser of [noa, visitor()]) {
+      const nothing = await browser.get('/nobody/nothing', HTML)
+      for (const path of ['/mia/diary', '/guild/plans'].flatMap((one) => below.map((more) => one + more))) {
+        const { status, text } = await browser.get(path, HTML)
+        assert.deepEqual([status, bare(text)], [404, bare(nothing.text)], path)
+      }
+    }
+    for (const path of ['/nobody', '/a/b/c/d/e', '/-/nothing', '/mia/atlas/src/branch/none', '/x.css']) {
+      const { status, text } = await noa.get(path, HTML)
+      assert.equal(status, 404, path)
+      assert.match(text, /Signed in as .*<h1>Not found<\/h1>/s, path)
+    }
+    assert.match((await visitor().get('/mia/diary', HTML)).text, /href="\/-\/sign-in\?to=%2Fmia%2Fdiary"/)
+  })
+
+  it('leave git, the API and downloads alone, and send nothing but HTML where a person asks', async () => {
+    const { status, headers } = await visitor().get('/mia/atlas.git/info/refs?service=git-upload-pack')
+    assert.equal(status, 200)
+    assert.match(headers.get('content-type')!, /git-upload-pack-advertisement/)
+    assert.equal((await visitor().get('/mia/atlas/archive/main.zip')).status, 200)
+    const api = await fetch(`${site.base}/mia/none/at/all`, { headers: { accept: 'application/json' } })
+    assert.deepEqual([api.status, await api.text()], [404, ''])
+    assert.equal((await fetch(`${site.base}/mia/atlas`, { method: 'POST' })).status, 404)
+  })
+
+  it('name who is signed in on a form that is refused, too', async () => {
+    const { status, text } = await mia.post('/-/account/tokens', { name: 'x', form: 'wrong' })
+    assert.equal(status, 403)
+    assert.match(text, /Signed in as /)
+  })
+
+  it('have less than 100 KB each', async () => {
+    for (const { path, who } of Object.values(SITE_PAGES(site))) {
+      const { status, text } = await (who === 'mia' ? mia : visitor()).get(path, HTML)
+      assert.ok([200, 404].includes(status), `${path}: ${status}`)
+      assert.ok(Buffer.byteLength(text) < 100_000, path)
+    }
+    assert.equal((await visitor().get(`/mia/${LONG}`)).status, 200)
+  })
+
+  it('fit the screen, and pass axe-core, light and dark', { skip: withoutChromium }, () =>
+    walkInBrowser(site, SITE_PAGES(site)),
+  )
+})

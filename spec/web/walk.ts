@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+import { launchChromium } from '../support/chromium.ts'
+import { violationsOn } from './axe.ts'
+import { PASSWORD } from './fixture.ts'
+import type { Site } from './site.ts'
+
+/** Signs in through the form, and waits for the page after it. */
+export const signInAs = async (page: Page, base: string, who: string): Promise<void> => {
+  await page.goto(`${base}/-/sign-in`)
+  await page.getByLabel('User name or email').fill(who)
+  await page.getByLabel('Password or access token').fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('link', { name: 'Storage', exact: true }).waitFor()
+}
+
+/** Opens pages in one browser, on a phone in both color schemes: none is wider than the screen, violates WCAG or logs an error. */
+export const walkInBrowser = async (
+  { base }: Site,
+  pages: Readonly<Record<string, { path: string; who?: string }>>,
+): Promise<void> => {
+  const browser = await launchChromium()
+  try {
+    for (const who of new Set(Object.values(pages).map((page) => page.who))) {
+      const context = await browser.newContext({ viewport: { width: 390, height: 800 } })
+      const page = await context.newPage()
+      const problems: string[] = []
+      page.on('console', (message) => {
+        // Chromium logs every 404.
+        if (message.type() === 'error' && !/status of 404/.test(message.text())) problems.push(message.text())
+      })
+      page.on('request', (request) => {
+        if (!request.url().startsWith(base)) problems.push(`requested ${request.url()}`)
+      })
+      page.on('dialog', (dialog) => void problems.push(`a dialog: ${dialog.message()}`))
+      if (who !== undefined) await signInAs(page, base, who)
+      for (const [name, { path }] of Object.entries(pages).filter(([, one]) => one.who === who)) {
+        await page.goto(base + path)
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+          assert.deepEqual(await violationsOn(page), [], `${name}, ${colorScheme}`)
+        }
+        const width = Number(await page.evaluate('document.documentElement.scrollWidth'))
+        assert.ok(width <= 390, `${name} is ${width} wide`)
+        assert.deepEqual(problems, [], name)
+      }
+      await context.close()
+    }
+  } finally {
+    await browser.close()
+  }
+}
