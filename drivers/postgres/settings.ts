@@ -37,22 +37,26 @@ export type Settings = ReturnType<typeof parseSettings>
 
 const SESSION_ATTRIBUTES = 'target_session_attrs'
 
-const COUNTS = [
-  'readers',
-  'writers',
-  'connectTimeout',
-  'statementTimeout',
-  'writeTimeout',
-  'retries',
-  'readCache',
-] as const
+/** Every option, which the compiler checks, and whether it is a whole number from 1. */
+const IS_COUNT: Record<keyof PostgresOptions, boolean> = {
+  schema: false,
+  readers: true,
+  writers: true,
+  connectTimeout: true,
+  statementTimeout: true,
+  writeTimeout: true,
+  retries: true,
+  readCache: true,
+  plain: false,
+  exclusive: false,
+  tls: false,
+}
 
 const checkOptions = (options: PostgresOptions): void => {
-  checkOptionNames(options, ['schema', ...COUNTS, 'plain', 'exclusive', 'tls'])
-  for (const name of COUNTS) {
-    const value = options[name]
-    const isCount = value === undefined || (Number.isInteger(value) && value > 0)
-    checkArgument(isCount, name, 'a whole number from 1', value)
+  checkOptionNames(options, Object.keys(IS_COUNT))
+  for (const [name, value] of Object.entries(options)) {
+    const isWrong = IS_COUNT[name as keyof PostgresOptions] && !(Number.isInteger(value) && value > 0)
+    checkArgument(value === undefined || !isWrong, name, 'a whole number from 1', value)
   }
 }
 
