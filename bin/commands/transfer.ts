@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { lstat, open, rename, rm, stat } from 'node:fs/promises'
+import { lstat, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { LastLine } from '../../lib/transfer/format.ts'
 import { type ApiClient, type ApiFlags, readToken, remoteApi } from '../client/api.ts'
@@ -210,6 +210,7 @@ export const addMigrateCommand = (program: Command): void => {
       appendValue,
       [],
     )
+    .option('--report <file>', 'write the whole report to this file, as JSON that only its owner may read')
     .option(
       '--keep',
       'leave what was copied before as it is when the source has changed; rights are withdrawn all the same',
@@ -229,10 +230,18 @@ interface Flags extends StoreFlags {
   token?: string
   owner: string[]
   keep?: boolean
+  report?: string
 }
 
 /** Opens the store itself: over an API an administrator cannot follow, star or own in the name of another user. */
-const migrateAll = async ({ from, token, owner, keep = false, ...flags }: Flags): Promise<void> => {
+const migrateAll = async ({
+  from,
+  token,
+  owner,
+  keep = false,
+  report: file,
+  ...flags
+}: Flags): Promise<void> => {
   const [{ withStore }, { migrate }, { Report }, { connectSource }] = await Promise.all([
     import('../config/store.ts'),
     import('../migrate/index.ts'),
@@ -241,10 +250,13 @@ const migrateAll = async ({ from, token, owner, keep = false, ...flags }: Flags)
   ])
   const source = await connectSource(from, readToken(token, 'ALLOT_FROM_TOKEN', 'the source'))
   const report = new Report()
+  // A file that cannot be written is noticed before anything is copied.
+  if (file !== undefined) await writeReport(file, report)
   await withStore(flags, async ({ allot, data, repositories }) => {
     const git = repositories === false ? undefined : repositories
-    await migrate({ source, allot, report, git, keep }, owner).catch((error: Error) => {
+    await migrate({ source, allot, report, git, keep }, owner).catch(async (error: Error) => {
       printReport(report)
+      if (file !== undefined) await writeReport(file, report)
       if (report.lines().length === 0) throw error
       throw new Error(
         `${error.message}: what was copied stays, and running the same command again continues from there`,
@@ -253,8 +265,14 @@ const migrateAll = async ({ from, token, owner, keep = false, ...flags }: Flags)
     print(`from ${source.base} into ${flags.storage ?? data}`)
   })
   printReport(report)
+  if (file !== undefined) await writeReport(file, report)
   if (!report.isComplete()) process.exitCode = 1
 }
+
+const writeReport = (file: string, report: Report): Promise<void> =>
+  writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`, { mode: 0o600 }).catch((cause: Error) => {
+    throw new Error(`the report ${file} cannot be written: ${cause.message.replace(/^\w+: |, open .*/g, '')}`)
+  })
 
 const printReport = (report: Report): void => {
   for (const line of report.lines()) print(line)

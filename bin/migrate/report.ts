@@ -15,8 +15,8 @@ const SECTIONS = {
 }
 type Section = keyof typeof SECTIONS
 
-/** Names in the section `notCopied`, which may be long; further ones are only counted. */
-const MAX_NAMES = 10
+/** Names in the section `notCopied`, and in others; further ones are only counted, and in the file of `--report`. */
+const [MAX_NAMES, MAX_IMPORTANT_NAMES] = [10, 100]
 
 type Outcome = 'copied' | 'found' | 'updated'
 
@@ -64,8 +64,21 @@ export class Report {
     return [...counts, ...sections, ...titled('failed', this.#failures)].map(escapeControl)
   }
 
+  /** Everything with all names, for programs. */
+  toJSON(): object {
+    const sections = (Object.keys(SECTIONS) as Section[]).map((section) => {
+      const entries = [...(this.#entries.get(section) ?? [])].map(([what, names]) => [what, [...names]])
+      return [section, Object.fromEntries(entries)]
+    })
+    return {
+      counts: Object.fromEntries(this.#counts),
+      ...Object.fromEntries(sections),
+      failed: [...this.#failures],
+    }
+  }
+
   #linesOf(section: Section): string[] {
-    const maxNames = section === 'notCopied' ? MAX_NAMES : Number.POSITIVE_INFINITY
+    const maxNames = section === 'notCopied' ? MAX_NAMES : MAX_IMPORTANT_NAMES
     return [...(this.#entries.get(section) ?? [])].map(([what, names]) => {
       const more = names.size > maxNames ? ` and ${names.size - maxNames} more` : ''
       return `${what}: ${[...names].slice(0, maxNames).join(', ')}${more}`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
@@ -47,12 +47,16 @@ describe('allot migrate', () => {
     writeFileSync(spy, `#!/bin/sh\nprintf '%s\\n' "$*" >>${seen}\nexec git "$@"\n`)
     chmodSync(spy, 0o755)
     writeFileSync(config, `[repositories]\ngit = "${spy}"\n`)
-    const { code, out, err } = await migrate('whole', '--config', config)
+    const { code, out, err } = await migrate('whole', '--config', config, '--report', join(folder, 'r.json'))
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, /^from http:\/\/127\.0\.0\.1:\d+ into .*whole\nusers: 2 copied/)
     assert.match(out, new RegExp(`^repositories: ${REPOSITORIES} copied`, 'm'))
     assert.match(out, /^not copied:$/m)
     assert.match(out, /^ {2}no password .*: ann, root$/m)
+    const report = JSON.parse(readFileSync(join(folder, 'r.json'), 'utf8'))
+    assert.deepEqual(report.counts.repositories, { copied: REPOSITORIES, found: 0, updated: 0 })
+    assert.deepEqual(report.failed, [])
+    assert.equal(statSync(join(folder, 'r.json')).mode & 0o777, 0o600)
     const words = readFileSync(seen, 'utf8')
     assert.match(words, /fetch .*ann\/r0\.git/)
     const hidden = [source.root.token, Buffer.from(`root:${source.root.token}`).toString('base64')]
