@@ -33,7 +33,7 @@ import { SourceOrganization, type SourceRepository, SourceUser } from './shapes.
 import type { Source } from './source.ts'
 import type { TeamRights } from './team-rights.ts'
 import { copyTeamRepositories, copyTeams } from './teams.ts'
-import { copyKeys, copyRelations, removeUserData } from './user-data.ts'
+import { copyEmails, copyKeys, copyRelations, removeUserData } from './user-data.ts'
 
 /**
  * Copies accounts, repositories, keys, relations and quota from the source, one thing after another, each completely or not
@@ -61,6 +61,7 @@ export const migrate = async (options: MigrationOptions, names: readonly string[
   await eachOfSeveral('collaborators', copied, (one) => copyCollaborators(migration, one))
   await copyContents(migration, copied)
   await eachOfSeveral('packages', owners, ({ name }) => copyPackages(migration, name))
+  await copyEmails(migration, logins)
   await each('keys', logins, (login) => copyKeys(migration, login))
   // Last, because they point to users and repositories that must exist.
   await each('follows, stars and watches', logins, (login) => copyRelations(migration, login))

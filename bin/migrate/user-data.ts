@@ -10,6 +10,7 @@ import { type SourceThing, synchronize, type Things } from './synchronize.ts'
 const KEYS_NOT_SHOWN = 'keys, which the source does not show'
 const NO_SIGNATURES =
   'GPG keys without their signatures, which the source does not give: their owners add them again'
+const UNVERIFIED = 'further addresses that their users have not confirmed at the source'
 const NOT_HERE = 'follows, stars and watches of what does not exist here'
 const RELATIONS_NOT_SHOWN = 'follows, stars or watches, which the source does not show'
 
@@ -41,6 +42,33 @@ export const copyRelations = (migration: Migration, login: string): Promise<void
     await copyList(migration, user, starsOf(migration, user), RELATIONS_NOT_SHOWN, user.name)
     await copyList(migration, user, watchesOf(migration, user), RELATIONS_NOT_SHOWN, user.name)
   })
+
+const SourceEmail = v.object({
+  email: v.string(),
+  username: v.nullish(v.string(), ''),
+  primary: v.nullish(v.boolean(), false),
+  verified: v.nullish(v.boolean(), true),
+})
+
+/** Copies the further addresses of users, which the source lists for all users together. */
+export const copyEmails = async (migration: Migration, logins: readonly string[]): Promise<void> => {
+  const { source, allot, report } = migration
+  const names = new Set(logins.map((login) => login.toLowerCase()))
+  const found = (await ifAvailable(source.list(SourceEmail, '/admin/emails'))) ?? []
+  for (const { email, username, primary, verified } of found) {
+    if (primary || !names.has(username.toLowerCase())) continue
+    if (!verified) {
+      report.note('notCopied', UNVERIFIED, `${email} of ${username}`)
+      continue
+    }
+    await forUserHere(migration, `the address ${email} of ${username}`, username, async (user) => {
+      const own = await allot.hosting.emails.list(user.id)
+      const isHere = own.some((one) => one.email.toLowerCase() === email.toLowerCase())
+      if (!isHere) await allot.hosting.emails.add(user.id, [email])
+      report.count('further addresses', isHere ? 'found' : 'copied')
+    })
+  }
+}
 
 /** Removes the copied keys and relations of a user who was deleted at the source. */
 export const removeUserData = async (migration: Migration, user: Account): Promise<void> => {
