@@ -163,7 +163,7 @@ export const identityOfKey = async (
   return { user, title: key!.title }
 }
 
-/** Other texts could be too long for a key of the store. */
+/** A fingerprint of an SSH key. Other texts are not looked up: they could be too long for a key of the store. */
 const FINGERPRINT = /^SHA256:[A-Za-z0-9+/]{43}$/
 
 interface NewGpgKey {

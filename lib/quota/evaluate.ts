@@ -96,8 +96,8 @@ export const bindingLimits = (
 const distinct = new WeakMap<readonly QuotaGroup[], readonly Subject[]>()
 
 /**
- * Of all subjects that the same limits cover, the broadest: the others have the same binding limit. Reports about all owners
- * evaluate only these, which are few.
+ * The broadest of the subjects that the same limits cover: the others have the same binding limit. Reports about all owners
+ * evaluate only these few subjects.
  */
 export const distinctSubjects = (groups: readonly QuotaGroup[]): readonly Subject[] => {
   const known = distinct.get(groups)

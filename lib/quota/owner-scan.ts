@@ -64,7 +64,6 @@ export async function* scanOwners(tx: ReadTransaction, owners: OwnerIds): AsyncG
   }
 }
 
-/** @param owner undefined: the repositories of all owners */
 /** Merge join: reads records that are ordered by owner, for owners that are asked for in ascending order. */
 const joinByOwner = <R extends { owner: number }>(records: AsyncIterable<R>) => {
   const iterator = records[Symbol.asyncIterator]()

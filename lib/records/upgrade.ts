@@ -151,7 +151,7 @@ const runBatch = async (
   if (current === undefined) return undefined
   const { range, visit } = current
   const { start, end } = 'start' in range ? range : rangeBelow(range)
-  // The first key after a key is the same with a zero byte at its end.
+  // The next possible key is the same key with a zero byte at its end.
   const from = after === undefined ? start : Buffer.from(`${after}00`, 'hex')
   const entries: Entry[] = []
   for await (const entry of tx.range({ start: from, end, limit: batchSize })) entries.push(entry)

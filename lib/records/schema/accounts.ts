@@ -40,7 +40,7 @@ const Account = v.object({
   visibility: Visibility,
   /** Whether the user administrates the server. */
   admin: v.boolean(),
-  /** Whether the user can sign in; the requests of others get 403. */
+  /** Whether the user can sign in; the requests of a user who cannot get 403. */
   active: v.boolean(),
   /** An scrypt hash; null when the account signs in with tokens or through the host only. */
   password: v.nullable(v.string()),

@@ -185,7 +185,7 @@ const Attachment = v.object({
   uuid: v.string(),
   /** Id of the repository. */
   repository: id,
-  /** What it belongs to. */
+  /** Kind of what it belongs to. */
   on: v.picklist(['issue', 'comment', 'release']),
   /** Id of that issue, comment or release. */
   targetId: id,
