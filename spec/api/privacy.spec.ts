@@ -3,14 +3,16 @@ import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { routes } from '../../lib/api/index.ts'
 import type { Route } from '../../lib/http/index.ts'
-import { type Answer, type Person, start, type TestServer } from '../support/test-server.ts'
+import { pageRoutes } from '../../lib/web/page-routes.ts'
+import type { Answer, Person, TestServer } from '../support/test-server.ts'
+import { type PageServer, startPages } from '../web/browser.ts'
 import { filled, MARK } from './filled.ts'
 
 /** As long as the names of hidden content, and the name of nothing. */
 const NOTHING = 'none'
 
 interface World {
-  allot: TestServer
+  allot: PageServer
   /** Signed in, has a repository, and does not belong to hidden content. */
   outsider: Person
 }
@@ -25,7 +27,7 @@ const made = async ({ as }: TestServer, ...asked: Parameters<TestServer['as']>):
 
 /** Visible content. It is created first, so that it has the same ids in both instances. */
 const openWorld = async (): Promise<World & { alice: Person }> => {
-  const allot = await start({ repositories: false })
+  const allot = await startPages()
   const [alice, outsider] = [await allot.person('alice'), await allot.person('outsider')]
   await made(allot, alice, 'POST', '/orgs', { username: 'acme' })
   for (const path of ['/user/repos', '/orgs/acme/repos'])
@@ -232,4 +234,24 @@ describe('A private thing', () => {
       for (const method of ['GET', 'PATCH', 'DELETE'])
         assert.equal((await allot.request(method, `/repos/alice/${name}-repo`, { token })).status, 403)
   })
+})
+
+describe('The pages of people and repositories', () => {
+  const said = ({ status, text }: { status: number; text: string }): string =>
+    `${status} ${text}`
+      .replace(/127\.0\.0\.1:\d+/g, 'host')
+      .replace(/name="form" value="[^"]*"/g, '')
+      .replace(/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:Z| UTC)/g, 'then')
+
+  for (const who of ['a visitor', 'an outsider'])
+    it(`tell ${who} nothing of what is hidden`, async () => {
+      const [first, second] = [secretive.allot.browser(), open.allot.browser()]
+      if (who === 'an outsider') {
+        await first.signIn('', secretive.outsider.token)
+        await second.signIn('', open.outsider.token)
+      }
+      const paths = pageRoutes.filter(({ kind }) => kind !== undefined).flatMap(({ path }) => filled(path))
+      assert.ok(paths.length > 100)
+      for (const path of paths) assert.equal(said(await first.get(path)), said(await second.get(path)), path)
+    })
 })
