@@ -5,11 +5,15 @@ import {
   comments,
   commitStatuses,
   dailyUsages,
+  deliveries,
   emailAddresses,
   files,
   follows,
   gpgKeys,
   groups,
+  type Hook,
+  hookQueues,
+  hooks,
   invitations,
   issueEvents,
   issueSequences,
@@ -166,6 +170,22 @@ async function* selectGroups(selection: Selection): AsyncGenerator<unknown> {
   yield* await groupsOf(selection)
 }
 
+async function* selectHooks({ tx, accounts, repositories }: Selection): AsyncGenerator<Hook> {
+  for (const id of repositories) yield* listed(tx, hooks, 'target', ['repository', id])
+  for (const id of accounts.keys()) yield* listed(tx, hooks, 'target', ['account', id])
+}
+
+async function* selectDeliveries(selection: Selection): AsyncGenerator<unknown> {
+  for await (const { id } of selectHooks(selection)) yield* listed(selection.tx, deliveries, 'hook', [id])
+}
+
+async function* selectHookQueues(selection: Selection): AsyncGenerator<unknown> {
+  for await (const { id } of selectHooks(selection)) {
+    const queue = await hookQueues.get(selection.tx, [id])
+    if (queue !== undefined) yield queue
+  }
+}
+
 async function* selectPushes({ tx, repositories }: Selection): AsyncGenerator<unknown> {
   for await (const push of pushJournal.all(tx)) if (repositories.has(push.repository)) yield push
 }
@@ -250,6 +270,11 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
   attachment: selectAttachments,
   packageVersion: ofAccounts(packageVersions, 'created'),
   packageFile: selectPackageFiles,
+  hook: selectHooks,
+  delivery: selectDeliveries,
+  hookQueue: selectHookQueues,
+  // Another server sends, and takes a lease of its own.
+  hookLease: 'left out',
   job: selectJobs,
   migrated: 'left out',
   audit: 'left out',

@@ -229,7 +229,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     for (const commit of [commits?.before, commits?.after])
       if (commit) requireMatch('commits', commit, /^[0-9a-f]{40}$/)
   }),
-  checkOf(hookLeases, ({ holder }) => requireAtMost('holder', holder, 255)),
+  checkOf(hookLeases, ({ holder = '' }) => requireAtMost('holder', holder, 255)),
   checkOf(attachments, ({ name, uuid }) => {
     checkFileName(name)
     requireStoredName('uuid', uuid)
