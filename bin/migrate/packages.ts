@@ -1,5 +1,5 @@
 import type { PackageName } from '../../lib/content/packages.ts'
-import type { Migrated } from '../../lib/records/schema/index.ts'
+import type { Account, Migrated } from '../../lib/records/schema/index.ts'
 import { digestOf } from './follow.ts'
 import {
   apiPath,
@@ -13,6 +13,7 @@ import {
 import { SourcePackage, SourcePackageFile } from './shapes.ts'
 
 const OTHER_TYPE = 'packages of other types than generic'
+const IN_PRIVATE = 'packages of private organizations: every member could read them here'
 const OTHER_CONTENT = 'package files with other content here'
 const REMOVED_HERE = 'package files that were removed here, and stay removed'
 const KEPT = 'package files that were removed at the source, and are kept'
@@ -23,25 +24,40 @@ const MAX_NAME = 512
 /** Copies the generic packages of an owner, whatever repository they are linked to. */
 export const copyPackages = (migration: Migration, ownerName: string): Promise<void> =>
   reportErrors(migration.report, `the packages of ${ownerName}`, async () => {
-    const { source, allot, history, report } = migration
+    const { source, allot, report } = migration
     const owner = await allot.hosting.accounts.byName(ownerName)
     const found = owner && (await ifAvailable(source.list(SourcePackage, apiPath('packages', ownerName))))
     if (owner === undefined || found === undefined) return
-    const known = new Map(
-      (await history.list('package', ownerName.toLowerCase())).map((record) => [record.name, record]),
-    )
-    const seen = new Set<string>()
-    let isComplete = true
-    for (const version of found.reverse())
-      if (version.type !== 'generic')
-        report.note(
-          'notCopied',
-          OTHER_TYPE,
-          `${ownerName}: ${version.type} ${version.name} ${version.version}`,
-        )
-      else if (!(await copyVersion(migration, owner.name, version, known, seen))) isComplete = false
-    if (isComplete) await removeOthers(migration, owner.name, known, seen)
+    if (!source.isAllot && isPrivateOrganization(owner)) return noteLeftOut(report, ownerName, found.length)
+    await copyFound(migration, ownerName, owner.name, found)
   })
+
+const copyFound = async (
+  migration: Migration,
+  ownerName: string,
+  owner: string,
+  found: SourcePackage[],
+): Promise<void> => {
+  const { history, report } = migration
+  const known = new Map(
+    (await history.list('package', ownerName.toLowerCase())).map((record) => [record.name, record]),
+  )
+  const seen = new Set<string>()
+  let isComplete = true
+  for (const version of found.reverse())
+    if (version.type !== 'generic')
+      report.note('notCopied', OTHER_TYPE, `${ownerName}: ${version.type} ${version.name} ${version.version}`)
+    else if (!(await copyVersion(migration, owner, version, known, seen))) isComplete = false
+  if (isComplete) await removeOthers(migration, owner, known, seen)
+}
+
+/** At the source, members of such an organization read its packages only by a team that may. */
+const isPrivateOrganization = ({ kind, visibility }: Account): boolean =>
+  kind === 'organization' && visibility === 'private'
+
+const noteLeftOut = (report: Migration['report'], organization: string, count: number): void => {
+  if (count > 0) report.note('notCopied', IN_PRIVATE, `${organization} (${count})`)
+}
 
 /** @returns whether everything was copied */
 const copyVersion = (

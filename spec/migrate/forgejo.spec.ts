@@ -57,9 +57,16 @@ before(async () => {
     '/users/bob/repos': NONE,
     '/users/root1/repos': NONE,
     '/admin/orgs': {
-      body: [...(ORGANIZATIONS['/admin/orgs']!.body as object[]), { id: 9, name: 'closed' }],
-      total: 2,
+      body: [
+        ...(ORGANIZATIONS['/admin/orgs']!.body as object[]),
+        { id: 9, name: 'closed' },
+        { id: 10, name: 'hidden', visibility: 'private' },
+      ],
+      total: 3,
     },
+    '/orgs/hidden/repos': NONE,
+    '/orgs/hidden/teams': { body: [{ id: 1, name: 'Owners', permission: 'owner' }], total: 1 },
+    '/packages/hidden': { body: [{ type: 'generic', name: 'kit', version: '1.0' }], total: 1 },
     '/orgs/closed/repos': NONE,
     '/orgs/closed/teams': NOT_FOUND,
   })
@@ -101,6 +108,7 @@ describe('The recorded responses of a Forgejo', () => {
     const { text } = await target.from(asked())
     assert.match(text, /which the source does not show: root1, alice$/m)
     assert.match(text, /what does not exist here: alice: carol$/m)
+    assert.match(text, /packages of private organizations: .* here: hidden \(1\)$/m)
     assert.match(text, /the organization closed: .*\/orgs\/closed\/teams answered 404/)
   })
 
