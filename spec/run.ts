@@ -28,11 +28,10 @@ const cluster = onPostgres ? await startCluster() : undefined
 if (cluster !== undefined) process.env.ALLOT_SPEC_POSTGRES = cluster.url
 
 let [passed, failed, skipped] = [0, 0, 0]
-const stream = run({
-  files: groupsOf(import.meta.dirname, files, folder),
-  concurrency: Math.max(2, availableParallelism()),
-  timeout: 30 * 60_000,
-})
+// The last folders have the longest files: they begin first, so that no core is idle at the end.
+const groups = groupsOf(import.meta.dirname, files, folder).reverse()
+// One more than there are cores, since many specs wait for a while.
+const stream = run({ files: groups, concurrency: availableParallelism() + 1, timeout: 30 * 60_000 })
 stream.on('test:pass', ({ skip, details }) => {
   if (details.type === 'suite') return
   if (skip === undefined) passed++

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { type FileHandle, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
@@ -22,9 +22,12 @@ interface FileState {
 
 const MANIFEST_FILE = 'CLOSED.json'
 
-/** Call it once the database is closed. When the disk is full there is no manifest, and the next start is unchecked. */
+/**
+ * Call it once the database is closed. When the disk is full there is no manifest, and the next start is unchecked. Invariant: a
+ * manifest is complete, since each one is written to a file of its own: another process may open and close the store meanwhile.
+ */
 export const writeShutdownManifest = async (location: string): Promise<void> => {
-  const temporary = join(location, `${MANIFEST_FILE}.unfinished`)
+  const temporary = join(location, `${MANIFEST_FILE}.${randomUUID()}`)
   try {
     const manifest = JSON.stringify(await readState(location), undefined, 2)
     await withSyncedFile(temporary, 'w', (file) => file.writeFile(manifest))
@@ -35,9 +38,15 @@ export const writeShutdownManifest = async (location: string): Promise<void> => 
   }
 }
 
-/** Call it once the database is open. A manifest that cannot be removed is harmless, because it is outdated. */
-export const removeShutdownManifest = (location: string): Promise<void> =>
-  rm(join(location, MANIFEST_FILE), { force: true }).catch(() => undefined)
+/**
+ * Call it once the database is open. Removes unfinished manifests too. What cannot be removed is harmless, because it is
+ * outdated.
+ */
+export const removeShutdownManifest = async (location: string): Promise<void> => {
+  const names = await readdir(location).catch((): string[] => [])
+  for (const name of names.filter((file) => file.startsWith(MANIFEST_FILE)))
+    await rm(join(location, name), { force: true }).catch(() => undefined)
+}
 
 /** @throws StorageError `corrupt` when the files have changed since the clean shutdown. */
 export const checkShutdownManifest = async (location: string): Promise<void> => {

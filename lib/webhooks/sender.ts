@@ -3,6 +3,7 @@ import { decodeKey } from '../records/key-codec.ts'
 import { pause } from '../records/pacing.ts'
 import { type Delivery, deliveries, type Hook, hooks } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
 import { Leases } from './leases.ts'
 import type { Outbox } from './outbox.ts'
@@ -206,18 +207,23 @@ export class Sender {
     })
   }
 
-  /** Removes deliveries that were finished long ago. */
+  /** Removes deliveries that were finished long ago. Writes only when there are any. */
   async #expire(): Promise<void> {
     const { store, settings } = this.#options
     const { signal } = this.#stopping
-    for (let removed = EXPIRED_BATCH; removed === EXPIRED_BATCH && !signal.aborted; await pause(50, signal))
-      removed = await store.write(async (tx) => {
-        const oldest = await deliveries.list(tx, 'finished', { prefix: [], limit: EXPIRED_BATCH })
-        const limit = now() - settings.keepFor / 1000
-        const expired = oldest.filter(({ finishedAt }) => finishedAt !== null && finishedAt < limit)
-        for (const { hook, number } of expired) await deliveries.remove(tx, [hook, number])
-        return expired.length
+    const limit = now() - settings.keepFor / 1000
+    const oldest = async (tx: ReadTransaction) => {
+      const found = await deliveries.list(tx, 'finished', { prefix: [], limit: EXPIRED_BATCH })
+      return found.filter(({ finishedAt }) => finishedAt !== null && finishedAt < limit)
+    }
+    let expired = await store.read(oldest)
+    while (expired.length > 0 && !signal.aborted) {
+      await store.write(async (tx) => {
+        for (const { hook, number } of await oldest(tx)) await deliveries.remove(tx, [hook, number])
       })
+      await pause(50, signal)
+      expired = await store.read(oldest)
+    }
   }
 }
 

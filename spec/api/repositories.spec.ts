@@ -58,6 +58,7 @@ describe('POST /org/{org}/repos', () => {
       clone_url: `${allot.base}/Acme/Demo.git`,
       website: '',
       release_counter: 0,
+      repo_transfer: null,
       stars_count: 0,
       forks_count: 0,
       watchers_count: 1,

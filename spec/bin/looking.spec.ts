@@ -150,7 +150,7 @@ describe('The command line', () => {
     assert.equal(JSON.parse(out('users --json'))[0].login, 'ci')
     assert.match(out('organizations'), /^\d+ +acme +public$/m)
     assert.match(out('organizations'), /^\d+ +lone +public +no owner$/m)
-    assert.match(out('tokens'), new RegExp(`^\\d+ +${token.slice(-8)} +\\S+ +all +cli$`, 'm'))
+    assert.match(out('tokens'), new RegExp(`^\\d+ +${token.slice(-8)} +\\S+ +never +all +cli$`, 'm'))
     for (const { out, err } of Object.values(asked))
       assert.ok(!(out + err).includes(token), 'no secret is printed')
     assert.match(out('repositories'), /acme\/demo$/m)

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { ClassicLevel } from 'classic-level'
+import { removeShutdownManifest, writeShutdownManifest } from '../../drivers/level/damage.ts'
 import { level } from '../../drivers/level/index.ts'
 import { StorageError, type StorageReason } from '../../lib/storage/index.ts'
 import { keysBelow, load, save } from '../driver-spec/fixture.ts'
@@ -265,4 +266,19 @@ test('on a full disk writes are refused as full, reads work, and no acknowledged
   await driver.open()
   assert.ok((await driver.read((tx) => keysBelow(tx, 'k'))).length >= acknowledged)
   await driver.close()
+})
+
+test('a manifest leaves alone what another process is writing, and the next start removes what is unfinished', async (t) => {
+  const location = await inFolder(t)
+  await mkdir(location)
+  const unfinished = join(location, 'CLOSED.json.unfinished')
+  await writeFile(unfinished, 'half of')
+  await writeShutdownManifest(location)
+  assert.equal(await readFile(unfinished, 'utf8'), 'half of')
+  assert.deepEqual(JSON.parse(await readFile(join(location, 'CLOSED.json'), 'utf8')), {
+    current: '',
+    files: {},
+  })
+  await removeShutdownManifest(location)
+  assert.deepEqual(await readdir(location), [])
 })

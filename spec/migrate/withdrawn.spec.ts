@@ -360,7 +360,10 @@ describe('What was created here', () => {
     await organizations.removeMember(acme.id, carl.id)
     await sshKeys.remove(ann.id, (await keysOf('ann'))[0]!.id)
     const text = await run()
-    assert.match(text, /^ {2}memberships that were removed here, and stay removed: carl \(acme\)$/m)
+    assert.match(
+      text,
+      /^ {2}team memberships that were removed here, and stay removed: carl \(acme\/team2\)$/m,
+    )
     assert.match(text, /^ {2}SSH keys that were removed here, and stay removed: key 0 \(ann\)$/m)
     assert.equal(await isMember('carl'), false)
     assert.deepEqual(await keysOf('ann'), [])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { folderOf } from '../../lib/git/folders.ts'
@@ -18,27 +19,32 @@ const filesIn = (name: string) => ({ directory: join(folder, `${name}-files`) })
 let original: Served
 let secrets: Secrets
 let file: Buffer
+let content: Awaited<ReturnType<typeof contentOf>>
 before(async () => {
   const { driver, directory } = source
   original = await serve({ driver, repositories: { directory }, files: filesIn('original') })
   secrets = await populate(original.allot)
   pushInto(folderOf(source.directory, 1))
-  file = await exported(original.allot)
+  // Until nothing is noted meanwhile, such as the use of a token.
+  do {
+    content = await contentOf(source.driver)
+    file = await exported(original.allot)
+  } while (!isDeepStrictEqual(content, await contentOf(source.driver)))
 })
 after(async () => {
   await original.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
-type Who = 'root' | 'ann' | 'narrow' | 'nobody'
+type Who = 'root' | 'narrow' | 'nobody'
 
 const DRIVERS: [name: string, make: () => StorageDriver, asked: readonly Who[]][] = [
   ['level', () => level(join(folder, 'level')), ['root', 'nobody']],
-  ['memory', memory, ['ann', 'narrow']],
+  ['memory', memory, ['narrow']],
 ]
 
 /** The least number of successful responses for each viewer: a comparison of refusals proves nothing. */
-const ENOUGH: Record<Who, number> = { root: 200, ann: 150, narrow: 50, nobody: 30 }
+const ENOUGH: Record<Who, number> = { root: 200, narrow: 50, nobody: 30 }
 
 for (const [name, make, asked] of DRIVERS)
   describe(`An instance that is imported into a store of the driver ${name}`, () => {
@@ -53,7 +59,7 @@ for (const [name, make, asked] of DRIVERS)
     after(() => copy.stop())
 
     it('has the same bytes of records, indexes, counts and sequences', async () => {
-      assert.deepEqual(await contentOf(driver), await contentOf(source.driver))
+      assert.deepEqual(await contentOf(driver), content)
     })
 
     it('passes verify', async () => {

@@ -324,6 +324,7 @@ describe('GET /admin/export?owner=', () => {
     assert.equal(status, 200)
     assert.deepEqual(linesOf(Buffer.from(text)), linesOf((await exportOf(source)).file))
     for (const owner of ['nobody', 'guild,nobody', 'guild,', ',']) assert.equal((await at(owner)).status, 404)
+    assert.equal((await at('a'.repeat(2049))).status, 422)
   })
 })
 

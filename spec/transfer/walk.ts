@@ -11,8 +11,8 @@ const VALUES: Record<string, readonly string[]> = {
   repo: ['demo', 'hidden', 'bare', 'gone', 'hall'],
   reponame: ['demo', 'hidden', 'bare'],
   id: ['1', '2', '33'],
-  index: ['1', '2', '3', '9'],
-  attachment_id: ['1', '2', '3', '9'],
+  index: ['1', '2', '9'],
+  attachment_id: ['1', '2', '9'],
   tag: ['v1', 'v2', 'none'],
   quotarule: ['small', 'assets', 'none'],
   quotagroup: ['free', 'paid', 'none'],
@@ -37,7 +37,7 @@ const queries = ({ path, paging, query }: Declared): string[] => {
   const members = Object.keys(query?.entries ?? {})
   const asked = [
     '',
-    ...(paging === undefined ? [] : ['?limit=2&page=2', '?limit=50']),
+    ...(paging === undefined ? [] : ['?limit=2&page=2']),
     ...(members.includes('subject') ? subjects.map((subject) => `?subject=${subject}`) : []),
     ...(members.includes('order_by') ? ['?order_by=size', '?order_by=name'] : []),
     ...(members.includes('q') ? ['?q=e', '?q=n'] : []),
@@ -61,7 +61,9 @@ interface Answered {
 export const walk = async ({ ask }: Served, token: string | undefined): Promise<Map<string, Answered>> => {
   const answers = await atOnce(16, paths, async (path): Promise<[string, Answered]> => {
     const { status, text, headers } = await ask('GET', path, token === undefined ? {} : { token })
-    return [path, { status, total: headers.get('x-total-count'), link: headers.get('link'), text }]
+    // Each server notes the use of tokens itself.
+    const same = text.replaceAll(/"last_used_at":(?:null|"[^"]*")/g, '"last_used_at":null')
+    return [path, { status, total: headers.get('x-total-count'), link: headers.get('link'), text: same }]
   })
   return new Map(answers)
 }

@@ -177,8 +177,19 @@ const testRouteOf = (group: Group): HookRoute => {
 
 const routesOf = (group: Group): HookRoute[] => {
   const declared = [...hookRoutesOf(group), testRouteOf(group), ...deliveryRoutesOf(group)]
-  if (group.canForbid) return declared
-  return declared.map(({ responses: { 403: _, ...responses }, ...route }) => ({ ...route, responses }))
+  return declared.map((route) => {
+    const { 403: forbidden, 404: notFound, ...responses } = route.responses
+    // The user who asks and the instance exist.
+    const isFound = Object.keys(group.names).length === 0 && route.operationId.endsWith('CreateHook')
+    return {
+      ...route,
+      responses: {
+        ...responses,
+        ...(group.canForbid && forbidden && { 403: forbidden }),
+        ...(!isFound && notFound && { 404: notFound }),
+      },
+    }
+  })
 }
 
 const textOf = (params: Params, name: string): string => params[name] as string
