@@ -1,0 +1,132 @@
+import { writeFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { allot, type Served, served } from '../bin/program.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { createSender } from '../support/request.ts'
+
+interface KillOptions {
+  /** Deliveries that the server must have recorded at least. */
+  readonly deliveries: number
+  /** Times that the server is killed meanwhile. */
+  readonly kills: number
+  /** Folder of the server. */
+  readonly data: string
+  readonly onProgress?: (done: { kills: number; acknowledged: number; received: number }) => void
+}
+
+export interface KillResult {
+  readonly kills: number
+  /** Issues whose creation was acknowledged. */
+  readonly acknowledged: number
+  /** Deliveries that the receiver got, repetitions included. */
+  readonly received: number
+  readonly repeated: number
+  readonly faults: string[]
+}
+
+const CLIENTS = 8
+const REPOSITORY = '/repos/alice/app'
+const PATHS = ['/one', '/two']
+
+/**
+ * Kills a server again and again while clients open issues and two webhooks are told of them. One receiver fails now and then.
+ * Every acknowledged issue must reach both receivers, and the first deliveries must be in the order of the numbers.
+ */
+export const killAmidDeliveries = async (options: KillOptions): Promise<KillResult> => {
+  const { deliveries, kills, data, onProgress } = options
+  const receiver = await startReceiver(
+    (_, res) => void res.writeHead(Math.random() < 0.002 ? 503 : 200).end(),
+  )
+  const { out } = await allot(['user', 'add', 'alice', '--token', '--data', data])
+  const token = out.trim()
+  const acknowledged = new Set<number>()
+  const start = () => served(['--data', data, '--config', configIn(data)])
+  let server = await start()
+  await prepare(server, token, receiver.url)
+  const each = Math.ceil(deliveries / PATHS.length)
+  for (let killed = 0; killed < kills; ) {
+    const goal = Math.ceil((each * (killed + 1)) / kills)
+    const isOver = () => acknowledged.size >= goal
+    const clients = Array.from({ length: CLIENTS }, () => openIssues(server, token, acknowledged, isOver))
+    // Amid the writes of the clients, which go on until the server is gone.
+    while (!isOver()) await sleep(5)
+    await server.stop('SIGKILL')
+    await Promise.all(clients)
+    killed++
+    onProgress?.({ kills: killed, acknowledged: acknowledged.size, received: receiver.received.length })
+    server = await start()
+  }
+  await drained(receiver, acknowledged)
+  await server.stop()
+  const faults = PATHS.flatMap((path) => faultsAt(receiver, path, acknowledged))
+  const received = receiver.received.length
+  const distinct = new Set(receiver.received.map((one) => one.path + one.headers['x-gitea-delivery']))
+  await receiver.stop()
+  return { kills, acknowledged: acknowledged.size, received, repeated: received - distinct.size, faults }
+}
+
+const configIn = (data: string): string => {
+  const file = `${data}.toml`
+  writeFileSync(file, '[webhooks]\nallowed_hosts = ["127.0.0.1"]\n[repositories]\n')
+  return file
+}
+
+const prepare = async (server: Served, token: string, url: string): Promise<void> => {
+  const send = createSender(server.api)
+  await send('POST', '/user/repos', { token, body: { name: 'app' } })
+  for (const path of PATHS) {
+    const config = { url: url + path, content_type: 'json' }
+    const body = { type: 'gitea', config, events: ['issues'], active: true }
+    await send('POST', `${REPOSITORY}/hooks`, { token, body })
+  }
+}
+
+/** Opens issues until it is over, or the server is gone. */
+const openIssues = async (
+  server: Served,
+  token: string,
+  acknowledged: Set<number>,
+  isOver: () => boolean,
+): Promise<void> => {
+  const send = createSender(server.api)
+  for (;;)
+    try {
+      const answer = await send('POST', `${REPOSITORY}/issues`, { token, body: { title: 'An issue' } })
+      if (answer.status !== 201) throw new Error(answer.text)
+      acknowledged.add(answer.body.number)
+    } catch (error) {
+      if (isOver()) return
+      throw error
+    }
+}
+
+const numbersAt = (receiver: Receiver, path: string): number[] =>
+  receiver.received.filter((one) => one.path === path).map(({ body }) => body.number)
+
+/** Waits until the receiver has got everything, or gets nothing more for ten seconds. */
+const drained = async (receiver: Receiver, acknowledged: ReadonlySet<number>): Promise<void> => {
+  const hasAll = () => PATHS.every((path) => new Set(numbersAt(receiver, path)).size >= acknowledged.size)
+  let [before, idle] = [-1, 0]
+  while (idle < 40 && !hasAll()) {
+    await sleep(250)
+    idle = receiver.received.length === before ? idle + 1 : 0
+    before = receiver.received.length
+  }
+  // For repetitions, which follow at once.
+  await sleep(500)
+}
+
+/** What was lost, and where a later event came before an earlier one. */
+const faultsAt = (receiver: Receiver, path: string, acknowledged: ReadonlySet<number>): string[] => {
+  const numbers = numbersAt(receiver, path)
+  const got = new Set(numbers)
+  const faults = [...acknowledged]
+    .filter((number) => !got.has(number))
+    .map((one) => `${path}: issue ${one} is lost`)
+  let last = 0
+  for (const number of got) {
+    if (number < last) faults.push(`${path}: issue ${number} came after ${last}`)
+    last = number
+  }
+  return faults
+}
