@@ -78,11 +78,13 @@ export type EventName = WebhookEvent['event']
 /** Names of events that happen here. */
 export const EVENTS = [
   ...(['push', 'create', 'delete', 'fork', 'repository', 'issues', 'issue_comment'] as const),
-  ...(['release', 'package', 'quota'] as const),
+  ...(['release', 'package'] as const),
 ] satisfies EventName[]
 
 /** Names that clients of Gitea and Forgejo choose, too. They are kept, and nothing is told of them. */
 const OTHER_EVENTS = [
+  // Of Allot itself, and not told yet.
+  'quota',
   ...['issue_assign', 'issue_label', 'issue_milestone', 'issues_only', 'wiki', 'status'],
   ...['pull_request', 'pull_request_only', 'pull_request_assign', 'pull_request_label'],
   ...['pull_request_milestone', 'pull_request_comment', 'pull_request_review', 'pull_request_sync'],

@@ -28,7 +28,7 @@ describe('Rights after a migration', () => {
           await target.stop()
         }
       }),
-      { numRuns: Number(process.env.RUNS ?? 10), includeErrorInReport: true },
+      { numRuns: Number(process.env.RUNS ?? 6), includeErrorInReport: true },
     )
   })
 })

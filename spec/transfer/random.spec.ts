@@ -113,7 +113,7 @@ describe('Any content of a store', () => {
         await Promise.all([driver.close(), copy.close()])
       },
     )
-    await fc.assert(property, { numRuns: 60 })
+    await fc.assert(property, { numRuns: 40 })
     assert.ok(saved > 500, `only ${saved} records were tried`)
   })
 })
