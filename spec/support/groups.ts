@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
  * How many spec files a process runs, one after another. To start a process and to load the server takes 2 seconds of processor time,
  * which is longer than most files take. (`--test-isolation=none` does the same, from Node 22 on.)
  */
-const FILES_IN_GROUP = 10
+const FILES_IN_GROUP = 6
 
 /** @returns the spec files below the folder whose path contains every word, relative to it; `a,b` matches either */
 export const specFiles = (root: string, words: readonly string[]): string[] =>
