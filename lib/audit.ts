@@ -31,7 +31,7 @@ interface AuditedChange {
 /** Days for which a record is kept. */
 export const AUDIT_DAYS = 400
 
-/** Records of one user who is not an administrator, so that nobody fills the log. */
+/** Maximum number of records of a user who is not an administrator, so that no user fills the log. */
 export const MAX_OF_USER = 100
 
 /** How many records this process adds between two removals of old ones, which cost a round trip to a database. */

@@ -7,7 +7,7 @@ import { LIMITS } from './source-requests.ts'
 
 /**
  * @throws UsageError when `from` isn't an address
- * @throws Error when there is no such API, or the token doesn't permit reading everything
+ * @throws Error when the address has no such API, or the token does not permit reading everything
  */
 export const connectSource = async (from: string, token: string, limits = LIMITS): Promise<Source> => {
   const source = new Source(parseBase(from), token, limits)

@@ -23,8 +23,10 @@ interface FileState {
 const MANIFEST_FILE = 'CLOSED.json'
 
 /**
- * Call it once the database is closed. When the disk is full there is no manifest, and the next start is unchecked. Invariant: a
- * manifest is complete, since each one is written to a file of its own: another process may open and close the store meanwhile.
+ * Call it once the database is closed. On a full disk it writes no manifest, and the next start is unchecked.
+ *
+ * Invariant: a manifest is complete. Another process can open and close the store meanwhile, so each manifest is written to a
+ * file of its own and then renamed.
  */
 export const writeShutdownManifest = async (location: string): Promise<void> => {
   const temporary = join(location, `${MANIFEST_FILE}.${randomUUID()}`)

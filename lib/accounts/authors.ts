@@ -4,8 +4,8 @@ import { type Viewer, visibleAccount } from './access.ts'
 import { noreplyAddress } from './names.ts'
 
 /**
- * The visible accounts with the addresses of authors of commits. An address of its own is shown only to the account and to
- * administrators, so it names the account to nobody else: otherwise a commit would tell whose address some text is.
+ * The visible accounts with the addresses of authors of commits. The address of an account identifies it for that account
+ * alone, and no-reply addresses identify it for all viewers: otherwise a commit would tell other viewers whose address it has.
  * @param host host name of the no-reply addresses
  */
 export const accountsByAddress = async (

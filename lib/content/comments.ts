@@ -93,10 +93,9 @@ export class Comments {
     query: CommentQuery = {},
     client = 'host',
   ): Promise<CommentPage | undefined> {
-    return this.#read(query, client, async (tx) => {
-      const found = await readableIssue(tx, viewer, path, number)
-      return found && { ...found, page: await commentsOf(tx, found.issue.id, query, slice) }
-    })
+    return this.#readIssue(viewer, path, number, query, client, (tx, { id }) =>
+      commentsOf(tx, id, query, slice),
+    )
   }
 
   /** Comments and events of an issue, oldest first: it was closed, opened again, or given another title. */
@@ -108,10 +107,9 @@ export class Comments {
     query: CommentQuery = {},
     client = 'host',
   ): Promise<TimelinePage | undefined> {
-    return this.#read(query, client, async (tx) => {
-      const found = await readableIssue(tx, viewer, path, number)
-      return found && { ...found, page: await timelineOf(tx, found.issue.id, query, slice) }
-    })
+    return this.#readIssue(viewer, path, number, query, client, (tx, { id }) =>
+      timelineOf(tx, id, query, slice),
+    )
   }
 
   /** Comments of all issues of a repository, oldest first, each with its issue. */
@@ -131,6 +129,20 @@ export class Comments {
         items.map(({ issue }) => issue),
       )
       return { repository, page: { items: items.map((comment) => withIssue(comment, found)), total } }
+    })
+  }
+
+  #readIssue<P>(
+    viewer: Viewer,
+    path: RepositoryName,
+    number: number,
+    query: CommentQuery,
+    client: string,
+    pageOf: (tx: ReadTransaction, issue: Issue) => Promise<P>,
+  ) {
+    return this.#read(query, client, async (tx) => {
+      const found = await readableIssue(tx, viewer, path, number)
+      return found && { ...found, page: await pageOf(tx, found.issue) }
     })
   }
 

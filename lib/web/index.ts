@@ -48,7 +48,7 @@ export const isSitePage = (path: string): boolean => SITE_PAGE.test(path)
 /** @returns whether a path with its query is the page of a version of a package, by its form */
 export const isPackagePage = (path: string): boolean => /^\/[\w.-]+\/-\/packages\//.test(path)
 
-/** Requests of the API come through here before it, so nothing more of their URL is parsed. */
+/** In a host, requests of the API can come through here before they reach it, so nothing more of their URL is parsed. */
 const pageMatcher = ({ services, basePath }: PagesOptions): ((req: IncomingMessage) => boolean) => {
   const { own } = services.settings
   const base = `${basePath}/`

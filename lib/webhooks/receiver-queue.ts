@@ -26,7 +26,7 @@ const MAX_LOOKS = 50
 
 /**
  * Decides whose turn it is to send. Creators take turns, and so do the webhooks of each. Invariant: webhooks of one creator or of
- * one host hold no more than their share of the connections, so slow receivers hold up nobody else.
+ * one host hold no more than their share of the connections, so slow receivers do not delay others.
  */
 export class ReceiverQueue {
   readonly #limits: Limits

@@ -212,18 +212,17 @@ export class Sender {
     const { store, settings } = this.#options
     const { signal } = this.#stopping
     const limit = now() - settings.keepFor / 1000
-    const oldest = async (tx: ReadTransaction) => {
-      const found = await deliveries.list(tx, 'finished', { prefix: [], limit: EXPIRED_BATCH })
-      return found.filter(({ finishedAt }) => finishedAt !== null && finishedAt < limit)
+    const expiredIn = async (tx: ReadTransaction) => {
+      const oldest = await deliveries.list(tx, 'finished', { prefix: [], limit: EXPIRED_BATCH })
+      return oldest.filter(({ finishedAt }) => finishedAt !== null && finishedAt < limit)
     }
-    let expired = await store.read(oldest)
-    while (expired.length > 0 && !signal.aborted) {
-      await store.write(async (tx) => {
-        for (const { hook, number } of await oldest(tx)) await deliveries.remove(tx, [hook, number])
+    let removed = (await store.read(expiredIn)).length
+    for (; removed > 0 && !signal.aborted; await pause(50, signal))
+      removed = await store.write(async (tx) => {
+        const expired = await expiredIn(tx)
+        for (const { hook, number } of expired) await deliveries.remove(tx, [hook, number])
+        return expired.length === EXPIRED_BATCH ? expired.length : 0
       })
-      await pause(50, signal)
-      expired = await store.read(oldest)
-    }
   }
 }
 

@@ -108,7 +108,7 @@ export const HistoryQuery = v.object({
   ),
 })
 
-/** Bytes in examples: what is used of a limit, and what is left. */
+/** Bytes in examples: a usage, and the rest of its limit. */
 const used = example(bytes, 15_841)
 const left = v.nullable(example(bytes, 1_073_725_983))
 const yes = example(v.boolean(), true)

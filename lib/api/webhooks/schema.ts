@@ -15,7 +15,7 @@ export const Hook = v.object({
   config: v.object({ url: text(RECEIVER), content_type: text('json') }),
   branch_filter: text(''),
   events: example(v.array(v.string()), ['push']),
-  /** Always empty: nobody can read what was set. */
+  /** Always empty, since the value that was set is never shown. */
   authorization_header: text(''),
   active: example(v.boolean(), true),
   is_system_webhook: v.boolean(),

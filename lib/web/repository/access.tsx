@@ -35,7 +35,7 @@ interface RepositoryPage<Path extends string> {
 }
 
 /**
- * Declares a page of a repository. All of them find the repository here, so whoever may not read it gets the 404 of one that
+ * Declares a page of a repository. All of them find the repository here, so a client that may not read it gets the 404 of one that
  * does not exist, and a former name leads to the new one.
  */
 export const repositoryPage = <const Path extends `/{owner}/{repo}${string}`>({
