@@ -199,4 +199,8 @@ describe('GET /admin/export', () => {
     const path = `/admin/export?owner=${'a'.repeat(2049)}`
     assertError(await allot.as(allot.root, 'GET', path), 422, /^owner: /)
   })
+
+  it('answers 404 for an owner that does not exist', async () => {
+    assert.equal((await allot.as(allot.root, 'GET', '/admin/export?owner=no-such-owner')).status, 404)
+  })
 })
