@@ -19,7 +19,7 @@ import { HtmlUrls } from './host-pages/html-urls.ts'
 import { SshUrls } from './host-pages/ssh-urls.ts'
 import type { Hosting } from './hosting.ts'
 import { type FetchOptions, fetchOf, type Listener, type MountOptions, mountListener } from './http/index.ts'
-import { createHostQuota, type HostQuota, type QuotaEvent } from './in-process-quota.ts'
+import { createHostQuota, type HostQuota } from './in-process-quota.ts'
 import { createApi, createGitServices, createPages, type ListenerParts } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
 import { HOUR } from './options/checks.ts'
@@ -34,6 +34,7 @@ import { exportStore } from './transfer/export.ts'
 import type { LastLine, OnProgress, Write } from './transfer/format.ts'
 import { importInto } from './transfer/owner-import.ts'
 import { type Verification, verify } from './verify.ts'
+import type { HostEvents } from './webhooks/host-events.ts'
 
 /** A running Allot, to mount in any Node server. */
 export interface Allot {
@@ -98,13 +99,15 @@ export interface Allot {
   /** Packages of users and organizations. */
   readonly packages: Packages
   /**
-   * `quota`: an owner crossed the limit of a rule, or the share of it that `quota.warnAt` sets, in either direction. Emitted
-   * once, after the change is durable and in the order of the changes, and not again after a restart: `GET
-   * /admin/quota/over` lists the owners that are over quota.
+   * Calls the listener with each event, after its change is durable: once, in the process that made the change, in the order
+   * of the changes, and not again after a restart. An error of a listener is logged. The events are those of webhooks.
+   * @throws AllotError invalid for an unknown event, or without a function
+   * @example
+   * allot.on('issues', ({ action, owner, repository, issue }) => console.log(action, owner, repository.name, issue.number))
    */
-  on(event: 'quota', listener: (crossing: QuotaEvent) => void): void
-  /** Removes a listener that `on` has added. */
-  off(event: 'quota', listener: (crossing: QuotaEvent) => void): void
+  on<Name extends keyof HostEvents>(event: Name, listener: (told: HostEvents[Name]) => void): void
+  /** Removes a listener that `on` has added. @throws AllotError invalid for an unknown event */
+  off<Name extends keyof HostEvents>(event: Name, listener: (told: HostEvents[Name]) => void): void
   /**
    * Recounts every counter, index and derived number of the store against its records, within one snapshot, while requests
    * go on. `allot verify` does the same with a store that is not in use.
@@ -173,7 +176,7 @@ export const openAllot = async (
   const listener = (mount: MountOptions) =>
     mountListener({ handler: api.handler, pages: pages.handler }, mount)
   const timer = startBackground(parts)
-  const { hosting, quota, on, off } = domain
+  const { hosting, quota, listeners } = domain
   const named = { store, quota, owners: accountOwners }
   return {
     handler: api.handler,
@@ -191,7 +194,8 @@ export const openAllot = async (
       ssh.server.accept(socket, given)
     },
     setUp: (setUp) => hosting.setUp.run(setUp),
-    ...{ on, off },
+    on: (event, listener) => listeners.on(event, listener),
+    off: (event, listener) => listeners.off(event, listener),
     verify: () => verify(driver, storage.fileStorage),
     export: (to, onProgress) => write(to, undefined, onProgress),
     exportOwners: (names, to, onProgress) => write(to, names, onProgress),

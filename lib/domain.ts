@@ -3,22 +3,27 @@ import { hostOf } from './api/users.ts'
 import { eventPresenter } from './api/webhooks/payloads.ts'
 import { addCommits } from './api/webhooks/push-commits.ts'
 import { type DiskStorage, onDeletionError } from './data-folder.ts'
-import { createEngine, type Engine, logError } from './engine.ts'
+import { createEngine, createListeners, type Engine, logError } from './engine.ts'
 import type { HtmlUrls } from './host-pages/html-urls.ts'
 import { createHosting, type Hosting } from './hosting.ts'
 import type { Host } from './listeners.ts'
 import type { Options } from './options.ts'
+import type { ThresholdRecorder } from './quota/threshold-events.ts'
 import { searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
 import { saveLfsSize } from './repositories/repositories.ts'
 import { Compactor } from './search/index.ts'
 import { AllowedAddresses } from './webhooks/addresses.ts'
+import { EVENTS } from './webhooks/events.ts'
+import type { HostEvents } from './webhooks/host-events.ts'
+import type { HostListeners } from './webhooks/host-listeners.ts'
 import { Outbox } from './webhooks/outbox.ts'
 import { Sender } from './webhooks/sender.ts'
 
 /** What the listeners work with. */
 export interface Domain extends Engine {
   readonly hosting: Hosting
+  readonly listeners: HostListeners<HostEvents>
   readonly compactor: Compactor
   /** Undefined while webhooks are off. */
   readonly sender: Sender | undefined
@@ -37,17 +42,20 @@ interface DomainParts {
 /** Creates the quota engine, the services and what works in the background, and connects them. */
 export const createDomain = ({ options, host, storage, store, htmlUrls, sends }: DomainParts): Domain => {
   const { log } = host
-  const settings = options.quota
-  const engine = createEngine({ store, log, owners: accountOwners, settings, lfsChanged: saveLfsSize })
+  const { webhooks, baseUrl, basePath } = options
+  const present = eventPresenter({ baseUrl, basePath, htmlUrls })
+  const listeners = createListeners<HostEvents>(EVENTS, log)
+  const outbox = new Outbox({ isOn: webhooks !== false, present, listeners })
+  const engine = createEngine({
+    ...{ store, log, listeners, owners: accountOwners, settings: options.quota, lfsChanged: saveLfsSize },
+    ...(webhooks === false ? {} : { recorder: quotaRecorder(outbox) }),
+  })
   const { quota, jobs } = engine
   const compactor = new Compactor(
     store,
     searchIndexes,
     logError(log, 'compaction of a search index failed; it will be retried'),
   )
-  const { webhooks, baseUrl, basePath } = options
-  const present = eventPresenter({ baseUrl, basePath, htmlUrls })
-  const outbox = new Outbox({ isOn: webhooks !== false, present })
   const addresses = new AllowedAddresses(webhooks === false ? [] : webhooks.allowedHosts)
   const hosting = createHosting({
     ...{ outbox, addresses },
@@ -69,5 +77,10 @@ export const createDomain = ({ options, host, storage, store, htmlUrls, sends }:
           addCommits: (hook, delivery) => addCommits({ store, contents: hosting.contents }, hook, delivery),
           onError: logError(log, 'a webhook could not be served; it is tried again'),
         })
-  return { ...engine, hosting, compactor, sender }
+  return { ...engine, hosting, listeners, compactor, sender }
 }
+
+const quotaRecorder = (outbox: Outbox): Omit<ThresholdRecorder, 'share'> => ({
+  isWatched: (tx, owner) => outbox.isQuotaWatched(tx, owner),
+  record: (tx, event) => outbox.record(tx, { event: 'quota', ...event }),
+})

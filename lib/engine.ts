@@ -1,17 +1,16 @@
-import { EventEmitter } from 'node:events'
-import { AllotError, invalid } from './errors.ts'
+import { AllotError } from './errors.ts'
 import type { Log } from './http/index.ts'
-import type { QuotaEvent } from './in-process-quota.ts'
 import type { Options } from './options.ts'
 import { QuotaEngine } from './quota/index.ts'
 import type { LfsChanged } from './quota/ledger.ts'
 import type { OwnerDirectory } from './quota/owners.ts'
 import { missingGroups } from './quota/status.ts'
-import type { ThresholdEvent } from './quota/threshold-events.ts'
+import type { QuotaEvent, ThresholdEvent, ThresholdRecorder } from './quota/threshold-events.ts'
 import { JobRunner, Jobs } from './records/jobs.ts'
 import { upgradeStore } from './records/schema/index.ts'
 import { Store } from './records/store.ts'
 import { type OutageListener, reportOutages, type StorageDriver } from './storage/index.ts'
+import { HostListeners } from './webhooks/host-listeners.ts'
 
 /** Opens the store, and brings it to the current layout. @throws AllotError unavailable when that is not possible */
 export const openStore = async (given: StorageDriver, log: Log): Promise<Store> => {
@@ -50,9 +49,16 @@ interface EngineOptions {
   readonly owners: OwnerDirectory
   readonly settings: Options['quota']
   readonly lfsChanged?: LfsChanged | undefined
+  readonly listeners: QuotaListeners
+  /** Records events of quotas for webhooks. */
+  readonly recorder?: Omit<ThresholdRecorder, 'share'>
 }
 
-type Listener = (crossing: QuotaEvent) => void
+/** The host's listeners of the event `quota`. */
+interface QuotaListeners {
+  has(event: 'quota'): boolean
+  notify(event: 'quota', told: QuotaEvent): void
+}
 
 /** The quota engine with its jobs and its events, as `createAllot` and `createQuota` start it on an open store. */
 export interface Engine {
@@ -61,15 +67,10 @@ export interface Engine {
   readonly jobRunner: JobRunner
   /** Starts what runs in the background, and reports names in `quota.defaultGroups` that no group has. */
   start(): void
-  /** @throws AllotError invalid for an unknown event */
-  on(event: 'quota', listener: Listener): void
-  off(event: 'quota', listener: Listener): void
 }
 
-export const createEngine = ({ store, log, owners, settings, lfsChanged }: EngineOptions): Engine => {
-  const onError = logError(log, 'a listener of quota failed')
-  const events = new EventEmitter<{ quota: [QuotaEvent]; error: [unknown] }>({ captureRejections: true })
-  events.on('error', onError)
+export const createEngine = (options: EngineOptions): Engine => {
+  const { store, log, owners, settings, lfsChanged, listeners, recorder } = options
   const jobs = new Jobs(JOB_LIMITS, () => jobRunner.wake())
   const jobRunner = new JobRunner(store, jobs, (error, job) =>
     log.error({ err: error, job }, 'a background job failed; it will be retried'),
@@ -77,7 +78,7 @@ export const createEngine = ({ store, log, owners, settings, lfsChanged }: Engin
   const notify = async ({ owner, ...event }: ThresholdEvent) => {
     const found = (await store.read((tx) => owners.byIds(tx, [owner]))).get(owner)
     // The owner may have been deleted since.
-    if (found !== undefined) events.emit('quota', { owner: found.name, ...event })
+    if (found !== undefined) listeners.notify('quota', { ...event, owner: found.name })
   }
   const { defaultGroups: groups, defaultTotal: total, warnAt: share } = settings
   const quota = new QuotaEngine({
@@ -86,7 +87,11 @@ export const createEngine = ({ store, log, owners, settings, lfsChanged }: Engin
     lfsChanged,
     defaults: { groups, total },
     owners: owners.ids,
-    listener: { share, isListening: () => events.listenerCount('quota') > 0, notify, onError },
+    listener: {
+      ...{ share, notify, isListening: () => listeners.has('quota') },
+      onError: logError(log, 'the quota of an owner could not be evaluated for the event quota'),
+    },
+    recorder: recorder && { share, ...recorder },
   })
   const reportMissing = async () => {
     for (const group of await store.read((tx) => missingGroups(tx, groups)))
@@ -104,15 +109,14 @@ export const createEngine = ({ store, log, owners, settings, lfsChanged }: Engin
     jobs,
     jobRunner,
     start,
-    on: (event, listener) => void events.on(checkEvent(event), listener),
-    off: (event, listener) => void events.off(checkEvent(event), listener),
   }
 }
 
-const checkEvent = (event: 'quota'): 'quota' => {
-  if (event !== 'quota') throw invalid(`there is no event ${JSON.stringify(event)}; the events are: "quota"`)
-  return event
-}
+/** What a host can listen to. @param names of all events */
+export const createListeners = <Events extends object>(
+  names: readonly (keyof Events & string)[],
+  log: Log,
+): HostListeners<Events> => new HostListeners(names, logError(log, 'a listener failed'))
 
 /** A transaction of 500 ledger entries takes about 0.1 s, one of 50 is too short for other requests to notice. */
 const JOB_LIMITS = { maxPerTransaction: 500, batchSize: 50 }

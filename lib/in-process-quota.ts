@@ -8,7 +8,6 @@ import type { Owner, OwnerDirectory } from './quota/owners.ts'
 import type { NamedDifferences, NamedPlan, PlansByName } from './quota/plans-by-name.ts'
 import { checkSubject, type Rules } from './quota/rules.ts'
 import type { Subject } from './quota/subjects.ts'
-import type { ThresholdEvent } from './quota/threshold-events.ts'
 import type { Store, WriteContext } from './records/store.ts'
 
 /**
@@ -89,14 +88,6 @@ export interface DailyUsage {
   all: Sum
   /** Usage by category, as `GET /user/quota` has it. */
   size: QuotaInfo['used']['size']
-}
-
-/**
- * Argument of `allot.on('quota', listener)`: an owner's usage crossed a rule's limit, or the share of it that counts as near.
- */
-export interface QuotaEvent extends Omit<ThresholdEvent, 'owner'> {
-  /** Name of the user or the organization. */
-  owner: string
 }
 
 interface HostQuotaParts {

@@ -15,7 +15,7 @@ export type { Releases } from './content/releases.ts'
 export { AllotError, type ErrorCode } from './errors.ts'
 export type { HtmlPage, HtmlUrlFunction } from './host-pages/html-urls.ts'
 export type { FetchOptions, MountOptions } from './http/index.ts'
-export type { DailyUsage, HostQuota, QuotaEvent } from './in-process-quota.ts'
+export type { DailyUsage, HostQuota } from './in-process-quota.ts'
 export type { Sum } from './integers.ts'
 export type * from './options/types.ts'
 export type { AllotOptions } from './options.ts'
@@ -25,6 +25,7 @@ export type {
   NamedPlan as QuotaPlan,
 } from './quota/plans-by-name.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
+export type { QuotaEvent } from './quota/threshold-events.ts'
 export { createQuota, type Quota, type QuotaOptions } from './quota-only/index.ts'
 export type { Page, Slice } from './records/collection.ts'
 export type {
@@ -57,3 +58,13 @@ export type { SshCommand, SshConnectionOptions } from './ssh/types.ts'
 export type { StorageDriver } from './storage/index.ts'
 export type { LastLine as ExportSummary, OnProgress, Write } from './transfer/format.ts'
 export type { Verification } from './verify.ts'
+export type {
+  CommentEvent,
+  ForkEvent,
+  HostEvents,
+  IssueEvent,
+  PackageEvent,
+  RefEvent,
+  ReleaseEvent,
+  RepositoryEvent,
+} from './webhooks/host-events.ts'

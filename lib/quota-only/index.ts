@@ -2,15 +2,16 @@ import * as v from 'valibot'
 import type { HostAuthenticate } from '../accounts/identity.ts'
 import { createUsageLists, type UsageLists } from '../content/usage-lists.ts'
 import { driverOf, EXAMPLE } from '../data-folder.ts'
-import { createEngine, openStore, orClose, standardError } from '../engine.ts'
+import { createEngine, createListeners, openStore, orClose, standardError } from '../engine.ts'
 import { AllotError } from '../errors.ts'
 import { type FetchOptions, fetchOf, type Listener, type Log, mountListener } from '../http/index.ts'
-import { createHostQuota, type HostQuota, type QuotaEvent } from '../in-process-quota.ts'
+import { createHostQuota, type HostQuota } from '../in-process-quota.ts'
 import { checked } from '../options/checks.ts'
 import type { DataOptions, QuotaSettings } from '../options/types.ts'
 import { type DataPlace, HostOptions, QuotaSettings as SettingsSchema } from '../options.ts'
 import { HostOwners, hostOwners } from '../quota/host-owners.ts'
 import { PlansByName } from '../quota/plans-by-name.ts'
+import type { QuotaEvent } from '../quota/threshold-events.ts'
 import { accounts, quotaOwners } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { createLedgerByName } from '../repositories/ledger-by-name.ts'
@@ -101,8 +102,9 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   const driver = await driverOf({ driver: settings.driver, data: options.data })
   const store = await openStore(driver, log)
   await orClose(driver, refuseAccounts(store))
-  const engine = createEngine({ store, log, owners: hostOwners, settings })
-  const { quota, jobs, jobRunner, start, on, off } = engine
+  const listeners = createListeners<{ quota: QuotaEvent }>(['quota'], log)
+  const engine = createEngine({ store, log, owners: hostOwners, settings, listeners })
+  const { quota, jobs, jobRunner, start } = engine
   const named = { store, quota, owners: hostOwners }
   const owners = new HostOwners(store, jobs, quota)
   const plans = new PlansByName(named)
@@ -114,8 +116,8 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   return {
     ...createHostQuota({ ...named, plans }),
     handler,
-    on,
-    off,
+    on: (event, listener) => listeners.on(event, listener),
+    off: (event, listener) => listeners.off(event, listener),
     fetch: fetchOf(({ prefix }) => mountListener({ handler, pages: handler }, { prefix })),
     ledger: ledger as Ledger<OwnerEntry>,
     owners: { list: (slice) => owners.list(slice), remove: (name) => owners.remove(name) },

@@ -2,6 +2,7 @@ import { invalid } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { type DailyUsage, type RepositoryUsage, repositoryUsages } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { bindingSubject, explain, isWithin, type QuotaExplanation } from './evaluate.ts'
 import { Groups } from './groups.ts'
 import { Ledger, type LfsChanged } from './ledger.ts'
@@ -9,9 +10,14 @@ import type { OwnerIds } from './owner-scan.ts'
 import { Plans } from './plan.ts'
 import { Reports } from './reports.ts'
 import { Rules } from './rules.ts'
-import { type QuotaDefaults, StatusCache } from './status.ts'
+import { type QuotaDefaults, readOwnerGroups, StatusCache } from './status.ts'
 import type { Subject } from './subjects.ts'
-import { ThresholdEvents, type ThresholdListener } from './threshold-events.ts'
+import {
+  recordThresholdEvents,
+  ThresholdEvents,
+  type ThresholdListener,
+  type ThresholdRecorder,
+} from './threshold-events.ts'
 import {
   HISTORY_DAYS,
   OwnerCounters,
@@ -27,7 +33,10 @@ interface QuotaEngineParts {
   defaults: QuotaDefaults
   /** Ids of all owners in ascending order, for reports about every owner. */
   owners: OwnerIds
+  /** Told of crossings after they are durable. */
   listener?: ThresholdListener | undefined
+  /** Records crossings in the transactions that cause them. */
+  recorder?: ThresholdRecorder | undefined
   lfsChanged?: LfsChanged | undefined
 }
 
@@ -55,6 +64,7 @@ export class QuotaEngine {
     defaults,
     owners,
     listener,
+    recorder,
     lfsChanged = async () => undefined,
   }: QuotaEngineParts) {
     const statuses = new StatusCache(store, defaults)
@@ -62,9 +72,13 @@ export class QuotaEngine {
     this.#store = store
     this.statuses = statuses
     this.#events = listener && new ThresholdEvents((owner) => statuses.of(owner), listener)
-    this.#owners = new OwnerCounters((owner, before, after, isKnown) => {
-      statuses.drop(owner)
-      if (isKnown) this.#events?.usageChanged(owner, before, after)
+    const groupsOf = (tx: ReadTransaction, owner: number) => readOwnerGroups(tx, owner, defaults)
+    this.#owners = new OwnerCounters({
+      changing: recorder && ((tx, change) => recordThresholdEvents(tx, change, groupsOf, recorder)),
+      changed: ({ owner, before, after }, isKnown) => {
+        statuses.drop(owner)
+        if (isKnown) this.#events?.usageChanged(owner, before, after)
+      },
     })
     this.rules = new Rules(store, dropAll)
     this.groups = new Groups(store, dropAll)

@@ -65,9 +65,24 @@ const readStatus = async (
   defaults: QuotaDefaults,
 ): Promise<QuotaStatus> => {
   const usage = usageIn(await ownerUsages.get(tx, [owner]))
-  const assigned = await readGroups(tx, await assignedTo(tx, owner))
-  const storedGroups = assigned.length > 0 ? assigned : await readGroups(tx, defaults.groups)
+  const storedGroups = await readStoredGroups(tx, owner, defaults)
   return { usage, storedGroups, groups: effectiveGroups(storedGroups, defaults) }
+}
+
+/** The groups that apply to an owner. */
+export const readOwnerGroups = async (
+  tx: ReadTransaction,
+  owner: number,
+  defaults: QuotaDefaults,
+): Promise<readonly QuotaGroup[]> => effectiveGroups(await readStoredGroups(tx, owner, defaults), defaults)
+
+const readStoredGroups = async (
+  tx: ReadTransaction,
+  owner: number,
+  defaults: QuotaDefaults,
+): Promise<QuotaGroup[]> => {
+  const assigned = await readGroups(tx, await assignedTo(tx, owner))
+  return assigned.length > 0 ? assigned : readGroups(tx, defaults.groups)
 }
 
 const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promise<QuotaGroup[]> => {

@@ -1,11 +1,19 @@
 import type { Sum } from '../integers.ts'
+import type { WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import { measure, type QuotaGroup, type QuotaRule } from './evaluate.ts'
 import type { QuotaStatus } from './status.ts'
 import type { Subject, Usage } from './subjects.ts'
+import type { UsageChange } from './usage.ts'
 
 /** An owner's usage crossed a rule's limit, or the configured share of it, upward or downward. */
 export interface ThresholdEvent {
   owner: number
+  /**
+   * `crossed`: the usage is at the limit or above it now; `near`: at the share that `quota.warnAt` sets, or above; `back`: it is
+   * below the limit, or the share, again.
+   */
+  action: 'crossed' | 'near' | 'back'
   /** Name of the rule. */
   rule: string
   /** What the rule measures. */
@@ -20,6 +28,12 @@ export interface ThresholdEvent {
   before: Sum
   /** Bytes that the rule measures now. */
   used: Sum
+}
+
+/** Argument of `allot.on('quota', listener)`: an owner's usage crossed a rule's limit, or the share of it that counts as near. */
+export interface QuotaEvent extends Omit<ThresholdEvent, 'owner'> {
+  /** Name of the user or the organization. */
+  owner: string
 }
 
 export interface ThresholdListener {
@@ -52,15 +66,32 @@ const eventsOfRule = (rule: QuotaRule, before: Sum, used: Sum, nearShare: number
   const shares = nearShare < 1 ? [nearShare, 1] : [1]
   return (used > before ? shares : shares.reverse())
     .filter((share) => before >= limit * share !== used >= limit * share)
-    .map((share) => ({
-      rule: name,
-      subjects,
-      limit,
-      share,
-      reached: used >= limit * share,
-      before,
-      used,
-    }))
+    .map((share) => {
+      const reached = used >= limit * share
+      const action = reached ? (share === 1 ? 'crossed' : 'near') : 'back'
+      return { action, rule: name, subjects, limit, share, reached, before, used } as const
+    })
+}
+
+/** Records events in the transactions that cause them, for webhooks. */
+export interface ThresholdRecorder {
+  /** The share of a limit, between 0 and 1, that counts as near it. */
+  share: number
+  /** Whether an event of the owner would be recorded. */
+  isWatched: (tx: ReadTransaction, owner: number) => Promise<boolean>
+  record: (tx: WriteContext, event: ThresholdEvent) => Promise<void>
+}
+
+/** Records what a transaction crosses, which has changed the usage of an owner from `before` to `after`. */
+export const recordThresholdEvents = async (
+  tx: WriteContext,
+  { owner, before, after }: UsageChange,
+  groupsOf: (tx: ReadTransaction, owner: number) => Promise<readonly QuotaGroup[]>,
+  { share, isWatched, record }: ThresholdRecorder,
+): Promise<void> => {
+  if (!(await isWatched(tx, owner))) return
+  for (const event of thresholdEventsBetween(await groupsOf(tx, owner), before, after, share))
+    await record(tx, { owner, ...event })
 }
 
 /**

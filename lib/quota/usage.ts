@@ -20,24 +20,28 @@ import { noUsage, type Usage } from './subjects.ts'
 /** Bytes by kind to add to an owner's usage; negative to subtract. */
 type UsageDelta = Partial<Usage>
 
-/**
- * Called once per owner and transaction, after the commit.
- * @param isKnown false when the outcome of the commit is not known
- */
-type UsageListener = (owner: number, before: Usage, after: Usage, isKnown: boolean) => void
-
-interface Change {
+/** What a transaction has changed of an owner's usage so far. */
+export interface UsageChange {
+  readonly owner: number
   readonly before: Usage
   after: Usage
 }
 
+/** Called once per owner and transaction. */
+interface UsageListener {
+  /** At the end of the transaction; absent when nothing follows from the change. */
+  readonly changing?: ((tx: WriteContext, change: UsageChange) => Promise<void>) | undefined
+  /** After the commit. @param isKnown false when the outcome of the commit is not known */
+  changed(change: UsageChange, isKnown: boolean): void
+}
+
 /** The usage of each owner, counted in the transaction that changes it. */
 export class OwnerCounters {
-  readonly #onChange: UsageListener
-  readonly #changes = new WeakMap<WriteContext, Map<number, Change>>()
+  readonly #listener: UsageListener
+  readonly #changes = new WeakMap<WriteContext, Map<number, UsageChange>>()
 
-  constructor(onChange: UsageListener) {
-    this.#onChange = onChange
+  constructor(listener: UsageListener) {
+    this.#listener = listener
   }
 
   async add(tx: WriteContext, owner: number, delta: UsageDelta): Promise<void> {
@@ -57,16 +61,18 @@ export class OwnerCounters {
   }
 
   #note(tx: WriteContext, owner: number, before: Usage, after: Usage): void {
-    const owners = this.#changes.get(tx) ?? new Map<number, Change>()
+    const owners = this.#changes.get(tx) ?? new Map<number, UsageChange>()
     this.#changes.set(tx, owners)
     const earlier = owners.get(owner)
     if (earlier !== undefined) {
       earlier.after = after
       return
     }
-    const change: Change = { before, after }
+    const change: UsageChange = { owner, before, after }
     owners.set(owner, change)
-    tx.afterCommit((isKnown) => this.#onChange(owner, change.before, change.after, isKnown))
+    const { changing } = this.#listener
+    if (changing !== undefined) tx.beforeCommit(() => changing(tx, change))
+    tx.afterCommit((isKnown) => this.#listener.changed(change, isKnown))
   }
 }
 

@@ -6,10 +6,15 @@ import { decodeKey, rangeBelow } from './key-codec.ts'
 import { decodeValue, encodeValue, sequenceKey } from './layout.ts'
 import { BLOCK_SIZE, nextIds, shardOf } from './shards.ts'
 
-/** A write transaction with callbacks that run when its changes are durable, to invalidate a cache or notify the host. */
+/** A write transaction with callbacks around its commit. */
 export interface WriteContext extends WriteTransaction {
   /**
-   * Calls the action after the commit.
+   * Runs the action at the end of the transaction, after its body, for records that follow from all of its changes. What it
+   * writes is part of the transaction.
+   */
+  beforeCommit(action: () => Promise<void>): void
+  /**
+   * Calls the action after the commit, to invalidate a cache or notify the host.
    * @param action called with false when the commit failed with an unknown outcome: it must invalidate caches, and must
    *   not notify anyone
    */
@@ -68,7 +73,7 @@ export class Store {
   /** May run `work` again; only the callbacks of the last run are called. */
   async write<T>(work: (tx: WriteContext) => Promise<T>): Promise<T> {
     if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
-    let actions: Action[] = []
+    let actions: Actions['after'] = []
     const texts: string[] = []
     const runActions = (isKnown: boolean) => {
       this.#writes++
@@ -77,9 +82,11 @@ export class Store {
     const result = await this.driver
       .write(async (tx) => {
         actions = []
-        const added: Action[] = []
+        const added: Actions = { before: [], after: [] }
         const value = await work(writeContext(tx, added, texts))
-        actions = added
+        // An action may add others.
+        for (const action of added.before) await action()
+        actions = added.after
         return value
       })
       .catch((error) => {
@@ -92,9 +99,12 @@ export class Store {
   }
 }
 
-type Action = (isKnown: boolean) => void
+interface Actions {
+  readonly before: (() => Promise<void>)[]
+  readonly after: ((isKnown: boolean) => void)[]
+}
 
-const writeContext = (tx: WriteTransaction, actions: Action[], texts: string[]): WriteContext => {
+const writeContext = (tx: WriteTransaction, actions: Actions, texts: string[]): WriteContext => {
   let used = 0
   return {
     get: (key) => tx.get(key),
@@ -102,7 +112,8 @@ const writeContext = (tx: WriteTransaction, actions: Action[], texts: string[]):
     range: (range) => tx.range(range),
     put: (key, value) => tx.put(key, value),
     delete: (key) => tx.delete(key),
-    afterCommit: (action) => void actions.push(action),
+    beforeCommit: (action) => void actions.before.push(action),
+    afterCommit: (action) => void actions.after.push(action),
     uniqueText: () => {
       texts[used] ??= nextText()
       return texts[used++]!

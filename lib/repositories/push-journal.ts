@@ -52,7 +52,7 @@ export class PushJournal {
     await this.#options.store.write(async (tx) => {
       if ((await repositoryById(tx, repository)) === undefined)
         throw new AllotError('not_found', 'the repository was deleted')
-      const isTold = push !== undefined && (await this.#options.outbox.isWatched(tx))
+      const isTold = push !== undefined && (await this.#options.outbox.isPushWatched(tx))
       await this.save(tx, { id, repository, pid, ...(isTold ? { push: boundedPush(push) } : {}) })
     })
     return id

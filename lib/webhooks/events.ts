@@ -15,7 +15,9 @@ interface InRepository extends Caused {
 
 /** Former texts of what was edited. */
 export interface Changes {
+  /** The title before; absent when it stays. */
   readonly title?: string
+  /** The text before; absent when it stays. */
   readonly body?: string
 }
 
@@ -65,26 +67,19 @@ export type WebhookEvent =
       readonly owner: number
       readonly version: PackageVersion
     })
-  | (Caused & {
-      readonly event: 'quota'
-      readonly action: 'crossed' | 'near' | 'back'
-      readonly owner: number
-      readonly crossing: Omit<ThresholdEvent, 'owner'>
-    })
+  | (Readonly<ThresholdEvent> & { readonly event: 'quota' })
   | (Caused & { readonly event: 'ping'; readonly hook: Hook; readonly owner?: undefined })
 
 export type EventName = WebhookEvent['event']
 
-/** Names of events that happen here. */
+/** Names of the events that webhooks and hosts are told. */
 export const EVENTS = [
   ...(['push', 'create', 'delete', 'fork', 'repository', 'issues', 'issue_comment'] as const),
-  ...(['release', 'package'] as const),
+  ...(['release', 'package', 'quota'] as const),
 ] satisfies EventName[]
 
 /** Names that clients of Gitea and Forgejo choose, too. They are kept, and nothing is told of them. */
 const OTHER_EVENTS = [
-  // Of Allot itself, and not told yet.
-  'quota',
   ...['issue_assign', 'issue_label', 'issue_milestone', 'issues_only', 'wiki', 'status'],
   ...['pull_request', 'pull_request_only', 'pull_request_assign', 'pull_request_label'],
   ...['pull_request_milestone', 'pull_request_comment', 'pull_request_review', 'pull_request_sync'],
@@ -106,13 +101,18 @@ export const checkEvents = (events: readonly string[]): void => {
 }
 
 /** Whether a webhook is told of an event. */
-export const wants = ({ active, events, branchFilter }: Hook, event: WebhookEvent): boolean => {
+export const wants = (hook: Hook, event: WebhookEvent): boolean => {
   if (event.event === 'ping') return true
-  if (!active || !(events.includes(event.event) || events.includes(ALL_EVENTS))) return false
+  if (!wantsEvents(hook, event.event)) return false
+  const { branchFilter } = hook
   if (branchFilter === '' || !('ref' in event)) return true
   const branch = /^refs\/heads\/(.+)$/.exec(event.ref)?.[1]
   return branch === undefined || matchesPattern(branchFilter, branch)
 }
+
+/** Whether a webhook is told of events of that name, some of them at least. */
+export const wantsEvents = ({ active, events }: Hook, name: EventName): boolean =>
+  active && (events.includes(name) || events.includes(ALL_EVENTS))
 
 /**
  * Whether a pattern covers a name: `*` stands for any characters, `?` for one, and `{main,release/*}` for one of several

@@ -4,6 +4,8 @@ import type { Store } from '../records/store.ts'
 
 /** Beyond the end of a lease another process sends, so this much longer than a delivery takes; clocks may differ a little. */
 const MARGIN_MS = 30_000
+/** Pause before the lease of another process is looked at again; it doubles, since most leases end after a moment. */
+const RETRY_MS = { first: 250, last: 20_000 }
 
 /**
  * Which process of a shared store sends to a webhook: otherwise two of them could send its deliveries in another order, and
@@ -15,6 +17,8 @@ export class Leases {
   readonly #holder = randomUUID()
   /** Leases of this process, with the time until which they need no renewal. */
   readonly #held = new Map<number, number>()
+  /** Pauses for the leases of other processes. */
+  readonly #pauses = new Map<number, number>()
 
   /** @param timeoutMs within which one delivery ends */
   constructor(store: Store, timeoutMs: number) {
@@ -22,25 +26,43 @@ export class Leases {
     this.#durationMs = 2 * timeoutMs + MARGIN_MS
   }
 
-  /** Whether this process may send to the webhook until a delivery that begins now has ended. */
-  async hold(hook: number): Promise<boolean> {
-    if (!this.#store.driver.shared || (this.#held.get(hook) ?? 0) > Date.now()) return true
-    const isHeld = await this.#store.write(async (tx) => {
+  /**
+   * Takes or renews the lease of a webhook: this process may send to it until a delivery that begins now has ended.
+   * @returns 0, or the milliseconds to wait since another process has the lease
+   */
+  async hold(hook: number): Promise<number> {
+    if (!this.#store.driver.shared || (this.#held.get(hook) ?? 0) > Date.now()) return 0
+    const remainingMs = await this.#store.write(async (tx) => {
       const lease = await hookLeases.get(tx, [hook])
-      if (lease !== undefined && lease.holder !== this.#holder && lease.until > Date.now()) return false
+      if (lease !== undefined && lease.holder !== this.#holder && lease.until > Date.now())
+        return lease.until - Date.now()
       await hookLeases.save(tx, { hook, holder: this.#holder, until: Date.now() + this.#durationMs })
-      return true
+      return 0
     })
-    if (isHeld) this.#held.set(hook, Date.now() + this.#durationMs / 2 - MARGIN_MS / 2)
-    else this.#held.delete(hook)
-    return isHeld
+    if (remainingMs > 0) return this.#pauseFor(hook, remainingMs)
+    this.#pauses.delete(hook)
+    this.#held.set(hook, Date.now() + this.#durationMs / 2 - MARGIN_MS / 2)
+    return 0
+  }
+
+  #pauseFor(hook: number, remainingMs: number): number {
+    this.#held.delete(hook)
+    const pauseMs = this.#pauses.get(hook) ?? RETRY_MS.first
+    this.#pauses.set(hook, Math.min(2 * pauseMs, RETRY_MS.last))
+    return Math.min(pauseMs, remainingMs + 1)
   }
 
   /** Lets other processes send at once. */
   async end(hook: number): Promise<void> {
+    this.#pauses.delete(hook)
     if (!this.#held.delete(hook)) return
     await this.#store.write(async (tx) => {
       if ((await hookLeases.get(tx, [hook]))?.holder === this.#holder) await hookLeases.remove(tx, [hook])
     })
+  }
+
+  /** Ends all leases of this process. */
+  async endAll(): Promise<void> {
+    for (const hook of [...this.#held.keys()]) await this.end(hook)
   }
 }

@@ -12,7 +12,9 @@ import {
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type ChangedRef, type WebhookEvent, wants } from './events.ts'
+import { type ChangedRef, type WebhookEvent, wants, wantsEvents } from './events.ts'
+import { type HostEvents, hostEvent, type RecordedEvent } from './host-events.ts'
+import type { HostListeners } from './host-listeners.ts'
 
 /** Whom a payload is made for. */
 export interface PayloadRecipient {
@@ -33,6 +35,8 @@ interface OutboxOptions {
   /** Whether webhooks are on. */
   readonly isOn: boolean
   readonly present: PresentEvent
+  /** What the host listens to; it is told after the commit, and only while it listens. */
+  readonly listeners: HostListeners<HostEvents>
 }
 
 /** Characters of a payload: an event of larger texts is not told. */
@@ -66,9 +70,10 @@ export class Outbox {
     this.#wake = listener
   }
 
-  /** Records an event. Without any webhook on the server, this reads a single counter. */
+  /** Tells the host and records an event. Without any webhook on the server, this reads a single counter. */
   async record(tx: WriteContext, event: WebhookEvent): Promise<void> {
-    if (!(await this.isWatched(tx))) return
+    if (event.event !== 'ping' && event.event !== 'quota') await this.#tellHost(tx, event)
+    if (!(await this.#hasHooks(tx))) return
     const payloads = new Map<string, Promise<string | undefined>>()
     for (const hook of await hooksFor(tx, event)) {
       const recipient = recipientOf(hook)
@@ -80,9 +85,18 @@ export class Outbox {
     }
   }
 
-  /** Whether any webhook exists, so that events need to be collected. */
-  async isWatched(tx: ReadTransaction): Promise<boolean> {
-    return this.#options.isOn && (await hooks.count(tx, 'all', [])) > 0
+  /** Whether a push may be told, so that its references need to be collected. */
+  async isPushWatched(tx: ReadTransaction): Promise<boolean> {
+    const { listeners } = this.#options
+    const isHeard = (['push', 'create', 'delete'] as const).some((event) => listeners.has(event))
+    return isHeard || this.#hasHooks(tx)
+  }
+
+  /** Whether a webhook is told of an account's quota. Without any webhook on the server, this reads a single counter. */
+  async isQuotaWatched(tx: ReadTransaction, owner: number): Promise<boolean> {
+    if (!(await this.#hasHooks(tx))) return false
+    const found = await hooksAt(tx, accountPlaces(owner))
+    return found.some((hook) => wantsEvents(hook, 'quota'))
   }
 
   /** Records what a push has changed: a `push`, and a `create` or `delete` where a reference begins or ends. */
@@ -92,7 +106,7 @@ export class Outbox {
     by: number | undefined,
     updates: readonly ChangedRef[],
   ): Promise<void> {
-    if (!(await this.isWatched(tx))) return
+    if (!(await this.isPushWatched(tx))) return
     for (const update of toldOf(updates)) {
       if (update.before === null) await this.record(tx, { event: 'create', repository, by, ...update })
       if (update.after === null) await this.record(tx, { event: 'delete', repository, by, ...update })
@@ -118,6 +132,17 @@ export class Outbox {
     if (first === undefined) return
     await deliveries.save(tx, { ...first, nextAt: 0 })
     tx.afterCommit(() => this.#wake(hook))
+  }
+
+  async #hasHooks(tx: ReadTransaction): Promise<boolean> {
+    return this.#options.isOn && (await hooks.count(tx, 'all', [])) > 0
+  }
+
+  async #tellHost(tx: WriteContext, event: RecordedEvent): Promise<void> {
+    const { listeners } = this.#options
+    if (!listeners.has(event.event)) return
+    const told = await hostEvent(tx, event)
+    if (told !== undefined) tx.afterCommit((isKnown) => isKnown && listeners.notify(event.event, told))
   }
 
   async #payload(
@@ -172,17 +197,33 @@ const recipientOf = ({ scope, creator, baseUrl }: Hook): PayloadRecipient => ({
 
 /** Webhooks that are told of an event: those of the repository, of the owner, and of the instance. */
 const hooksFor = async (tx: ReadTransaction, event: WebhookEvent): Promise<Hook[]> => {
-  const places: [Hook['scope'], number][] = [['instance', 0]]
-  if ('repository' in event) places.push(['account', event.repository.owner])
-  else if (event.owner !== undefined) places.push(['account', event.owner])
+  const found = await hooksAt(tx, placesOf(event))
+  return found.filter((hook) => wants(hook, event))
+}
+
+type Place = readonly [scope: Hook['scope'], target: number]
+
+/** A quota is the owner's, and those who administer one of its repositories may not see it: its webhooks are not told. */
+const accountPlaces = (owner: number): Place[] => [
+  ['instance', 0],
+  ['account', owner],
+]
+
+const placesOf = (event: WebhookEvent): Place[] => {
+  if (event.event === 'ping') return []
+  if (!('repository' in event)) return accountPlaces(event.owner)
+  const places = accountPlaces(event.repository.owner)
   // Its own webhooks are deleted with it.
-  if ('repository' in event && !(event.event === 'repository' && event.action === 'deleted'))
-    places.push(['repository', event.repository.id])
+  const isDeleted = event.event === 'repository' && event.action === 'deleted'
+  return isDeleted ? places : [...places, ['repository', event.repository.id]]
+}
+
+const hooksAt = async (tx: ReadTransaction, places: readonly Place[]): Promise<Hook[]> => {
   const found: Hook[] = []
   for (const [scope, target] of places)
     if ((await hooks.count(tx, 'target', [scope, target])) > 0)
       found.push(...(await hooks.list(tx, 'target', { prefix: [scope, target] })))
-  return found.filter((hook) => wants(hook, event))
+  return found
 }
 
 const isFull = async (tx: ReadTransaction, { id }: Hook, number: number): Promise<boolean> => {

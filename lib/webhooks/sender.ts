@@ -36,7 +36,6 @@ interface SenderOptions {
 const RETRY_MS = { first: 1000, last: 15 * 60_000 }
 /** Milliseconds between two looks for deliveries that another process has left. */
 const SHARED_INTERVAL_MS = 60_000
-const LEASE_RETRY_MS = 20_000
 const EXPIRY_INTERVAL_MS = 10 * 60_000
 const EXPIRED_BATCH = 100
 const STORE_RETRY_MS = 5000
@@ -77,7 +76,7 @@ export class Sender {
     if (store.driver.shared) this.#every(SHARED_INTERVAL_MS, () => this.#findWaiting())
   }
 
-  /** Waits a moment for the requests in flight, then ends them; the next start sends their deliveries again. */
+  /** Waits a moment for the requests in flight, then ends them; the next start, or another process, sends their deliveries again. */
   async stop(): Promise<void> {
     this.#stopping.abort()
     for (const timer of [...this.#timers, ...this.#paused.values()]) clearTimeout(timer)
@@ -85,6 +84,7 @@ export class Sender {
     const end = setTimeout(() => this.#ending.abort(), STOP_MS)
     await Promise.all(this.#turns)
     clearTimeout(end)
+    await this.#leases.endAll().catch((error) => this.#options.onError(error, {}))
   }
 
   #every(intervalMs: number, body: () => Promise<void>): void {
@@ -174,8 +174,8 @@ export class Sender {
     }
     const waitMs = next.delivery.nextAt - Date.now()
     if (waitMs > 0) return Math.min(waitMs, RETRY_MS.last)
-    if (!(await this.#leases.hold(id))) return LEASE_RETRY_MS
-    return this.#attempt(next.hook, next.delivery)
+    const leasedMs = await this.#leases.hold(id)
+    return leasedMs > 0 ? leasedMs : this.#attempt(next.hook, next.delivery)
   }
 
   async #attempt(hook: Hook, found: Delivery): Promise<number | undefined> {

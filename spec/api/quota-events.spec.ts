@@ -31,7 +31,10 @@ const listening = async (quota: AllotOptions['quota'] = {}, log?: AllotOptions['
 const settled = () => new Promise((resolve) => setTimeout(resolve, onPostgres ? 300 : 5))
 
 const brief = (events: QuotaEvent[]) =>
-  events.splice(0).map(({ share, reached, before, used }) => [share, reached, before, used])
+  events.splice(0).map(({ action, share, reached, before, used }) => {
+    assert.equal(action, reached ? (share === 1 ? 'crossed' : 'near') : 'back')
+    return [share, reached, before, used]
+  })
 
 describe("allot.on('quota')", () => {
   it('emits one event when an owner crosses a limit, or 80 % of it, in either direction', async () => {
@@ -42,6 +45,7 @@ describe("allot.on('quota')", () => {
     assert.deepEqual(told.splice(0), [
       {
         owner: 'alice',
+        action: 'near',
         rule: 'total',
         subjects: ['size:all'],
         limit: 100,

@@ -4,7 +4,11 @@ import { postgres } from '../../drivers/postgres/index.ts'
 import { createAllot } from '../../lib/index.ts'
 
 /** One of several server processes over one database. It prints its port. */
-const allot = await createAllot({ driver: postgres(process.argv[2]!), repositories: false })
+const allot = await createAllot({
+  driver: postgres(process.argv[2]!),
+  repositories: false,
+  webhooks: { allowedHosts: ['127.0.0.1'], timeout: 1000 },
+})
 const server = createServer(allot.handler).listen(0, '127.0.0.1', () => {
   process.stdout.write(`${(server.address() as AddressInfo).port}\n`)
 })

@@ -10,6 +10,8 @@ import { Store } from '../../lib/records/store.ts'
 import { saveLfsSize } from '../../lib/repositories/repositories.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { AllowedAddresses } from '../../lib/webhooks/addresses.ts'
+import { EVENTS } from '../../lib/webhooks/events.ts'
+import { HostListeners } from '../../lib/webhooks/host-listeners.ts'
 import { Outbox } from '../../lib/webhooks/outbox.ts'
 
 /** The domain without HTTP, whose sweeper does a step when it is told to, or by itself when `wakes` is set. */
@@ -44,7 +46,11 @@ export const openFixture = async (
     store,
     quota,
     jobs,
-    outbox: new Outbox({ isOn: false, present: async () => undefined }),
+    outbox: new Outbox({
+      isOn: false,
+      present: async () => undefined,
+      listeners: new HostListeners(EVENTS, () => undefined),
+    }),
     addresses: new AllowedAddresses([]),
     gitStorage: undefined,
     gitReader: undefined,

@@ -183,6 +183,13 @@ const WRONG_ARGUMENTS: Wrong[] = [
   ],
   // @ts-expect-error
   [() => allot.fetch('http://localhost/'), /^request: expected a Request, such as .*, received the string/],
+  [
+    // @ts-expect-error
+    () => allot.on('pushed', () => undefined),
+    /^there is no event "pushed"; the events are: "push", "create", /,
+  ],
+  // @ts-expect-error
+  [() => allot.on('push'), /^listener: expected a function, received undefined$/],
   // @ts-expect-error
   [() => level(), /^location: expected a folder, such as '.\/data\/store', received undefined$/],
   // @ts-expect-error

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { allot, type Served, served } from '../bin/program.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { createSender } from '../support/request.ts'
+import { UsageWriter } from './usage-writer.ts'
 
 interface KillOptions {
   /** Deliveries that the server must have recorded at least. */
@@ -29,36 +30,42 @@ const REPOSITORY = '/repos/alice/app'
 const PATHS = ['/one', '/two']
 
 /**
- * Kills a server again and again while clients open issues and two webhooks are told of them. One receiver fails now and then.
- * Every acknowledged issue must reach both receivers, and the first deliveries must be in the order of the numbers.
+ * Kills a server again and again while clients open issues and two webhooks are told of them, and usage crosses a limit back and
+ * forth, of which a third one is told. The receiver fails now and then. Every acknowledged issue must reach both webhooks, every
+ * crossing the third one, and the first deliveries must be in the order of the changes.
  */
 export const killAmidDeliveries = async (options: KillOptions): Promise<KillResult> => {
   const { deliveries, kills, data, onProgress } = options
   const receiver = await startReceiver(
     (_, res) => void res.writeHead(Math.random() < 0.002 ? 503 : 200).end(),
   )
-  const { out } = await allot(['user', 'add', 'alice', '--token', '--data', data])
+  const { out } = await allot(['user', 'add', 'alice', '--admin', '--token', '--data', data])
   const token = out.trim()
   const acknowledged = new Set<number>()
   const start = () => served(['--data', data, '--config', configIn(data)])
   let server = await start()
   await prepare(server, token, receiver.url)
+  const usage = new UsageWriter(receiver.url, token)
+  await usage.prepare(server.api)
   const each = Math.ceil(deliveries / PATHS.length)
   for (let killed = 0; killed < kills; ) {
     const goal = Math.ceil((each * (killed + 1)) / kills)
     const isOver = () => acknowledged.size >= goal
     const clients = Array.from({ length: CLIENTS }, () => openIssues(server, token, acknowledged, isOver))
+    const writing = usage.write(server.api)
     // Amid the writes of the clients, which go on until the server is gone.
     while (!isOver()) await sleep(5)
     await server.stop('SIGKILL')
-    await Promise.all(clients)
+    await Promise.all([...clients, writing])
     killed++
     onProgress?.({ kills: killed, acknowledged: acknowledged.size, received: receiver.received.length })
     server = await start()
   }
-  await drained(receiver, acknowledged)
+  await usage.recount(server.api)
+  await drained(receiver, acknowledged, usage)
   await server.stop()
-  const faults = PATHS.flatMap((path) => faultsAt(receiver, path, acknowledged))
+  const ofIssues = PATHS.flatMap((path) => faultsAt(receiver, path, acknowledged))
+  const faults = [...ofIssues, ...usage.faultsIn(receiver.received)]
   const received = receiver.received.length
   const distinct = new Set(receiver.received.map((one) => one.path + one.headers['x-gitea-delivery']))
   await receiver.stop()
@@ -104,8 +111,13 @@ const numbersAt = (receiver: Receiver, path: string): number[] =>
   receiver.received.filter((one) => one.path === path).map(({ body }) => body.number)
 
 /** Waits until the receiver has got everything, or gets nothing more for ten seconds. */
-const drained = async (receiver: Receiver, acknowledged: ReadonlySet<number>): Promise<void> => {
-  const hasAll = () => PATHS.every((path) => new Set(numbersAt(receiver, path)).size >= acknowledged.size)
+const drained = async (
+  receiver: Receiver,
+  acknowledged: ReadonlySet<number>,
+  usage: UsageWriter,
+): Promise<void> => {
+  const hasIssues = () => PATHS.every((path) => new Set(numbersAt(receiver, path)).size >= acknowledged.size)
+  const hasAll = () => hasIssues() && usage.faultsIn(receiver.received).length === 0
   let [before, idle] = [-1, 0]
   while (idle < 40 && !hasAll()) {
     await sleep(250)

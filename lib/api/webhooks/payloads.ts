@@ -7,7 +7,7 @@ import {
   personFor,
   repositoryDetails,
 } from '../../content/details.ts'
-import { type Account, accounts, type Repository as RepositoryRecord } from '../../records/schema/index.ts'
+import { accounts, type Repository as RepositoryRecord } from '../../records/schema/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import type { Changes, WebhookEvent } from '../../webhooks/events.ts'
 import type { PayloadRecipient, PresentEvent } from '../../webhooks/outbox.ts'
@@ -190,16 +190,14 @@ const packagePayload = async (
 
 const quotaPayload = async (
   tx: ReadTransaction,
-  { action, owner: id, crossing, by = id }: Event<'quota'>,
+  { event: _, action, owner: id, rule, ...measured }: Event<'quota'>,
   recipient: Recipient,
 ) => {
-  const owner: Account | undefined = await accounts.get(tx, [id])
+  const owner = await accounts.get(tx, [id])
   if (owner === undefined) return undefined
-  const { reached: _, rule, ...measured } = crossing
   // As in the API: only administrators are told the names of rules.
   const named = recipient.user?.admin === true ? { rule } : {}
-  const sender = await presentPerson(tx, recipient, by)
-  return { action, owner: presentUser(owner, recipient), ...named, ...measured, sender }
+  return { action, owner: presentUser(owner, recipient), ...named, ...measured }
 }
 
 const pingPayload = async (

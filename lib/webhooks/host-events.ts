@@ -1,0 +1,128 @@
+/** What `allot.on` tells a host: the events of webhooks, with records in place of JSON. */
+import type { QuotaEvent } from '../quota/threshold-events.ts'
+import {
+  accounts,
+  type Comment,
+  type Issue,
+  type PackageVersion,
+  type Release,
+  type Repository,
+} from '../records/schema/index.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import type { Changes, WebhookEvent } from './events.ts'
+
+/** Who caused an event, and whose it is. */
+interface HostEvent {
+  /** Name of the user or the organization that owns what the event is about. */
+  owner: string
+  /** Name of the account that caused it: the owner when it is not known, `Ghost` when the account was deleted. */
+  sender: string
+}
+
+interface InRepository extends HostEvent {
+  /** The repository after the event; one that is deleted, as it was before. */
+  repository: Repository
+}
+
+/** Argument of `allot.on('push', listener)`, `'create'` and `'delete'`: a branch or a tag was changed, created or deleted. */
+export interface RefEvent extends InRepository {
+  /** Full name, such as `refs/heads/main`. */
+  ref: string
+  /** Object id before; null for a reference that is new. */
+  before: string | null
+  /** Object id after; null for a reference that was deleted. */
+  after: string | null
+}
+
+/** Argument of `allot.on('fork', listener)`: `repository` was forked. */
+export interface ForkEvent extends InRepository {
+  /** The new repository. */
+  fork: Repository
+}
+
+/** Argument of `allot.on('repository', listener)`. */
+export interface RepositoryEvent extends InRepository {
+  /** What happened. */
+  action: 'created' | 'deleted' | 'renamed' | 'transferred' | 'edited'
+}
+
+/** Argument of `allot.on('issues', listener)`. */
+export interface IssueEvent extends InRepository {
+  /** What happened. */
+  action: 'opened' | 'edited' | 'closed' | 'reopened' | 'deleted'
+  /** The issue after the event. */
+  issue: Issue
+  /** Former texts of what was edited. */
+  changes?: Changes
+}
+
+/** Argument of `allot.on('issue_comment', listener)`. */
+export interface CommentEvent extends InRepository {
+  /** What happened. */
+  action: 'created' | 'edited' | 'deleted'
+  /** The issue of the comment. */
+  issue: Issue
+  /** The comment after the event. */
+  comment: Comment
+  /** The former text, of an edited comment. */
+  changes?: Changes
+}
+
+/** Argument of `allot.on('release', listener)`. Drafts are not told. */
+export interface ReleaseEvent extends InRepository {
+  /** What happened. */
+  action: 'published' | 'updated' | 'deleted'
+  /** The release after the event. */
+  release: Release
+}
+
+/** Argument of `allot.on('package', listener)`. */
+export interface PackageEvent extends HostEvent {
+  /** What happened. */
+  action: 'created' | 'deleted'
+  /** The version that was added or removed. */
+  version: PackageVersion
+}
+
+/** The events of `allot.on`, with what a listener gets. */
+export interface HostEvents {
+  /** A branch or a tag was created or moved, over git or the API. */
+  push: RefEvent
+  /** A branch or a tag was created. */
+  create: RefEvent
+  /** A branch or a tag was deleted. */
+  delete: RefEvent
+  /** A repository was forked. */
+  fork: ForkEvent
+  /** A repository was created, renamed, transferred, changed or deleted. */
+  repository: RepositoryEvent
+  /** An issue was opened, edited, closed, reopened or deleted. */
+  issues: IssueEvent
+  /** A comment was created, edited or deleted. */
+  issue_comment: CommentEvent
+  /** A release that is not a draft was published, changed or deleted. */
+  release: ReleaseEvent
+  /** A version of a package was added or removed. */
+  package: PackageEvent
+  /** An owner crossed the limit of a rule or the share of it that counts as near, in either direction. */
+  quota: QuotaEvent
+}
+
+/** The events that the outbox tells; `quota` is told by the quota engine (lib/quota/threshold-events.ts). */
+export type RecordedEvent = Exclude<WebhookEvent, { event: 'ping' | 'quota' }>
+
+/** @returns what listeners get; undefined when the owner was deleted */
+export const hostEvent = async (
+  tx: ReadTransaction,
+  { event: _, by, ...told }: RecordedEvent,
+): Promise<HostEvents[RecordedEvent['event']] | undefined> => {
+  const ownerId = 'repository' in told ? told.repository.owner : told.owner
+  const found = await accounts.byIds(tx, by === undefined ? [ownerId] : [ownerId, by])
+  const owner = found.get(ownerId)?.name
+  if (owner === undefined) return undefined
+  const sender = by === undefined ? owner : (found.get(by)?.name ?? GHOST)
+  // A copy, since the caller of the write gets the same records.
+  return { ...structuredClone(told), owner, sender } as HostEvents[RecordedEvent['event']]
+}
+
+const GHOST = 'Ghost'
