@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'
 import { createPktLineParser, FLUSH, type PktLine, pktLine } from './pkt-lines.ts'
 import type { GitProcess } from './process.ts'
+import { MAX_SMALL_PACK } from './small-pack.ts'
 
 /** One reference that a push changes: `before` is null when it is created, `after` when it is deleted. */
 export interface RefUpdate {
@@ -17,8 +18,10 @@ interface PushRequest {
   readonly updates: readonly RefUpdate[]
   /** Whether the response is divided into channels (side-band). */
   readonly isSideband: boolean
-  /** What was read of the request; the rest is still in the stream. */
+  /** The bytes of the commands. */
   readonly bytes: Buffer
+  /** The pack, when it is small, or empty when there is none; undefined: it is still in the stream. */
+  readonly pack: Buffer | undefined
 }
 
 /** The commands of about 100,000 references. */
@@ -28,13 +31,39 @@ const COMMAND = /^([0-9a-f]{40,64}) ([0-9a-f]{40,64}) (refs\/[^\0\n]+)(?:\0([^\n
 const SHALLOW = /^shallow [0-9a-f]{40,64}\n?$/
 
 /**
- * Reads the commands of a push. The report of the response is later compared with them.
- * @param timeoutMs within which the commands must arrive
- * @throws AllotError bad_request when they are malformed, or ask for no report; too_large
+ * Reads the commands of a push, and a small pack. The report of the response is later compared with the commands.
+ * @param size bytes of the body; undefined when it is not known
+ * @param timeoutMs within which the commands, and then a small pack must arrive
+ * @throws AllotError bad_request when the commands are malformed, or ask for no report; too_large
  */
-export const readPush = async (body: Readable, timeoutMs: number): Promise<PushRequest> => {
-  const timeout = setTimeout(() => body.destroy(), timeoutMs)
-  const lines = await readSection(body).finally(() => clearTimeout(timeout))
+export const readPush = async (
+  body: Readable,
+  { size, timeoutMs }: { readonly size: number | undefined; readonly timeoutMs: number },
+): Promise<PushRequest> => {
+  const within = <T>(read: Promise<T>): Promise<T> => {
+    const timeout = setTimeout(() => body.destroy(), timeoutMs)
+    return read.finally(() => clearTimeout(timeout))
+  }
+  const commands = parseCommands(await within(readSection(body)))
+  const hasSmallPack = size !== undefined && size - commands.bytes.length <= MAX_SMALL_PACK
+  return { ...commands, pack: hasSmallPack ? await within(readRest(body)) : undefined }
+}
+
+/** The rest of a body, when it is not larger than a small pack; otherwise puts it back into the stream. */
+const readRest = async (body: Readable): Promise<Buffer | undefined> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+    chunks.push(chunk as Buffer)
+    size += (chunk as Buffer).length
+    if (size <= MAX_SMALL_PACK) continue
+    body.unshift(Buffer.concat(chunks))
+    return undefined
+  }
+  return Buffer.concat(chunks)
+}
+
+const parseCommands = (lines: readonly PktLine[]): Omit<PushRequest, 'pack'> => {
   const texts = lines.flatMap(({ payload }) => (payload === undefined ? [] : [payload.toString('utf8')]))
   const commands = texts.filter((text) => !SHALLOW.test(text)).map(parseCommand)
   const capabilities = commands[0]?.capabilities ?? []

@@ -1,11 +1,8 @@
 /** Which objects references reach, for the check of `wants` in fetch.ts. */
-import type { Dirent } from 'node:fs'
-import { readdir, readFile } from 'node:fs/promises'
-import { join, relative, sep } from 'node:path'
 import { createInterface } from 'node:readline'
-import { ifMissing } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { configuration, ENVIRONMENT, type ProcessLimits, startProcess } from './process.ts'
+import { readReferences } from './references.ts'
 
 /** @returns an object that no reference reaches; undefined when all are reachable or do not exist */
 export type FindUnreachable = (wants: ReadonlySet<string>) => Promise<string | undefined>
@@ -93,47 +90,11 @@ async function* linesOf(
   }
 }
 
-/** Loose references that are read from the disk; with more of them, git is asked instead. */
-const MAX_LOOSE = 500
-
-const OBJECT_ID = /^[0-9a-f]{40}(?:[0-9a-f]{24})?(?![0-9a-f])/
-
-/**
- * The objects that references point to, read from their files: all that an ordinary clone or fetch wants. Invariant: only
- * the current value of a reference counts. A line of packed-refs is out of date while the reference has a file of its own,
- * and git leaves the line there until it packs the references again. The files are listed before packed-refs is read: git
- * writes packed-refs before it deletes a file, so a line without a file is not older than the list.
- */
+/** The objects that references point to: all that an ordinary clone or fetch wants. */
 const readTips = async (folder: string): Promise<ReadonlySet<string>> => {
-  const entries = await readdir(join(folder, 'refs'), { withFileTypes: true, recursive: true }).catch(
-    ifMissing<Dirent[]>([]),
-  )
-  // A lock file holds a value that the reference may never get.
-  const loose = entries.filter((entry) => entry.isFile() && !entry.name.endsWith('.lock'))
-  const files = loose.slice(0, MAX_LOOSE).map((entry) => join(entry.parentPath, entry.name))
-  const texts = await Promise.all(files.map((file) => readFile(file, 'latin1').catch(ifMissing(''))))
-  const tips = new Set(texts.flatMap((text) => text.match(OBJECT_ID) ?? []))
-  if (loose.length > MAX_LOOSE) return tips
-  const overridden = new Set(files.map((file) => relative(folder, file).split(sep).join('/')))
-  // In UTF-8, as file names are: references may have any characters.
-  const packed = await readFile(join(folder, 'packed-refs'), 'utf8').catch(ifMissing(''))
-  for (const [ref, ids] of parsePackedRefs(packed))
-    if (!overridden.has(ref)) for (const id of ids) tips.add(id)
+  const { loose, packed } = await readReferences(folder)
+  const tips = new Set<string>()
+  for (const id of loose.values()) tips.add(id)
+  for (const ids of packed.values()) for (const id of ids) tips.add(id)
   return tips
-}
-
-/** The objects of each packed reference; a line with `^` names the object that the tag of the line before it points to. */
-const parsePackedRefs = (text: string): Map<string, string[]> => {
-  const packed = new Map<string, string[]>()
-  let last: string[] = []
-  for (const line of text.split('\n')) {
-    const [id] = OBJECT_ID.exec(line.replace('^', '')) ?? []
-    if (id === undefined) continue
-    if (line.startsWith('^')) last.push(id)
-    else {
-      last = [id]
-      packed.set(line.slice(id.length + 1), last)
-    }
-  }
-  return packed
 }

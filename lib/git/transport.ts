@@ -5,9 +5,17 @@ import { ifMissing } from '../disk.ts'
 import { bufferStart, feedChecked, feedConnection } from './fetch.ts'
 import { folderOf } from './folders.ts'
 import { announce, configuration, feed, type GitProcess, type WriteListener } from './process.ts'
-import { GitProcesses, incompleteOutput, type ProcessClient, type ProcessesOptions } from './processes.ts'
+import {
+  checkOnDisk,
+  GitProcesses,
+  incompleteOutput,
+  type ProcessClient,
+  type ProcessesOptions,
+} from './processes.ts'
 import { holdReport, PushCheck, type RefUpdate, readPush } from './push.ts'
 import { createReachability, type FindUnreachable } from './reachability.ts'
+import { advertisePush } from './references.ts'
+import { isSmallPush } from './small-pack.ts'
 
 /** A request with a body for one of git's programs. */
 interface GitRequest extends ProcessClient {
@@ -75,11 +83,20 @@ export class Transport {
     service: 'upload-pack' | 'receive-pack',
     client: ProcessClient,
   ): Promise<Readable> {
-    const config = configuration(...(service === 'upload-pack' ? UPLOAD : RECEIVE))
-    const args = [...config, service, '--stateless-rpc', '--advertise-refs', this.#folderOf(id)]
+    const folder = this.#folderOf(id)
+    const isPush = service === 'receive-pack'
+    const listed = isPush && !isVersion1(client.protocol) ? await this.#advertisePush(folder) : undefined
+    if (listed !== undefined) return Readable.from([listed], { objectMode: false })
+    const config = configuration(...(isPush ? RECEIVE : UPLOAD))
+    const args = [...config, service, '--stateless-rpc', '--advertise-refs', folder]
     const child = await this.#processes.start(id, service, args, client)
     child.stdin.end()
     return child.stdout
+  }
+
+  async #advertisePush(folder: string): Promise<Buffer | undefined> {
+    await checkOnDisk(folder)
+    return advertisePush(folder)
   }
 
   /** Answers a fetch. `completed` rejects when git was stopped before the end of its output. */
@@ -111,16 +128,18 @@ export class Transport {
   /** Takes a push. */
   async receive(id: number, request: PushRequest, listener: PushListener): Promise<Readable> {
     const { idleTimeout, maxPushSize } = this.#options
-    const push = await readPush(request.body, idleTimeout)
+    const push = await readPush(request.body, { size: request.size, timeoutMs: idleTimeout })
     // Before a large push git sends an empty one, to learn whether it is authorised.
     if (push.updates.length === 0) return Readable.from([])
     const limits = limitsOf(maxPushSize, request.size)
-    const config = configuration(...RECEIVE, ...limits, ...(await this.#pushCheck.config()))
+    const hook = isSmallPush(push.pack, maxPushSize) ? [] : await this.#pushCheck.config()
+    const config = configuration(...RECEIVE, ...limits, ...hook)
     const args = [...config, 'receive-pack', '--stateless-rpc', this.#folderOf(id)]
     const child = await this.#processes.start(id, 'receive-pack', args, request)
     await announce(child, { started: (pid) => listener.started(pid, push.updates) })
     child.stdin.write(push.bytes)
-    feed(request.body, child)
+    if (push.pack === undefined) feed(request.body, child)
+    else child.stdin.end(push.pack)
     const { output, finished } = holdReport(child, push, async (updates) => {
       await this.#processes.recoverStopped(id)
       await listener.finished(updates)
@@ -183,6 +202,9 @@ export class Transport {
     await listener.finished([])
   }
 }
+
+/** git announces this version of the protocol in its answers; a push does not know version 2. */
+const isVersion1 = (protocol: string | undefined): boolean => /(?:^|:)version=1(?:$|:)/.test(protocol ?? '')
 
 async function* withRefusal(output: Readable, refusal: Promise<Buffer | undefined>): AsyncGenerator<Buffer> {
   yield* output as AsyncIterable<Buffer>

@@ -3,11 +3,15 @@ import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { newCommit, newObject, newTree } from '../../lib/git/objects/pack.ts'
 import { startProcess, withMemoryLimit } from '../../lib/git/process.ts'
+import { isSmallPush } from '../../lib/git/small-pack.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
+import { copies, craftedPack, type Entry } from './crafted-pack.ts'
 import { type ServedGit, startGit } from './served.ts'
+import { packOf, pktLine } from './slow-push.ts'
 
 const MIB = 1024 * 1024
 
@@ -84,6 +88,84 @@ describe('A push with a good compression', () => {
     await git(checkout, 'commit', '--quiet', '--allow-empty', '--file', message)
     assert.match((await push(checkout, 'main')).err, /a commit of this push is larger than 16777216 bytes/)
     assert.equal(await refs(), '')
+  })
+})
+
+describe('A small push', () => {
+  const base = randomBytes(20_000)
+  const blob = (content: Buffer): Entry => ({ type: 3, content })
+  const objects = (count: number) => Array.from({ length: count }, (_, at) => blob(Buffer.from(`${at}`)))
+  const ordinary = craftedPack([blob(base), blob(Buffer.alloc(1000))])
+  const toId = (content: Buffer, to: Buffer): Entry => ({ type: 7, content, base: to })
+
+  it('needs no process for the check of its sizes, when it is what git sends', async () => {
+    const checkout = await aCheckout({ text: randomBytes(10_000).toString('hex'), empty: '' })
+    const first = await git(checkout, 'rev-parse', 'HEAD')
+    await commit(checkout, { text: `${await git(checkout, 'show', 'HEAD:text')}more` })
+    await git(checkout, 'tag', '-a', '-m', 'tag', 'v1')
+    const ids = { whole: ['v1'], thin: ['v1', `^${first}`] }
+    for (const option of ['--delta-base-offset', '--no-reuse-delta'])
+      for (const [kind, names] of Object.entries(ids))
+        assert.equal(
+          isSmallPush(await packOf(checkout, names, ['--thin', option])),
+          true,
+          `${kind} ${option}`,
+        )
+  })
+
+  for (const [name, pack, limit, isSmall] of [
+    ['has no pack', Buffer.alloc(0), undefined, true],
+    ['is as large as the limit', ordinary, 21_000, true],
+    ['is larger than the limit', ordinary, 20_999, false],
+    ['has a delta within the limit', craftedPack([blob(base), toId(copies(base, 1), base)]), 40_100, true],
+    ['has a delta that makes more', craftedPack([blob(base), toId(copies(base, 2), base)]), 40_100, false],
+    [
+      'has a delta that makes more than 1 MiB',
+      craftedPack([blob(base), toId(copies(base, 60), base)]),
+      undefined,
+      false,
+    ],
+    ['unpacks to more than 1 MiB', craftedPack([blob(Buffer.alloc(1024 * 1024 + 1))]), undefined, false],
+    ['has as many objects as are checked', craftedPack(objects(256)), undefined, true],
+    ['has more objects', craftedPack(objects(257)), undefined, false],
+    ['is cut off', ordinary.subarray(0, -30), undefined, false],
+    ['is followed by more', Buffer.concat([ordinary, Buffer.alloc(1)]), undefined, false],
+    ['says that an object is smaller', craftedPack([{ ...blob(base), size: 10 }]), undefined, false],
+    ['says that an object is larger', craftedPack([{ ...blob(base), size: 30_000 }]), undefined, false],
+    ['is not a pack', Buffer.from('neither'), undefined, false],
+    ['has not arrived', undefined, undefined, false],
+  ] as const)
+    it(`that ${name} ${isSmall ? 'passes' : 'is checked by the hook'}`, () => {
+      assert.equal(isSmallPush(pack, limit), isSmall)
+    })
+
+  it('is refused when a delta makes more than git.maxPushSize, and leaves nothing', async () => {
+    const owner = await bounded.person()
+    const { refs, objects: stored } = await repository(bounded, owner, 'delta-bomb')
+    const file = (name: string, content: Buffer) => ({
+      mode: '100644',
+      name,
+      id: newObject('blob', content).id,
+    })
+    const tree = newTree([file('base', base), file('bomb', Buffer.concat(Array(300).fill(base)))])
+    const author = { name: 'Ada', email: 'ada@example.test', time: 0, offset: 0 }
+    const made = newCommit({ tree: tree.id, parents: [], author, committer: author, message: 'bomb' })
+    const nodes: Entry[] = [
+      { type: 1, content: made.content },
+      { type: 2, content: tree.content },
+    ]
+    const pack = craftedPack([...nodes, blob(base), toId(copies(base, 300), base)])
+    const command = `${'0'.repeat(40)} ${made.id} refs/heads/main\0 report-status side-band-64k`
+    const headers = {
+      authorization: `token ${owner.token}`,
+      'content-type': 'application/x-git-receive-pack-request',
+    }
+    const body = Buffer.concat([Buffer.from(`${pktLine(command)}0000`), pack])
+    const url = `${urlFor(bounded, `${owner.name}/delta-bomb`)}/git-receive-pack`
+    const answer = await (await fetch(url, { method: 'POST', headers, body })).text()
+    assert.match(answer, /unpacked, this push exceeds maximum allowed size of 4194304 bytes/)
+    assert.equal(await refs(), '')
+    assert.match(await stored(), NOTHING)
   })
 })
 

@@ -2,15 +2,16 @@ import { spawn } from 'node:child_process'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
 import { git } from './client.ts'
 
-/** A pack of all objects that a commit reaches. */
-const packOf = (checkout: string, commit: string): Promise<Buffer> =>
+/** A pack of all objects that some commits reach, without those of names with `^`. */
+export const packOf = (checkout: string, names: string[], options: string[] = []): Promise<Buffer> =>
   new Promise((resolve, reject) => {
-    const child = spawn('git', ['pack-objects', '--stdout', '--revs', '--quiet'], { cwd: checkout })
+    const args = ['pack-objects', '--stdout', '--revs', '--quiet', ...options]
+    const child = spawn('git', args, { cwd: checkout })
     const chunks: Buffer[] = []
     child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
     child.once('error', reject)
     child.once('close', () => resolve(Buffer.concat(chunks)))
-    child.stdin.end(`${commit}\n`)
+    child.stdin.end(`${names.join('\n')}\n`)
   })
 
 export const pktLine = (text: string): string =>
@@ -22,7 +23,7 @@ const NONE = '0'.repeat(40)
 export const pushBody = async (checkout: string, branch: string): Promise<Buffer> => {
   const commit = await git(checkout, 'rev-parse', 'HEAD')
   const command = `${NONE} ${commit} refs/heads/${branch}\0 report-status side-band-64k agent=spec`
-  return Buffer.concat([Buffer.from(`${pktLine(command)}0000`), await packOf(checkout, commit)])
+  return Buffer.concat([Buffer.from(`${pktLine(command)}0000`), await packOf(checkout, [commit])])
 }
 
 export interface Begun {
