@@ -9,7 +9,7 @@ import {
   changeFiles,
   type FileOperation,
 } from '../../repositories/contents/file-changes.ts'
-import { findEntry, submoduleUrls } from '../../repositories/contents/files.ts'
+import { findEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { example, shortText, text, timestamp } from '../fields.ts'
 import { type Recipient, reply, route, type Services } from '../route.ts'
@@ -171,7 +171,7 @@ type Changed = NonNullable<Awaited<ReturnType<typeof change>>>
 /** The file as it is after the change; undefined when it was deleted. */
 const presentPath = async ({ open, ref, urls }: Changed, path: string) => {
   const found = await findEntry(open, path)
-  return found && presentFile(open, found, { urls, ref, submodules: await submoduleUrls(open) })
+  return found && presentFile(open, found, { urls, ref })
 }
 
 const replyFile = async <const Status extends 200 | 201>(

@@ -64,15 +64,18 @@ export interface EntryContext {
   readonly urls: RepositoryUrls
   /** Name of the reference as the client wrote it. */
   readonly ref: string
-  readonly submodules: ReadonlyMap<string, string>
 }
 
 /** How pages name a reference: as a commit when it is an id. */
 const pageOfRef = (ref: string): string =>
   /^[0-9a-f]{40}$/.test(ref) ? `commit/${ref}` : `branch/${encodePath(ref)}`
 
-const presentEntry = ({ path, entry, size }: SizedEntry, context: EntryContext): ContentsResponse => {
-  const { urls, ref, submodules } = context
+/** @param submodules addresses of submodules, by path */
+const presentEntry = (
+  { path, entry, size }: SizedEntry,
+  { urls, ref }: EntryContext,
+  submodules: ReadonlyMap<string, string>,
+): ContentsResponse => {
   const type = typeOf(entry)
   const query = `?ref=${encodeURIComponent(ref)}`
   const url = `${urls.api}/contents/${encodePath(path)}${query}`
@@ -92,19 +95,29 @@ const presentEntry = ({ path, entry, size }: SizedEntry, context: EntryContext):
   }
 }
 
+/** Addresses of the submodules among some entries, by path. */
+const submodulesAmong = async (
+  open: OpenCommit,
+  entries: readonly FoundEntry[],
+): Promise<ReadonlyMap<string, string>> =>
+  entries.some(({ entry }) => entry.mode === MODES.submodule) ? submoduleUrls(open) : new Map()
+
 /** A file, symbolic link or submodule, with its content. */
 export const presentFile = async (
   open: OpenCommit,
   found: FoundEntry,
   context: EntryContext,
 ): Promise<ContentsResponse> => {
-  const [size = 0] = await sizesOf(open, [found.entry])
+  const [{ size, content }, lastCommit, submodules] = await Promise.all([
+    contentOf(open, found),
+    lastCommitOf(open, found.path),
+    submodulesAmong(open, [found]),
+  ])
   const presented = {
-    ...presentEntry({ ...found, size }, context),
-    last_commit_sha: (await lastCommitOf(open, found.path)) ?? null,
+    ...presentEntry({ ...found, size }, context, submodules),
+    last_commit_sha: lastCommit ?? null,
   }
-  if (presented.type === 'submodule' || size > open.git.maxObjectSize) return presented
-  const content = await readFile(open, found)
+  if (content === undefined) return presented
   if (presented.type === 'symlink') return { ...presented, target: content.toString('utf8') }
   const pointer = lfsPointerIn(content)
   return {
@@ -115,13 +128,22 @@ export const presentFile = async (
   }
 }
 
+/** The content is undefined for submodules, and for what is too large to be read at once. */
+const contentOf = async (open: OpenCommit, found: FoundEntry) => {
+  const [size = 0] = await sizesOf(open, [found.entry])
+  const isRead = found.entry.mode !== MODES.submodule && size <= open.git.maxObjectSize
+  return { size, content: isRead ? await readFile(open, found) : undefined }
+}
+
 const presentFound = async (
   open: OpenCommit,
   found: FoundEntry,
   context: EntryContext,
 ): Promise<ContentsResponse | ContentsResponse[]> => {
   if (found.entry.mode !== MODES.tree) return presentFile(open, found, context)
-  return (await listFolder(open, found)).map((entry) => presentEntry(entry, context))
+  const entries = await listFolder(open, found)
+  const submodules = await submodulesAmong(open, entries)
+  return entries.map((entry) => presentEntry(entry, context, submodules))
 }
 
 type ContentsRequest = Recipient & {
@@ -144,8 +166,7 @@ const replyContents = async (services: Services, request: ContentsRequest, path:
       const found = await findEntry(open, path)
       if (found === undefined) return undefined
       const urls = await urlsOf(services, open.repository, request)
-      const context = { urls, ref, submodules: await submoduleUrls(open) }
-      return new SerializedJson(await presentFound(open, found, context))
+      return new SerializedJson(await presentFound(open, found, { urls, ref }))
     },
   )
   return json === undefined ? reply(404) : reply(200, json)

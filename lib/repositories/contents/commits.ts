@@ -38,20 +38,29 @@ export interface CommitFilter {
   readonly not?: string | undefined
 }
 
+/** A page of a history. The commits of all pages are counted while the caller presents this one. */
+interface CommitPage {
+  readonly items: readonly Commit[]
+  /** Undefined for a long history, which is counted after its first page is read. */
+  readonly total: Promise<number | undefined>
+}
+
 /**
- * A page of the history of a commit, the newest first. A long history is counted after its first page is read.
+ * A page of the history of a commit, the newest first.
  * @returns undefined when the reference in `not` does not exist
  */
 export const listCommits = async (
   open: OpenCommit,
   filter: CommitFilter,
   { offset, limit }: { offset: number; limit: number },
-): Promise<{ items: Commit[]; total: number | undefined } | undefined> => {
+): Promise<CommitPage | undefined> => {
   const selection = await selectionOf(open, filter)
   if (selection === undefined) return undefined
-  const args = [`--max-count=${limit}`, `--skip=${offset}`, ...selection]
-  const [ids, total] = await Promise.all([revList(open, args), countFor(open, selection)])
-  return { items: await readCommits(open, ids), total }
+  const page = revList(open, [`--max-count=${limit}`, `--skip=${offset}`, ...selection])
+  const total = countFor(open, selection)
+  // The caller may fail before it waits for the total.
+  total.catch(() => undefined)
+  return { items: await readCommits(open, await page), total }
 }
 
 const selectionOf = async (open: OpenCommit, filter: CommitFilter): Promise<string[] | undefined> => {
@@ -84,6 +93,7 @@ const countFor = async (open: OpenCommit, selection: readonly string[]): Promise
   const known = counts.get(key)
   if (known !== undefined) return known
   if (selection.length === 2 && countedTips.has(repository)) return countCommits(open, selection, key)
+  if (counting.has(key)) return undefined
   const some = await countList(open, [`--max-count=${MAX_COUNT + 1}`, ...selection])
   if (some > MAX_COUNT) {
     // A failure means that the next request counts again.

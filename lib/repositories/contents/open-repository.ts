@@ -57,7 +57,8 @@ export class RepositoryContents {
     parts: readonly string[],
     make: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    const key = `${access.repository} ${commit} ${JSON.stringify(parts)}`
+    // Nothing that exists has a NUL in its name.
+    const key = `${access.repository} ${commit} ${parts.join('\0')}`
     const known = this.#made.get(key) as T | undefined
     if (known !== undefined) return known
     const made = await make()
@@ -95,8 +96,7 @@ export class RepositoryContents {
     ref: string,
     client: string,
   ): Promise<OpenCommit | undefined> {
-    const user = viewer === null ? null : { id: viewer.id, admin: viewer.admin, scopes: viewer.scopes }
-    const key = cacheKey('commit of a reference', { user, owner, name, ref })
+    const key = cacheKey('commit of a reference', { viewer, owner, name, ref })
     const found = await this.#store.read(
       async (tx) => {
         const repository = await readableRepository(tx, viewer, owner, name, 'code')

@@ -83,9 +83,11 @@ const historyView = async (
 ): Promise<View> => {
   const number = pageNumber(request.query)
   const offset = (number - 1) * PAGE_SIZE
-  const { items, total } = (await listCommits(open, { path }, { offset, limit: PAGE_SIZE }))!
+  const history = (await listCommits(open, { path }, { offset, limit: PAGE_SIZE }))!
+  const { items } = history
   const people = await authorsOf(services, request, items)
   const choices = await readChoices(open)
+  const total = await history.total
   const to = (page: number) => `${filePath(view, ref, path, 'commits')}?page=${page}`
   const isLast = total === undefined ? items.length < PAGE_SIZE : offset + items.length >= total
   return {
