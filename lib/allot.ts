@@ -148,7 +148,11 @@ export const createAllot = async (options: AllotOptions): Promise<Allot> => {
   return allot
 }
 
-/** Opens an Allot as {@link createAllot} does, and returns the internal services, too. */
+/**
+ * Opens an Allot as {@link createAllot} does, and returns the internal services, too.
+ * @param isServer false for a command, which opens no SSH server, sends no webhooks and runs nothing in the background: on a shared
+ * store the servers do. It recovers what a crash left only in a store that it has to itself.
+ */
 export const openAllot = async (
   given: AllotOptions,
   { isServer = true }: { isServer?: boolean } = {},
@@ -158,8 +162,8 @@ export const openAllot = async (
   const storage = openDiskStorage(options, log)
   const store = await openStore(driver, log)
   const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh))
-  const domain = createDomain({ options, host, storage, store, htmlUrls, sends: isServer })
-  await orClose(driver, domain.hosting.sweep())
+  const domain = createDomain({ options, host, storage, store, htmlUrls, isServer })
+  if (isServer || !driver.shared) await orClose(driver, domain.hosting.recover())
   const markdown = new Markdown({ deadline: options.markdown.timeout })
   const write = (to: Write, owners?: readonly string[], onProgress?: OnProgress) =>
     exportStore({ driver, ...storage }, to, onProgress, owners)
@@ -175,7 +179,7 @@ export const openAllot = async (
   const pages = createPages(parts)
   const listener = (mount: MountOptions) =>
     mountListener({ handler: api.handler, pages: pages.handler }, mount)
-  const timer = startBackground(parts)
+  const timer = isServer ? startBackground(parts) : undefined
   const { hosting, quota, listeners } = domain
   const named = { store, quota, owners: accountOwners }
   return {
@@ -224,7 +228,7 @@ const publicServices = (hosting: Hosting) => ({
 
 /**
  * Imports an export into an empty store, on any driver, and one of owners also into a shard that has other accounts.
- * @throws AllotError conflict when the store is not empty, or has one of the accounts or ids already; invalid, naming the line, when the file is cut short or changed
+ * @throws AllotError conflict when the store is not empty, or already has one of the accounts or ids; invalid, naming the line, when the file is cut short or changed
  */
 export const importAllot = async (
   folders: DataPlace & Pick<AllotOptions, 'driver' | 'data' | 'repositories' | 'files'>,
@@ -261,8 +265,8 @@ const startBackground = ({
   compactor.start()
   sender?.start()
   const onError = logError(host.log, 'pushes could not be looked for')
-  const resume = () => hosting.pushJournal.resume().catch(onError)
-  return store.driver.shared ? setInterval(resume, HOUR).unref() : undefined
+  const recover = () => hosting.pushJournal.recover().catch(onError)
+  return store.driver.shared ? setInterval(recover, HOUR).unref() : undefined
 }
 
 /** Closes the parts in the order in which they depend on each other. */

@@ -35,12 +35,12 @@ interface DomainParts {
   readonly storage: DiskStorage
   readonly store: Store
   readonly htmlUrls: HtmlUrls
-  /** Whether this process sends the deliveries of webhooks; a command leaves them to a server. */
-  readonly sends: boolean
+  /** Whether this process works in the background; a command leaves that to a server. */
+  readonly isServer: boolean
 }
 
 /** Creates the quota engine, the services and what works in the background, and connects them. */
-export const createDomain = ({ options, host, storage, store, htmlUrls, sends }: DomainParts): Domain => {
+export const createDomain = ({ options, host, storage, store, htmlUrls, isServer }: DomainParts): Domain => {
   const { log } = host
   const { webhooks, baseUrl, basePath } = options
   const present = eventPresenter({ baseUrl, basePath, htmlUrls })
@@ -63,14 +63,17 @@ export const createDomain = ({ options, host, storage, store, htmlUrls, sends }:
     ...storage,
     hostName: hostOf(options.baseUrl ?? 'http://localhost'),
     onDeletionError: onDeletionError(log),
-    onRecountError: logError(log, 'a push that was interrupted could not be counted; it is tried again'),
+    onRecountError: logError(
+      log,
+      'a push that was interrupted could not be counted; the next push or start counts it',
+    ),
     authenticate: host.authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,
     sessionLifetime: Math.ceil(options.pages.sessionLifetime / 1000),
   })
   const sender =
-    webhooks === false || !sends
+    webhooks === false || !isServer
       ? undefined
       : new Sender({
           ...{ store, outbox, addresses, settings: webhooks },

@@ -72,7 +72,7 @@ interface HostingOptions {
   /** Host name of the no-reply addresses in commits. */
   hostName: string
   onDeletionError: OnDeletionError
-  /** Called when a push that a crash interrupted could not be counted; it is tried again. */
+  /** Called when a push that a crash interrupted could not be counted: the next push to the repository or the next start counts it. */
   onRecountError: (error: unknown, fields: object) => void
   /** The host's own login, instead of tokens and passwords. */
   authenticate: HostAuthenticate | undefined
@@ -128,17 +128,17 @@ export const createHosting = (options: HostingOptions) => {
     /** Resolves when the store could write now: a transaction that changes nothing. */
     checkWritable: () => store.driver.write(async () => undefined),
     /** Deletes the folders and files that a crash left without a record, and counts pushes that it left uncounted. */
-    async sweep() {
-      await gitData.sweep()
-      await files.sweep()
-      await pushJournal.resume()
+    async recover() {
+      await gitData.recover()
+      await files.recover()
+      await pushJournal.recover()
     },
     /** Resolves when the folders and files of deleted records are deleted. */
     async idle() {
       await files.idle()
       await gitData.idle()
     },
-    /** Ends the worker threads, and writes when tokens were used. */
+    /** Ends the worker threads, and saves the last-used times of tokens. */
     async close() {
       await credentials.tokenUses.close()
       await keyReader.close()

@@ -107,7 +107,7 @@ export interface Opened {
 interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
   /** Wraps the driver, such as to measure it. */
   wrapDriver?: (driver: StorageDriver, config: Config) => StorageDriver | Promise<StorageDriver>
-  /** Whether git over SSH is served, when it is on; other commands need neither its package nor its host keys. */
+  /** Whether this process serves; a command needs neither SSH nor background work, which servers on the same store do. */
   isServer?: boolean
 }
 

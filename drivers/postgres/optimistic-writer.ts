@@ -192,7 +192,7 @@ class ContentionLock {
     this.#connections = connections
   }
 
-  /** Does nothing when the lock is held already, or when it would take the only connection for writes. */
+  /** Does nothing when the lock is already held, or when it would take the only connection for writes. */
   async acquire(): Promise<void> {
     if (this.#unlock !== undefined || this.#connections.writers < 2) return
     await new Promise<void>((resolve) => {

@@ -126,7 +126,10 @@ export const ownersFor = async (tx: ReadTransaction, account: number): Promise<n
 /** The part of a repository that a purpose needs a right on. */
 const PART_OF = { repository: 'code', code: 'code', issue: 'issues', release: 'releases' } as const
 
-/** "Readers are its owner, the organization's members, and administrators", and those with whom it is shared. */
+/**
+ * Readers of a private repository are its owner, administrators, collaborators, full members of the organization that owns
+ * it, members of teams with a right on it, and the account that it is offered to.
+ */
 export const canRead = async (
   tx: ReadTransaction,
   viewer: Viewer,

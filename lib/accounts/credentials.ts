@@ -40,7 +40,7 @@ export const SCOPES = [
 interface NewToken {
   /** The stored record, without the token itself. */
   token: Token
-  /** The token itself, which is not stored: "A token is shown once, when it is made" */
+  /** The token itself. It is not stored, so it can be shown only once. */
   secret: string
 }
 
@@ -117,7 +117,7 @@ export const insertToken = async (tx: WriteContext, token: Token): Promise<void>
   await tokens.save(tx, token)
 }
 
-/** "only its SHA-256 is kept" */
+/** Secrets are stored as their SHA-256. */
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 const findToken = async (tx: WriteContext, account: number, idOrName: string): Promise<Token | undefined> => {

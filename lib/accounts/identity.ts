@@ -210,7 +210,8 @@ export class Identities {
 
 /**
  * Lets administrators act for the user that the header `Sudo` or the query parameter `sudo` names. The request has the
- * rights of that user within the scopes of the administrator's credentials.
+ * rights of that user within the scopes of the administrator's credentials. The user may be disabled: disabling an account
+ * refuses its own credentials, and here the administrator's are checked.
  * @returns the sender of a request without Sudo
  */
 export const actingAs = async (

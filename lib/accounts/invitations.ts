@@ -45,7 +45,7 @@ export class Invitations {
       if (organization === undefined || user === undefined) return undefined
       const membership = await membershipOf(tx, organization.id, user.id)
       if (membership !== undefined && (membership.owner || !owner))
-        throw invalid(`username: ${user.name} is ${membership.owner ? 'an owner' : 'a member'} already`)
+        throw invalid(`username: ${user.name} is already ${membership.owner ? 'an owner' : 'a member'}`)
       const before = await invitations.get(tx, [organization.id, user.id])
       if (before === undefined) await refuseTooMany(tx, organization, user)
       const invitation = { organization: organization.id, account: user.id, owner, createdAt: now() }
@@ -132,7 +132,7 @@ const invitationOf = async (
 
 const refuseTooMany = async (tx: ReadTransaction, organization: Account, user: Account): Promise<void> => {
   if ((await invitations.count(tx, 'account', [user.id])) >= MAX_OF_USER)
-    throw new AllotError('conflict', `${user.name} has ${MAX_OF_USER} invitations already`)
+    throw new AllotError('conflict', `${user.name} already has ${MAX_OF_USER} invitations`)
   if ((await invitations.count(tx, 'organization', [organization.id])) >= MAX_OF_ORGANIZATION)
-    throw new AllotError('conflict', `${organization.name} has ${MAX_OF_ORGANIZATION} invitations already`)
+    throw new AllotError('conflict', `${organization.name} already has ${MAX_OF_ORGANIZATION} invitations`)
 }

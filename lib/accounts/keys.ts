@@ -127,7 +127,7 @@ export class SshKeys extends Keys<SshKey> {
   /**
    * Adds a key.
    * @param client client whose budget parsing the key counts against; by default the account's own
-   * @throws AllotError invalid for an unreadable key, a key that the account or an account that it can see has already,
+   * @throws AllotError invalid for an unreadable key, a key that the account or an account that it can see already has,
    *   and a title that the account has used
    */
   async add(account: number, { title, key }: NewSshKey, client = clientOfAccount(account)): Promise<SshKey> {
@@ -180,8 +180,8 @@ export class GpgKeys extends Keys<GpgKey> {
   /**
    * Adds a key.
    * @param client client whose budget parsing the key counts against; by default the account's own
-   * @throws AllotError invalid for an unreadable key, and for one that the account or an account that it can see has
-   *   already; unavailable when the package openpgp is not installed
+   * @throws AllotError invalid for an unreadable key, and for one that the account or an account that it can see
+   *   already has; unavailable when the package openpgp is not installed
    */
   async add(account: number, { armored }: NewGpgKey, client = clientOfAccount(account)): Promise<GpgKey> {
     const { subkeys, ...key } = await this.reader.openPgp(client, armored)

@@ -137,6 +137,6 @@ const checkPlainName = (part: 'version' | 'file', name: string): void => {
     throw refused(part, 'letters, digits, spaces within, and no slash')
 }
 
-/** "400: the package name, version or file name are invalid" */
+/** An invalid name of a package, version or file is answered 400. */
 const refused = (what: string, allowed: string) =>
   new AllotError('bad_request', `the name of the ${what} must have 1 to 255 characters: ${allowed}`)

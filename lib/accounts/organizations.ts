@@ -143,7 +143,7 @@ export class Organizations {
 
   /**
    * Adds a member, or changes whether an existing one is an owner.
-   * @throws AllotError conflict when others have added the member to too many organizations already, and when the change
+   * @throws AllotError conflict when others have already added the member to too many organizations, and when the change
    * would take the last ownership from the founder, unless `by` is an administrator
    */
   setMember(
@@ -235,7 +235,8 @@ const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Acc
 
 /**
  * The cost of a user's requests grows with the user's memberships, and the owner of an organization can add anyone to it.
- * So others can add an account to JOINED_LIMIT organizations, and one user alone to COMMON_LIMIT of them.
+ * So an account that is in JOINED_LIMIT organizations can be added to more only by administrators, and not by a user who
+ * already shares COMMON_LIMIT organizations with it.
  */
 const JOINED_LIMIT = 100
 const COMMON_LIMIT = 50
@@ -250,14 +251,14 @@ export const refuseTooMany = async (
   if (joined.length >= JOINED_LIMIT)
     throw new AllotError(
       'conflict',
-      `${name} is in ${JOINED_LIMIT} organizations already: only an administrator can add more`,
+      `${name} is already in ${JOINED_LIMIT} organizations: only an administrator can add more`,
     )
   const keys = joined.map(({ organization }) => [organization, by.id])
   const common = (await memberships.getMany(tx, keys)).filter((membership) => membership !== undefined)
   if (common.length >= COMMON_LIMIT)
     throw new AllotError(
       'conflict',
-      `you are in ${COMMON_LIMIT} organizations together with ${name} already: only an administrator can add more`,
+      `you are already in ${COMMON_LIMIT} organizations together with ${name}: only an administrator can add more`,
     )
 }
 

@@ -201,7 +201,7 @@ const checkTeam = async (tx: ReadTransaction, team: Team): Promise<void> => {
   checkTeamTexts(team)
   const other = await teams.findBy(tx, 'name', [team.organization, team.name.toLowerCase()])
   if (other !== undefined && other.id !== team.id)
-    throw invalid(`name: there is a team ${other.name} already`)
+    throw invalid(`name: there is already a team ${other.name}`)
 }
 
 const matches = (team: Team | undefined, word: string): boolean =>
@@ -270,7 +270,7 @@ const join = async (
   if (joined >= MAX_JOINED && !viewer.admin && viewer.id !== account.id)
     throw new AllotError(
       'conflict',
-      `${account.name} is in ${MAX_JOINED} teams already: only an administrator can add more`,
+      `${account.name} is already in ${MAX_JOINED} teams: only an administrator can add more`,
     )
   await teamMembers.save(tx, {
     ...{ account: account.id, organization: organization.id, team: team.id },

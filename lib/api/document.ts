@@ -51,7 +51,7 @@ const definitions = {
   QuotaUsedRepository,
 }
 
-/** "The interface description carries version 1.1.1." */
+/** Version of the interface that Allot implements; it is not the version of Allot. */
 const INTERFACE_VERSION = '1.1.1'
 
 const INTRODUCTION = `A code-hosting API with an exact storage quota, in the wire format that Gogs, Gitea and Forgejo share.

@@ -45,7 +45,7 @@ export const groupName = example(quotaName, 'free')
 /** A limit in a request: bytes, or -1 for unlimited. */
 export const givenLimit = example(wholeNumber, 1_073_741_824)
 
-/** "`{id}` is an integer key id." */
+/** Ids in paths are whole numbers. */
 export const keyParams = v.object({ id: idParameter('Id of the key.', 5) })
 
 /** Path parameters that name a repository, for routes that add others. */

@@ -57,9 +57,7 @@ const json = (status: number, value: unknown): StreamReply => ({
   body: JSON.stringify(value),
 })
 
-/**
- * "The response body should be a JSON object with a message"; git-lfs asks for credentials when it gets `LFS-Authenticate`.
- */
+/** git-lfs shows the `message` of the body, and asks for credentials when it gets `LFS-Authenticate`. */
 const refusal = ({ status, message }: Failure) => ({
   headers: {
     'Content-Type': TYPE,
@@ -109,7 +107,7 @@ type ObjectAnswer = (object: LfsObject, found: StoredFile | undefined) => object
 
 const objectError = (code: number, message: string) => ({ error: { code, message } })
 
-/** An object that exists already gets no actions, and the client does not upload it. */
+/** An object that already exists gets no actions, and the client does not upload it. */
 const uploadAnswer = (request: LfsRequest, services: StreamServices): ObjectAnswer => {
   const { maxFileBytes } = services
   const base = lfsUrl(request)

@@ -173,7 +173,7 @@ export const exportRoutes = [
   }),
 ]
 
-/** "`Text`, `Mode`, `Context`, `Wiki` are capitalised in the document, and lower case is taken too." */
+/** Forgejo's clients send capitalised names; names in lower case are accepted, too. */
 const MarkdownOption = v.object({
   Text: v.optional(text('It **works**.')),
   Mode: v.optional(example(shortText, 'gfm')),

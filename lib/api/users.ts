@@ -44,7 +44,7 @@ export type User = v.InferOutput<typeof User>
 
 type UserRecipient = Omit<Recipient, 'apiUrl'>
 
-/** "A user's email is shown to the user and to administrators only"; so are the roles of the account. */
+/** The email address and the roles of a user are shown to the user and to administrators only. */
 export const presentUser = (account: Account, { user, baseUrl, htmlUrls }: UserRecipient): User => {
   const isPrivate = user !== null && (user.admin || user.id === account.id)
   return {
@@ -69,7 +69,7 @@ export const presentUser = (account: Account, { user, baseUrl, htmlUrls }: UserR
 export const replyUsers = (request: UserRecipient, page: Page<Account>) =>
   replyPage(page, (account) => presentUser(account, request))
 
-/** "and else is <login>@noreply.<host>" */
+/** The address that is shown in the place of a hidden one. */
 const emailOf = (account: Account, isPrivate: boolean, baseUrl: string): string => {
   if (account.kind === 'organization') return ''
   return isPrivate && account.email !== '' ? account.email : noreplyAddress(account.name, hostOf(baseUrl))

@@ -175,7 +175,7 @@ export class Attachments {
   async #refuseFull(tx: WriteContext, { on, id }: AttachmentTarget): Promise<void> {
     const limit = this.#parts.jobs.bounds.maxPerTransaction
     if ((await attachments.count(tx, 'target', [on, id])) >= limit)
-      throw invalid(`there are ${limit} attachments already, which is the limit: delete one first`)
+      throw invalid(`there are already ${limit} attachments, which is the limit: delete one first`)
   }
 
   #save(tx: WriteContext, target: AttachmentTarget, attachment: Attachment): Promise<Attachment> {

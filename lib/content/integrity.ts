@@ -26,6 +26,7 @@ import {
   ledgerEntries,
   packageFiles,
   packageVersions,
+  partitionOwner,
   type StoredFile,
 } from '../records/schema/index.ts'
 import { hasRepository } from '../repositories/integrity.ts'
@@ -63,12 +64,18 @@ const fileChecks = [
 
 type Exists = (find: Find, id: number) => boolean
 
-/** What the job of a kind removes, after the record that it belonged to. */
-const REMOVALS: Partial<Record<Job['kind'], readonly [what: string, exists: Exists]>> = {
+/** The records that a job removes, after the record that they belonged to. Null: it removes none, or another layer checks it. */
+const REMOVALS: Record<Job['kind'], readonly [what: string, exists: Exists] | null> = {
   removeRepositoryContents: ['issues and releases of repository', hasRepository],
   removeRepositoryFiles: ['files of repository', hasRepository],
   removeComments: ['comments of issue', (find, id) => find(issue, id) !== undefined],
   removePackageFiles: ['files of package version', (find, id) => find(version, id) !== undefined],
+  removeAccountData: null,
+  removeLedgerEntries: null,
+  removeDeliveries: null,
+  updateRelations: null,
+  updateFollows: null,
+  copyLfsObjects: null,
 }
 
 const jobChecks = check(jobs, ({ kind, id }, find, report) => {
@@ -93,12 +100,15 @@ const storedFiles = (area: FileArea, keyOf: (file: StoredFile) => KeyTuple): Amo
   })
 
 /** Sizes of the ledger entries that the server itself keeps. @param keyOf undefined for entries of the host */
-const ownEntries = (kind: LedgerKind, keyOf: (entry: LedgerEntry) => KeyTuple | undefined): Amounts =>
+const keptEntries = (kind: LedgerKind, keyOf: (entry: LedgerEntry) => KeyTuple | undefined): Amounts =>
   amounts(ledgerEntries, (entry, add, find) => {
-    const { repository, owner, size } = entry
+    const { repository, size } = entry
     if (entry.kind !== kind || !entry.key.startsWith(RESERVED_PREFIX)) return
     const key = keyOf(entry)
-    const exists = kind === 'packages' ? hasAccount(find, owner ?? 0) : hasRepository(find, repository ?? 0)
+    const exists =
+      kind === 'packages'
+        ? hasAccount(find, partitionOwner(entry) ?? 0)
+        : hasRepository(find, repository ?? 0)
     if (key !== undefined && exists) add(key, size)
   })
 
@@ -112,7 +122,7 @@ const sizes = [
   sizesOf(
     'ledger size of attachment',
     sizesOfAttachments(({ id }) => [id]),
-    ownEntries('attachments', ({ key }) => {
+    keptEntries('attachments', ({ key }) => {
       const id = attachmentIdIn(key)
       return id === undefined ? undefined : [id]
     }),
@@ -125,12 +135,12 @@ const sizes = [
   sizesOf(
     'ledger size of LFS object',
     storedFiles('lfs', ({ ownerId, sha256 }) => [ownerId, sha256]),
-    ownEntries('lfs', ({ repository, name }) => [repository!, name]),
+    keptEntries('lfs', ({ repository, name }) => [repository!, name]),
   ),
   sizesOf(
     'ledger size of package version',
     amounts(packageVersions, ({ id, size }, add) => add([id], size)),
-    ownEntries('packages', ({ key }) => [Number(key.slice(RESERVED_PREFIX.length))]),
+    keptEntries('packages', ({ key }) => [Number(key.slice(RESERVED_PREFIX.length))]),
   ),
   sizesOf(
     'file size of package file',

@@ -48,7 +48,7 @@ export class Lfs {
   }
 
   /**
-   * Stores an object; storing one that exists already changes nothing.
+   * Stores an object; storing one that already exists changes nothing.
    * @throws AllotError too_large; invalid when the content does not match; not_found when the repository was
    * deleted; forbidden when the user may not push to it, also when the right was withdrawn during the upload
    */
@@ -72,7 +72,7 @@ export class Lfs {
   }
 
   /**
-   * Stores an object of a repository that was copied, from here or from another server; storing one that exists already changes nothing.
+   * Stores an object of a repository that was copied, from here or from another server; storing one that already exists changes nothing.
    * @throws AllotError invalid when the content does not match; not_found when the repository was deleted
    */
   async addCopy(id: number, object: LfsObject, content: Readable): Promise<void> {
@@ -155,7 +155,7 @@ export class LfsCopies {
   }
 }
 
-/** Discards the upload of an object that the repository has already. */
+/** Discards the upload of an object that the repository already has. */
 class AlreadyStored extends Error {}
 
 /** Concurrent uploads of one object write a file each; the first one that is saved is kept. */

@@ -87,7 +87,7 @@ export class OwnersSnapshot {
       by === 'used' ? Number(owner.used) : by === 'share' ? owner.share : growth(owner)
     const ranks = new Map(this.owners.map((owner) => [owner, rankOf(owner)]))
     const sign = isReverse ? -1 : 1
-    // The owners are sorted by name already, and the sort is stable.
+    // The owners are already sorted by name, and the sort is stable.
     const sorted = this.owners.toSorted((left, right) => sign * (ranks.get(right)! - ranks.get(left)!))
     this.#sorted.set(key, sorted)
     return sorted

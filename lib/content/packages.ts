@@ -248,7 +248,7 @@ const refuseTaken = async (
   name: string,
 ): Promise<void> => {
   if (version !== undefined && (await fileIn(tx, version, name)) !== undefined)
-    throw new AllotError('conflict', `this version has a file ${name} already`)
+    throw new AllotError('conflict', `this version already has a file ${name}`)
 }
 
 const newVersion = (id: number, owner: number, { name, version }: PackageName) => ({

@@ -241,7 +241,7 @@ const MAX_TAG_LENGTH = 255
 const refuseTag = async (tx: ReadTransaction, repository: Repository, tag: string): Promise<void> => {
   if (!isRefName(tag)) throw invalid(`tag_name: ${JSON.stringify(tag)} is not a valid tag name`)
   if ((await releaseIn(tx, repository, { tag })) !== undefined)
-    throw new AllotError('conflict', `the tag ${tag} has a release already`)
+    throw new AllotError('conflict', `the tag ${tag} already has a release`)
 }
 
 /** Number of releases without drafts. */

@@ -8,6 +8,7 @@ import {
   type LedgerEntry,
   type LedgerKind,
   ledgerEntries,
+  REPOSITORY_SIZES,
   type Repository,
   type RepositoryUsage,
 } from '../records/schema/index.ts'
@@ -15,16 +16,17 @@ import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type UsedEntry, usedEntry } from './usage-lists.ts'
 
-export const ENTRY_KINDS = [
-  'lfs',
-  'packages',
-  'attachments',
-  'artifacts',
-] as const satisfies readonly LedgerKind[]
+/** The kinds of ledger entries, in the order in which lists show them. Members of an object, so that each must be named. */
+export const ENTRY_KINDS = Object.keys({
+  lfs: 1,
+  packages: 1,
+  attachments: 1,
+  artifacts: 1,
+} satisfies Record<LedgerKind, 1>) as readonly LedgerKind[]
 
 /** `repositories`: each with all that is in it; `git`: their git data alone. */
-export const thingKinds = ['repositories', 'git', ...ENTRY_KINDS] as const
-export type ThingKind = (typeof thingKinds)[number]
+export type ThingKind = 'repositories' | 'git' | LedgerKind
+export const thingKinds: readonly ThingKind[] = ['repositories', 'git', ...ENTRY_KINDS]
 
 /** Something that counts toward an owner. */
 export interface Thing {
@@ -130,8 +132,8 @@ export const repositoryThing = (
 }
 
 /** Bytes of git data and of everything in a repository. */
-export const totalOf = ({ git, lfs, issues, releases, artifacts, packages }: RepositoryUsage): Sum =>
-  [lfs, issues, releases, artifacts, packages].reduce<Sum>(add, git)
+export const totalOf = (usage: RepositoryUsage): Sum =>
+  REPOSITORY_SIZES.reduce<Sum>((sum, size) => add(sum, usage[size]), 0)
 
 export const entryThing = (
   viewer: Viewer,

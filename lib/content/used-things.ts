@@ -9,6 +9,7 @@ import { merge, pageOf } from '../records/merge.ts'
 import {
   type LedgerEntry,
   type LedgerKind,
+  partitionOwner,
   type RepositoryUsage,
   repositories,
   repositoryUsages,
@@ -185,7 +186,7 @@ export class UsedThings {
     const entry = entryKind && (await this.#quota.ledger.get(tx, entryKind, key))
     if (entry === undefined) return undefined
     const one = own.find(({ repository }) => repository.id === entry.repository)
-    const isOwn = entry.repository === null ? entry.owner === owner : one !== undefined
+    const isOwn = entry.repository === null ? partitionOwner(entry) === owner : one !== undefined
     return isOwn ? entryThing(viewer, entry, one?.repository) : undefined
   }
 

@@ -141,7 +141,7 @@ export class FileStorage {
   }
 
   /** Removes staged files that have not changed for `age` seconds: a killed process left them. */
-  async removeStale(age = 0): Promise<void> {
+  async recover(age = 0): Promise<void> {
     const folder = join(this.#directory, STAGING_FOLDER)
     for (const name of await readdir(folder).catch(ifMissing([]))) {
       const path = join(folder, name)
@@ -190,7 +190,7 @@ const moveInto = async (path: string, folder: string, name: string, attempts = 1
   }
 }
 
-/** A folder that another file is in, or that is removed already. */
+/** A folder that another file is in, or that is already removed. */
 const ignoreFilled = (error: NodeJS.ErrnoException): void => {
   if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.code ?? '')) throw error
 }

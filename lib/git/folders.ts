@@ -80,12 +80,12 @@ export const removeRepository = async (folder: string): Promise<void> => {
   await rm(`${folder}${DUE}`, { force: true })
 }
 
-/** Marks a repository for deletion; {@link sweepFolders} deletes it if the server stops before. */
+/** Marks a repository for deletion; {@link recoverFolders} deletes it if the server stops before. */
 export const markDue = (folder: string): Promise<void> =>
   writeFile(`${folder}${DUE}`, '').catch(ifMissing(undefined))
 
 /** Deletes what a killed process left, unless it changed within the last `age` seconds. */
-export const sweepFolders = async (directory: string, age: number): Promise<void> => {
+export const recoverFolders = async (directory: string, age: number): Promise<void> => {
   const shards = await list(directory, { withFileTypes: true }).catch(ifMissing([]))
   for (const shard of shards.filter((entry) => entry.isDirectory()))
     for (const name of await list(join(directory, shard.name))) {
@@ -105,7 +105,7 @@ const LEFTOVER =
  * Removes what a killed git left in a repository. Must run only while nothing else works on the repository.
  * @param pid of that git, which is ended first if it has outlived its server
  */
-export const recover = async (folder: string, pid: number | null): Promise<void> => {
+export const recoverRepository = async (folder: string, pid: number | null): Promise<void> => {
   if (pid !== null) await endProcess(folder, pid)
   const entries = await list(folder, { recursive: true, withFileTypes: true }).catch(ifMissing([]))
   for (const { parentPath, name } of entries) {

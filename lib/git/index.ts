@@ -8,11 +8,11 @@ import {
   folderOf,
   markDue,
   placeFolder,
-  recover,
+  recoverFolders,
+  recoverRepository,
   removeRepository,
   removeTree,
   sizeOf,
-  sweepFolders,
   UNFINISHED,
 } from './folders.ts'
 import { runGit } from './process.ts'
@@ -125,8 +125,8 @@ export class GitStorage {
   }
 
   /** Removes what a killed git left. @param pid of that git, which is ended first if it still runs */
-  recover(id: number, pid: number | null): Promise<void> {
-    return recover(this.#folderOf(id), pid)
+  recoverRepository(id: number, pid: number | null): Promise<void> {
+    return recoverRepository(this.#folderOf(id), pid)
   }
 
   /** Removes the repository if it exists, after the last hold on deletions has ended. */
@@ -152,7 +152,7 @@ export class GitStorage {
   }
 
   /** Deletes what a process that was killed during `create` or `remove` left, unless it changed within `age` seconds. */
-  removeStale(age = 0): Promise<void> {
-    return sweepFolders(this.#directory, age)
+  recover(age = 0): Promise<void> {
+    return recoverFolders(this.#directory, age)
   }
 }

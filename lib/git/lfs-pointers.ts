@@ -55,7 +55,7 @@ export async function* lfsPointers(
 const POINTER =
   /^version https:\/\/git-lfs\.github\.com\/spec\/v1\n(?:ext-[^\n]*\n)*oid sha256:([0-9a-f]{64})\nsize (\d{1,15})(?:\n|$)/
 
-/** "Pointer files must be less than 1024 bytes"; the shortest has more than 100. */
+/** Bytes. A pointer file is smaller than 1024 bytes (specification of git-lfs), and the shortest has more than 100. */
 const [MIN_SIZE, MAX_SIZE] = [100, 1024]
 
 /** Ids of the small blobs, a line each. */

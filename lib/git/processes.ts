@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ClientBudget } from '../clients.ts'
 import { AllotError } from '../errors.ts'
-import { folderOf, recover } from './folders.ts'
+import { folderOf, recoverRepository } from './folders.ts'
 import {
   type ExitResult,
   environmentFor,
@@ -148,7 +148,7 @@ const reportFailure = (
 }
 
 /**
- * The failure of a response whose git did not write all of its output. The log has the reason already, unless the server or
+ * The failure of a response whose git did not write all of its output. The log already has the reason, unless the server or
  * the client ended git on purpose.
  */
 export const incompleteOutput = ({ cause, code }: ExitResult): AllotError => {
@@ -213,7 +213,7 @@ class RepositoryProcesses {
     const hasWriter = this.#startingWriters > 0 || [...this.#running.values()].some(isWriter)
     if (!this.#needsRecovery || hasWriter) return
     this.#needsRecovery = false
-    this.#recovery = recover(this.#folder, null)
+    this.#recovery = recoverRepository(this.#folder, null)
     try {
       await this.#recovery
     } finally {

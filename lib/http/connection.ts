@@ -25,7 +25,7 @@ const queues = new WeakMap<Socket, RequestQueue>()
 /**
  * Handles pipelined requests of a connection one after another, each after the response before it has ended. Otherwise a
  * client that never reads could fill the memory with responses by a few kilobytes of requests. A request that one listener has
- * passed on to another is the current one already, and begins at once.
+ * passed on to another is already the current one, and begins at once.
  * @param begin tracks the response by {@link trackInFlight}, which begins the next request at its end
  */
 export const inRequestOrder = (req: IncomingMessage, begin: () => void): void => {

@@ -16,7 +16,7 @@ export interface Pagination {
   readonly offset: number
 }
 
-/** "Lists take `page` (from 1) and `limit` (30 when absent, at most 50)"; `limit=0` is the default. */
+/** Pages count from 1. An absent limit and `limit=0` are the default; a larger one than the maximum is the maximum. */
 export const paginationOf = (query: URLSearchParams, paging: Paging, limits: PageLimits): Pagination => {
   const read = paging === 'strict' ? strictNumber : lenientNumber
   const limit = Math.min(read(query, 'limit') || limits.default, limits.max)
@@ -32,7 +32,7 @@ const lenientNumber = (query: URLSearchParams, name: string): number => {
   return /^\d+$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : 0
 }
 
-/** "A negative number or no integer is 422 on the quota lists." @throws AllotError invalid */
+/** @throws AllotError invalid for a negative number, and for text that is not a whole number */
 const strictNumber = (query: URLSearchParams, name: string): number => {
   const text = query.get(name)
   if (text !== null && !/^\d+$/.test(text)) throw invalid(`${name}: expected a whole number, not below 0`)

@@ -6,9 +6,9 @@ import { jsonOf } from '../integers.ts'
 
 /** Kinds of response bodies besides JSON, which a schema describes; `example` is for the OpenAPI document. */
 export const Html = { kind: 'html', example: '<p>It <strong>works</strong>.</p>\n' } as const
-/** "204: empty body" */
+/** A 204: no body. */
 export const Empty = { kind: 'empty' } as const
-/** "notFound: empty, 404"; some dialects send a body. */
+/** A 404 has no body, except in dialects that send one. */
 export const NotFound = { kind: 'notFound' } as const
 
 /** Lines of JSON, sent as they are produced. */
@@ -31,7 +31,7 @@ export type OpenDownload = (request: {
 /** Produces a response piece by piece. `write` resolves when the next piece may be written, and rejects after a disconnect. */
 export type Produce = (write: (bytes: Uint8Array) => Promise<void>) => Promise<unknown>
 
-/** "error: `message` string, `url` string" */
+/** The body of every error response but those of searches. */
 export const ErrorBody = v.object({ message: v.string(), url: v.string() })
 export const Forbidden = ErrorBody
 export const ValidationError = ErrorBody
@@ -45,7 +45,7 @@ export type ResponseKind =
   | typeof NotFound
 export type Responses = Readonly<Record<number, ResponseKind>>
 
-/** JSON that is serialized already. `T` is the type of its value. */
+/** JSON that is already serialized. `T` is the type of its value. */
 export class SerializedJson<T> {
   readonly text: string
   declare readonly holds: T
@@ -131,7 +131,7 @@ interface FileContent {
 }
 
 /**
- * Replies with a file: 200, 206 with the requested range, 416, or 304 when the client has the content already. The headers
+ * Replies with a file: 200, 206 with the requested range, 416, or 304 when the client already has the content. The headers
  * keep browsers from rendering it as a page of this origin.
  */
 export const fileReply = async (headers: IncomingHttpHeaders, file: FileContent): Promise<StreamReply> => {

@@ -77,9 +77,9 @@ export interface Quota extends HostQuota {
   /** Serves the quota routes as `handler` does, for hosts that answer a Request with a Response. */
   fetch(request: Request, options?: Omit<FetchOptions, 'pages'>): Promise<Response>
   /** `quota`: an owner crossed the limit of a rule, or the share of it that `warnAt` sets: as `allot.on`. */
-  on(event: 'quota', listener: (crossing: QuotaEvent) => void): void
+  on(event: 'quota', listener: (event: QuotaEvent) => void): void
   /** Removes a listener that `on` has added. */
-  off(event: 'quota', listener: (crossing: QuotaEvent) => void): void
+  off(event: 'quota', listener: (event: QuotaEvent) => void): void
   /** Recounts everything within one snapshot, as `allot verify` does. */
   verify(): Promise<Verification>
   /** Exports everything as of one moment, for `allot import` or `importAllot`. */

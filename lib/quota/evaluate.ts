@@ -1,7 +1,7 @@
 import { add, compare, type Sum, subtract } from '../integers.ts'
 import { type Subject, subjects, type Usage, usedBy, withAncestors } from './subjects.ts'
 
-/** "Rule: a name, a limit and a list of subjects." The limit is bytes; -1 is unlimited. */
+/** Limits the sum of some subjects. */
 export interface QuotaRule {
   /** Name, unique among the rules. */
   readonly name: string
@@ -11,7 +11,7 @@ export interface QuotaRule {
   readonly subjects: readonly Subject[]
 }
 
-/** "Group: a name and a list of rules." */
+/** Rules that limit an owner together. An owner is within quota while one of the owner's groups is. */
 export interface QuotaGroup {
   /** Name, unique among the groups. */
   readonly name: string
@@ -25,7 +25,7 @@ const UNLIMITED = -1
 export const measure = (rule: QuotaRule, usage: Usage): Sum =>
   rule.subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
 
-/** "A rule stands when the sum of the usage of all its subjects is below its limit." */
+/** A rule stands while the sum of its subjects is below its limit: at the limit it no longer stands. */
 const isRuleWithin = (rule: QuotaRule, usage: Usage): boolean =>
   rule.limit === UNLIMITED || measure(rule, usage) < rule.limit
 
@@ -33,11 +33,11 @@ const isRuleWithin = (rule: QuotaRule, usage: Usage): boolean =>
 const covers = (rule: QuotaRule, subject: Subject): boolean =>
   withAncestors(subject).some((ancestor) => rule.subjects.includes(ancestor))
 
-/** "A group stands when ALL of its rules stand": only rules that cover the subject count. */
+/** A group stands while all of its rules that cover the subject stand. */
 const isGroupWithin = (group: QuotaGroup, subject: Subject, usage: Usage): boolean =>
   group.rules.every((rule) => !covers(rule, subject) || isRuleWithin(rule, usage))
 
-/** "A group list stands when ANY of its groups stands"; an owner without groups has no limit. */
+/** An owner is within quota while any of the groups stands. Without groups there is no limit. */
 export const isWithin = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): boolean =>
   subject === 'size:wiki' ||
   groups.length === 0 ||

@@ -89,7 +89,7 @@ export class QuotaEngine {
     jobs.handle('removeLedgerEntries', removeEntriesJob)
   }
 
-  /** "Whether the user is over quota for that subject." */
+  /** Whether the owner is over quota for a subject. */
   async isOver(owner: number, subject: Subject): Promise<boolean> {
     const { groups, usage } = await this.statuses.of(owner)
     return !isWithin(groups, subject, usage)
@@ -118,7 +118,7 @@ export class QuotaEngine {
   }
 
   /**
-   * Removes the entries and the history of a deleted owner whose repositories are removed already.
+   * Removes the entries and the history of a deleted owner whose repositories are already removed.
    * @param limit records to remove at most
    * @returns how many were removed
    */

@@ -16,6 +16,7 @@ import {
   ledgerEntries,
   noSizes,
   ownerUsages,
+  partitionOwner,
   repositoryUsages,
   rules,
 } from '../records/schema/index.ts'
@@ -26,7 +27,7 @@ import { today } from './usage.ts'
 const ownerOfRepository = lookup(repositoryUsages, ({ owner }) => owner)
 const pendingEntries = pendingJob('removeLedgerEntries')
 const lastDay = lookup(ownerUsages, ({ day }) => day)
-const largestOwn = {
+const largestInOwnPartition = {
   attachments: lookup(repositoryUsages, ({ largest }) => largest.attachments ?? -1),
   artifacts: lookup(repositoryUsages, ({ largest }) => largest.artifacts ?? -1),
   packages: lookup(repositoryUsages, ({ largest }) => largest.packages ?? -1),
@@ -48,7 +49,7 @@ const usageOfOwners: Recount = {
       for (const member of SIZES) add([repository.owner, member], repository[member])
     }),
     amounts(ledgerEntries, (entry, add) => {
-      if (entry.repository === null) add([entry.owner!, countedAs(entry)], entry.size)
+      if (entry.repository === null) add([partitionOwner(entry)!, countedAs(entry)], entry.size)
     }),
     amounts(dailyUsages, ({ owner }, add) => add([owner, 'days'], 1)),
   ],
@@ -73,10 +74,10 @@ const usageOfRepositories: Recount = {
   name: 'usage of repository',
   expected: [
     amounts(ledgerEntries, (entry, add, find) => {
-      const { repository, owner, size } = entry
+      const { repository, size } = entry
       if (repository === null || find(ownerOfRepository, repository) === undefined) return
       add([repository, countedAs(entry)], size)
-      add([repository, owner === null ? 'ownEntries' : 'ownerEntries'], 1)
+      add([repository, partitionOwner(entry) === null ? 'ownEntries' : 'ownerEntries'], 1)
     }),
   ],
   actual: [
@@ -88,7 +89,9 @@ const usageOfRepositories: Recount = {
     repairMembers(tx, repositoryUsages, [id!], { [member as string]: amount }),
 }
 
-const ledgerOwners = check(ledgerEntries, ({ kind, key, owner, repository }, find, report) => {
+const ledgerOwners = check(ledgerEntries, (record, find, report) => {
+  const { kind, key, repository } = record
+  const owner = partitionOwner(record)
   if (repository === null) return
   const expected = find(ownerOfRepository, repository)
   const entry = `the ledger entry ${kind} ${JSON.stringify(key)}`
@@ -99,9 +102,10 @@ const ledgerOwners = check(ledgerEntries, ({ kind, key, owner, repository }, fin
     report(`${entry} counts for account ${owner}, but its repository for account ${expected}`)
 })
 
-const largestEntries = check(ledgerEntries, ({ kind, key, owner, repository, size }, find, report) => {
-  if (owner !== null || kind === 'lfs') return
-  const largest = find(largestOwn[kind], repository!)
+const largestEntries = check(ledgerEntries, (entry, find, report) => {
+  const { kind, key, repository, size } = entry
+  if (partitionOwner(entry) !== null || kind === 'lfs') return
+  const largest = find(largestInOwnPartition[kind], repository!)
   if (largest === undefined || largest >= size) return
   report(
     `the ledger entry ${kind} ${JSON.stringify(key)} has ${size} bytes, but the largest of repository ${repository} is ${largest}`,
@@ -118,7 +122,7 @@ const largestEntries = check(ledgerEntries, ({ kind, key, owner, repository, siz
 /** What the quota engine derives. It knows owners and repositories by their ids alone. */
 export const quotaIntegrity: IntegrityChecks = {
   derivedCollections: [ownerUsages.options.name, repositoryUsages.options.name],
-  lookups: [ownerOfRepository, pendingEntries, lastDay, ...Object.values(largestOwn), group, rule],
+  lookups: [ownerOfRepository, pendingEntries, lastDay, ...Object.values(largestInOwnPartition), group, rule],
   recounts: [usageOfOwners, usageOfRepositories],
   checks: [
     ledgerOwners,

@@ -5,10 +5,11 @@ import { decodeKey, encodeKey } from '../records/key-codec.ts'
 import { merge, mergeDeferred, pageOf } from '../records/merge.ts'
 import { paced } from '../records/pacing.ts'
 import {
+  emptyOwnPartition,
   type LedgerEntry,
   type LedgerKind,
   ledgerEntries,
-  noOwnEntries,
+  partitionOwner,
   type RepositoryUsage,
   repositoryUsages,
 } from '../records/schema/index.ts'
@@ -17,7 +18,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import type { Usage } from './subjects.ts'
 import type { OwnerCounters } from './usage.ts'
 
-/** The kinds that an owner can list; LFS objects are counted but not listed. */
+/** The kinds whose entries the API lists. LFS objects are counted, and {@link Ledger.largest} returns them for the pages. */
 export type ListedKind = Exclude<LedgerKind, 'lfs'>
 
 /** An entry as `put` takes it; the ledger chooses its partition. */
@@ -83,7 +84,7 @@ export class Ledger {
     return removed
   }
 
-  /** Removes entries of an owner that belong to no repository, `limit` at most. @returns how many were removed */
+  /** Removes entries in an owner's partition, `limit` at most; the owner's repositories are already removed. @returns how many were removed */
   async removeOwned(tx: WriteContext, owner: number, limit: number): Promise<number> {
     const owned = await ledgerEntries.list(tx, 'size', { prefix: [owner], limit })
     for await (const entry of paced(owned)) {
@@ -93,7 +94,7 @@ export class Ledger {
     return owned.length
   }
 
-  /** "Lists of what counts are ordered largest first, then by name." */
+  /** Entries of the owner and its repositories, largest first, then by name. */
   async list(tx: ReadTransaction, owner: number, kind: ListedKind, slice: Slice): Promise<LedgerEntry[]> {
     const entries = await pageOf(listedEntries(tx, owner, kind, slice.offset + slice.limit), slice)
     return ledgerEntries.load(tx, entries)
@@ -123,7 +124,9 @@ export class Ledger {
         entries: listedEntries(tx, owner, kind, limit),
         total: await this.count(tx, owner, kind),
       }
-    const partitions = usages.filter(({ ownEntries, lfs }) => ownEntries > 0 && lfs > 0).map(({ id }) => id)
+    const partitions = usages
+      .filter(({ ownEntries: inOwnPartition, lfs }) => inOwnPartition > 0 && lfs > 0)
+      .map(({ id }) => id)
     const listings = [
       ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit }),
       ...partitions.map((id) => ledgerEntries.entries(tx, 'partition', { prefix: [id, kind], limit })),
@@ -138,14 +141,14 @@ export class Ledger {
     kind: LedgerKind,
     limit: number,
   ): Promise<Page<LedgerEntry>> {
-    const parts = usages.map(async ({ id, ownEntries }) => {
+    const parts = usages.map(async ({ id, ownEntries: inOwnPartition }) => {
       // At most `maxPerTransaction` entries of a repository are in its owner's partition.
       const listed = await ledgerEntries.list(tx, 'repository', { prefix: [id] })
-      const inOwners = listed.filter((entry) => entry.kind === kind)
-      if (ownEntries === 0) return { items: inOwners, total: inOwners.length }
+      const inOwnerPartition = listed.filter((entry) => entry.kind === kind)
+      if (inOwnPartition === 0) return { items: inOwnerPartition, total: inOwnerPartition.length }
       const own = await ledgerEntries.list(tx, 'partition', { prefix: [id, kind], limit })
       const count = await ledgerEntries.count(tx, 'partition', [id, kind])
-      return { items: [...inOwners, ...own], total: inOwners.length + count }
+      return { items: [...inOwnerPartition, ...own], total: inOwnerPartition.length + count }
     })
     const found = await Promise.all(parts)
     return {
@@ -161,11 +164,11 @@ export class Ledger {
     if (repository === undefined && entry.repository !== null) return
     const kind = countedAs(entry)
     const bytes = sign === 1 ? entry.size : 0 - entry.size
-    await this.#counters.add(tx, repository?.owner ?? entry.owner!, { [kind]: bytes })
+    await this.#counters.add(tx, repository?.owner ?? partitionOwner(entry)!, { [kind]: bytes })
     if (repository === undefined) return
     const entries =
-      entry.owner === null
-        ? countOwnEntries(repository, entry, sign)
+      partitionOwner(entry) === null
+        ? countInOwnPartition(repository, entry, sign)
         : { ownerEntries: repository.ownerEntries + sign }
     const sum = add(repository[kind], bytes)
     await repositoryUsages.save(tx, { ...repository, ...entries, [kind]: sum })
@@ -214,7 +217,7 @@ const countAll = async (
 
 /** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */
 const isLive = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
-  const owner = entry.repository === null ? entry.owner! : (await repositoryOf(tx, entry))?.owner
+  const owner = entry.repository === null ? partitionOwner(entry)! : (await repositoryOf(tx, entry))?.owner
   return owner !== undefined && !(await isPending(tx, 'removeAccountData', owner))
 }
 
@@ -235,7 +238,7 @@ export const countedAs = (entry: Pick<LedgerEntry, 'kind' | 'on'>): Counted => {
  * Partitions. The entries of an owner are listed by size, from two kinds of partitions:
  *
  *   owner's partition        the first `maxPerTransaction` entries of each repository, and entries of no repository
- *   repository's partition   the further entries of one repository (`entry.owner` is null)
+ *   repository's partition   the further entries of one repository (`partitionOwner(entry)` is null)
  *
  * Most repositories have few entries, so a list reads one index however many repositories the owner has. A transfer
  * rewrites the entries in the owner's partition, a bounded number; the repository's own partition goes along unchanged,
@@ -246,17 +249,17 @@ const partitionFor = (repository: RepositoryUsage, maxPerTransaction: number): L
   repository.ownerEntries < maxPerTransaction ? repository.owner : null
 
 /** Counts of the repository's own partition with one entry more, or one entry less. */
-const countOwnEntries = (
+const countInOwnPartition = (
   repository: RepositoryUsage,
   { kind, size }: LedgerEntry,
   sign: 1 | -1,
 ): Pick<RepositoryUsage, 'ownEntries' | 'largest'> => {
-  const ownEntries = repository.ownEntries + sign
-  if (ownEntries === 0) return noOwnEntries
+  const inOwnPartition = repository.ownEntries + sign
+  if (inOwnPartition === 0) return emptyOwnPartition
   const { largest } = repository
   // After a removal `largest` is an upper bound: the partition may be opened too early, which costs time only.
-  if (sign === -1 || kind === 'lfs') return { ownEntries, largest }
-  return { ownEntries, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
+  if (sign === -1 || kind === 'lfs') return { ownEntries: inOwnPartition, largest }
+  return { ownEntries: inOwnPartition, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
 }
 
 /** Repositories of an owner with a partition of their own, each with the first order key that its entries can have. */

@@ -38,7 +38,7 @@ export class Rules {
 
   /**
    * Creates a rule.
-   * @throws AllotError invalid for an unknown subject; conflict: "POST with a rule name that already exists returns 409"
+   * @throws AllotError invalid for an unknown subject; conflict when a rule of the name exists
    */
   async create(rule: QuotaRule, by?: Actor): Promise<QuotaRule> {
     checkWholeRule(rule)
@@ -55,7 +55,7 @@ export class Rules {
     })
   }
 
-  /** "An omitted member leaves that attribute unchanged." @returns undefined when the rule does not exist */
+  /** Changes the members that are given. @returns undefined when the rule does not exist */
   async edit(name: string, edit: RuleEdit, by?: Actor): Promise<QuotaRule | undefined> {
     checkLimit(edit.limit)
     checkSubjects(edit.subjects)
@@ -90,7 +90,7 @@ export class Rules {
   }
 }
 
-/** "A rule that is deleted leaves its groups." A scan is enough, because instances have few groups. */
+/** Removes a deleted rule from its groups. A scan is enough, because instances have few groups. */
 const leaveGroups = async (tx: WriteContext, name: string, by: Actor | undefined) => {
   for await (const group of groups.all(tx)) {
     if (!group.rules.includes(name)) continue

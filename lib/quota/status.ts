@@ -19,7 +19,7 @@ export interface QuotaStatus {
   readonly storedGroups: readonly QuotaGroup[]
 }
 
-/** "A user with no explicit assignment is evaluated against the default groups set in the instance configuration." */
+/** Apply to owners that are in no group. */
 export interface QuotaDefaults {
   /** Names of the default groups. */
   groups: readonly string[]

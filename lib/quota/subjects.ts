@@ -65,7 +65,7 @@ const definitions: Record<Subject, Definition> = {
   },
   'size:assets:artifacts': { parent: 'size:assets:all', used: (usage) => usage.artifacts },
   'size:assets:packages:all': { parent: 'size:assets:all', used: (usage) => usage.packages },
-  // "wiki size is not tracked and is always judged within quota"
+  // Allot has no wikis: clients know the subject, and it is always within quota.
   'size:wiki': { used: () => 0 },
 }
 

@@ -145,9 +145,9 @@ const readOldest = async (tx: ReadTransaction, owner: number, limit: number): Pr
 }
 
 /**
- * The usage of each repository. "A repository that turns private, is renamed, transferred or deleted moves or removes its
- * usage in the same atomic write": every operation runs in the caller's transaction. The number of ledger entries that it
- * changes is bounded, because the owner's partition holds a bounded number of entries of each repository (ledger.ts).
+ * The usage of each repository. Every operation runs in the transaction that makes a repository private, renames, transfers
+ * or deletes it, so usage and repository always agree. The number of ledger entries that an operation changes is bounded,
+ * because the owner's partition holds a bounded number of entries of each repository (ledger.ts).
  */
 export class RepositoryCounters {
   readonly #owners: OwnerCounters

@@ -37,12 +37,12 @@ export const formatShard = ({ number, of }: Shard): string => `${number}/${of}`
 
 /**
  * Makes a store one of several.
- * @throws AllotError invalid when it is another shard already, or has records and would not be the first shard
+ * @throws AllotError invalid when it is already another shard, or has records and would not be the first shard
  */
 export const setShard = async (tx: WriteTransaction, shard: Shard): Promise<void> => {
   const current = await shardOf(tx)
   if (current !== undefined && formatShard(current) !== formatShard(shard))
-    throw invalid(`the store is shard ${formatShard(current)} already, and its ids cannot change`)
+    throw invalid(`the store is already shard ${formatShard(current)}, and its ids cannot change`)
   if (current === undefined && shard.number !== 1 && !(await isEmpty(tx)))
     throw invalid('the store has records, so it can only be the first shard: the others begin empty')
   stored.set(tx, shard)

@@ -201,6 +201,6 @@ export async function* sequencesIn(tx: ReadTransaction): AsyncGenerator<{ name: 
     yield { name: decodeKey(key)[1] as string, next: decodeValue<number>(value) }
 }
 
-/** Sets the first number that is not claimed. Processes keep using the numbers that they have claimed already. */
+/** Sets the first number that is not claimed. Processes keep using the numbers that they have claimed. */
 export const setSequence = (tx: WriteTransaction, name: string, next: number): void =>
   tx.put(sequenceKey(name), encodeValue(next))

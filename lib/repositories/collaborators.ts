@@ -163,7 +163,7 @@ const knownMembers = async (
   return (await visibleAmong(tx, viewer, known)).map(({ id }) => id)
 }
 
-/** A user whom the viewer can see, or with whom the repository is shared already. */
+/** A user whom the viewer can see, or with whom the repository is already shared. */
 const sharableWith = async (
   tx: ReadTransaction,
   viewer: SignedIn,
@@ -202,7 +202,7 @@ const refuseTooMany = async (
   if ((await collaborators.count(tx, 'account', [user.id])) >= MAX_SHARED)
     throw new AllotError(
       'conflict',
-      `${MAX_SHARED} repositories are shared with ${user.name} already: only an administrator can share more`,
+      `${MAX_SHARED} repositories are already shared with ${user.name}: only an administrator can share more`,
     )
 }
 

@@ -23,7 +23,7 @@ export class Follows {
     this.#store = store
   }
 
-  /** "user follows {username}". Following oneself changes nothing. @returns whether the viewer can see the account */
+  /** Makes the viewer follow an account. Following oneself changes nothing. @returns whether the viewer can see the account */
   follow(viewer: SignedIn, name: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const follower = await accounts.get(tx, [viewer.id])

@@ -137,11 +137,11 @@ export class GitData {
   }
 
   /** Deletes the folders that a crash left. Called at the start, before any repository is created. */
-  async sweep(): Promise<void> {
+  async recover(): Promise<void> {
     const { store, gitStorage } = this.#options
     // In a shared store, young folders can belong to another process that is still at work.
     const age = store.driver.shared ? MIN_AGE_SHARED : 0
-    await gitStorage?.removeStale(age)
+    await gitStorage?.recover(age)
     for (const id of await pendingIds(store, age)) this.#deleteNext(id)
     await this.idle()
   }

@@ -8,7 +8,7 @@ import type { NewEntry } from '../quota/ledger.ts'
 import type { OwnerDirectory } from '../quota/owners.ts'
 import { refuseControls } from '../quota/rules.ts'
 import { paced } from '../records/pacing.ts'
-import { type LedgerEntry, LedgerKind, repositories } from '../records/schema/index.ts'
+import { type LedgerEntry, LedgerKind, partitionOwner, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Ledger, LedgerListing, LedgerName, LedgerOperation } from './ledger-types.ts'
@@ -187,7 +187,7 @@ const numberOf = (
 /** The kinds whose entries can belong to an owner alone, although there are repositories. */
 const OWNER_KINDS: readonly LedgerKind[] = ['artifacts', 'packages']
 
-/** "Usage is counted against the owner of the repository that the resource belongs to." */
+/** The owner of an entry is the owner of its repository, or the one that the entry names. */
 const placeOf = async (
   tx: WriteContext,
   { owners, hasRepositories }: NamedLedgerParts,
@@ -219,7 +219,7 @@ const namedEntry = async (
   entry: LedgerEntry,
 ): Promise<NamedEntry> => {
   const repository = entry.repository === null ? undefined : await repositories.get(tx, [entry.repository])
-  const id = repository?.owner ?? entry.owner!
+  const id = repository?.owner ?? partitionOwner(entry)!
   const owner = (await owners.byIds(tx, [id])).get(id)
   const place =
     repository === undefined

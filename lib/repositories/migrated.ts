@@ -84,7 +84,7 @@ export class MigratedRecords {
   }
 
   /**
-   * Makes a repository the fork of another one, unless it is a fork already.
+   * Makes a repository the fork of another one, unless it is already a fork.
    * @returns whether it is a fork of that repository now
    */
   setParent(id: number, parent: number): Promise<boolean> {

@@ -83,11 +83,11 @@ export class PushJournal {
    * Settles the entries that a crash left. Called at the start, before git runs; on a shared store also every hour, for
    * entries that are older than a day.
    */
-  async resume(): Promise<void> {
+  async recover(): Promise<void> {
     const { store, gitStorage, onRecountError } = this.#options
     for (const { id, repository, pid, push } of await unsettledIn(store))
       try {
-        await gitStorage?.recover(repository, pid)
+        await gitStorage?.recoverRepository(repository, pid)
         const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
         await this.settle(id, repository, push && updates?.length ? { ...push, updates } : undefined)
       } catch (error) {

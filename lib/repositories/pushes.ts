@@ -20,7 +20,7 @@ export interface GitServices {
   readonly pushes: Pushes
 }
 
-/** Garbage collection changes no reference, so nothing is told of it. */
+/** Account id for a recount that no user caused. `OPERATOR` (lib/accounts/identity.ts) has the id 0 as well. */
 const NOBODY = 0
 
 /** Pushes over HTTP and SSH. Invariant: git's report reaches the client after the new size is durable. */
@@ -66,7 +66,7 @@ export class Pushes {
           onError(error, { repository: id })
           throw new AllotError(
             'unavailable',
-            'git has stored the push, but its size is not counted yet: the next push or start counts it',
+            'git has stored the push, but its size could not be counted yet: it will be counted later',
           )
         })
         if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')

@@ -142,7 +142,7 @@ export const relationsOf = async (
   return visiblePage(tx, query, slice)
 }
 
-/** Saves and counts the relation unless it is set already. */
+/** Saves and counts the relation unless it is already set. */
 const relate = async (
   tx: WriteContext,
   relation: RelationCollection,

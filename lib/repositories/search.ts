@@ -43,7 +43,7 @@ import { filteredPage, isFiltered, type RepositoryFilter } from './search-filter
 export interface RepositoryQuery {
   /** Part of the name, case-insensitive; several parts separated by commas; `owner/part` searches within an owner. */
   q?: string | undefined
-  /** "owner to search within" */
+  /** Only repositories of this owner. */
   owner?: number | undefined
   filter?: RepositoryFilter | undefined
 }

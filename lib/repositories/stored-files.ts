@@ -111,11 +111,11 @@ export class StoredFiles {
   }
 
   /** Deletes the files that a crash left. Called at the start, before any file arrives. */
-  async sweep(): Promise<void> {
+  async recover(): Promise<void> {
     const { store, fileStorage } = this.#options
     // In a shared store, young files can belong to another process that is still at work.
     const age = store.driver.shared ? MIN_AGE_SHARED : 0
-    await fileStorage.removeStale(age)
+    await fileStorage.recover(age)
     const last = now() - age
     const unsettled = await store.read((tx) => files.list(tx, 'unsettled', { prefix: [] }))
     for (const file of unsettled) if (file.since <= last) this.#delete(file)
@@ -190,7 +190,7 @@ const idOf = ({ area, ownerId, name }: FilePlace) => [area, ownerId, name]
 const placeIn = ({ area, ownerId, name }: FilePlace): FilePlace => ({ area, ownerId, name })
 
 const insert = async (tx: WriteContext, file: StoredFile): Promise<void> => {
-  if ((await files.save(tx, file)) !== undefined) throw new Error(`the file ${file.name} exists already`)
+  if ((await files.save(tx, file)) !== undefined) throw new Error(`the file ${file.name} already exists`)
 }
 
 const BATCH_SIZE = 32

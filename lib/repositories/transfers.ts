@@ -105,9 +105,9 @@ const refuseOffer = async (
   recipient: Account,
 ): Promise<void> => {
   if ((await transfers.get(tx, [repository.id])) !== undefined)
-    throw new AllotError('conflict', 'the repository is offered already: reject that transfer first')
+    throw new AllotError('conflict', 'the repository is already offered: reject that transfer first')
   if ((await transfers.count(tx, 'recipient', [recipient.id])) >= MAX_OFFERS)
-    throw new AllotError('conflict', `${recipient.name} has ${MAX_OFFERS} offers already`)
+    throw new AllotError('conflict', `${recipient.name} already has ${MAX_OFFERS} offers`)
 }
 
 const offeredRepository = async (

@@ -145,7 +145,7 @@ export class SshConnection {
     ending: AbortController,
     command: { text: string | undefined; protocol: string | undefined },
   ): void {
-    // Undefined when the client has closed the session already.
+    // Undefined when the client has already closed the session.
     if (stream === undefined) return
     if (this.#isClosing) return void stream.close()
     clearTimeout(this.#timer)

@@ -104,8 +104,8 @@ export const checkLayout = ({ schema: layout }: FirstLine): void => {
 
 /** Marks the store, after removing what an interrupted import left. @throws AllotError conflict when it is not empty */
 const beginImport = async (parts: TransferParts): Promise<void> => {
-  await parts.gitStorage?.removeStale()
-  await parts.fileStorage?.removeStale()
+  await parts.gitStorage?.recover()
+  await parts.fileStorage?.recover()
   const isPartial = await parts.driver.write(markStore)
   if (isPartial) await clearStore(parts)
 }

@@ -181,12 +181,12 @@ class OwnerImport {
           (await repositories.get(tx, [id])) !== undefined ||
           (await pendingFolders.get(tx, [id])) !== undefined
         )
-          throw new AllotError('conflict', `the store has a repository with the id ${id} already`)
+          throw new AllotError('conflict', `the store already has a repository with the id ${id}`)
         await pendingFolders.save(tx, { id, since: now() })
       }
       for (const file of this.#files.values())
         if ((await files.save(tx, { ...file, state: 'arriving', since: now() })) !== undefined)
-          throw new AllotError('conflict', `the store has the file ${placeOf(file)} already`)
+          throw new AllotError('conflict', `the store already has the file ${placeOf(file)}`)
     })
     this.#isPrepared = true
   }
@@ -240,9 +240,9 @@ const requireShards = async (tx: ReadTransaction, { shard }: FirstLine): Promise
 
 const requireNew = async (tx: ReadTransaction, { id, name }: Account): Promise<void> => {
   if ((await accounts.findBy(tx, 'name', [name.toLowerCase()])) !== undefined)
-    throw new AllotError('conflict', `the store has an account ${name} already`)
+    throw new AllotError('conflict', `the store already has an account ${name}`)
   if ((await accounts.get(tx, [id])) !== undefined)
-    throw new AllotError('conflict', `the store has an account with the id ${id} already`)
+    throw new AllotError('conflict', `the store already has an account with the id ${id}`)
 }
 
 const saveRecord = async (tx: WriteTransaction, { collection, record }: Received): Promise<void> => {
@@ -254,7 +254,7 @@ const saveRecord = async (tx: WriteTransaction, { collection, record }: Received
   const before = await collection.save(tx, record)
   if (name === files.options.name) {
     if ((before as StoredFile | undefined)?.state !== 'arriving') throw tookTooLong()
-  } else if (before !== undefined) throw new AllotError('conflict', `the store has this ${name} already`)
+  } else if (before !== undefined) throw new AllotError('conflict', `the store already has this ${name}`)
 }
 
 const tookTooLong = () =>

@@ -148,22 +148,14 @@ const groupsOf = async ({ tx, accounts }: Selection) => {
   const names = new Set<string>()
   for (const id of accounts.keys())
     for (const { group } of await assignments.list(tx, 'owner', { prefix: [id] })) names.add(group)
-  return (
-    await groups.getMany(
-      tx,
-      [...names].map((name) => [name]),
-    )
-  ).filter((group) => group !== undefined)
+  const keys = [...names].map((name) => [name])
+  return (await groups.getMany(tx, keys)).filter((group) => group !== undefined)
 }
 
 async function* selectRules(selection: Selection): AsyncGenerator<unknown> {
   const names = new Set((await groupsOf(selection)).flatMap((group) => group.rules))
-  yield* (
-    await rules.getMany(
-      selection.tx,
-      [...names].map((name) => [name]),
-    )
-  ).filter((rule) => rule !== undefined)
+  const keys = [...names].map((name) => [name])
+  yield* (await rules.getMany(selection.tx, keys)).filter((rule) => rule !== undefined)
 }
 
 async function* selectGroups(selection: Selection): AsyncGenerator<unknown> {
@@ -190,12 +182,25 @@ async function* selectPushes({ tx, repositories }: Selection): AsyncGenerator<un
   for await (const push of pushJournal.all(tx)) if (repositories.has(push.repository)) yield push
 }
 
-/** Jobs of selected records; those of deleted records concern nothing that is selected. */
-async function* selectJobs({ tx, accounts, repositories }: Selection): AsyncGenerator<unknown> {
-  const isSelected = ({ kind, id }: Job) =>
-    (['updateRelations', 'copyLfsObjects'].includes(kind) && repositories.has(id)) ||
-    (kind === 'updateFollows' && accounts.has(id))
-  for await (const job of jobs.all(tx)) if (isSelected(job)) yield job
+/** What a job must concern to move along. One that removes what a deleted record had concerns nothing that is selected. */
+const MOVES_WITH: Record<Job['kind'], 'accounts' | 'repositories' | undefined> = {
+  updateRelations: 'repositories',
+  copyLfsObjects: 'repositories',
+  updateFollows: 'accounts',
+  removeAccountData: undefined,
+  removeRepositoryContents: undefined,
+  removeRepositoryFiles: undefined,
+  removeLedgerEntries: undefined,
+  removeComments: undefined,
+  removePackageFiles: undefined,
+  removeDeliveries: undefined,
+}
+
+async function* selectJobs(selection: Selection): AsyncGenerator<unknown> {
+  for await (const job of jobs.all(selection.tx)) {
+    const selected = MOVES_WITH[job.kind]
+    if (selected !== undefined && selection[selected].has(job.id)) yield job
+  }
 }
 
 /** By the name of the collection. What is not of single owners, or of no effect elsewhere, is left out. */

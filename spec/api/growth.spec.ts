@@ -92,7 +92,7 @@ describe('The requests of a user', () => {
     assertError(
       await allot.as(attacker, 'PUT', '/orgs/changing/members/victim'),
       409,
-      /organizations already/,
+      /already in 100 organizations/,
     )
     await hosting.organizations.setMember(id, victim.id)
     assertNoContent(await allot.as(attacker, 'PUT', '/orgs/changing/members/victim', { role: 'owner' }))

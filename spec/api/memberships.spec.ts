@@ -134,7 +134,7 @@ describe('An invitation to an organization', () => {
     assertNoContent(await allot.as(owner, 'GET', '/orgs/acme/members/guest'))
     assert.deepEqual(await names(guest), [])
     assertNotFound(await allot.as(guest, 'PUT', '/user/invitations/acme'))
-    assertError(await invite('guest'), 422, /guest is a member already/)
+    assertError(await invite('guest'), 422, /guest is already a member/)
     assertNoContent(await allot.as(owner, 'DELETE', '/orgs/acme/members/guest'))
   })
 
@@ -146,7 +146,7 @@ describe('An invitation to an organization', () => {
     await allot.as(boss, 'PUT', '/user/invitations/acme')
     const { body } = await allot.as(boss, 'GET', '/users/boss/orgs/acme/permissions')
     assert.equal(body.is_owner, true)
-    assertError(await invite('boss', 'owner'), 422, /boss is an owner already/)
+    assertError(await invite('boss', 'owner'), 422, /boss is already an owner/)
     assertNoContent(await allot.as(owner, 'DELETE', '/orgs/acme/members/boss'))
   })
 

@@ -82,7 +82,7 @@ describe('What others can add', () => {
       invitations.save(tx, { organization, account, owner: false, createdAt: 0 }),
     )
     const invited = await allot.as(owner, 'POST', '/orgs/wide/invitations', { username: 'zoe' })
-    assertError(invited, 409, /wide has 1000 invitations already/)
+    assertError(invited, 409, /wide already has 1000 invitations/)
   })
 
   it('is at most 1,000 repositories of a team', async () => {
@@ -98,7 +98,7 @@ describe('What others can add', () => {
     const member = { account: user.id, organization: FIRST_ID, createdAt: 0 }
     await fill(100, (tx, id) => teamMembers.save(tx, { ...member, team: id }))
     const path = `/teams/${team.id}/members/zoe`
-    assertError(await allot.as(owner, 'PUT', path), 409, /100 teams already/)
+    assertError(await allot.as(owner, 'PUT', path), 409, /already in 100 teams/)
     assert.equal((await allot.as(allot.root, 'PUT', path)).status, 204)
   })
 

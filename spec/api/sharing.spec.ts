@@ -353,7 +353,7 @@ describe('A transfer', () => {
     assert.equal(await permissionsOf(bob, `${alice.name}/gift`), 404)
     const offered = await allot.as(alice, 'POST', at, { new_owner: bob.name })
     assert.deepEqual([offered.status, offered.body.owner.login], [201, alice.name])
-    assertError(await allot.as(alice, 'POST', at, { new_owner: carl.name }), 409, /offered already/)
+    assertError(await allot.as(alice, 'POST', at, { new_owner: carl.name }), 409, /already offered/)
     for (const person of [alice, bob]) {
       const { status, body } = await allot.as(person, 'GET', `/repos/${alice.name}/gift`)
       const { doer, recipient, teams } = body.repo_transfer

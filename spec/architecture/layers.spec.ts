@@ -1,80 +1,59 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import { VERSION } from '../../lib/version.ts'
-import { filesIn, importsOf, sourceOf } from './source.ts'
+import { filesIn, importsOf, inRoot, sourceOf } from './source.ts'
 
-/** The layers, the lowest first. A folder imports from lower layers only, and from those of its own that it names. */
-const LAYERS: Record<string, { rank: number; imports?: string[] }> = {
-  'lib/errors.ts': { rank: 0 },
-  'lib/caches.ts': { rank: 0 },
-  'lib/clock.ts': { rank: 0 },
-  'lib/version.ts': { rank: 0 },
-  'lib/integers.ts': { rank: 0 },
-  'lib/byte-sizes.ts': { rank: 0, imports: ['lib/integers.ts'] },
-  'lib/disk.ts': { rank: 0 },
-  'lib/optional-package.ts': { rank: 0, imports: ['lib/errors.ts'] },
-  'lib/clients.ts': { rank: 0, imports: ['lib/errors.ts'] },
-  'lib/storage': { rank: 1 },
-  'lib/workers.ts': { rank: 1 },
-  'lib/host-pages': { rank: 1 },
-  drivers: { rank: 2 },
-  'lib/records/schema': { rank: 2, imports: ['lib/records', 'lib/search'] },
-  'lib/records': { rank: 2 },
-  'lib/search': { rank: 2, imports: ['lib/records'] },
-  'lib/integrity': { rank: 2, imports: ['lib/records/schema', 'lib/records', 'lib/search'] },
-  'lib/audit.ts': { rank: 2, imports: ['lib/records', 'lib/records/schema'] },
-  'lib/quota': { rank: 3 },
-  'lib/markdown': { rank: 3 },
-  'lib/keys': { rank: 3 },
-  'lib/git': { rank: 3 },
-  'lib/files': { rank: 3 },
-  'lib/accounts': { rank: 4 },
-  'lib/webhooks': { rank: 4, imports: ['lib/accounts'] },
-  'lib/repositories': { rank: 5 },
-  'lib/content': { rank: 6 },
-  'lib/hosting.ts': { rank: 7 },
-  'lib/http': { rank: 7 },
-  'lib/transfer': { rank: 8 },
-  'lib/api': { rank: 8 },
-  'lib/web': { rank: 8 },
-  'lib/options': { rank: 8 },
-  'lib/options.ts': { rank: 9 },
-  'lib/data-folder.ts': { rank: 9, imports: ['lib/engine.ts', 'lib/options.ts'] },
-  'lib/in-process-quota.ts': { rank: 9 },
-  'lib/engine.ts': { rank: 9, imports: ['lib/in-process-quota.ts', 'lib/options.ts'] },
-  'lib/verify.ts': { rank: 9 },
-  'lib/quota-only': { rank: 10 },
-  'lib/server.ts': { rank: 10 },
-  'lib/listeners.ts': { rank: 10 },
-  'lib/domain.ts': { rank: 10, imports: ['lib/listeners.ts'] },
-  'lib/ssh': { rank: 10 },
-  'lib/allot.ts': { rank: 10, imports: ['lib/domain.ts', 'lib/listeners.ts', 'lib/ssh'] },
-  'lib/client': { rank: 0 },
-  'lib/index.ts': { rank: 11 },
-  'lib/fastify.ts': { rank: 11 },
-  bin: { rank: 12 },
-  examples: { rank: 12 },
-}
+/** The rows of the table in docs/architecture.md, the highest first: the folders and files of each. */
+const ROWS = sourceOf('docs/architecture.md')
+  .split('\n')
+  .filter((line) => /^\| [^|]+ \| `(?:lib|bin|drivers)[/`]/.test(line))
+  .map((line) => [...line.split('|')[2]!.matchAll(/`([^`]+)`/g)].map(([, path]) => path!))
 
 const files = ['lib', 'drivers', 'bin', 'examples'].flatMap(filesIn)
 
+/** The folder or file of the table that a file belongs to: of `lib/records` and `lib/records/schema` the longer one. */
 const layerOf = (file: string): string => {
-  const layer = Object.keys(LAYERS).find((one) => file === one || file.startsWith(`${one}/`))
-  assert.ok(layer, `${file} has no layer: add it to LAYERS`)
+  const layers = ROWS.flat().filter((path) => file === path || file.startsWith(`${path}/`))
+  const layer = layers.sort((left, right) => right.length - left.length)[0]
+  assert.ok(layer, `${file} has no layer: add it to the table in docs/architecture.md`)
   return layer
 }
 
-const mayImport = (from: string, to: string): boolean => {
-  const [one, other] = [LAYERS[from]!, LAYERS[to]!]
-  return from === to || other.rank < one.rank || one.imports?.includes(to) === true
-}
+const rowOf = (layer: string): number => ROWS.findIndex((row) => row.includes(layer))
+
+/** Within a row, its files may import each other and its folders. */
+const mayImport = (from: string, to: string): boolean =>
+  from === to || rowOf(to) > rowOf(from) || (rowOf(to) === rowOf(from) && from.endsWith('.ts'))
+
+describe('The table of layers', () => {
+  it('names each folder and file once, and only those that exist', () => {
+    const named = ROWS.flat()
+    assert.ok(ROWS.length > 20)
+    assert.deepEqual([...new Set(named)], named)
+    assert.deepEqual(
+      named.filter((path) => !existsSync(inRoot(path))),
+      [],
+    )
+  })
+})
 
 describe('Imports', () => {
-  it('point to lower layers, in every file', () => {
+  it('point to lower rows of the table, in every file', () => {
     assert.ok(files.length > 80)
     const wrong = files.flatMap((file) =>
       importsOf(file)
         .filter((to) => !mayImport(layerOf(file), layerOf(to)))
+        .map((to) => `${file} imports ${to}`),
+    )
+    assert.deepEqual(wrong, [])
+  })
+
+  it('of the API, the pages and the exports are none of each other', () => {
+    const beside = ['lib/api', 'lib/web', 'lib/transfer']
+    const wrong = beside.flatMap(filesIn).flatMap((file) =>
+      importsOf(file)
+        .filter((to) => beside.includes(layerOf(to)) && layerOf(to) !== layerOf(file))
         .map((to) => `${file} imports ${to}`),
     )
     assert.deepEqual(wrong, [])

@@ -4,8 +4,8 @@ import { encodeValue, sequenceKey, storedLayout } from '../../lib/records/layout
 import {
   accounts,
   CURRENT_LAYOUT,
+  emptyOwnPartition,
   ledgerEntries,
-  noOwnEntries,
   ownerUsages,
   repositories,
   repositoryUsages,
@@ -72,7 +72,7 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
     const owner = owners[id]!
     const [lfs, artifacts] = [sizes.lfs[id]!, sizes.artifacts[id]!]
     await filler.add(repositories, { ...repository(id, owner, starred[id]!), lfs })
-    const placed = { ownerEntries: sizes.ownerEntries[id]!, ...noOwnEntries }
+    const placed = { ownerEntries: sizes.ownerEntries[id]!, ...emptyOwnPartition }
     await filler.add(repositoryUsages, {
       id,
       owner,

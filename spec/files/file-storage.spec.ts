@@ -183,9 +183,9 @@ describe('FileStorage', () => {
     const { directory, storage } = await aStorage()
     const [old] = [await storage.stage(stream('old')), await storage.stage(stream('young'))]
     await utimes(old!.path, 0, 0)
-    await storage.removeStale(3600)
+    await storage.recover(3600)
     assert.equal((await filesBelow(directory)).length, 1)
-    await storage.removeStale()
+    await storage.recover()
     assert.deepEqual(await filesBelow(directory), [])
   })
 })

@@ -104,7 +104,7 @@ describe('A stored file', () => {
     within(async (ground) => {
       const stored = open(ground.driver, ground)
       await stored.add(place, content(), {}, nothing)
-      await assert.rejects(stored.add(place, content('other'), {}, nothing), /exists already/)
+      await assert.rejects(stored.add(place, content('other'), {}, nothing), /already exists/)
       await stored.idle()
       assert.equal(await text(await stored.read(place)), 'hello')
     }))
@@ -132,7 +132,7 @@ describe('Files and their records agree after a restart', () => {
             const done = does(open(dying, ground), dying).then(() => 'done')
             outcome = await Promise.race([done, dead])
             if (outcome === 'dead') deaths++
-            await open(ground.driver, ground).sweep()
+            await open(ground.driver, ground).recover()
             const records = await recorded(ground)
             assert.ok(records.every(({ state }) => state === 'kept'))
             assert.deepEqual((await onDisk(ground)).sort(), records.map(({ name }) => name).sort())
@@ -149,7 +149,7 @@ describe('Files and their records agree after a restart', () => {
             if (call === at && ++writes === write) throw new StorageError('failed', 'the disk is gone')
           })
           await assert.rejects(open(failing, ground).add(place, content(), {}, nothing), /the disk is gone/)
-          await open(ground.driver, ground).sweep()
+          await open(ground.driver, ground).recover()
           const records = await recorded(ground)
           assert.deepEqual(
             await onDisk(ground),

@@ -132,7 +132,7 @@ describe('A fork', () => {
     await made(alice, '/orgs', { username: 'closed' })
     const fork = (body: object, person = bob) => allot.as(person, 'POST', `/repos/${path}/forks`, body)
     assert.equal((await fork({ organization: 'spreaders' })).body.full_name, 'spreaders/spread')
-    assertError(await fork({ organization: 'spreaders', name: 'again' }), 409, /has a fork already/)
+    assertError(await fork({ organization: 'spreaders', name: 'again' }), 409, /already has a fork/)
     assertError(await fork({ organization: 'closed' }), 403)
     assertNotFound(await fork({ organization: 'nowhere' }))
     assertError(await fork({}, alice), 409, /already/)

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
-import { createAllot } from '../../lib/allot.ts'
+import { createAllot, openAllot } from '../../lib/allot.ts'
 import { jobs } from '../../lib/records/jobs.ts'
+import { pendingFolders } from '../../lib/records/schema/index.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 
 it('A job that a killed process left in a shared store is done by another process within a minute', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
@@ -17,4 +19,30 @@ it('A job that a killed process left in a shared store is done by another proces
   t.mock.timers.tick(1000)
   for (let attempts = 0; attempts < 400 && (await pending()) > 0; attempts++) await sleep(25)
   assert.equal(await pending(), 0)
+})
+
+it('A command leaves the jobs and the leftovers in a shared store to the servers', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const driver = { ...memory(), shared: true }
+  const files = { directory: temporaryDirectory() }
+  const repositories = { directory: temporaryDirectory() }
+  const leftovers = () =>
+    driver.read(async (tx) => [
+      await jobs.count(tx, 'kind', ['updateRelations']),
+      (await pendingFolders.get(tx, [7])) !== undefined,
+    ])
+  const command = await openAllot({ driver, files, repositories }, { isServer: false })
+  await driver.write(async (tx) => {
+    await jobs.save(tx, { kind: 'updateRelations', id: 1 })
+    await pendingFolders.save(tx, { id: 7, since: 0 })
+  })
+  t.mock.timers.tick(3_600_000)
+  await command.close()
+  const next = await openAllot({ driver, files, repositories }, { isServer: false })
+  assert.deepEqual(await leftovers(), [1, true])
+  await next.close()
+  const server = await openAllot({ driver, files, repositories })
+  t.after(() => server.close())
+  for (let attempts = 0; attempts < 400 && (await leftovers())[0] !== 0; attempts++) await sleep(25)
+  assert.deepEqual(await leftovers(), [0, false])
 })

@@ -57,7 +57,7 @@ const usageOf = (model: Model, owner: string) => {
   }
 }
 
-/** "Lists of what counts are ordered largest first, then by name." */
+/** The lists of what counts are ordered by size, the largest first, then by name. */
 const compareUsed = async (fixture: RemovalFixture, model: Model, owner: string, kind: ListedKind) => {
   const expected = [...model.entries.values()]
     .filter((it) => it.kind === kind && ownerOf(model, it) === owner)

@@ -76,7 +76,7 @@ const records = ({ driver }: Filled): Promise<Record<string, number>> =>
   })
 
 /** Every step of what is left to do, after each of which everything agrees. */
-const sweep = async ({ fixture, driver }: Filled): Promise<number> => {
+const runJobs = async ({ fixture, driver }: Filled): Promise<number> => {
   let rounds = 0
   while ((await fixture.jobRunner.round()).pending > 0) {
     assert.deepEqual((await verify(driver)).messages, [])
@@ -90,7 +90,7 @@ const sweep = async ({ fixture, driver }: Filled): Promise<number> => {
 const end = async (all: Filled, ...more: Account[]): Promise<void> => {
   const { driver, fixture } = all
   for (const { id } of [all.ann, ...more]) await fixture.hosting.accounts.remove(id, { purge: true })
-  await sweep(all)
+  await runJobs(all)
   const found: string[] = []
   await driver.read(async (tx) => {
     for await (const [key] of tx.range({ start: new Uint8Array([0]), end: new Uint8Array([255]) }))
@@ -118,7 +118,7 @@ describe('The content of a repository', () => {
     await repositories.remove(demo.id)
     assert.deepEqual(await used(all), [0, 0, 0])
     assert.deepEqual((await verify(all.driver)).messages, [])
-    assert.ok((await sweep(all)) > 10)
+    assert.ok((await runJobs(all)) > 10)
     assert.deepEqual(await records(all), {})
     await repositories.create(all.ann, all.ann, { name: 'demo' })
     const made = await all.fixture.hosting.issues.create(all.ann, AT, { title: 'the first of another' })
@@ -153,7 +153,7 @@ describe('An issue with more comments than one write may remove', () => {
     assert.deepEqual(await used(all), [30, 10, 8])
     assert.deepEqual(await records(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
     assert.deepEqual((await verify(all.driver)).messages, [])
-    assert.equal(await sweep(all), 0)
+    assert.equal(await runJobs(all), 0)
     await end(all)
   })
 
@@ -169,9 +169,9 @@ describe('An issue with more comments than one write may remove', () => {
     while (writes < 3) await new Promise((next) => setTimeout(next, 1))
     assert.equal(await all.fixture.hosting.issues.find(all.ann, AT, 1), undefined)
     assert.deepEqual((await verify(all.driver)).messages, [])
-    assert.ok((await sweep(all)) > 0)
+    assert.ok((await runJobs(all)) > 0)
     assert.deepEqual(await used(all), [30, 10, 8])
-    await all.fixture.hosting.files.sweep()
+    await all.fixture.hosting.files.recover()
     assert.deepEqual(await records(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
     await end(all)
   })

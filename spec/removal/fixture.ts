@@ -14,7 +14,7 @@ import { EVENTS } from '../../lib/webhooks/events.ts'
 import { HostListeners } from '../../lib/webhooks/host-listeners.ts'
 import { Outbox } from '../../lib/webhooks/outbox.ts'
 
-/** The domain without HTTP, whose sweeper does a step when it is told to, or by itself when `wakes` is set. */
+/** The domain without HTTP. Its job runner does a step when a spec calls it, or by itself when `wakes` is set. */
 export interface RemovalFixture {
   store: Store
   quota: QuotaEngine

@@ -2,7 +2,7 @@ import { writeSync } from 'node:fs'
 import { level } from '../../drivers/level/index.ts'
 import { openFixture } from './fixture.ts'
 
-/** Deletes and moves what it is told to, prints a line when all of it is acknowledged, and sweeps until it is killed. */
+/** Deletes and moves what its arguments name, prints a line when all of it is acknowledged, and runs jobs until it is killed. */
 const [folder, told] = process.argv.slice(2)
 const { bounds, deleted, moved, to, purged } = JSON.parse(told!)
 const { hosting } = await openFixture(level(folder!), bounds, true)

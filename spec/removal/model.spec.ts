@@ -13,7 +13,7 @@ import { makeAccount, play } from './play.ts'
 /** So small that nearly everything is left to jobs, which take many steps. */
 const BOUNDS = { maxPerTransaction: 2, batchSize: 1 }
 
-const sweepAll = async ({ jobRunner }: RemovalFixture): Promise<void> => {
+const runAllJobs = async ({ jobRunner }: RemovalFixture): Promise<void> => {
   for (let rounds = 0; (await jobRunner.round()).pending > 0; rounds++)
     assert.ok(rounds < 1000, 'it never ends')
 }
@@ -44,12 +44,12 @@ const run = async (steps: readonly Step[]): Promise<void> => {
     if (turn % 8 === 7) await assertAgreement(driver)
     if (!['create', 'put', 'own', 'relate', 'follow'].includes(one.do)) await compare(fixture, model, turn)
   }
-  await sweepAll(fixture)
+  await runAllJobs(fixture)
   await assertAgreement(driver)
   for (const turn of [0, 1, 2, 3]) await compare(fixture, model, turn)
   for (const name of ['guild', 'ben', 'cat', 'ann'] as const)
     if (model.accounts.has(name)) await play(fixture, model, { do: 'purge', name })
-  await sweepAll(fixture)
+  await runAllJobs(fixture)
   assert.deepEqual(await remains(fixture), [])
   await fixture.close()
 }

@@ -127,7 +127,7 @@ export const step = fc.oneof(
     weight: 2,
     arbitrary: fc.record({ do: word('purge'), name: fc.constantFrom('ann', 'ben', 'cat', 'guild') }),
   },
-  { weight: 10, arbitrary: fc.record({ do: word('sweep') }) },
+  { weight: 10, arbitrary: fc.record({ do: word('step') }) },
   { weight: 2, arbitrary: fc.record({ do: word('restart') }) },
 )
 export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never

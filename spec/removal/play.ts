@@ -102,7 +102,7 @@ export const play = async (fixture: RemovalFixture, model: Model, one: Step): Pr
       forgetAccount(model, one.name)
       return
     }
-    case 'sweep':
+    case 'step':
       await fixture.jobRunner.round()
       return
     case 'restart':

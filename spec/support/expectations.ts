@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Answer } from './test-server.ts'
 
-/** "Error responses are JSON objects": `{ message, url }`. */
+/** An error response is a JSON object `{ message, url }`. */
 export const assertError = (answer: Answer, status: number, message?: RegExp): void => {
   assert.equal(answer.status, status, answer.text)
   assert.deepEqual(Object.keys(answer.body ?? {}), ['message', 'url'], answer.text)
@@ -15,7 +15,7 @@ export const assertUndecodable = (answer: Answer): void => {
   else assertError(answer, 400, /encoded/)
 }
 
-/** "SearchError: `ok` boolean, `error` string"; client errors have the members of other errors as well. */
+/** An error of a search is `{ ok: false, error }`; client errors have the members of other errors as well. */
 export const assertSearchError = (answer: Answer, status: number, message?: RegExp): void => {
   const { ok, error, ...rest } = answer.body ?? {}
   assert.deepEqual([ok, typeof error], [false, 'string'], answer.text)
@@ -30,7 +30,7 @@ export const assertSearchError = (answer: Answer, status: number, message?: RegE
 
 const REFERENCE_URL = 'http://localhost/api/swagger'
 
-/** "notFound: empty" */
+/** A 404 has no body. */
 export const assertNotFound = (answer: Answer): void => {
   assert.equal(answer.status, 404, answer.text)
   assert.equal(answer.text, '')

@@ -240,7 +240,7 @@ describe('An import of owners', () => {
       'the store has an account of the same name',
       '2/16',
       ({ allot }) => allot.hosting.accounts.createUser({ name: 'ANN' }),
-      /the store has an account Ann already/,
+      /the store already has an account Ann/,
     ],
     [
       'the store has another user with the same email address',
@@ -359,7 +359,7 @@ describe('A shard', () => {
     const set = (shard: string) => driver.write((tx) => setShard(tx, parseShard(shard)))
     await set('3/16')
     await set('3/16')
-    await assert.rejects(set('4/16'), /the store is shard 3\/16 already/)
+    await assert.rejects(set('4/16'), /the store is already shard 3\/16/)
     const used = await usedStore(memory())
     await assert.rejects(
       used.driver.write((tx) => setShard(tx, parseShard('2/16'))),

@@ -7,9 +7,9 @@ import {
   auditRecords,
   CURRENT_LAYOUT,
   dailyUsages,
+  emptyOwnPartition,
   groups,
   ledgerEntries,
-  noOwnEntries,
   ownerUsages,
   repositories,
   repositoryUsages,
@@ -126,7 +126,7 @@ const fillUsage = async (filler: Filler, { owners, entries, days }: Shape): Prom
     for (const kind of Object.keys(none) as (keyof typeof none)[]) sum[kind] += sizes[kind]
     await filler.add(repositories, repository(id, owner, sizes.lfs))
     await filler.add(repositoryUsages, {
-      ...{ id, owner, private: false, git, ...sizes, ownerEntries: perRepository, ...noOwnEntries },
+      ...{ id, owner, private: false, git, ...sizes, ownerEntries: perRepository, ...emptyOwnPartition },
     })
   }
   for (const [owner, sizes] of used) {

@@ -73,7 +73,7 @@ export const issueSubscriptionRoutes = [
       operationId: method === 'PUT' ? 'issueAddSubscription' : 'issueDeleteSubscription',
       summary:
         method === 'PUT'
-          ? 'Follow an issue: 201, or 200 when the user did already; administrators can subscribe others'
+          ? 'Follow an issue: 201, or 200 when the user already follows it; administrators can subscribe others'
           : 'Stop following an issue: 201, or 200 when the user did not; administrators can unsubscribe others',
       params: ofUser,
       responses: { 200: Empty, 201: Empty, 403: Forbidden, 404: NotFound },

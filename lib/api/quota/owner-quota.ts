@@ -122,7 +122,7 @@ export const statusJson = (status: QuotaStatus, withNames: boolean) =>
 
 const [TRUE, FALSE] = [new SerializedJson<boolean>(true), new SerializedJson<boolean>(false)]
 
-/** "`true` when the user is over quota"; the dialect of Forgejo answers `true` when the user is within. */
+/** `true` when the owner is over quota; in the dialect of Forgejo `true` when the owner is within. */
 const replyCheck = async ({ quota, dialect }: QuotaServices, owner: Owner, subject: RequestSubject) => {
   const isOver = await quota.isOver(owner.id, subjectIn(dialect, subject))
   const answer = dialect === 'forgejo' ? !isOver : isOver

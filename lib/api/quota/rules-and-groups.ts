@@ -42,7 +42,7 @@ const CreateQuotaGroupOptions = v.object({
   rules: v.optional(v.pipe(v.array(RuleInGroup), v.maxLength(100))),
 })
 
-/** 409 when the rule or the user is in the group already. */
+/** 409 when the rule or the user is already in the group. */
 const added = { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody } as const
 
 export const quotaGroupRoutes = [
@@ -206,13 +206,13 @@ export const quotaGroupRoutes = [
   }),
 ]
 
-/** "`limit` is bytes; -1 is unlimited. A limit beyond ±(2^53-1), a fraction or a string is 422." */
+/** Bytes; -1 is unlimited. A fraction, a string, or a number beyond ±(2^53-1) is answered 422. */
 const CreateQuotaRuleOptions = v.object({
   name: ruleName,
   limit: givenLimit,
   subjects: v.optional(RequestSubjects),
 })
-/** "An omitted member leaves that attribute unchanged. The name cannot be changed." */
+/** An omitted member leaves its attribute as it is. The name of a rule cannot change. */
 const EditQuotaRuleOptions = v.object({
   limit: v.optional(givenLimit),
   subjects: v.optional(RequestSubjects),

@@ -53,6 +53,9 @@ export const quotaOwners = new Collection({
 
 const sizes = { lfs: sum, issues: sum, releases: sum, artifacts: sum, packages: sum }
 
+/** A size that a repository has: git data, or one of the sizes of its contents. */
+export type RepositorySize = 'git' | keyof typeof sizes
+
 /** Bytes that an owner uses, by category. Every change of size updates them in its transaction; no request sums them. */
 const OwnerUsage = v.object({
   owner: id,
@@ -91,8 +94,9 @@ const RepositoryUsage = v.object({
   private: v.boolean(),
   git: bytes,
   ...sizes,
-  /** Ledger entries in the owner's partition, and in the repository's own partition (lib/quota/ledger.ts). */
+  /** Entries of the repository in its owner's partition: `inOwnerPartition` in code (lib/quota/ledger.ts). */
   ownerEntries: count,
+  /** Entries in the repository's own partition: `inOwnPartition` in code. */
   ownEntries: count,
   /** Upper bound of the entry sizes in the own partition, by kind; null if it had no entry since it was last empty. */
   largest: v.object({ attachments: largest, artifacts: largest, packages: largest }),
@@ -100,13 +104,21 @@ const RepositoryUsage = v.object({
 export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
 
 /** The fields of a repository without a partition of its own. */
-export const noOwnEntries = { ownEntries: 0, largest: { attachments: null, artifacts: null, packages: null } }
+export const emptyOwnPartition = {
+  ownEntries: 0,
+  largest: { attachments: null, artifacts: null, packages: null },
+}
 
 /** The sizes of an empty repository, besides git data. */
 export const noSizes = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 }
 
+export const REPOSITORY_SIZES: readonly RepositorySize[] = [
+  'git',
+  ...(Object.keys(noSizes) as (keyof typeof noSizes)[]),
+]
+
 /** The usage of a repository that has git data only. */
-export const noContents = { ...noSizes, ownerEntries: 0, ...noOwnEntries }
+export const noContents = { ...noSizes, ownerEntries: 0, ...emptyOwnPartition }
 
 /** Orders the partitions of an owner's repositories by their largest entry of a kind, the largest first. */
 const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: RepositoryUsage) => {
@@ -132,7 +144,7 @@ const LedgerEntry = v.object({
   kind: LedgerKind,
   /** Stable name that the caller gave to the entry. */
   key: v.string(),
-  /** The owner whose partition has the entry; null when the entry is in the partition of its repository. */
+  /** Read by {@link partitionOwner}. An entry in its repository's own partition has an owner, too: that of the repository. */
   owner: v.nullable(id),
   /** Id of the repository; null for an entry that belongs to an owner only. */
   repository: v.nullable(id),
@@ -150,21 +162,30 @@ const LedgerEntry = v.object({
 })
 export type LedgerEntry = v.InferOutput<typeof LedgerEntry>
 
+/** The owner whose partition has the entry; null when it is in the own partition of its repository (lib/quota/ledger.ts). */
+export const partitionOwner = ({ owner }: Pick<LedgerEntry, 'owner'>): number | null => owner
+
 /** Largest first, then by name. `0 - size`, so that a size of 0 does not become -0. */
 const bySize = (entry: LedgerEntry) => [entry.kind, 0 - entry.size, entry.name] as const
+
+const inPartitionOfOwner = <K>(entry: LedgerEntry, keyOf: (owner: number) => K): K | undefined => {
+  const owner = partitionOwner(entry)
+  return owner === null ? undefined : keyOf(owner)
+}
 
 export const ledgerEntries = new Collection({
   name: 'ledger',
   schema: LedgerEntry,
   id: (entry) => [entry.kind, entry.key],
   ordered: {
-    size: (entry) => (entry.owner === null ? undefined : [entry.owner, ...bySize(entry)]),
-    partition: (entry) => (entry.owner === null ? [entry.repository!, ...bySize(entry)] : undefined),
+    size: (entry) => inPartitionOfOwner(entry, (owner) => [owner, ...bySize(entry)]),
+    partition: (entry) =>
+      partitionOwner(entry) === null ? [entry.repository!, ...bySize(entry)] : undefined,
     repository: (entry) =>
-      entry.owner === null || entry.repository === null ? undefined : [entry.repository],
+      entry.repository === null ? undefined : inPartitionOfOwner(entry, () => [entry.repository!]),
   },
   counted: {
-    owner: (entry) => (entry.owner === null ? undefined : [entry.owner, entry.kind]),
-    partition: (entry) => (entry.owner === null ? [entry.repository!, entry.kind] : undefined),
+    owner: (entry) => inPartitionOfOwner(entry, (owner) => [owner, entry.kind]),
+    partition: (entry) => (partitionOwner(entry) === null ? [entry.repository!, entry.kind] : undefined),
   },
 })

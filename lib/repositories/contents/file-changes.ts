@@ -84,7 +84,7 @@ const placeOf = async (open: OpenRepository, options: CommitOptions): Promise<Pl
   if (target === branch) return { base, target, before: base ?? null }
   const existing = (await findBranch(open, target))?.target
   if (existing !== undefined && options.isForced !== true)
-    throw invalid(`new_branch: the branch ${target} exists already`)
+    throw invalid(`new_branch: the branch ${target} already exists`)
   return { base, target, before: existing ?? null }
 }
 
@@ -99,7 +99,7 @@ const apply = async (editor: TreeEditor, operation: FileOperation): Promise<NewO
   const present = await editor.find(from ?? path)
   checkTarget(operation, from ?? path, present)
   if (from !== undefined && from !== path) {
-    if ((await editor.find(path)) !== undefined) throw invalid(`path: ${path} exists already`)
+    if ((await editor.find(path)) !== undefined) throw invalid(`path: ${path} already exists`)
     await editor.remove(from)
   }
   const blob = operation.content === undefined ? undefined : newObject('blob', operation.content)
@@ -114,7 +114,7 @@ const checkTarget = (
   present: Awaited<ReturnType<TreeEditor['find']>>,
 ): void => {
   if (operation === 'create' && present !== undefined && !fromPath)
-    throw invalid(`path: ${path} exists already: update it, with its sha`)
+    throw invalid(`path: ${path} already exists: update it, with its sha`)
   const isMissing = present === undefined
   if (isMissing && (operation === 'rename' || fromPath || sha))
     throw new AllotError('not_found', `there is no file at ${path}`)

@@ -11,7 +11,7 @@ const checkName = (member: string, name: string): void => {
 }
 
 const checkFree = (kind: string, name: string, present: Ref | undefined): void => {
-  if (present !== undefined) throw new AllotError('conflict', `a ${kind} named ${name} exists already`)
+  if (present !== undefined) throw new AllotError('conflict', `a ${kind} named ${name} already exists`)
 }
 
 /** @throws AllotError not_found when there is no such branch, tag or commit */

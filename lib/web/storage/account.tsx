@@ -90,7 +90,7 @@ export const accountRoutes = [
       const id = form.text('token')
       if (form.text('confirmed') === '') return confirmation(id, form.text('name'))
       if (!/^\d{1,15}$/.test(id) || !(await hosting.tokens.remove(user.id, id)))
-        throw new AllotError('not_found', 'this token was revoked already')
+        throw new AllotError('not_found', 'this token is already revoked')
       return { to: '/-/account?done=revoked' }
     },
   }),

@@ -124,7 +124,7 @@ const confirmation = (owner: Account, user: Identity, things: readonly Thing[]):
   }
 }
 
-/** Something that was deleted meanwhile is deleted already. */
+/** Something that another request has deleted meanwhile counts as deleted. */
 const removeThing = async (
   { hosting }: PageServices,
   user: Identity,

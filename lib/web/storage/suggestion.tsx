@@ -68,17 +68,21 @@ const weighted = (rule: QuotaRule, thing: Thing): Sum => {
 
 /** How often a rule counts a thing: a subject that the rule lists twice, or together with its parent, counts twice. */
 const weightIn = ({ subjects }: QuotaRule, thing: Thing): number => {
-  const counting = withAncestors(subjectOf(thing))
+  const counting = withAncestors(SUBJECTS[thing.kind](thing))
   return subjects.filter((subject) => counting.includes(subject)).length
 }
 
-const subjectOf = ({ kind, inRepository, used }: Thing): Subject => {
-  if (kind === 'lfs') return 'size:git:lfs'
-  if (kind === 'packages') return 'size:assets:packages:all'
-  if (kind === 'artifacts') return 'size:assets:artifacts'
-  if (kind === 'attachments')
-    return used?.entry.on === 'issue' ? 'size:assets:attachments:issues' : 'size:assets:attachments:releases'
-  return inRepository?.private ? 'size:repos:private' : 'size:repos:public'
+const subjectOfGit = ({ inRepository }: Thing): Subject =>
+  inRepository?.private ? 'size:repos:private' : 'size:repos:public'
+
+const SUBJECTS: Record<Thing['kind'], (thing: Thing) => Subject> = {
+  repositories: subjectOfGit,
+  git: subjectOfGit,
+  lfs: () => 'size:git:lfs',
+  packages: () => 'size:assets:packages:all',
+  artifacts: () => 'size:assets:artifacts',
+  attachments: ({ used }) =>
+    used?.entry.on === 'issue' ? 'size:assets:attachments:issues' : 'size:assets:attachments:releases',
 }
 
 export const Suggestion = ({

@@ -4,6 +4,7 @@ import { formatSize } from '../../byte-sizes.ts'
 import type { Thing, ThingKind } from '../../content/things.ts'
 import { pageOfEntry } from '../../content/usage-lists.ts'
 import { add, type Sum } from '../../integers.ts'
+import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/index.ts'
 import { Link, Section, Size } from '../components.tsx'
 import type { PageRequest, PageServices } from '../route.ts'
 import { pageLink } from './access.tsx'
@@ -93,11 +94,21 @@ const Details = ({ owner, thing }: { owner: string; thing: Thing }) => {
   )
 }
 
-/** `public · git 18 MiB, LFS 4 MiB, packages 0 B` of what is not empty */
+const SIZE_NAMES: Record<RepositorySize, string> = {
+  git: 'git',
+  lfs: 'LFS',
+  issues: 'attachments',
+  releases: 'attachments',
+  artifacts: 'artifacts',
+  packages: 'packages',
+}
+
+/** `public · git 18 MiB, LFS 4 MiB`: the visibility of a repository, and its sizes that are not 0 */
 const partsOf = ({ usage, inRepository }: Thing): string => {
-  const { git, lfs, issues, releases, artifacts, packages } = usage!
-  const sizes = { git, LFS: lfs, attachments: add(issues, releases), artifacts, packages }
-  const parts = Object.entries(sizes).filter(([, bytes]) => bytes > 0)
+  const sizes = new Map<string, Sum>()
+  for (const size of REPOSITORY_SIZES)
+    sizes.set(SIZE_NAMES[size], add(sizes.get(SIZE_NAMES[size]) ?? 0, usage![size]))
+  const parts = [...sizes].filter(([, bytes]) => bytes > 0)
   const words = parts.map(([name, bytes]) => `${name} ${formatSize(bytes)}`).join(', ')
   return [inRepository?.private ? 'private' : 'public', words].filter(Boolean).join(' · ')
 }

@@ -135,7 +135,7 @@ describe('Files', () => {
     await done('POST', `${at}/contents/second`, more)
     assert.equal(await raw(at, 'second', 'side/1'), '2')
     assertNotFound(await ask('GET', `${at}/raw/second`))
-    assertError(await ask('POST', `${at}/contents/third`, more), 422, /side\/1 exists already/)
+    assertError(await ask('POST', `${at}/contents/third`, more), 422, /side\/1 already exists/)
     await done('POST', `${at}/contents/third`, { ...more, force_push: true })
     assertNotFound(await ask('GET', `${at}/raw/second?ref=side/1`))
   })
@@ -170,7 +170,7 @@ describe('Files', () => {
   const content = base64('x')
   const wrong: [what: string, method: string, path: string, body: object, status: number, message: RegExp][] =
     [
-      ['a file that exists', 'POST', 'README.md', { content }, 422, /README.md exists already/],
+      ['a file that exists', 'POST', 'README.md', { content }, 422, /README.md already exists/],
       [
         'an update without its sha',
         'PUT',
@@ -253,7 +253,7 @@ describe('Branches', () => {
     assertNotFound(await move({ new_commit_id: first }, 'nope'))
     assertNotFound(await move({ new_commit_id: 'nope' }))
     assertNoContent(await ask('PATCH', `${at}/branches/side/a`, { name: 'side/b' }))
-    assertError(await ask('PATCH', `${at}/branches/side/b`, { name: 'main' }), 409, /exists already/)
+    assertError(await ask('PATCH', `${at}/branches/side/b`, { name: 'main' }), 409, /already exists/)
     assertNotFound(await ask('PATCH', `${at}/branches/side/a`, { name: 'z' }))
     assertNoContent(await ask('PATCH', `${at}/branches/main`, { name: 'trunk' }))
     assert.equal((await ask('GET', at)).body.default_branch, 'trunk')
@@ -287,7 +287,7 @@ describe('Tags', () => {
     })
     assert.deepEqual([annotated.message, annotated.commit.sha], ['One\n\nmore', tip])
     assert.notEqual(annotated.id, tip)
-    assertError(await ask('POST', `${at}/tags`, { tag_name: 'v1' }), 409, /exists already/)
+    assertError(await ask('POST', `${at}/tags`, { tag_name: 'v1' }), 409, /already exists/)
     assertError(await ask('POST', `${at}/tags`, { tag_name: 'a b' }), 422, /tag_name/)
     assertNotFound(await ask('POST', `${at}/tags`, { tag_name: 'x', target: 'nope' }))
     await done('POST', `${at}/releases`, { tag_name: 'v1' })
