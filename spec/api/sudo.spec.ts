@@ -47,6 +47,14 @@ describe('Sudo', () => {
       for (const { status } of await both(allot.root.token, name)) assert.equal(status, 404)
   })
 
+  it('lets an administrator act for a disabled user, whose own credentials are refused', async () => {
+    const person = await allot.person('disabled')
+    await allot.as(allot.root, 'PATCH', '/admin/users/disabled', { active: false })
+    assertError(await allot.as(person, 'GET', '/user'), 403)
+    for (const { status, body } of await both(allot.root.token, 'disabled'))
+      assert.deepEqual([status, body.login, body.active], [200, 'disabled', false])
+  })
+
   it('is bound by the scopes of the administrator’s token', async () => {
     const without = await allot.scoped(allot.root, 'read:user')
     for (const answer of await both(without, 'alice')) assertError(answer, 403, /read:admin/)

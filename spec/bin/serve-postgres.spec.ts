@@ -110,7 +110,7 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
     assert.equal((await allot(['import', file, ...to!])).code, 0)
     assert.equal((await ask('GET', '/user', { token })).body.login, 'alice')
     const again = await allot(['import', file, ...to!])
-    assert.deepEqual([again.code, again.err], [1, 'allot: the store has an account alice already\n'])
+    assert.deepEqual([again.code, again.err], [1, 'allot: the store already has an account alice\n'])
     assert.deepEqual((await allot(['shard', ...to!])).out, '2/2\n')
     assert.equal((await allot(['shard', '3/2', ...to!])).code, 1)
   })
