@@ -51,6 +51,9 @@ export const superviseWorkers = async (
   count: number,
   { log, port, onStarted, stopped }: Supervision,
 ): Promise<boolean> => {
+  // Each worker accepts connections itself. Node's default lets the supervisor accept them, and a connection that is being
+  // handed to a worker when that worker is killed would stay open without a response.
+  cluster.schedulingPolicy = cluster.SCHED_NONE
   const first = fork(1, port)
   const firstEnd = endOf(first)
   const started = await Promise.race([messageOf(first), firstEnd.then(() => undefined)])

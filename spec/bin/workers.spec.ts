@@ -45,6 +45,19 @@ const childrenOf = async (pid: number): Promise<number[]> => {
   return text.trim().split(' ').filter(Boolean).map(Number)
 }
 
+/** What comes of one request on a connection of its own: its status, "reset", or "no response" after five seconds. */
+const outcomeOf = async (url: string): Promise<string> => {
+  const asked = get(url, { agent: false, signal: AbortSignal.timeout(5000) })
+  try {
+    const [res] = await once(asked, 'response')
+    res.resume()
+    await once(res, 'end')
+    return String(res.statusCode)
+  } catch (error) {
+    return (error as Error).name === 'AbortError' ? 'no response' : 'reset'
+  }
+}
+
 const isLinux = process.platform === 'linux'
 
 describe('allot serve --workers', { skip: missing }, () => {
@@ -109,6 +122,31 @@ describe('allot serve --workers', { skip: missing }, () => {
     })
     const answers = async () => (await createSender(server.api)('GET', '/version')).status === 200
     await until(() => answers().catch(() => false))
+  })
+
+  it('leaves no connection open without a response when workers are killed', {
+    skip: !isLinux,
+  }, async (t) => {
+    const server = await serving(t)
+    await until(async () => (await childrenOf(server.child.pid!)).length >= COUNT)
+    const outcomes: string[] = []
+    let isOver = false
+    const client = async () => {
+      while (!isOver) outcomes.push(await outcomeOf(`${server.api}/version`))
+    }
+    t.after(() => {
+      isOver = true
+    })
+    const clients = Array.from({ length: 30 }, client)
+    for (let kills = 0; kills < 4; kills++) {
+      const [victim] = await childrenOf(server.child.pid!)
+      await until(() => outcomes.includes('200'))
+      process.kill(victim!, 'SIGKILL')
+      await until(async () => !(await childrenOf(server.child.pid!)).includes(victim!))
+    }
+    isOver = true
+    await Promise.all(clients)
+    assert.ok(!outcomes.includes('no response'))
   })
 
   it('answers requests in flight when it is stopped, and exits with 0', async (t) => {
