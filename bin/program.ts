@@ -20,6 +20,8 @@ export const createProgram = (): Command => {
   const program = new Command('allot')
     .description('A code-hosting HTTP API with an exact storage-quota engine.')
     .version(VERSION)
+    // An option belongs to the command that it follows: `migrate` and `migrate verify` have options of the same names.
+    .enablePositionalOptions()
     .addHelpText('after', examples('allot serve --data ./data', 'allot quota show alice'))
   addServeCommand(program)
   addUserCommands(program)

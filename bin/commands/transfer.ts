@@ -7,6 +7,7 @@ import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 import type { Report } from '../migrate/report.ts'
 import { type OnProgress, print, printNote, withProgressBar } from '../terminal.ts'
+import { addMigrateVerifyCommand } from './migrate-verify.ts'
 import { appendValue, examples, remoteOptions, storeOptions } from './options.ts'
 
 /** Commands that move everything out of a server or into it: export, import and migrate. */
@@ -197,9 +198,10 @@ const unreadable = (file: string, cause: unknown): Error => {
 }
 
 export const addMigrateCommand = (program: Command): void => {
-  storeOptions(program.command('migrate'))
+  const migrate = storeOptions(program.command('migrate'))
     .description('copy everything that Allot has a place for from a Gitea, a Forgejo or an Allot')
-    .requiredOption('--from <url>', 'address of the server to copy from')
+    // Commander would also require it of the commands below.
+    .option('--from <url>', 'address of the server to copy from (required)')
     .option(
       '--token <t>',
       "an administrator's token for that server (or ALLOT_FROM_TOKEN, which other users of the machine cannot see)",
@@ -223,10 +225,12 @@ export const addMigrateCommand = (program: Command): void => {
       ),
     )
     .action(migrateAll)
+    .enablePositionalOptions()
+  addMigrateVerifyCommand(migrate)
 }
 
 interface Flags extends StoreFlags {
-  from: string
+  from?: string
   token?: string
   owner: string[]
   keep?: boolean
@@ -242,6 +246,7 @@ const migrateAll = async ({
   report: file,
   ...flags
 }: Flags): Promise<void> => {
+  if (from === undefined) throw new UsageError("required option '--from <url>' not specified")
   const [{ withStore }, { migrate }, { Report }, { connectSource }] = await Promise.all([
     import('../config/store.ts'),
     import('../migrate/index.ts'),

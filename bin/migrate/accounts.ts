@@ -152,5 +152,5 @@ export const profileAt = (source: Source, account: Omit<SourceOrganization, 'nam
 })
 
 /** A hidden email is shown as an address at `noreply.`, which receives nothing. */
-const realEmail = ({ email }: SourceUser): string =>
+export const realEmail = ({ email }: SourceUser): string =>
   email && !/@(?:.+\.)?noreply\./i.test(email) ? email : ''

@@ -1,8 +1,9 @@
 import * as v from 'valibot'
 import { type Level, Level as Levels } from '../../lib/records/schema/index.ts'
 import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
+import type { Report } from './report.ts'
 import { type CopiedRepository, repositoryPath } from './repositories.ts'
-import { SourceUser } from './shapes.ts'
+import { type SourceRepository, SourceUser } from './shapes.ts'
 import { synchronize, type Things } from './synchronize.ts'
 import { isProtected } from './team-rights.ts'
 
@@ -24,7 +25,7 @@ export const copyCollaborators = (migration: Migration, copied: CopiedRepository
     if (users === undefined) return
     const levels = new Map<string, Level>()
     for (const { login } of users) {
-      const level = await levelOf(migration, copied, login)
+      const level = await collaboratorLevel(migration, copied.given, login)
       if (level !== undefined) levels.set(login.toLowerCase(), level)
     }
     await synchronizeCollaborators(migration, copied, levels)
@@ -34,9 +35,9 @@ export const copyCollaborators = (migration: Migration, copied: CopiedRepository
  * The right that a user may have here as a collaborator. The source tells the greatest of all rights of a user, so it is the
  * collaborator's own only when the user has no other.
  */
-const levelOf = async (
-  { source, teams, report }: Migration,
-  { given }: CopiedRepository,
+export const collaboratorLevel = async (
+  { source, teams, report }: Pick<Migration, 'source' | 'teams'> & { report: Pick<Report, 'note'> },
+  given: SourceRepository,
   login: string,
 ): Promise<Level | undefined> => {
   const path = `${repositoryPath(given)}/collaborators${apiPath(login)}/permission`

@@ -91,20 +91,20 @@ interface Selection {
   owners: Owner[]
 }
 
-interface Owner {
+export interface Owner {
   kind: Account['kind']
   name: string
   visibility: Visibility
 }
 
-const selectAll = async (source: Source): Promise<Selection> => {
+export const selectAll = async (source: Source): Promise<Selection> => {
   const users = await source.list(SourceUser, '/admin/users')
   const organizations = await source.list(SourceOrganization, '/admin/orgs')
   return { users, organizations, owners: ownersIn(users, organizations) }
 }
 
 /** The members of a named organization are copied without their repositories. */
-const selectNamed = async (source: Source, names: readonly string[]): Promise<Selection> => {
+export const selectNamed = async (source: Source, names: readonly string[]): Promise<Selection> => {
   const users = new Map<string, SourceUser>()
   const organizations: SourceOrganization[] = []
   const add = (user: SourceUser) => void users.set(user.login.toLowerCase(), user)

@@ -3,6 +3,8 @@ import { type LfsPointer, lfsPointers, listReferences } from '../../lib/git/lfs-
 import { digestOf } from './follow.ts'
 import { apiPath, type Migration, reportErrors, succeeds } from './migration.ts'
 import type { CopiedRepository } from './repositories.ts'
+import type { SourceRepository } from './shapes.ts'
+import type { Source } from './source.ts'
 
 const MISSING = 'LFS objects, which the source does not have either'
 
@@ -42,7 +44,8 @@ export const copyLfs = (migration: Migration, { repository, given }: CopiedRepos
     if (isComplete) await history.save([{ kind: 'lfs', scope, name, ids: [id], grants: [], digest }])
   })
 
-async function* inBatches(pointers: AsyncIterable<LfsPointer>): AsyncGenerator<LfsPointer[]> {
+/** The objects, as many at a time as one request asks for. */
+export async function* inBatches(pointers: AsyncIterable<LfsPointer>): AsyncGenerator<LfsPointer[]> {
   let batch: LfsPointer[] = []
   for await (const pointer of pointers) {
     batch.push(pointer)
@@ -51,6 +54,18 @@ async function* inBatches(pointers: AsyncIterable<LfsPointer>): AsyncGenerator<L
     batch = []
   }
   if (batch.length > 0) yield batch
+}
+
+/** How the source sends each object; undefined or null for one that it does not have. */
+export const askForObjects = async (
+  source: Source,
+  given: SourceRepository,
+  wanted: readonly LfsPointer[],
+) => {
+  const path = `${apiPath(given.owner.login, given.name)}.git/info/lfs/objects`
+  const request = { operation: 'download', transfers: ['basic'], objects: wanted }
+  const { objects } = v.parse(Batch, await source.askLfs(`${path}/batch`, request))
+  return new Map(objects.map(({ oid, actions }) => [oid, actions?.download]))
 }
 
 /** @returns whether all of the objects are here now */
@@ -67,10 +82,7 @@ const copyBatch = async (
   const missing = pointers.filter((_, index) => found[index] === undefined)
   for (let here = missing.length; here < pointers.length; here++) report.count('LFS objects', 'found')
   if (missing.length === 0) return true
-  const path = `${apiPath(given.owner.login, given.name)}.git/info/lfs/objects`
-  const request = { operation: 'download', transfers: ['basic'], objects: missing }
-  const { objects } = v.parse(Batch, await source.askLfs(`${path}/batch`, request))
-  const actions = new Map(objects.map(({ oid, actions }) => [oid, actions?.download]))
+  const actions = await askForObjects(source, given, missing)
   const queue = missing.values()
   let isComplete = true
   const worker = async () => {

@@ -45,7 +45,11 @@ export const asOperator = (id: number) => ({ id, admin: true })
 const REPORTED: readonly ErrorCode[] = ['invalid', 'conflict', 'not_found', 'forbidden', 'too_large']
 
 /** @returns whether the work succeeded */
-export const succeeds = async (report: Report, what: string, work: () => Promise<void>): Promise<boolean> => {
+export const succeeds = async (
+  report: Pick<Report, 'failed'>,
+  what: string,
+  work: () => Promise<void>,
+): Promise<boolean> => {
   try {
     await work()
     return true
@@ -58,8 +62,11 @@ export const succeeds = async (report: Report, what: string, work: () => Promise
   }
 }
 
-export const reportErrors = async (report: Report, what: string, work: () => Promise<void>): Promise<void> =>
-  void (await succeeds(report, what, work))
+export const reportErrors = async (
+  report: Pick<Report, 'failed'>,
+  what: string,
+  work: () => Promise<void>,
+): Promise<void> => void (await succeeds(report, what, work))
 
 /** Works on a user who exists here; does nothing for one who doesn't. */
 export const forUserHere = (

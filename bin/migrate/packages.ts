@@ -12,8 +12,8 @@ import {
 } from './migration.ts'
 import { SourcePackage, SourcePackageFile } from './shapes.ts'
 
-const OTHER_TYPE = 'packages of other types than generic'
-const IN_PRIVATE = 'packages of private organizations: every member could read them here'
+export const OTHER_TYPE = 'packages of other types than generic'
+export const IN_PRIVATE = 'packages of private organizations: every member could read them here'
 const OTHER_CONTENT = 'package files with other content here'
 const REMOVED_HERE = 'package files that were removed here, and stay removed'
 const KEPT = 'package files that were removed at the source, and are kept'
@@ -52,7 +52,7 @@ const copyFound = async (
 }
 
 /** At the source, members of such an organization read its packages only by a team that may. */
-const isPrivateOrganization = ({ kind, visibility }: Account): boolean =>
+export const isPrivateOrganization = ({ kind, visibility }: Account): boolean =>
   kind === 'organization' && visibility === 'private'
 
 const noteLeftOut = (report: Migration['report'], organization: string, count: number): void => {

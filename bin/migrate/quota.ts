@@ -4,21 +4,26 @@ import type { Subject } from '../../lib/quota/subjects.ts'
 import { apiPath, ifAvailable, type Migration, reportErrors } from './migration.ts'
 import { SourceUser } from './shapes.ts'
 
-const SourceRule = v.object({
+export const SourceRule = v.object({
   name: v.string(),
   limit: v.number(),
   subjects: v.nullish(v.array(v.string()), []),
 })
-const SourceGroup = v.object({
+export type SourceRule = v.InferOutput<typeof SourceRule>
+export const SourceGroup = v.object({
   name: v.string(),
   rules: v.nullish(v.array(v.object({ name: v.string() })), []),
 })
+export type SourceGroup = v.InferOutput<typeof SourceGroup>
 
 const NO_QUOTA = 'quota, which the source does not have, or has turned off'
 const NOT_HERE = 'quota groups of owners who do not exist here'
 
 /** Subjects that Forgejo names differently. */
 const SUBJECTS: Readonly<Record<string, string>> = { 'size:assets:wiki': 'size:wiki' }
+
+/** The name here of a subject of the source. */
+export const subjectHere = (name: string): string => (Object.hasOwn(SUBJECTS, name) ? SUBJECTS[name]! : name)
 
 /** Copies rules, groups and their assignments. Rules and groups that exist here stay unchanged; differences are reported. */
 export const copyQuota = async (migration: Migration): Promise<void> => {
@@ -40,7 +45,7 @@ export const copyQuota = async (migration: Migration): Promise<void> => {
 
 /** @throws AllotError invalid when a subject is unknown here */
 const parseSubjects = (names: readonly string[]): Subject[] => {
-  const subjects = names.map((name) => (Object.hasOwn(SUBJECTS, name) ? SUBJECTS[name]! : name))
+  const subjects = names.map(subjectHere)
   checkSubjects(subjects)
   return subjects as Subject[]
 }

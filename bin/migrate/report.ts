@@ -13,7 +13,7 @@ const SECTIONS = {
   /** Differ from the source, and stay unchanged. */
   differs: 'different here, and left unchanged',
 }
-type Section = keyof typeof SECTIONS
+export type Section = keyof typeof SECTIONS
 
 /** Names in the section `notCopied`, and in others; further ones are only counted, and in the file of `--report`. */
 const [MAX_NAMES, MAX_IMPORTANT_NAMES] = [10, 100]

@@ -92,10 +92,10 @@ const findHere = async (
 }
 
 /** A repository is never visible to more people than its owner is. */
-const audienceAt = (source: Source, ownerVisibility: Visibility, given: SourceRepository): Audience =>
+export const audienceAt = (source: Source, ownerVisibility: Visibility, given: SourceRepository): Audience =>
   given.private || given.internal ? audienceOf.private : audienceOf[visibilityAt(source, ownerVisibility)]
 
-const audienceHere = (owner: Account, repository: Repository): Audience =>
+export const audienceHere = (owner: Account, repository: Repository): Audience =>
   repository.private ? audienceOf.private : audienceOf[owner.visibility]
 
 const grantsOf = (audience: Audience, archived: boolean): string[] => [

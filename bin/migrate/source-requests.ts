@@ -13,6 +13,8 @@ export interface Limits {
   maxBytes: number
   /** Pages of one list. */
   maxPages: number
+  /** Sends a request to a server in this process; absent: over the network. */
+  fetch?: (url: string, request: RequestInit) => Promise<Response>
 }
 
 export const LIMITS: Limits = { timeoutMs: 120_000, maxBytes: 32 * 1024 * 1024, maxPages: 20_000 }
@@ -30,14 +32,14 @@ export const sendRequest = async (
   base: string,
   path: string,
   headers: Record<string, string>,
-  { timeoutMs, maxBytes }: Limits,
+  { timeoutMs, maxBytes, fetch: send = fetch }: Limits,
   body?: string,
 ): Promise<SourceResponse> => {
   const url = base + path
   try {
     const signal = AbortSignal.timeout(timeoutMs)
     const sent = body === undefined ? {} : { method: 'POST', body }
-    const response = await fetch(url, { headers, redirect: 'manual', signal, ...sent })
+    const response = await send(url, { headers, redirect: 'manual', signal, ...sent })
     return { status: response.status, headers: response.headers, text: await readBody(response, maxBytes) }
   } catch (cause) {
     const shown = url.split('?')[0]
@@ -67,17 +69,15 @@ const readBody = async ({ body }: Response, maxBytes: number): Promise<string> =
 export const openDownload = async (
   url: string,
   headers: Record<string, string>,
-  { timeoutMs }: Pick<Limits, 'timeoutMs'>,
+  { timeoutMs, fetch: send = fetch }: Pick<Limits, 'timeoutMs' | 'fetch'>,
 ): Promise<{ status: number; content: Readable }> => {
   const silence = new AbortController()
   const abort = () => silence.abort(new Error(`${url} sent nothing for ${timeoutMs / 1000} s`))
   const timer = setTimeout(abort, timeoutMs)
-  const response = await fetch(url, { headers, redirect: 'manual', signal: silence.signal }).catch(
-    (cause) => {
-      clearTimeout(timer)
-      throw new Error(`${url} cannot be reached: ${fetchErrorReason(cause as Error)}`, { cause })
-    },
-  )
+  const response = await send(url, { headers, redirect: 'manual', signal: silence.signal }).catch((cause) => {
+    clearTimeout(timer)
+    throw new Error(`${url} cannot be reached: ${fetchErrorReason(cause as Error)}`, { cause })
+  })
   async function* chunks() {
     try {
       for await (const chunk of response.body ?? []) {

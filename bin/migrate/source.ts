@@ -7,6 +7,15 @@ import { type Limits, openDownload, readPages, type SourceResponse, sendRequest 
 export type Shape<T> = v.GenericSchema<unknown, T>
 
 const ACCEPT_JSON = { accept: 'application/json' }
+
+/** In whose name a request is sent; absent: that of the owner of the token. */
+interface Sender {
+  sudo?: string
+  /** Other credentials; empty: none. */
+  authorization?: string
+}
+/** Without an account. */
+export const ANONYMOUS: Sender = { authorization: '' }
 const LFS_TYPE = 'application/vnd.git-lfs+json'
 const MAX_ATTEMPTS = 4
 const MAX_PAUSE_SECONDS = 60
@@ -64,6 +73,20 @@ export class Source {
     return readPages(path, readPage, parse, this.#limits)
   }
 
+  /** Reads the results of a search, which are wrapped in an object, all pages of them. */
+  async search<T>(shape: Shape<T>, path: string, as: Sender): Promise<T[]> {
+    const results = v.object({ data: v.array(shape) })
+    const readPage = async (page: string) => {
+      const response = await this.request(page, as)
+      if (response.status >= 300) throw sourceError(this.base, path, response)
+      return response
+    }
+    const parse = (text: string) => parseResponse(results, this.base, path, text).data
+    const items: T[] = []
+    for await (const item of readPages(path, readPage, parse, this.#limits)) items.push(item)
+    return items
+  }
+
   /** Number of items of a list; 0 when the source doesn't have it or doesn't show it. */
   async count(path: string): Promise<number> {
     const { status, headers, text } = await this.request(`${path}${path.includes('?') ? '&' : '?'}limit=1`)
@@ -101,8 +124,8 @@ export class Source {
   }
 
   /** Reads a path of the API. Repeats the request while the server answers that it is busy, after the pause that it asks for. */
-  request(path: string, headers: { sudo?: string; authorization?: string } = {}): Promise<SourceResponse> {
-    return this.#send(`/api/v1${path}`, { ...ACCEPT_JSON, ...headers })
+  request(path: string, as: Sender = {}): Promise<SourceResponse> {
+    return this.#send(`/api/v1${path}`, { ...ACCEPT_JSON, ...as })
   }
 
   /** Asks for LFS objects. @param path of the repository's LFS API @throws SourceError */
@@ -114,7 +137,8 @@ export class Source {
   }
 
   async #send(path: string, headers: Record<string, string>, body?: string): Promise<SourceResponse> {
-    const all = { authorization: `token ${this.token}`, ...headers }
+    const all: Record<string, string> = { authorization: `token ${this.token}`, ...headers }
+    if (all.authorization === '') delete all.authorization
     for (let attempt = 1; ; attempt++) {
       const response = await sendRequest(this.base, path, all, this.#limits, body)
       const isBusy = response.status === 429 || response.status === 503

@@ -4,7 +4,7 @@ import { importWith } from '../../lib/optional-package.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
 import { apiPath, asOperator, forUserHere, ifAvailable, type Migration } from './migration.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
-import type { Shape } from './source.ts'
+import type { Shape, Source } from './source.ts'
 import { type SourceThing, synchronize, type Things } from './synchronize.ts'
 
 const KEYS_NOT_SHOWN = 'keys, which the source does not show'
@@ -17,8 +17,8 @@ const RELATIONS_NOT_SHOWN = 'follows, stars or watches, which the source does no
 /** More keys than any user has. */
 const ALL = { offset: 0, limit: 10_000 }
 
-const SourceKey = v.object({ key: v.string(), title: v.nullish(v.string()) })
-const SourceGpgKey = v.object({ key_id: v.string() })
+export const SourceKey = v.object({ key: v.string(), title: v.nullish(v.string()) })
+export const SourceGpgKey = v.object({ key_id: v.string() })
 
 /** Things of one kind that belong to a user, and the list of the source that has them. */
 interface UserThings<T> extends Things {
@@ -43,7 +43,7 @@ export const copyRelations = (migration: Migration, login: string): Promise<void
     await copyList(migration, user, watchesOf(migration, user), RELATIONS_NOT_SHOWN, user.name)
   })
 
-const SourceEmail = v.object({
+export const SourceEmail = v.object({
   email: v.string(),
   username: v.nullish(v.string(), ''),
   primary: v.nullish(v.boolean(), false),
@@ -135,7 +135,7 @@ const keysOf = <K extends { id: number }>(
 })
 
 /** @param key its type, the key in base64, and a comment */
-const fingerprintOf = (key: string): string => {
+export const fingerprintOf = (key: string): string => {
   const bytes = Buffer.from(key.split(' ')[1] ?? key, 'base64')
   return `SHA256:${createHash('sha256').update(bytes).digest('base64').replace(/=+$/, '')}`
 }
@@ -155,7 +155,7 @@ const gpgKeysOf = (
     thingFor(key) {
       const keyId = key.key_id.toUpperCase()
       const create = async () => {
-        published ??= source.page(`${apiPath(user.name)}.gpg`).then(splitKeys)
+        published ??= publishedKeys(source, user.name)
         const armored = (await published).get(keyId)
         if (armored === undefined) report.note('notCopied', NO_SIGNATURES, `${keyId} of ${user.name}`)
         else await gpgKeys.add(user.id, { armored })
@@ -165,6 +165,10 @@ const gpgKeysOf = (
     },
   }
 }
+
+/** The keys that a Gitea or Forgejo publishes on the page of a user, by their ids. */
+export const publishedKeys = (source: Source, login: string): Promise<Map<string, string>> =>
+  source.page(`${apiPath(login)}.gpg`).then(splitKeys)
 
 /** Splits a block of several keys. @returns an armored block for each key id */
 const splitKeys = async (text: string | undefined): Promise<Map<string, string>> => {

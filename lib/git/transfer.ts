@@ -113,7 +113,7 @@ export const setHead = async (git: string, folder: string, head: string): Promis
   await runGit(git, [`--git-dir=${folder}`, ...args])
 }
 
-interface RemoteOrigin {
+export interface RemoteOrigin {
   url: string
   /** An `Authorization` header. Passed in the environment, because every user of the machine can read command lines. */
   authorization: string
@@ -158,13 +158,7 @@ export const fetchFrom = async (
     ...[...configuration(...CONFIGURATION), `--git-dir=${folderOf(directory, id)}`],
     ...[...fetch, ...atomic, url],
   ]
-  const env = {
-    ...ENVIRONMENT,
-    GIT_ALLOW_PROTOCOL: 'http:https',
-    GIT_CONFIG_COUNT: '1',
-    GIT_CONFIG_KEY_0: 'http.extraHeader',
-    GIT_CONFIG_VALUE_0: `Authorization: ${authorization}`,
-  }
+  const env = remoteEnvironment(authorization)
   const child = await startProcess(args, { git, env, timeout: TIMEOUT_MS, isDetached: true })
   child.stdout.resume()
   // git waits for the references on its standard input, and changes nothing before.
@@ -172,3 +166,12 @@ export const fetchFrom = async (
   child.stdin.end(REFS)
   return child.ended
 }
+
+/** Environment of a git that reads from another server. Arguments would show the credentials to other users of the machine. */
+export const remoteEnvironment = (authorization: string): Record<string, string | undefined> => ({
+  ...ENVIRONMENT,
+  GIT_ALLOW_PROTOCOL: 'http:https',
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'http.extraHeader',
+  GIT_CONFIG_VALUE_0: `Authorization: ${authorization}`,
+})

@@ -1,4 +1,12 @@
-import type { Level, Model, ModelOrganization, ModelRepository, ModelTeam, ModelUser } from './model.ts'
+import {
+  type Level,
+  type Model,
+  type ModelOrganization,
+  type ModelRepository,
+  type ModelTeam,
+  type ModelUser,
+  rightsAt,
+} from './model.ts'
 import { type Replay, replay } from './replay.ts'
 
 /** The address of a model, which may be another one for each run. */
@@ -27,6 +35,12 @@ export const modelSource = async (model: Model): Promise<ModelSource> => {
       return send(403, { message: 'forbidden' })
     const error = source.answers[path]
     if (error !== undefined) return send(error, { message: 'not shown' })
+    if (path === '/repos/search') {
+      const found = visibleTo(source.model, authorization === undefined ? undefined : (sudo ?? 'root1'))
+      const page = Number(searchParams.get('page') ?? 1)
+      const data = found.slice((page - 1) * PAGE, page * PAGE)
+      return send(200, { ok: true, data }, { 'x-total-count': found.length })
+    }
     const found = answerAt(source.model, path)
     if (found === undefined) return send(404, { message: 'The target could not be found.' })
     if (!Array.isArray(found)) return send(200, found)
@@ -75,6 +89,14 @@ const answerAt = (model: Model, path: string): unknown => {
   if (kind === 'repos') return ofRepository(model, first, second, third, users)
   return undefined
 }
+
+/** Repositories that a user can see, with what the user may do. */
+const visibleTo = (model: Model, login: string | string[] | undefined): unknown[] =>
+  model.repositories.flatMap((one) => {
+    const { code, issues, releases } = rightsAt(model, login as string | undefined, one)
+    const permissions = { admin: code === 3, push: code >= 2, pull: code >= 1 }
+    return code + issues + releases === 0 ? [] : [{ ...repositoryIn(model)(one), permissions }]
+  })
 
 type Names = [owner: string, repository: string, login: string]
 

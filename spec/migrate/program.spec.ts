@@ -134,3 +134,64 @@ describe('allot migrate', () => {
     assert.ok(!existsSync(join(folder, 'none')))
   })
 })
+
+describe('allot migrate verify', () => {
+  const data = join(folder, 'compared')
+  const verify = (args: readonly string[], token = source.root.token) =>
+    allot(['migrate', 'verify', ...args], folder, { env: { ALLOT_FROM_TOKEN: token } })
+  before(async () => {
+    const { code, err } = await migrate('compared')
+    assert.equal(code, 0, err)
+  })
+
+  it('exits with 0 when nothing differs, else with 1 and what differs, also as JSON', async () => {
+    const same = await verify(['--from', source.base, '--data', data])
+    assert.deepEqual([same.code, same.err], [0, ''], same.out)
+    assert.match(same.out, /^ {2}repositories with git data: 12$[\s\S]*^no differences$/m)
+    const carl = await source.person('carl')
+    const file = join(folder, 'differences.json')
+    const other = await verify(['--from', source.base, '--data', data, '--report', file])
+    assert.deepEqual([other.code, other.err], [1, ''], other.out)
+    assert.match(other.out, /^different:\n {2}user carl: not here\n1 difference$/m)
+    const { differences } = JSON.parse(readFileSync(file, 'utf8'))
+    assert.deepEqual(differences, [{ kind: 'user', name: 'carl', source: true, here: false }])
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    await source.as(source.root, 'DELETE', `/admin/users/${carl.name}`)
+  })
+
+  it('fails with one clear line, with 2 for a wrong command line and with 1 for a source that refuses', async () => {
+    const narrow = await source.scoped(source.root, 'read:admin', 'read:user')
+    const gone = await replay({}, (req) => req.socket.destroy())
+    const from = ['--from', source.base]
+    const REFUSED: [args: string[], token: string | undefined, code: number, err: RegExp][] = [
+      [[], undefined, 2, /^error: required option '--from <url>' not specified/],
+      [[...from, '--keep'], undefined, 2, /^error: unknown option '--keep'/],
+      [['--from', 'git.example.org'], undefined, 2, /^allot: --from git\.example\.org: expected an address/],
+      [from, '', 2, /^allot: the source needs an access token: give --token, or set ALLOT_FROM_TOKEN/],
+      [from, 'wrong', 1, /^allot: http:\S+ does not know this token\n$/],
+      [from, narrow, 1, /^allot: the token of root lacks the scope read:organization: /],
+      [['--from', gone.base], undefined, 1, /^allot: http:\S+ cannot be reached: .*\n$/],
+      [
+        [...from, '--data', join(folder, 'none')],
+        undefined,
+        1,
+        /^allot: there is no store in \S+: name another/,
+      ],
+      [
+        [...from, '--report', '/dev/null/r'],
+        undefined,
+        1,
+        /^allot: the report \/dev\/null\/r cannot be written: /,
+      ],
+    ]
+    await Promise.all(
+      REFUSED.map(async ([args, token, code, err]) => {
+        const outcome = await verify(['--data', data, ...args], token)
+        assert.equal(outcome.code, code, outcome.err)
+        assert.match(outcome.err, err)
+      }),
+    )
+    gone.stop()
+    assert.ok(!existsSync(join(folder, 'none')))
+  })
+})

@@ -1,6 +1,10 @@
 import { connectSource } from '../../bin/migrate/connect.ts'
 import { migrate } from '../../bin/migrate/index.ts'
 import { Report } from '../../bin/migrate/report.ts'
+import { Source } from '../../bin/migrate/source.ts'
+import { LIMITS } from '../../bin/migrate/source-requests.ts'
+import { Comparison } from '../../bin/migrate/verify/comparison.ts'
+import { verifyMigration } from '../../bin/migrate/verify/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -15,6 +19,13 @@ export interface Target extends TestServer {
     source: Pick<TestServer, 'base' | 'root'>,
     owners?: readonly string[],
   ): Promise<Report & { text: string }>
+  /** Compares what was moved with the source. */
+  compared(
+    source: Pick<TestServer, 'base' | 'root'>,
+    owners?: readonly string[],
+  ): Promise<Comparison & { text: string }>
+  /** Where git data is. */
+  directory: string
 }
 
 export const startTarget = async (): Promise<Target> => {
@@ -23,6 +34,7 @@ export const startTarget = async (): Promise<Target> => {
   const target = await start({ repositories: { directory } }, { store: async () => made })
   return {
     ...target,
+    directory,
     store: new Store(made.driver),
     async from({ base, root }, owners = []) {
       const report = new Report()
@@ -30,7 +42,20 @@ export const startTarget = async (): Promise<Target> => {
       await migrate({ source, allot: target.allot, report, git: { directory, git: 'git' } }, owners)
       return Object.assign(report, { text: report.lines().join('\n') })
     },
+    async compared({ base, root }, owners = []) {
+      const report = new Comparison()
+      const source = await connectSource(base, root.token)
+      const here = hereOf(target)
+      const git = { directory, git: 'git' }
+      await verifyMigration({ source, here, allot: target.allot, report, git }, owners)
+      return Object.assign(report, { text: report.lines().join('\n') })
+    },
   }
+}
+
+const hereOf = ({ base, root }: TestServer): Source => {
+  const here = new Source(base, root.token, LIMITS)
+  return Object.assign(here, { isAllot: true, isOpen: true, login: root.name })
 }
 
 /** A repository of the real git, with a branch and a tag beside main. @returns its folder */

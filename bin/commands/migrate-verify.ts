@@ -1,0 +1,79 @@
+import { writeFile } from 'node:fs/promises'
+import type { Command } from 'commander'
+import { readToken } from '../client/api.ts'
+import type { StoreFlags } from '../config/store.ts'
+import type { Comparison } from '../migrate/verify/comparison.ts'
+import { print } from '../terminal.ts'
+import { appendValue, examples, storeOptions } from './options.ts'
+
+/** @param migrate the command that copies, which this one belongs to */
+export const addMigrateVerifyCommand = (migrate: Command): void => {
+  storeOptions(migrate.command('verify'))
+    .description('compare what was migrated with its source, field by field; changes nothing on either side')
+    .requiredOption('--from <url>', 'address of the server that was copied from')
+    .option(
+      '--token <t>',
+      "an administrator's token for that server (or ALLOT_FROM_TOKEN, which other users of the machine cannot see)",
+    )
+    .option(
+      '--owner <name>',
+      'compare only this user, or this organization with its members; may be given several times',
+      appendValue,
+      [],
+    )
+    .option('--report <file>', 'write all differences to this file, as JSON that only its owner may read')
+    .addHelpText(
+      'after',
+      examples(
+        'ALLOT_FROM_TOKEN=… allot migrate verify --from https://git.example.org --data /var/lib/allot',
+      ),
+    )
+    .action(verifyAll)
+}
+
+interface Flags extends StoreFlags {
+  from: string
+  token?: string
+  owner: string[]
+  report?: string
+}
+
+/** Prints what differs, and exits with 1 when something does. */
+const verifyAll = async ({ from, token, owner, report: file, ...flags }: Flags): Promise<void> => {
+  const [{ requireStore, withStore }, { OPERATOR }, verify, { Comparison }, { connectSource }] =
+    await Promise.all([
+      import('../config/store.ts'),
+      import('../../lib/accounts/identity.ts'),
+      import('../migrate/verify/index.ts'),
+      import('../migrate/verify/comparison.ts'),
+      import('../migrate/connect.ts'),
+    ])
+  const secret = readToken(token, 'ALLOT_FROM_TOKEN', 'the source')
+  requireStore(flags, 'name another folder with --data')
+  const source = await connectSource(from, secret)
+  const report = new Comparison()
+  // A file that cannot be written is noticed before anything is compared.
+  if (file !== undefined) await writeReport(file, report)
+  await withStore(
+    flags,
+    async ({ allot, config, repositories }) => {
+      const here = verify.apiHere(allot, config.api.basePath)
+      const git = repositories === false ? undefined : repositories
+      await verify
+        .verifyMigration({ source, here, allot, report, git }, owner)
+        .catch(async (error: Error) => {
+          if (file !== undefined) await writeReport(file, report)
+          throw new Error(`${error.message}: the comparison is incomplete`, { cause: error })
+        })
+    },
+    { authenticate: (req) => (verify.isOwnRequest(req) ? OPERATOR : null) },
+  )
+  if (file !== undefined) await writeReport(file, report)
+  for (const line of report.lines(file)) print(line)
+  if (!report.isSame()) process.exitCode = 1
+}
+
+const writeReport = (file: string, report: Comparison): Promise<void> =>
+  writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`, { mode: 0o600 }).catch((cause: Error) => {
+    throw new Error(`the report ${file} cannot be written: ${cause.message.replace(/^\w+: |, open .*/g, '')}`)
+  })

@@ -1,0 +1,139 @@
+import * as v from 'valibot'
+import type { Account } from '../../../lib/records/schema/index.ts'
+import { profileAt, realEmail } from '../accounts.ts'
+import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
+import { SourceRepository, SourceUser } from '../shapes.ts'
+import type { Shape, Source } from '../source.ts'
+import { fingerprintOf, publishedKeys, SourceEmail, SourceGpgKey, SourceKey } from '../user-data.ts'
+import { dateOf, type Fields, type Item } from './comparison.ts'
+import type { Sides } from './sides.ts'
+
+const RESTRICTED = 'restricted users, who are inactive here'
+const UNVERIFIED = 'further addresses that their users have not confirmed'
+const NO_SIGNATURES = 'GPG keys whose signatures the source does not give'
+const NOT_HERE = 'follows, stars and watches of what does not exist here'
+
+/** Whether a user of the source may sign in there. */
+export const canSignIn = ({ active, prohibit_login }: SourceUser): boolean => active && !prohibit_login
+
+const fieldsOf = (side: Source, user: SourceUser): Fields => ({
+  ...profileAt(side, user),
+  // A hidden address is not compared.
+  email: realEmail(user) || undefined,
+  administrator: user.is_admin,
+  active: canSignIn(user) && !user.restricted,
+  created: dateOf(user.created),
+})
+
+/** Compares the profile of a user, the addresses and the keys. */
+export const compareUser = (sides: Sides, user: SourceUser): Promise<void> =>
+  reportErrors(sides.report, `the user ${user.login}`, async () => {
+    const { source, here, report, names } = sides
+    const account = await names.account(user.login)
+    if (account?.kind !== 'user') return report.missing('user', user.login)
+    report.count('user')
+    const copy = await here.get(SourceUser, apiPath('users', account.name))
+    report.fields('user', user.login, fieldsOf(source, user), fieldsOf(here, copy))
+    if (user.restricted) report.note('leftOut', RESTRICTED, user.login)
+    await compareKeys(sides, user.login, account)
+  })
+
+const compareKeys = async ({ source, here, report }: Sides, login: string, account: Account) => {
+  const sshKeys = async (side: Source, name: string): Promise<Item[]> => {
+    const keys = (await ifAvailable(side.list(SourceKey, apiPath('users', name, 'keys')))) ?? []
+    return keys.map(({ key, title }) => {
+      const fingerprint = fingerprintOf(key)
+      return { name: fingerprint, fields: { title: title?.trim() || 'a key' } }
+    })
+  }
+  const gpgKeys = async (side: Source, name: string) => {
+    const keys = (await ifAvailable(side.list(SourceGpgKey, apiPath('users', name, 'gpg_keys')))) ?? []
+    return keys.map(({ key_id: id }) => ({ name: id.toUpperCase(), fields: {} }))
+  }
+  report.count('key')
+  report.lists('key', login, await sshKeys(source, login), await sshKeys(here, account.name))
+  const [given, copied] = [await gpgKeys(source, login), await gpgKeys(here, account.name)]
+  const unpublished = new Set<string>()
+  if (given.length > copied.length) {
+    const published = await publishedKeys(source, login)
+    for (const { name } of given) if (!published.has(name)) unpublished.add(name)
+    for (const name of unpublished) report.note('notCopied', NO_SIGNATURES, `${name} of ${login}`)
+  }
+  const isExpected = ({ name }: Item) => !unpublished.has(name) || copied.some((key) => key.name === name)
+  report.lists('key', login, given.filter(isExpected), copied)
+}
+
+/** Compares the further addresses of users, which the source lists for all users together. */
+export const compareEmails = async (sides: Sides, users: readonly SourceUser[]): Promise<void> => {
+  const { source, hosting, report, names } = sides
+  const all = await ifAvailable(source.list(SourceEmail, '/admin/emails'))
+  if (all === undefined) return
+  const given = new Map<string, Item[]>(users.map(({ login }) => [login.toLowerCase(), []]))
+  for (const { email, username, primary, verified } of all) {
+    const own = given.get(username.toLowerCase())
+    if (primary || own === undefined) continue
+    if (verified) own.push({ name: email.toLowerCase(), fields: {} })
+    else report.note('notCopied', UNVERIFIED, `${email} of ${username}`)
+  }
+  for (const [login, addresses] of given) {
+    const account = await names.account(login)
+    if (account?.kind !== 'user') continue
+    const own = await hosting.emails.list(account.id)
+    const here = own.map(({ email }) => ({ name: email.toLowerCase(), fields: {} }))
+    report.count('address')
+    report.lists('address', login, addresses, here)
+  }
+}
+
+/** Compares whom a user follows, and which repositories the user stars and watches. */
+export const compareRelations = (sides: Sides, { login }: SourceUser): Promise<void> =>
+  reportErrors(sides.report, `what ${login} follows, stars and watches`, async () => {
+    const { names, report } = sides
+    const account = await names.account(login)
+    if (account?.kind !== 'user') return
+    report.count('relation')
+    const nameOf = async (followed: string) => (await names.account(followed))?.name
+    const pathOf = async (path: string) => {
+      const [owner = '', name = ''] = path.split('/')
+      return (await names.repository(owner, name))?.path
+    }
+    const from = { login, account }
+    await compareRelation(
+      sides,
+      from,
+      'following',
+      v.pipe(
+        SourceUser,
+        v.transform((user) => user.login),
+      ),
+      nameOf,
+    )
+    const path = v.pipe(
+      SourceRepository,
+      v.transform(({ owner, name }) => `${owner.login}/${name}`),
+    )
+    await compareRelation(sides, from, 'starred', path, pathOf)
+    await compareRelation(sides, from, 'subscriptions', path, pathOf)
+  })
+
+/** @param nameHere the name here of what has a name at the source */
+const compareRelation = async (
+  { source, here, report }: Sides,
+  { login, account }: { login: string; account: Account },
+  list: 'following' | 'starred' | 'subscriptions',
+  shape: Shape<string>,
+  nameHere: (name: string) => Promise<string | undefined>,
+): Promise<void> => {
+  // Read as the user, who sees more of these lists than an administrator.
+  const given = await ifAvailable(source.list(shape, apiPath('users', login, list), login))
+  if (given === undefined) return
+  const expected: Item[] = []
+  for (const name of given) {
+    const copy = await nameHere(name)
+    if (copy === undefined) report.note('notCopied', NOT_HERE, `${login}: ${name}`)
+    else expected.push({ name: copy.toLowerCase(), fields: {} })
+  }
+  const found = await here.list(shape, apiPath('users', account.name, list), account.name)
+  const items = found.map((name) => ({ name: name.toLowerCase(), fields: {} }))
+  report.lists('relation', `${login} ${list}`, expected, items)
+}

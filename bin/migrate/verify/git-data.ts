@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { pipeline } from 'node:stream/promises'
+import { type LfsPointer, lfsPointers } from '../../../lib/git/lfs-pointers.ts'
+import { damagedObjects, localReferences, remoteReferences } from '../../../lib/git/remote-check.ts'
+import { askForObjects, inBatches } from '../lfs.ts'
+import { apiPath, reportErrors } from '../migration.ts'
+import type { RepositoryPair } from './repositories.ts'
+import type { Sides } from './sides.ts'
+
+/** Compares every branch, tag and note, and reads every object here. Equal ids are equal objects. */
+export const compareGitData = async (sides: Sides, pair: RepositoryPair): Promise<void> => {
+  const { source, report, git } = sides
+  const { given, repository } = pair
+  if (git === undefined) return
+  const { full_name: name } = given
+  const url = `${source.base + apiPath(given.owner.login, given.name)}.git`
+  try {
+    const there = await remoteReferences(git.git, { url, authorization: source.authorization })
+    const here = await localReferences(git.git, git.directory, repository.id)
+    report.count('git')
+    const references = [...new Set([...there.keys(), ...here.keys()])].sort()
+    const targets = (side: ReadonlyMap<string, string>) =>
+      Object.fromEntries(references.map((reference) => [reference, side.get(reference) ?? 'absent']))
+    report.fields('git', name, targets(there), targets(here))
+    const [damage, ...more] = await damagedObjects(git.git, git.directory, repository.id)
+    const objects =
+      damage === undefined ? 'sound' : `${damage}${more.length > 0 ? `, and ${more.length} more` : ''}`
+    report.fields('git', name, { objects: 'sound' }, { objects })
+  } catch (error) {
+    report.failed(`the git data of ${name}`, (error as Error).message)
+  }
+}
+
+/** Compares the LFS objects that the git data refers to, and the content of each here with its id, which is its digest. */
+export const compareLfs = (sides: Sides, pair: RepositoryPair): Promise<void> =>
+  reportErrors(sides.report, `the LFS objects of ${pair.given.full_name}`, async () => {
+    const { git } = sides
+    if (git === undefined) return
+    for await (const batch of inBatches(lfsPointers(pair.repository.id, git)))
+      await compareBatch(sides, pair, batch)
+  })
+
+const compareBatch = async (
+  { source, here, hosting, report }: Sides,
+  { given, repository, path }: RepositoryPair,
+  pointers: readonly LfsPointer[],
+): Promise<void> => {
+  const found = await hosting.lfs.find(
+    repository.id,
+    pointers.map(({ oid }) => oid),
+  )
+  const missing = pointers.filter((_, index) => found[index] === undefined)
+  const actions = missing.length === 0 ? new Map() : await askForObjects(source, given, missing)
+  for (const { oid } of missing) if (actions.get(oid)) report.missing('lfs', `${oid} of ${given.full_name}`)
+  for (const { oid } of pointers.filter((_, index) => found[index] !== undefined)) {
+    report.count('lfs')
+    const hash = createHash('sha256')
+    await pipeline(await here.download(`/${path}.git/info/lfs/objects/${oid}`), hash)
+    const sha256 = hash.digest('hex')
+    report.fields('lfs', `${oid} of ${given.full_name}`, { sha256: oid }, { sha256 })
+  }
+}

@@ -1,0 +1,83 @@
+import { profileAt } from '../accounts.ts'
+import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
+import { usersOf } from '../organizations.ts'
+import { repositoriesOf } from '../repositories.ts'
+import { SourceOrganization } from '../shapes.ts'
+import type { Source } from '../source.ts'
+import { type TeamRights, teamRights } from '../team-rights.ts'
+import type { Fields, Item } from './comparison.ts'
+import type { Sides } from './sides.ts'
+
+const LOWERED =
+  'teams that only read code here, since they write to a repository with protected branches or tags at the source'
+
+/** Compares the profile of an organization, its members, and its teams with their rights. */
+export const compareOrganization = (sides: Sides, given: SourceOrganization): Promise<void> =>
+  reportErrors(sides.report, `the organization ${given.name}`, async () => {
+    const { source, here, report, names, teams } = sides
+    const account = await names.account(given.name)
+    const expected = await teamsAt(source, given.name)
+    teams.set(given.name.toLowerCase(), expected)
+    if (account?.kind !== 'organization') return report.missing('organization', given.name)
+    report.count('organization')
+    const copy = await here.get(SourceOrganization, apiPath('orgs', account.name))
+    report.fields('organization', given.name, fieldsOf(source, given), fieldsOf(here, copy))
+    for (const { name, isLowered } of expected)
+      if (isLowered) report.note('leftOut', LOWERED, `${name} of ${given.name}`)
+    report.count('team', expected.length)
+    const items = await Promise.all(expected.map((team) => itemOf(sides, given.name, team)))
+    const found = await teamsAt(here, account.name)
+    const none = async (name: string) => name
+    const itemsHere = await Promise.all(found.map((team) => teamItem(team, none, none)))
+    report.lists('team', given.name, items, itemsHere)
+    await compareMembers(sides, given.name, account.name)
+  })
+
+const fieldsOf = (side: Source, organization: SourceOrganization): Fields => ({
+  ...profileAt(side, organization),
+})
+
+const teamsAt = async (side: Source, organization: string): Promise<TeamRights[]> =>
+  teamRights(side, organization, await repositoriesOf(side, 'organization', organization))
+
+const itemOf = ({ names }: Sides, organization: string, team: TeamRights): Promise<Item> =>
+  teamItem(
+    team,
+    async (login) => (await names.account(login))?.name.toLowerCase(),
+    async (name) => (await names.repository(organization, name))?.repository.name.toLowerCase(),
+  )
+
+type NameHere = (name: string) => Promise<string | undefined>
+
+const teamItem = async (team: TeamRights, userHere: NameHere, repositoryHere: NameHere): Promise<Item> => {
+  const { name, description, isOwners, level, units, canCreate, users, repositories } = team
+  const fields = {
+    ...{ description, level },
+    units: isOwners ? [] : units.map((unit) => `${unit.unit} ${unit.level}`).sort(),
+    canCreate: isOwners || canCreate,
+    members: await namesHere(users, userHere),
+    repositories: repositories === undefined ? 'all' : await namesHere(repositories, repositoryHere),
+  }
+  return isOwners
+    ? { name: 'Owners', fields: { members: fields.members } }
+    : { name: name.toLowerCase(), fields }
+}
+
+const namesHere = async (names: ReadonlySet<string>, nameHere: NameHere): Promise<string[]> => {
+  const found = await Promise.all([...names].map(nameHere))
+  return found.filter((name) => name !== undefined).sort()
+}
+
+const compareMembers = async (
+  { source, here, report, names }: Sides,
+  organization: string,
+  copy: string,
+): Promise<void> => {
+  const given = await usersOf(source, organization)
+  const copied = await ifAvailable(usersOf(here, copy))
+  if (given === undefined || copied === undefined) return
+  const found = await Promise.all(given.map(({ login }) => names.account(login)))
+  const expected = found.flatMap((account) => (account === undefined ? [] : [account.name.toLowerCase()]))
+  const members = copied.map(({ login }) => login.toLowerCase())
+  report.fields('organization', organization, { members: expected.sort() }, { members: members.sort() })
+}

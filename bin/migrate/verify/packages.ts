@@ -1,0 +1,48 @@
+import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
+import { IN_PRIVATE, isPrivateOrganization, OTHER_TYPE } from '../packages.ts'
+import { SourcePackage, SourcePackageFile } from '../shapes.ts'
+import type { Source } from '../source.ts'
+import { dateOf, type Item } from './comparison.ts'
+import type { Sides } from './sides.ts'
+
+/** Compares the generic packages of an owner, with the digests of their files. */
+export const comparePackages = (sides: Sides, owner: string): Promise<void> =>
+  reportErrors(sides.report, `the packages of ${owner}`, async () => {
+    const { source, here, report, names } = sides
+    const account = await names.account(owner)
+    if (account === undefined) return
+    const found = (await ifAvailable(source.list(SourcePackage, apiPath('packages', owner)))) ?? []
+    if (!source.isAllot && isPrivateOrganization(account)) {
+      if (found.length > 0) report.note('notCopied', IN_PRIVATE, `${owner} (${found.length})`)
+      return
+    }
+    const given: Item[] = []
+    for (const one of genericAmong(sides, owner, found))
+      given.push(await itemOf(source, owner, one, await names.person(one.creator)))
+    report.count('package', given.length)
+    const copied: Item[] = []
+    for await (const one of here.items(SourcePackage, apiPath('packages', account.name)))
+      copied.push(await itemOf(here, account.name, one, one.creator.toLowerCase()))
+    report.lists('package', owner, given, copied)
+  })
+
+const genericAmong = (
+  { report }: Sides,
+  owner: string,
+  packages: readonly SourcePackage[],
+): SourcePackage[] => {
+  for (const { type, name, version } of packages)
+    if (type !== 'generic') report.note('notCopied', OTHER_TYPE, `${owner}: ${type} ${name} ${version}`)
+  return packages.filter(({ type }) => type === 'generic')
+}
+
+const itemOf = async (side: Source, owner: string, given: SourcePackage, creator: string): Promise<Item> => {
+  const { type, name, version } = given
+  const path = apiPath('packages', owner, type, name, version)
+  const files = await side.list(SourcePackageFile, `${path}/files`)
+  const texts = files.map((file) => `${file.name}, ${file.Size} bytes, sha256 ${file.sha256}`)
+  return {
+    name: `${name} ${version}`,
+    fields: { creator, created: dateOf(given.created_at), files: texts.sort() },
+  }
+}

@@ -1,0 +1,90 @@
+import { audienceOf, type Visibility } from '../../../lib/records/schema/index.ts'
+import { collaboratorLevel } from '../collaborators.ts'
+import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
+import { audienceAt, audienceHere, repositoryPath } from '../repositories.ts'
+import { SourceRepository, SourceUser } from '../shapes.ts'
+import { dateOf, type Fields, type Item } from './comparison.ts'
+import { OPERATOR, type RepositoryHere, type Sides } from './sides.ts'
+
+const FORK = 'forks without the repository that they were forked from'
+
+/** A repository that exists on both sides. */
+export interface RepositoryPair extends RepositoryHere {
+  readonly given: SourceRepository
+}
+
+/**
+ * Compares what the record of a repository has.
+ * @param visibility of its owner at the source
+ * @returns undefined when it does not exist here
+ */
+export const compareRepository = async (
+  sides: Sides,
+  given: SourceRepository,
+  visibility: Visibility,
+): Promise<RepositoryPair | undefined> => {
+  let pair: RepositoryPair | undefined
+  await reportErrors(sides.report, `the repository ${given.full_name}`, async () => {
+    const { source, here, report, names } = sides
+    const found = await names.repository(given.owner.login, given.name)
+    if (found === undefined) return report.missing('repository', given.full_name)
+    report.count('repository')
+    pair = { ...found, given }
+    const copy = await here.get(SourceRepository, apiPath('repos', found.owner.name, found.repository.name))
+    const audiences = [audienceAt(source, visibility, given), audienceHere(found.owner, found.repository)]
+    const [expected, actual] = audiences.map(
+      (audience) => Object.entries(audienceOf).find(([, value]) => value === audience)?.[0],
+    )
+    report.fields(
+      'repository',
+      given.full_name,
+      { ...fieldsOf(given), parent: await parentOf(sides, given), 'visible to': expected },
+      { ...fieldsOf(copy), parent: pathOf(copy.parent) ?? 'none', 'visible to': actual },
+    )
+    await compareCollaborators(sides, pair)
+  })
+  return pair
+}
+
+const fieldsOf = (repository: SourceRepository): Fields => ({
+  ...{ description: repository.description, website: repository.website },
+  ...{ archived: repository.archived, template: repository.template, empty: repository.empty },
+  'default branch': repository.default_branch || undefined,
+  topics: repository.topics?.map((topic) => topic.toLowerCase()).sort(),
+  created: dateOf(repository.created_at),
+  updated: dateOf(repository.updated_at),
+})
+
+const pathOf = (parent: SourceRepository['parent']): string | undefined =>
+  parent ? `${parent.owner.login}/${parent.name}`.toLowerCase() : undefined
+
+/** Path here of the repository that a fork of the source was forked from. */
+const parentOf = async ({ names, report }: Sides, { fork, parent, full_name }: SourceRepository) => {
+  if (!fork) return 'none'
+  const found = parent ? await names.repository(parent.owner.login, parent.name) : undefined
+  if (found === undefined) report.note('notCopied', FORK, full_name)
+  return found?.path.toLowerCase() ?? 'none'
+}
+
+const compareCollaborators = async (sides: Sides, pair: RepositoryPair): Promise<void> => {
+  const { source, hosting, report, names } = sides
+  const { given, owner, repository } = pair
+  const users = await ifAvailable(source.list(SourceUser, `${repositoryPath(given)}/collaborators`))
+  if (users === undefined) return
+  const path = { owner: owner.name, name: repository.name }
+  const expected: Item[] = []
+  for (const { login } of users) {
+    const level = await collaboratorLevel(sides, given, login)
+    const account = await names.account(login)
+    if (level !== undefined && account !== undefined)
+      expected.push({ name: account.name.toLowerCase(), fields: { level } })
+  }
+  const found = (await hosting.collaborators.list(OPERATOR, path, { offset: 0, limit: 10_000 }))?.items ?? []
+  const here: Item[] = []
+  for (const { name } of found) {
+    const shown = await hosting.collaborators.permission(OPERATOR, path, name)
+    here.push({ name: name.toLowerCase(), fields: { level: shown?.permission } })
+  }
+  if (expected.length + here.length > 0) report.count('collaborator')
+  report.lists('collaborator', given.full_name, expected, here)
+}

@@ -1,0 +1,99 @@
+import * as v from 'valibot'
+import { ifAvailable, reportErrors } from '../migration.ts'
+import { repositoryPath } from '../repositories.ts'
+import { SourceUser } from '../shapes.ts'
+import { ANONYMOUS, type Source } from '../source.ts'
+import { isProtected } from '../team-rights.ts'
+import { canSignIn } from './accounts.ts'
+import type { RepositoryPair } from './repositories.ts'
+import type { Sides } from './sides.ts'
+
+const RIGHTS = ['none', 'read', 'write', 'admin'] as const
+const LOWERED =
+  'rights to write to repositories with protected branches or tags, which are rights to read here'
+const SEVERAL =
+  'rights of collaborators who are in a team as well: the source does not show them, and they have those of the team here'
+
+const Found = v.object({
+  full_name: v.string(),
+  archived: v.nullish(v.boolean(), false),
+  permissions: v.nullish(v.object({ admin: v.boolean(), push: v.boolean(), pull: v.boolean() })),
+})
+type Found = v.InferOutput<typeof Found>
+
+/** What a viewer may do, by the path of the repository in lower case. Repositories that the viewer cannot see are absent. */
+type Rights = ReadonlyMap<string, number>
+
+/**
+ * Compares what each user, and everyone without an account, may do with each repository: one list for each user on each side.
+ * A right that is less here is no difference when a migration lowers it by design; one that is more always is.
+ * @param user undefined: everyone
+ */
+export const compareRights = async (
+  sides: Sides,
+  user: SourceUser | undefined,
+  pairs: readonly RepositoryPair[],
+): Promise<void> => {
+  const { source, here, report, names } = sides
+  // Who may not sign in has the rights of everyone, and so has the copy.
+  if (user !== undefined && (!canSignIn(user) || user.restricted)) return
+  await reportErrors(report, `the rights of ${user?.login ?? 'everyone'}`, async () => {
+    const account = user && (await names.account(user.login))
+    if (user !== undefined && (account?.kind !== 'user' || !account.active)) return
+    const [there, copied] = [await rightsOf(source, user?.login), await rightsOf(here, account?.name)]
+    for (const pair of pairs) await compareRight(sides, user?.login ?? 'everyone', pair, there, copied)
+  })
+}
+
+const compareRight = async (
+  sides: Sides,
+  login: string,
+  pair: RepositoryPair,
+  there: Rights,
+  here: Rights,
+) => {
+  const { report } = sides
+  const expected = there.get(pair.given.full_name.toLowerCase()) ?? 0
+  const actual = here.get(pair.path.toLowerCase()) ?? 0
+  report.count('right')
+  if (expected === actual) return
+  if (actual < expected && (await isLowered(sides, login, pair, expected))) return
+  const name = `${login} on ${pair.given.full_name}`
+  report.fields('right', name, { right: RIGHTS[expected]! }, { right: RIGHTS[actual]! })
+}
+
+/** @param login undefined: without an account */
+const rightsOf = async (side: Source, login: string | undefined): Promise<Rights> => {
+  const as = login === undefined ? ANONYMOUS : { sudo: login }
+  const found = (await ifAvailable(side.search(Found, '/repos/search?sort=id', as))) ?? []
+  return new Map(found.map((repository) => [repository.full_name.toLowerCase(), rankOf(repository)]))
+}
+
+/** Nobody writes to an archived repository. */
+const rankOf = ({ permissions, archived }: Found): number => {
+  if (permissions?.admin) return 3
+  if (permissions?.push && !archived) return 2
+  return permissions?.pull === false ? 0 : 1
+}
+
+/** Whether a migration gives less than the source by design. */
+const isLowered = async (
+  { source, report, teams }: Sides,
+  login: string,
+  { given }: RepositoryPair,
+  expected: number,
+): Promise<boolean> => {
+  const label = `${login} on ${given.full_name}`
+  const own = (teams.get(given.owner.login.toLowerCase()) ?? []).filter(({ users }) =>
+    users.has(login.toLowerCase()),
+  )
+  if (expected === 2 && (own.some((team) => team.isLowered) || (await isProtected(source, given)))) {
+    report.note('leftOut', LOWERED, label)
+    return true
+  }
+  if (own.length === 0) return false
+  const users = (await ifAvailable(source.list(SourceUser, `${repositoryPath(given)}/collaborators`))) ?? []
+  const isCollaborator = users.some((user) => user.login.toLowerCase() === login.toLowerCase())
+  if (isCollaborator) report.note('leftOut', SEVERAL, label)
+  return isCollaborator
+}

@@ -1,0 +1,371 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { Comparison } from '../../bin/migrate/verify/comparison.ts'
+import { commit, git, urlFor } from '../git/client.ts'
+import { generateSshKey } from '../support/keygen.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { type Replay, replay } from './replay.ts'
+import { pushed, startTarget, type Target } from './two.ts'
+
+const OWNERS = ['ann', 'ben', 'carl', 'acme']
+const APP = '/repos/ann/app'
+const LFS = 'large content\n'
+const OID = createHash('sha256').update(LFS).digest('hex')
+const POINTER = `version https://git-lfs.github.com/spec/v1\noid sha256:${OID}\nsize ${LFS.length}\n`
+
+let source: TestServer
+let target: Target
+let [ann, ben]: Person[] = []
+let checkout: string
+let seen: Replay
+/** What the source was asked: methods and paths. */
+let asked: string[] = []
+
+const attach = async (path: string, content: string, name: string) => {
+  const body = new FormData()
+  body.append('attachment', new Blob([content]), name)
+  const headers = { authorization: `token ${ann!.token}` }
+  const { status } = await fetch(`${source.api}${path}/assets`, { method: 'POST', body, headers })
+  assert.equal(status, 201)
+}
+
+const upload = async (path: string, content: string) => {
+  const headers = { authorization: `token ${ann!.token}` }
+  assert.ok((await fetch(source.base + path, { method: 'PUT', body: content, headers })).ok, path)
+}
+
+const fill = async () => {
+  const as = (person: Person, method: string, path: string, body?: unknown) =>
+    source.as(person, method, path, body).then(({ status }) => assert.ok(status < 300, path))
+  ann = await source.person('ann', { email: 'ann@example.org' })
+  ben = await source.person('ben')
+  await source.person('carl')
+  await as(source.root, 'PATCH', '/admin/users/ann', { full_name: 'Ann', website: 'https://ann.example' })
+  await as(ben, 'POST', '/user/keys', { title: 'laptop', key: generateSshKey('ed25519').key })
+  await as(ann, 'POST', '/orgs', { username: 'acme', description: 'makes things' })
+  await as(ann, 'POST', '/orgs/acme/repos', { name: 'site', private: true })
+  const team = { name: 'readers', permission: 'read', units: ['repo.code'], includes_all_repositories: true }
+  const { body } = await source.as(ann, 'POST', '/orgs/acme/teams', team)
+  await as(ann, 'PUT', `/teams/${body.id}/members/ben`)
+  await as(ann, 'POST', '/user/repos', { name: 'app', description: 'an application' })
+  await as(ann, 'POST', '/user/repos', { name: 'empty', private: true })
+  await as(ann, 'PUT', '/repos/ann/empty/collaborators/ben', { permission: 'write' })
+  await as(ann, 'PUT', `${APP}/topics`, { topics: ['git', 'quota'] })
+  for (const title of ['one', 'two', 'three']) await as(ben, 'POST', `${APP}/issues`, { title, body: title })
+  await as(ann, 'POST', `${APP}/issues/1/comments`, { body: 'a comment' })
+  await attach(`${APP}/issues/1`, 'log\n', 'log.txt')
+  await as(ann, 'POST', `${APP}/releases`, { tag_name: 'v1', name: 'First' })
+  await as(ann, 'POST', `${APP}/releases`, { tag_name: 'next', draft: true })
+  await attach(`${APP}/releases/1`, 'binary', 'app.bin')
+  await upload('/api/packages/ann/generic/kit/1.0/kit.tar', 'kit')
+  await upload('/api/packages/ann/generic/kit/2.0/kit.tar', 'kit 2')
+  await as(ben, 'PUT', '/user/starred/ann/app')
+  await as(ben, 'PUT', '/user/following/ann')
+  await as(source.root, 'POST', '/admin/quota/groups', {
+    name: 'free',
+    rules: [{ name: 'total', limit: 1000, subjects: ['size:git:all', 'size:assets:wiki'] }],
+  })
+  await as(source.root, 'PUT', '/admin/quota/groups/free/users/ann')
+  checkout = await pushed(source, ann, 'ann/app')
+  await commit(checkout, { 'big.bin': POINTER })
+  await git(checkout, 'push', '--quiet', 'origin', 'main')
+  await upload(`/ann/app.git/info/lfs/objects/${OID}/${LFS.length}`, LFS)
+  await as(ben, 'POST', `${APP}/forks`, {})
+}
+
+before(async () => {
+  source = await start({ dialect: 'forgejo' })
+  await fill()
+  seen = await replay({}, (req, res) => {
+    asked.push(`${req.method} ${req.url}`)
+    source.allot.handler(req, res)
+  })
+  target = await startTarget()
+  const report = await target.from(given(), OWNERS)
+  assert.ok(report.isComplete(), report.text)
+})
+after(async () => {
+  seen.stop()
+  await source.stop()
+  await target.stop()
+})
+
+const given = () => ({ base: seen.base, root: source.root })
+
+/** Without when tokens were used last. */
+const everything = async (): Promise<string[]> => {
+  let text = ''
+  await target.allot.export(async (bytes) => {
+    text += Buffer.from(bytes).toString('latin1')
+  })
+  return text
+    .replaceAll(/,"lastUsedAt":\d+/g, '')
+    .trimEnd()
+    .split('\n')
+    .slice(1, -1)
+}
+
+describe('A comparison after a migration', () => {
+  it('finds no difference, says what it compared and names what is left behind, and changes nothing on either side', async () => {
+    const before = await everything()
+    asked = []
+    const report = await target.compared(given(), OWNERS)
+    assert.ok(report.isSame(), report.text)
+    for (const line of [
+      /^compared:$/m,
+      /^ {2}users: 3$/m,
+      /^ {2}organizations: 1$/m,
+      /^ {2}repositories: 4$/m,
+      /^ {2}issues: 3$/m,
+      /^ {2}LFS objects: 2$/m,
+      /^ {2}packages: 2$/m,
+      // Everyone and three users on each of four repositories.
+      /^ {2}rights of a user on a repository: 16$/m,
+      /^left behind by design:\n {2}passwords, access tokens, .*wikis, pull requests, /m,
+      /^no differences$/m,
+    ])
+      assert.match(report.text, line)
+    assert.deepEqual(await everything(), before)
+    const writes = asked.filter(
+      (line) => !/^(GET|HEAD) |^POST \S+\/(git-upload-pack|info\/lfs\/objects\/batch)$/.test(line),
+    )
+    assert.deepEqual(writes, [])
+    const downloads = asked.filter((line) => /\/attachments\//.test(line))
+    assert.deepEqual(downloads, [], 'the source counts downloads')
+  })
+
+  it('names accounts and repositories that exist only here, which is no difference', async () => {
+    await source.person('emil')
+    await target.person('dora')
+    const { accounts, repositories } = target.allot.hosting
+    const owner = (await accounts.byName('ben'))!
+    await repositories.create(owner, owner, { name: 'own' })
+    const report = await target.compared(given())
+    assert.match(report.text, /^only here:\n {2}ben\/own\n {2}dora$/m)
+    assert.match(report.text, /^ {2}user emil: not here$/m)
+    await target.as(target.root, 'DELETE', '/repos/ben/own')
+  })
+})
+
+/** What is changed after the migration, and the line that tells of it. */
+const CHANGES: [what: string, change: () => Promise<unknown>, line: RegExp][] = []
+const here = (method: string, path: string, body?: unknown) => async () => {
+  const { status } = await target.as(target.root, method, path, body)
+  assert.ok(status < 300, `${method} ${path} ${status}`)
+}
+const there = (method: string, path: string, body?: unknown) => async () => {
+  const { status } = await source.as(source.root, method, path, body)
+  assert.ok(status < 300, `${method} ${path} ${status}`)
+}
+
+CHANGES.push(
+  [
+    'a profile',
+    here('PATCH', '/admin/users/ann', { full_name: 'Anna' }),
+    /^ {2}user ann: fullName is "Anna" here, "Ann" at the source$/m,
+  ],
+  [
+    'the address of a user',
+    there('PATCH', '/admin/users/ann', { email: 'other@example.org' }),
+    /^ {2}user ann: email is "ann@example.org" here, "other@example.org" at the source$/m,
+  ],
+  [
+    'an administrator',
+    here('PATCH', '/admin/users/carl', { admin: true }),
+    /^ {2}user carl: administrator is true here, false at the source\n[\s\S]*^ {2}right carl on ann\/app: right is "admin" here, "read" at the source$/m,
+  ],
+  [
+    'a key',
+    async () => {
+      const { body } = await target.as(target.root, 'GET', '/users/ben/keys')
+      const { id } = (await target.allot.hosting.accounts.byName('ben'))!
+      await target.allot.hosting.sshKeys.remove(id, body[0].id)
+    },
+    /^ {2}key ben SHA256:\S+: not here$/m,
+  ],
+  [
+    'a follow',
+    there('DELETE', '/user/following/ann?sudo=ben'),
+    /^ {2}relation ben following ann: only here$/m,
+  ],
+  [
+    'a star',
+    there('PUT', '/user/starred/ann/app?sudo=ann'),
+    /^ {2}relation ann starred ann\/app: not here$/m,
+  ],
+  [
+    'the profile of an organization',
+    there('PATCH', '/orgs/acme', { description: 'made things' }),
+    /^ {2}organization acme: description is "makes things" here, "made things" at the source$/m,
+  ],
+  [
+    'the rights of a team',
+    async () => {
+      const { body } = await target.as(target.root, 'GET', '/orgs/acme/teams')
+      const { id } = body.find(({ name }: { name: string }) => name === 'readers')
+      await here('PATCH', `/teams/${id}`, { units_map: { 'repo.code': 'write' } })()
+    },
+    /^ {2}team acme readers: units is \["repo.code write"\] here, \["repo.code read"\] at the source$/m,
+  ],
+  [
+    'a repository',
+    here('PATCH', APP, { description: 'another', private: true }),
+    /^ {2}repository ann\/app: description is "another" here, "an application" at the source\n[\s\S]*visible to is "private" here, "public" at the source$/m,
+  ],
+  [
+    'a topic',
+    there('PUT', `${APP}/topics`, { topics: ['git'] }),
+    /^ {2}repository ann\/app: topics is \["git","quota"\] here, \["git"\] at the source$/m,
+  ],
+  [
+    'a collaborator',
+    here('PUT', '/repos/ann/empty/collaborators/ben', { permission: 'read' }),
+    /^ {2}collaborator ann\/empty ben: level is "read" here, "write" at the source$/m,
+  ],
+  [
+    'a branch',
+    async () => {
+      await git(checkout, 'push', '--quiet', urlFor(target, 'ann/app', target.root), 'main:refs/heads/more')
+      await git(checkout, 'push', '--quiet', 'origin', ':refs/tags/v1')
+    },
+    /^ {2}git ann\/app: refs\/heads\/more is "[0-9a-f]{40}" here, "absent" at the source\n {2}git ann\/app: refs\/tags\/v1 is "[0-9a-f]{40}" here, "absent" at the source$/m,
+  ],
+  [
+    'a damaged pack',
+    async () => {
+      const { repository } = await found('ben', 'app')
+      const packs = join(target.directory, `${repository}`, 'objects/pack')
+      const pack = join(packs, readdirSync(packs).find((name) => name.endsWith('.pack'))!)
+      chmodSync(pack, 0o600)
+      writeFileSync(pack, 'damaged')
+    },
+    /^ {2}git ben\/app: objects is ".*" here, "sound" at the source$/m,
+  ],
+  [
+    'an LFS object',
+    async () => {
+      const { id } = await found('ann', 'app')
+      await target.allot.hosting.lfs.remove({ id: 0, admin: true, username: 'root' }, id, OID)
+    },
+    new RegExp(`^ {2}lfs ${OID} of ann/app: not here$`, 'm'),
+  ],
+  [
+    'an issue',
+    here('PATCH', `${APP}/issues/1`, { title: 'changed' }),
+    /^ {2}issue ann\/app#1: title is "changed" here, "one" at the source$/m,
+  ],
+  ['a removed issue', here('DELETE', `${APP}/issues/2`), /^ {2}issue ann\/app#2: not here$/m],
+  ['a new issue', here('POST', `${APP}/issues`, { title: 'new' }), /^ {2}issue ann\/app#4: only here$/m],
+  [
+    'a comment',
+    there('PATCH', `${APP}/issues/comments/1`, { body: 'edited' }),
+    /^ {2}comment ann\/app#1 ann 20\S+: body is "a comment" here, "edited" at the source$/m,
+  ],
+  [
+    'an attachment',
+    async () => {
+      const { body } = await target.as(target.root, 'GET', `${APP}/issues/1`)
+      await here('DELETE', `${APP}/issues/1/assets/${body.assets[0].id}`)()
+    },
+    /^ {2}issue ann\/app#1: attachments is \[\] here, \["log.txt, 4 bytes, 20\S+"\] at the source$/m,
+  ],
+  [
+    'a release',
+    there('PATCH', `${APP}/releases/1`, { name: 'Second', prerelease: true }),
+    /^ {2}release ann\/app v1: title is "First" here, "Second" at the source\n {2}release ann\/app v1: prerelease is false here, true at the source$/m,
+  ],
+  ['a draft', there('DELETE', `${APP}/releases/2`), /^ {2}release ann\/app next: only here$/m],
+  ['a package', there('DELETE', '/packages/ann/generic/kit/1.0'), /^ {2}package ann kit 1\.0: only here$/m],
+  [
+    'the assignment of a quota group',
+    here('DELETE', '/admin/quota/groups/free/users/ann'),
+    /^ {2}quota group free: owners is \[\] here, \["ann"\] at the source$/m,
+  ],
+)
+
+const found = async (owner: string, name: string) => {
+  const one = (await target.allot.hosting.repositories.find({ id: 0, admin: true }, owner, name))!
+  return { id: one.id, repository: join((one.id % 256).toString(16).padStart(2, '0'), `${one.id}.git`) }
+}
+
+describe('A comparison names', () => {
+  let report: Comparison & { text: string }
+  before(async () => {
+    for (const [, change] of CHANGES) await change()
+    report = await target.compared(given(), OWNERS)
+    assert.equal(report.isSame(), false)
+  })
+
+  for (const [what, , line] of CHANGES) it(`${what} that differs`, () => assert.match(report.text, line))
+
+  it('a right that is more here, and one that is less', () => {
+    assert.match(report.text, /^ {2}right ben on ann\/empty: right is "read" here, "write" at the source$/m)
+    assert.match(report.text, /^ {2}right carl on ann\/empty: right is "admin" here, "none" at the source$/m)
+  })
+
+  it('everything in its report for programs', () => {
+    const { differences, failed } = JSON.parse(JSON.stringify(report))
+    assert.deepEqual(failed, [])
+    assert.deepEqual(
+      differences.find(
+        ({ name, field }: { name: string; field: string }) => name === 'ann' && field === 'fullName',
+      ),
+      { kind: 'user', name: 'ann', field: 'fullName', source: 'Ann', here: 'Anna' },
+    )
+  })
+})
+
+describe('A source that fails while it is compared', () => {
+  it('ends the comparison with one sentence when it is down, and is named where it answers with an error', async () => {
+    let left = 12
+    const flaky = await replay({}, (req, res) => {
+      if (left-- > 0) source.allot.handler(req, res)
+      else req.socket.destroy()
+    })
+    await assert.rejects(
+      target.compared({ base: flaky.base, root: source.root }, OWNERS),
+      ({ message }: Error) => {
+        assert.match(message, /^http:\S+ cannot be reached: /)
+        return !message.includes('\n')
+      },
+    )
+    flaky.stop()
+    const addresses = ['further', 'unconfirmed'].map((name) => ({
+      ...{ email: `${name}@example.org`, username: 'ann', primary: false, verified: name === 'further' },
+    }))
+    const table = {
+      '/repos/ann/app/releases': { status: 500, body: {} },
+      '/admin/emails': { body: addresses, total: 2 },
+    }
+    const broken = await replay(table, source.allot.handler)
+    const report = await target.compared({ base: broken.base, root: source.root }, OWNERS)
+    assert.match(report.text, /^not compared:\n {2}the releases of ann\/app: \S+ answered 500$/m)
+    assert.match(report.text, /^ {2}address ann further@example\.org: not here$/m)
+    assert.match(report.text, /^ {2}further addresses that their users have not confirmed: 1$/m)
+    assert.match(report.text, /1 things could not be compared$/m)
+    broken.stop()
+  })
+})
+
+describe('Differences of one kind', () => {
+  it('are counted when there are hundreds, and the report has them all', () => {
+    const comparison = new Comparison()
+    for (let number = 1; number <= 140; number++) comparison.missing('issue', `ann/app#${number}`)
+    comparison.additional('user', 'ben\u001b[2J')
+    const lines = comparison.lines('r.json')
+    assert.equal(lines.filter((line) => line.startsWith('  issue ')).length, 10)
+    assert.ok(
+      lines.includes('  and 130 more differences of issues: all of them are in r.json'),
+      lines.join('\n'),
+    )
+    assert.ok(
+      comparison.lines().includes('  and 130 more differences of issues: --report FILE writes all of them'),
+    )
+    assert.ok(lines.includes('  user ben�[2J: only here'), lines.join('\n'))
+    assert.equal(lines.at(-1), '141 differences')
+    assert.equal(JSON.parse(JSON.stringify(comparison)).differences.length, 141)
+  })
+})
