@@ -13,6 +13,9 @@ import { type DiskStorage, locate, openDiskStorage } from './data-folder.ts'
 import { createDomain, type Domain } from './domain.ts'
 import { logError, openStore, orClose } from './engine.ts'
 import { AllotError } from './errors.ts'
+import { exportStore } from './exports/export.ts'
+import type { LastLine, OnProgress, Write } from './exports/format.ts'
+import { importInto } from './exports/owner-import.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { HtmlUrls } from './host-pages/html-urls.ts'
@@ -20,7 +23,7 @@ import { SshUrls } from './host-pages/ssh-urls.ts'
 import type { Hosting } from './hosting.ts'
 import { type FetchOptions, fetchOf, type Listener, type MountOptions, mountListener } from './http/index.ts'
 import { createHostQuota, type HostQuota } from './in-process-quota.ts'
-import { createApi, createGitServices, createPages, type ListenerParts } from './listeners.ts'
+import { createApiListener, createGitServices, createPagesListener, type ListenerParts } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
 import { HOUR } from './options/checks.ts'
 import type { AllotOptions, DataPlace } from './options.ts'
@@ -30,9 +33,6 @@ import type { Relations } from './repositories/relations.ts'
 import type { Repositories } from './repositories/repositories.ts'
 import { openSsh } from './ssh/open.ts'
 import type { SshConnectionOptions, SshServer } from './ssh/types.ts'
-import { exportStore } from './transfer/export.ts'
-import type { LastLine, OnProgress, Write } from './transfer/format.ts'
-import { importInto } from './transfer/owner-import.ts'
 import { type Verification, verify } from './verify.ts'
 import type { HostEvents } from './webhooks/host-events.ts'
 
@@ -175,8 +175,8 @@ export const openAllot = async (
   const { gitReader } = storage
   const reading = { git, gitReader, lfsTokens }
   const parts = { ...{ options, host, store, markdown, write, htmlUrls }, ...reading, ...domain }
-  const api = createApi(parts)
-  const pages = createPages(parts)
+  const api = createApiListener(parts)
+  const pages = createPagesListener(parts)
   const listener = (mount: MountOptions) =>
     mountListener({ handler: api.handler, pages: pages.handler }, mount)
   const timer = isServer ? startBackground(parts) : undefined

@@ -80,7 +80,7 @@ const settingsOf = ({ repositories, git, lfs, forks, issues, contents }: Options
 }
 
 /** The listener of the API: JSON below the base path, and streams at the root of the service. */
-export const createApi = (parts: ListenerParts): Dispatcher<Identity> => {
+export const createApiListener = (parts: ListenerParts): Dispatcher<Identity> => {
   const { options, host, store, hosting } = parts
   const clientOfRequest = (req: IncomingMessage, user: Identity | null) =>
     clientOf(req, user, options.trustedProxies)
@@ -151,7 +151,7 @@ const streamParts = ({ options, host, git, lfsTokens, store, hosting }: Listener
 })
 
 /** The listener of the pages. */
-export const createPages = (parts: ListenerParts) => {
+export const createPagesListener = (parts: ListenerParts) => {
   const { options, host, git, store, hosting, quota, htmlUrls, markdown } = parts
   return createLazyPages({
     services: {

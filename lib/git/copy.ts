@@ -1,5 +1,5 @@
+import { initialise } from './bundle.ts'
 import { runGit } from './process.ts'
-import { initialise } from './transfer.ts'
 
 /** What a copy of a repository takes over. */
 export interface CopyOptions {

@@ -2,6 +2,14 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { DeletionHold, ifMissing, type OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
+import {
+  type Bundle,
+  type BundleImport,
+  createBundle,
+  initialise,
+  setHead,
+  startBundleImport,
+} from './bundle.ts'
 import { type CopyOptions, copyRepository } from './copy.ts'
 import { type FirstCommit, firstCommitStream } from './first-commit.ts'
 import {
@@ -17,14 +25,6 @@ import {
 } from './folders.ts'
 import { runGit } from './process.ts'
 import type { RefUpdate } from './push.ts'
-import {
-  type Bundle,
-  type BundleImport,
-  createBundle,
-  initialise,
-  setHead,
-  startBundleImport,
-} from './transfer.ts'
 
 const BRANCHES = 'refs/heads/'
 

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
+import { type RemoteOrigin, remoteEnvironment } from './bundle.ts'
 import { folderOf } from './folders.ts'
 import { configuration, ENVIRONMENT, startProcess } from './process.ts'
-import { type RemoteOrigin, remoteEnvironment } from './transfer.ts'
 
 /**
  * Shows that a repository has all that another one has, without a second copy of it: when the references are equal, their ids

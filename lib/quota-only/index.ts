@@ -4,12 +4,14 @@ import { createUsageLists, type UsageLists } from '../content/usage-lists.ts'
 import { driverOf, EXAMPLE } from '../data-folder.ts'
 import { createEngine, createListeners, openStore, orClose, standardError } from '../engine.ts'
 import { AllotError } from '../errors.ts'
+import { exportStore } from '../exports/export.ts'
+import type { LastLine, OnProgress, Write } from '../exports/format.ts'
 import { type FetchOptions, fetchOf, type Listener, type Log, mountListener } from '../http/index.ts'
 import { createHostQuota, type HostQuota } from '../in-process-quota.ts'
 import { checked } from '../options/checks.ts'
 import type { DataOptions, QuotaSettings } from '../options/types.ts'
 import { type DataPlace, HostOptions, QuotaSettings as SettingsSchema } from '../options.ts'
-import { HostOwners, hostOwners } from '../quota/host-owners.ts'
+import { HostOwners, hostOwnerDirectory } from '../quota/host-owners.ts'
 import { PlansByName } from '../quota/plans-by-name.ts'
 import type { QuotaEvent } from '../quota/threshold-events.ts'
 import { accounts, quotaOwners } from '../records/schema/index.ts'
@@ -17,8 +19,6 @@ import type { Store } from '../records/store.ts'
 import { createLedgerByName } from '../repositories/ledger-by-name.ts'
 import type { Ledger, OwnerEntry } from '../repositories/ledger-types.ts'
 import type { StorageDriver } from '../storage/index.ts'
-import { exportStore } from '../transfer/export.ts'
-import type { LastLine, OnProgress, Write } from '../transfer/format.ts'
 import { type Verification, verify } from '../verify.ts'
 import { createQuotaApi } from './listener.ts'
 
@@ -103,9 +103,9 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
   const store = await openStore(driver, log)
   await orClose(driver, refuseAccounts(store))
   const listeners = createListeners<{ quota: QuotaEvent }>(['quota'], log)
-  const engine = createEngine({ store, log, owners: hostOwners, settings, listeners })
+  const engine = createEngine({ store, log, owners: hostOwnerDirectory, settings, listeners })
   const { quota, jobs, jobRunner, start } = engine
-  const named = { store, quota, owners: hostOwners }
+  const named = { store, quota, owners: hostOwnerDirectory }
   const owners = new HostOwners(store, jobs, quota)
   const plans = new PlansByName(named)
   const ledger = createLedgerByName({ ...named, hasRepositories: false })

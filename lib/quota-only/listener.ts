@@ -11,7 +11,7 @@ import { HtmlUrlOptions, HtmlUrls } from '../host-pages/html-urls.ts'
 import { Dispatcher, JsonEndpoints, type Log, sendEmpty, serveReference } from '../http/index.ts'
 import { checked } from '../options/checks.ts'
 import type { Options } from '../options.ts'
-import { hostOwners, isOwnerName } from '../quota/host-owners.ts'
+import { hostOwnerDirectory, isOwnerName } from '../quota/host-owners.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
 
@@ -76,7 +76,7 @@ const refuse: HostAuthenticate = () => {
 /** Who sent a request, as the host's function says it. */
 const authenticator = (store: Store, authenticate: HostAuthenticate) => {
   const identityOf = async (name: string): Promise<Identity> => {
-    const { id } = (await store.read((tx) => hostOwners.find(tx, name)))!
+    const { id } = (await store.read((tx) => hostOwnerDirectory.find(tx, name)))!
     return { id, username: name, admin: false, scopes: ALL_SCOPES }
   }
   const senderOf = async (req: IncomingMessage): Promise<Identity | null> => {

@@ -13,7 +13,7 @@ import { checkName } from './rules.ts'
  * characters, compared as it is, and comes into being with the first change that names it. Until then it has no usage and no
  * group.
  */
-export const hostOwners: OwnerDirectory = {
+export const hostOwnerDirectory: OwnerDirectory = {
   title: 'owner',
 
   /** @throws AllotError invalid for what cannot be a name */
@@ -24,7 +24,7 @@ export const hostOwners: OwnerDirectory = {
 
   /** @throws AllotError invalid for what cannot be a name */
   async claim(tx: WriteContext, name: string): Promise<Owner> {
-    const found = await hostOwners.find(tx, name)
+    const found = await hostOwnerDirectory.find(tx, name)
     if (found !== undefined && found.id !== NO_OWNER) return found
     const owner = { id: await takeNumber(tx, 'account'), name, createdAt: now() }
     await quotaOwners.save(tx, owner)

@@ -50,7 +50,7 @@ describe('Imports', () => {
   })
 
   it('of the API, the pages and the exports are none of each other', () => {
-    const beside = ['lib/api', 'lib/web', 'lib/transfer']
+    const beside = ['lib/api', 'lib/web', 'lib/exports']
     const wrong = beside.flatMap(filesIn).flatMap((file) =>
       importsOf(file)
         .filter((to) => beside.includes(layerOf(to)) && layerOf(to) !== layerOf(file))

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { hashSecret } from '../../lib/accounts/credentials.ts'
+import { LineWriter } from '../../lib/exports/export.ts'
 import { CURRENT_LAYOUT } from '../../lib/records/schema/index.ts'
-import { LineWriter } from '../../lib/transfer/export.ts'
 
 /**
  * Imports an instance of `--records N` records (a million when absent) through the command line, serves it, and exports it

@@ -8,7 +8,7 @@ import { mock } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
-import { hostOwners } from '../../lib/quota/host-owners.ts'
+import { hostOwnerDirectory } from '../../lib/quota/host-owners.ts'
 import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { hookPlaces } from '../../lib/webhooks/hooks.ts'
@@ -269,4 +269,4 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
 
 /** Adds an owner of `createQuota` to an open store. */
 export const nameOwner = (driver: StorageDriver): Promise<unknown> =>
-  new Store(driver).write((tx) => hostOwners.claim(tx, 'tenant/42'))
+  new Store(driver).write((tx) => hostOwnerDirectory.claim(tx, 'tenant/42'))

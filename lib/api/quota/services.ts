@@ -4,7 +4,7 @@ import type { UsageLists } from '../../content/usage-lists.ts'
 import { AllotError } from '../../errors.ts'
 import type { Hosting } from '../../hosting.ts'
 import { routesFor } from '../../http/index.ts'
-import { hostOwners, isOwnerName } from '../../quota/host-owners.ts'
+import { hostOwnerDirectory, isOwnerName } from '../../quota/host-owners.ts'
 import type { Owner, OwnerDirectory } from '../../quota/owners.ts'
 import { type QuotaOwner, quotaOwners } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
@@ -56,9 +56,9 @@ export const accountQuotaOwners = ({ accounts, organizations }: Hosting): QuotaO
 
 /** The owners of the host, where a name that no owner can have is an unknown one. */
 const pathOwners: OwnerDirectory = {
-  ...hostOwners,
-  find: async (tx, name) => (isOwnerName(name) ? hostOwners.find(tx, name) : undefined),
-  claim: async (tx, name) => (isOwnerName(name) ? hostOwners.claim(tx, name) : undefined),
+  ...hostOwnerDirectory,
+  find: async (tx, name) => (isOwnerName(name) ? hostOwnerDirectory.find(tx, name) : undefined),
+  claim: async (tx, name) => (isOwnerName(name) ? hostOwnerDirectory.claim(tx, name) : undefined),
 }
 
 /** Owners that the host names itself. */

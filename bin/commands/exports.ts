@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { lstat, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
-import type { LastLine } from '../../lib/transfer/format.ts'
+import type { LastLine } from '../../lib/exports/format.ts'
 import { type ApiClient, type ApiFlags, readToken, remoteApi } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
@@ -75,7 +75,7 @@ const exportServer = async (
   owners: string[],
   write: Output['write'],
 ): Promise<LastLine> => {
-  const { ExportReader } = await import('../../lib/transfer/format.ts')
+  const { ExportReader } = await import('../../lib/exports/format.ts')
   const reader = new ExportReader()
   const query = owners.length === 0 ? '' : `?owner=${owners.map(encodeURIComponent).join(',')}`
   for await (const chunk of server.stream(`/admin/export${query}`)) {
@@ -151,7 +151,7 @@ const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
   const [{ driverFor, foldersOf, storeLocation }, { importAllot }, { checkExport }] = await Promise.all([
     import('../config/store.ts'),
     import('../../lib/allot.ts'),
-    import('../../lib/transfer/format.ts'),
+    import('../../lib/exports/format.ts'),
   ])
   const size = file === '-' ? undefined : await sizeOf(file)
   const format = size === undefined ? '{value} bytes' : '{bar} {percentage} % of {total} bytes'
