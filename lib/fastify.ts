@@ -1,7 +1,6 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type Allot, createAllot } from './allot.ts'
 import { invalid } from './errors.ts'
-import { sendEmpty } from './http/index.ts'
 import type { AllotOptions } from './options.ts'
 
 /*
@@ -63,14 +62,34 @@ const routes: FastifyPluginAsync<RouteOptions> = async (app, { allot, pages }) =
     for (const [name, value] of Object.entries(reply.getHeaders()))
       if (value !== undefined) reply.raw.setHeader(name, value)
     let isPassedOn = false
+    const mayPassOn = request.method === 'GET' || request.method === 'HEAD'
+    const release = mayPassOn ? hijackAtHead(reply) : undefined
     listener(request.raw, reply.raw, () => {
       isPassedOn = true
-      // A path of the pages turns out not to exist later, when the response is no longer Fastify's.
-      if (reply.sent) sendEmpty(reply.raw, 404)
-      else reply.callNotFound()
+      release?.()
+      reply.callNotFound()
     })
-    if (!isPassedOn) reply.hijack()
+    if (!mayPassOn && !isPassedOn) reply.hijack()
   }
   app.all('/*', serve)
   if (app.prefix !== '' && pages === '/') app.all('', serve)
+}
+
+/**
+ * Takes the response from Fastify when it begins: whether a page of a person or a repository exists is known only after reads,
+ * and what does not exist is the application's. From then on no timeout of Fastify ends a long download.
+ * @returns what leaves the response to Fastify
+ */
+const hijackAtHead = (reply: FastifyReply): (() => void) => {
+  const { raw } = reply
+  const { writeHead } = raw
+  const release = () => {
+    raw.writeHead = writeHead
+  }
+  raw.writeHead = ((...args: Parameters<typeof writeHead>) => {
+    release()
+    reply.hijack()
+    return writeHead.apply(raw, args)
+  }) as typeof writeHead
+  return release
 }

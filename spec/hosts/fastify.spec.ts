@@ -63,11 +63,13 @@ describe('The Fastify plugin', () => {
       const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"a":1}' }
       assert.equal(await textOf('/echo', json), '{"a":1}')
       assert.equal(await textOf('/nothing'), 'the page of the application')
-      // The pages look for an account of this name, and by then the response is theirs.
-      for (const path of ['/storage/nothing', '/storage/-/nothing']) {
-        const missing = await fetch(allot.base + path)
-        assert.deepEqual([missing.status, await missing.text()], [404, ''])
-      }
+      // Whether there is an account of this name is known only after reads.
+      for (const path of ['/storage/nothing', '/storage/-/nothing', '/storage/nobody/nothing/issues'])
+        for (const method of ['GET', 'HEAD']) {
+          const missing = await fetch(allot.base + path, { method })
+          const page = method === 'GET' ? 'the page of the application' : ''
+          assert.deepEqual([missing.status, await missing.text()], [404, page], path)
+        }
       const tooLarge = await fetch(`${allot.base}/echo`, { ...json, body: `{"a":"${'x'.repeat(200)}"}` })
       assert.equal(tooLarge.status, 413)
     } finally {
