@@ -1,4 +1,5 @@
 import { Accounts, accountOwners } from './accounts/accounts.ts'
+import { Avatars } from './accounts/avatars.ts'
 import { Sessions, Tokens } from './accounts/credentials.ts'
 import { EmailAddresses } from './accounts/emails.ts'
 import { type HostAuthenticate, Identities } from './accounts/identity.ts'
@@ -104,6 +105,7 @@ export const createHosting = (options: HostingOptions) => {
     accounts,
     ...credentials,
     organizations: new Organizations(store, removal),
+    avatars: new Avatars(store),
     emails: new EmailAddresses(store),
     sshKeys: new SshKeys(store, keyReader),
     gpgKeys: new GpgKeys(store, keyReader),

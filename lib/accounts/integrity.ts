@@ -11,6 +11,7 @@ import {
   type Audience,
   accounts,
   assignments,
+  avatars,
   emailAddresses,
   follows,
   gpgKeys,
@@ -31,6 +32,8 @@ import { audienceOfAccount } from './access.ts'
 const accountAudience = lookup(accounts, audienceOfAccount)
 const isOrganization = lookup(accounts, ({ kind }) => (kind === 'organization' ? 1 : 0))
 const teamIds = lookup(teams)
+const hasAvatar = lookup(accounts, ({ avatar }) => (avatar === undefined ? 0 : 1))
+const avatarOf = lookup(avatars, () => 1)
 const quotaOwner = lookup(quotaOwners)
 const pendingRemoval = pendingJob('removeAccountData')
 const pendingFollows = pendingJob('updateFollows')
@@ -77,7 +80,16 @@ const followAudiences = check(follows, (follow, find, report) => {
 
 /** What accounts derive from each other, and who refers to accounts in lower layers. */
 export const accountsIntegrity: IntegrityChecks = {
-  lookups: [accountAudience, isOrganization, teamIds, quotaOwner, pendingRemoval, pendingFollows],
+  lookups: [
+    accountAudience,
+    isOrganization,
+    teamIds,
+    hasAvatar,
+    avatarOf,
+    quotaOwner,
+    pendingRemoval,
+    pendingFollows,
+  ],
   recounts: [],
   checks: [
     followAudiences,
@@ -98,6 +110,19 @@ export const accountsIntegrity: IntegrityChecks = {
       requireAccount(find, account, `a member of team ${team} is`, report)
       if (find(teamIds, team) === undefined && find(pendingRemoval, organization) === undefined)
         report(`account ${account} is a member of team ${team}, which does not exist`)
+    }),
+    check(avatars, ({ account }, find, report) => {
+      if (find(hasAvatar, account) !== 1)
+        report(
+          `an image is stored of account ${account}, which does not refer to one`,
+          async (tx) => (await avatars.remove(tx, [account])) !== undefined,
+        )
+    }),
+    check(accounts, ({ id, avatar }, find, report) => {
+      if (avatar !== undefined && find(avatarOf, id) === undefined)
+        report(`the image of account ${id} is missing`, (tx) =>
+          repairMembers(tx, accounts, [id], { avatar: undefined }),
+        )
     }),
     ownedBy(tokens, 'token'),
     check(sessions, ({ account }, find, report) =>

@@ -1,29 +1,116 @@
 import { hash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
+import { authorizeMembersOf } from '../accounts/authorize.ts'
 import { avatarSvg } from '../accounts/avatar.ts'
 import { isName } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
-import type { StreamReply, StreamRequest } from '../http/index.ts'
+import {
+  Empty,
+  Forbidden,
+  NotFound,
+  type StreamReply,
+  type StreamRequest,
+  ValidationError,
+} from '../http/index.ts'
 import { matchesETag } from '../http/responses.ts'
-import { stream } from './route.ts'
+import { example } from './fields.ts'
+import { reply, replyEmpty, route, type StreamServices, stream } from './route.ts'
+import { accountDeleted } from './users.ts'
 
-/** The image of an account. It is made of the name in the path, so it does not tell whether the account exists. */
-const avatar = async ({ params, headers }: StreamRequest<Identity, 'name'>): Promise<StreamReply> => {
-  const { name } = params
-  if (!isName(name)) throw new AllotError('not_found', 'this is not a name of an account')
-  const body = avatarSvg(name)
-  const tag = `"${hash('sha1', body, 'base64url')}"`
-  const cached = { ...HEADERS, ETag: tag }
-  if (matchesETag(headers['if-none-match'], tag)) return { status: 304, headers: cached, body: '' }
-  return { status: 200, headers: { ...cached, 'Content-Type': 'image/svg+xml' }, body }
-}
+/** A PNG of one pixel. */
+const SAMPLE =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+const UpdateAvatarOption = v.object({
+  /** A PNG, JPEG, GIF or WebP image in base64 */
+  image: example(v.pipe(v.string(), v.regex(/^[A-Za-z0-9+/\s]*={0,2}\s*$/, 'must be base64')), SAMPLE),
+})
+
+const user = { auth: 'required', scope: 'write:user', tag: 'user', path: '/user/avatar' } as const
+const rights = { auth: 'required', scope: 'write:organization', tag: 'organization' } as const
+const organization = { ...rights, path: '/orgs/{org}/avatar' } as const
+
+/** Routes that change the image of an account. */
+export const avatarChangeRoutes = [
+  route({
+    ...user,
+    method: 'POST',
+    operationId: 'userUpdateAvatar',
+    summary: "Replace the signed-in user's image",
+    body: UpdateAvatarOption,
+    responses: { 204: Empty, 422: ValidationError },
+    handle: async ({ user, body }, { hosting }) => {
+      if (!(await hosting.avatars.set(user.id, Buffer.from(body.image, 'base64')))) throw accountDeleted()
+      return reply(204)
+    },
+  }),
+  route({
+    ...user,
+    method: 'DELETE',
+    operationId: 'userDeleteAvatar',
+    summary: "Remove the signed-in user's image: the one that is made of the name is shown again",
+    responses: { 204: Empty },
+    handle: async ({ user }, { hosting }) => {
+      if (!(await hosting.avatars.remove(user.id))) throw accountDeleted()
+      return reply(204)
+    },
+  }),
+  route({
+    ...organization,
+    method: 'POST',
+    operationId: 'orgUpdateAvatar',
+    summary: 'Replace the image of an organization',
+    body: UpdateAvatarOption,
+    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
+    handle: async ({ user, params, body }, { hosting }) =>
+      replyEmpty(
+        await hosting.avatars.set(authorizeMembersOf(user, params.org), Buffer.from(body.image, 'base64')),
+      ),
+  }),
+  route({
+    ...organization,
+    method: 'DELETE',
+    operationId: 'orgDeleteAvatar',
+    summary: 'Remove the image of an organization: the one that is made of the name is shown again',
+    responses: { 204: Empty, 403: Forbidden, 404: NotFound },
+    handle: async ({ user, params }, { hosting }) =>
+      replyEmpty(await hosting.avatars.remove(authorizeMembersOf(user, params.org))),
+  }),
+]
 
 const HEADERS = {
   'Content-Security-Policy': "default-src 'none'; sandbox",
   'X-Content-Type-Options': 'nosniff',
-  'Cache-Control': 'public, max-age=86400',
 }
 
-export const avatarRoutes = (['GET', 'HEAD'] as const).map((method) =>
-  stream({ method, path: '/avatars/{name}', handle: avatar }),
-)
+/** The image that is made of the name in the path, so it does not tell whether the account exists. */
+const madeOfName = async ({ params, headers }: StreamRequest<Identity, 'name'>): Promise<StreamReply> => {
+  const { name } = params
+  if (!isName(name)) throw new AllotError('not_found', 'this is not a name of an account')
+  const body = avatarSvg(name)
+  const tag = `"${hash('sha1', body, 'base64url')}"`
+  const cached = { ...HEADERS, ETag: tag, 'Cache-Control': 'public, max-age=86400' }
+  if (matchesETag(headers['if-none-match'], tag)) return { status: 304, headers: cached, body: '' }
+  return { status: 200, headers: { ...cached, 'Content-Type': 'image/svg+xml' }, body }
+}
+
+/** An uploaded image, for everyone who knows its address. */
+const uploaded = async (
+  { params, headers }: StreamRequest<Identity, 'name' | 'key'>,
+  { hosting }: StreamServices,
+): Promise<StreamReply> => {
+  const { type, content } = await hosting.avatars.read(params.name, params.key)
+  const tag = `"${params.key}"`
+  const cached = { ...HEADERS, ETag: tag, 'Cache-Control': 'public, max-age=31536000, immutable' }
+  if (matchesETag(headers['if-none-match'], tag)) return { status: 304, headers: cached, body: '' }
+  const sent = { ...cached, 'Content-Type': type, 'Content-Length': String(content.length) }
+  return { status: 200, headers: sent, body: Readable.from([content], { objectMode: false }) }
+}
+
+/** The images themselves, at the `avatar_url` of each account. */
+export const avatarRoutes = (['GET', 'HEAD'] as const).flatMap((method) => [
+  stream({ method, path: '/avatars/{name}', handle: madeOfName }),
+  stream({ method, path: '/avatars/{name}/{key}', handle: uploaded }),
+])

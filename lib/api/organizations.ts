@@ -21,7 +21,7 @@ export const Organization = v.object({
   name: text('acme'),
   full_name: text('Acme'),
   email: text(''),
-  avatar_url: text('https://code.example.org/avatars/4e07408562bedb8b60ce05c1decfe3ad'),
+  avatar_url: text('https://code.example.org/avatars/acme'),
   description: text('Tools for everyone'),
   website: text(''),
   location: text(''),

@@ -26,7 +26,7 @@ export const User = v.object({
   login: text('alice'),
   full_name: text('Alice'),
   email: text('alice@noreply.code.example.org'),
-  avatar_url: text('https://code.example.org/avatars/2c624232cdd221771294dfbb310aca00'),
+  avatar_url: text('https://code.example.org/avatars/alice'),
   html_url: text('https://code.example.org/alice'),
   is_admin: v.boolean(),
   active: v.boolean(),
@@ -77,8 +77,9 @@ const emailOf = (account: Account, isPrivate: boolean, baseUrl: string): string 
 
 export const hostOf = (baseUrl: string): string => new URL(baseUrl).hostname
 
-/** The image is made of the name, not of the email: a hash of the email would confirm a guess of it. */
-export const avatarUrl = ({ name }: Account, baseUrl: string): string => `${baseUrl}/avatars/${name}`
+/** Without an upload the image is made of the name, not of the email: a hash of the email would confirm a guess of it. */
+export const avatarUrl = ({ name, avatar }: Account, baseUrl: string): string =>
+  `${baseUrl}/avatars/${name}${avatar === undefined ? '' : `/${avatar}`}`
 
 const presentProfile = serializeOnce(
   (

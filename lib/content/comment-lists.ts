@@ -12,6 +12,8 @@ export interface CommentQuery {
   readonly since?: number | undefined
   /** Only those of this time and before it. */
   readonly before?: number | undefined
+  /** Id of the first comment, in a list of those of one issue. */
+  readonly from?: number | undefined
 }
 
 /** What the timeline of an issue has. */
@@ -33,7 +35,8 @@ export const commentsOf = async (
   slice: Slice,
 ): Promise<Page<Comment>> => {
   const prefix = [issue]
-  if (!readsAll(query)) return comments.page(tx, 'issue', { prefix, ...slice })
+  const from = query.from === undefined ? undefined : [query.from]
+  if (!readsAll(query)) return comments.page(tx, 'issue', { prefix, from, ...slice })
   const load = (entries: readonly IndexEntry[]) => comments.load(tx, entries)
   return matchingPage(comments.entries(tx, 'issue', { prefix }), load, matches(query), slice)
 }

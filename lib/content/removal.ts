@@ -8,6 +8,7 @@ import { paced } from '../records/pacing.ts'
 import {
   type Account,
   accounts,
+  avatars,
   collaborators,
   commitStatuses,
   emailAddresses,
@@ -100,6 +101,7 @@ export class AccountRemoval implements Removal {
     await removeListed(emailAddresses, 'account')(tx, id)
     await removeListed(sshKeys, 'account')(tx, id)
     await removeListed(gpgKeys, 'account')(tx, id)
+    await avatars.remove(tx, [id])
     await this.#parts.quota.groups.unassignAll(tx, id)
     await accounts.remove(tx, [id])
     await this.#parts.jobs.runNow(tx, 'removeAccountData', id)

@@ -1,6 +1,7 @@
 import {
   assignments,
   attachments,
+  avatars,
   collaborators,
   comments,
   commitStatuses,
@@ -208,6 +209,7 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
   account: async function* ({ accounts }) {
     yield* accounts.values()
   },
+  avatar: byId(accountIds, avatars),
   emailAddress: ofAccounts(emailAddresses, 'account'),
   membership: within('memberships', ofAccounts(memberships, 'member'), ({ organization }) => ({
     accounts: [organization],

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { AVATAR_KEY, avatarTypeOf } from '../accounts/avatars.ts'
 import { checkScopes } from '../accounts/credentials.ts'
 import {
   BODY_LIMIT,
@@ -26,6 +27,7 @@ import {
   assignments,
   attachments,
   auditRecords,
+  avatars,
   collections,
   comments,
   commitStatuses,
@@ -140,7 +142,13 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     const { language = '', theme = '', diffViewStyle = '' } = account.preferences ?? {}
     for (const [member, chosen] of Object.entries({ language, theme, diffViewStyle }))
       requireAtMost(member, chosen, 50)
+    if (account.avatar !== undefined) requireMatch('avatar', account.avatar, AVATAR_KEY)
     if (account.password !== null) requireMatch('password', account.password, PASSWORD)
+  }),
+  checkOf(avatars, ({ type, content }) => {
+    const bytes = Buffer.from(content, 'base64')
+    if (bytes.toString('base64') !== content) throw invalid('content: must be base64')
+    if (avatarTypeOf(bytes) !== type) throw invalid(`content: is not an image of the type ${type}`)
   }),
   checkOf(emailAddresses, ({ email }) => {
     if (email === '') throw invalid('email: must not be empty')

@@ -21,6 +21,7 @@ export type ReadCommand =
   | 'diff-tree'
   | 'for-each-ref'
   | 'format-patch'
+  | 'log'
   | 'ls-tree'
   | 'merge-base'
   | 'rev-list'

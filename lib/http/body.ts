@@ -41,7 +41,7 @@ export const readBody = async (
 }
 
 /** A request without a Content-Type is accepted, except where a form with a file is expected, which needs its boundary. */
-const checkContentType = (req: IncomingMessage, { accepts }: DeclaredBody): void => {
+const checkContentType = (req: IncomingMessage, { accepts }: Pick<Route, 'accepts'>): void => {
   if (req.headers['content-type'] === undefined && accepts !== FORM) return
   const type = mediaTypeOf(req)
   const isAccepted = accepts === undefined ? JSON_TYPE.test(type) : type === accepts
@@ -126,6 +126,24 @@ const parseText = (text: string): unknown => {
     return parseJson(text)
   } catch (cause) {
     throw new AllotError('invalid', `the body ${(cause as Error).message}`, { cause })
+  }
+}
+
+/**
+ * Reads a form with files whole, for small ones.
+ * @param limit bytes
+ * @throws AllotError unsupported_media_type, too_large, invalid, misconfigured
+ */
+export const readMultipart = async (req: IncomingMessage, limit: number): Promise<FormData> => {
+  checkContentType(req, { accepts: FORM })
+  checkUnread(req)
+  const body = await readBytes(req, limit)
+  try {
+    return await new Response(new Uint8Array(body), {
+      headers: { 'content-type': req.headers['content-type']! },
+    }).formData()
+  } catch (cause) {
+    throw new AllotError('invalid', 'the body is not complete multipart/form-data', { cause })
   }
 }
 

@@ -99,6 +99,8 @@ export interface IndexEntry {
 export interface Listing {
   /** The first parts of the index key; the entries are ordered by the rest. */
   prefix: KeyTuple
+  /** The next parts of the first entry. */
+  from?: KeyTuple | undefined
   reverse?: boolean
   offset?: number
   limit?: number
@@ -109,10 +111,12 @@ export async function* indexEntries(
   tx: ReadTransaction,
   collection: string,
   index: string,
-  { prefix, reverse = false, offset = 0, limit }: Listing,
+  { prefix, from, reverse = false, offset = 0, limit }: Listing,
 ): AsyncGenerator<IndexEntry> {
-  const range = { ...rangeBelow([collection, 'o', index, ...prefix]), reverse }
-  const bounded = limit === undefined ? range : { ...range, limit: limit + offset }
+  const key = [collection, 'o', index, ...prefix]
+  const range = rangeBelow(key)
+  const start = from === undefined ? range.start : lookupKey([...key, ...from])
+  const bounded = { ...range, start, reverse, ...(limit === undefined ? {} : { limit: limit + offset }) }
   let skipped = 0
   for await (const [key, value] of tx.range(bounded)) {
     if (skipped++ < offset) continue

@@ -34,18 +34,21 @@ export const Link = ({ to, class: className, label, above = [], children }: Rend
   )
 }
 
-interface PostProps {
+type PostProps = RenderableProps<{
   to: string
   /** Fields that are not shown. */
   fields?: readonly (readonly [name: string, value: string])[]
   class?: string
-}
+  /** Whether one of the fields is a file. */
+  hasFile?: boolean
+}>
 
 /** A form that changes something: sends the CSRF token along. */
-export const Post = ({ to, fields = [], class: className, children }: RenderableProps<PostProps>) => {
+export const Post = ({ to, fields = [], class: className, hasFile, children }: PostProps) => {
   const { urlOf, formToken } = usePageContext()
+  const encType = hasFile ? 'multipart/form-data' : undefined
   return (
-    <form method="post" action={urlOf(to)} class={className}>
+    <form method="post" action={urlOf(to)} class={className} encType={encType}>
       {[['form', formToken] as const, ...fields].map(([name, value], index) => (
         <input key={index} type="hidden" name={name} value={value} />
       ))}

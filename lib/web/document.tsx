@@ -127,6 +127,7 @@ const FAILURE_TITLES: Readonly<Record<number, string>> = {
   404: 'Not found',
   405: 'Not possible here',
   409: 'Conflict',
+  413: 'Too large',
   429: 'Too many attempts',
   500: 'Something went wrong',
   503: 'Temporarily unavailable',

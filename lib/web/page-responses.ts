@@ -3,7 +3,7 @@ import { type Brand, logoOrigin } from '../host-pages/brand.ts'
 import { endAfterDrain } from '../http/connection.ts'
 import { dispositionOf } from '../http/responses.ts'
 import { sendHead, sendStreamReply } from '../http/send.ts'
-import type { Download } from './route.ts'
+import type { Download, Picture } from './route.ts'
 import type { Asset } from './styles/index.ts'
 
 /** Scripts, styles and form targets of this origin only, none of them inline; images of this origin and that of the logo; no framing. */
@@ -44,6 +44,13 @@ export class PageResponses {
     else this.#send(res, 200, text, [...headers, 'Content-Type', type])
   }
 
+  /** Sends an image, which never changes at its address. */
+  picture(res: ServerResponse, { picture, type }: Picture): void {
+    const headers = ['Content-Type', type, 'Cache-Control', 'private, max-age=31536000, immutable']
+    const policy = { 'Content-Security-Policy': "default-src 'none'; sandbox" }
+    this.#send(res, 200, picture, headers, { ...this.#headers, ...policy })
+  }
+
   /** Sends a file that the browser saves under its name, and does not display. */
   async download(req: IncomingMessage, res: ServerResponse, file: Download): Promise<void> {
     const { type, content, size } = file
@@ -62,11 +69,17 @@ export class PageResponses {
     else await sendStreamReply(res, reply)
   }
 
-  #send(res: ServerResponse, status: number, text: string, headers: readonly string[]): void {
+  #send(
+    res: ServerResponse,
+    status: number,
+    body: string | Buffer,
+    headers: readonly string[],
+    protection = this.#headers,
+  ): void {
     if (res.headersSent || res.destroyed) return void res.end()
     if (status === 413) res.shouldKeepAlive = false
-    const length = status === 304 ? [] : ['Content-Length', String(Buffer.byteLength(text))]
-    res.writeHead(status, [...Object.entries(this.#headers).flat(), ...headers, ...length])
-    endAfterDrain(res, text)
+    const length = status === 304 ? [] : ['Content-Length', String(Buffer.byteLength(body))]
+    res.writeHead(status, [...Object.entries(protection).flat(), ...headers, ...length])
+    endAfterDrain(res, body)
   }
 }

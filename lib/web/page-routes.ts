@@ -5,6 +5,7 @@ import { adminRoutes } from './admin/overview.tsx'
 import { ownerRoutes } from './admin/owners.tsx'
 import { ruleRoutes } from './admin/rules.tsx'
 import { accountPageRoutes } from './people/account.tsx'
+import { avatarPageRoutes } from './people/avatar.tsx'
 import { packagePageRoutes } from './people/packages.tsx'
 import { commitPageRoutes } from './repository/commits.tsx'
 import { filePageRoutes } from './repository/files.tsx'
@@ -27,6 +28,7 @@ export const pageRoutes = [
   ...historyRoutes,
   ...repositoryRoutes,
   ...accountRoutes,
+  ...avatarPageRoutes,
   ...adminRoutes,
   ...ownerRoutes,
   ...accountFormRoutes,

@@ -7,18 +7,10 @@ import type { Failure, Log } from '../http/failure.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
 import { failureView, renderDocument } from './document.tsx'
+import { type Form, formOf, readFileForm, readForm } from './form.ts'
 import { PageResponses } from './page-responses.ts'
 import { pageRoutes } from './page-routes.ts'
-import {
-  type Form,
-  formOf,
-  type PageReply,
-  type PageRoute,
-  type PageServices,
-  page,
-  readForm,
-  type View,
-} from './route.ts'
+import { type PageReply, type PageRoute, type PageServices, page, type View } from './route.ts'
 import {
   type BrowserSession,
   browserSessionOf,
@@ -144,7 +136,12 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     const { services, bodyLimit, hasOwnLogin } = this.#options
     const { sessions, identities } = services.hosting
     const { browser, origin } = this.#visitOf(context)
-    if (context.route.method === 'POST') context.form = await readForm(context.req, bodyLimit)
+    const { req, route } = context
+    const maxFileBytes = 'maxFileBytes' in route ? route.maxFileBytes : undefined
+    if (route.method === 'POST')
+      context.form = await (maxFileBytes === undefined
+        ? readForm(req, bodyLimit)
+        : readFileForm(req, maxFileBytes))
     if (hasOwnLogin) context.user = await identities.authenticate(context.req)
     else context.user = browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
     // Last, so that the page of the failure knows its viewer.
@@ -179,6 +176,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       res.setHeader('Allow', reply.allow)
       this.#sendView(context, failureView(405, 'this page does not take such a form'), user)
     } else if ('tag' in reply) this.#responses.asset(req, res, reply)
+    else if ('picture' in reply) this.#responses.picture(res, reply)
     else if ('fileName' in reply) await this.#responses.download(req, res, reply)
     else if ('to' in reply) {
       const visit = this.#visitOf(context)

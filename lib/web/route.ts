@@ -1,17 +1,15 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { VNode } from 'preact'
-import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
 import type { Brand } from '../host-pages/brand.ts'
 import type { HtmlUrls, OwnPage } from '../host-pages/html-urls.ts'
 import type { Hosting } from '../hosting.ts'
-import { readBody } from '../http/body.ts'
 import type { Auth, SegmentsOf } from '../http/route.ts'
-import { recordOf } from '../http/validate.ts'
 import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
+import type { Form } from './form.ts'
 import type { Highlighter } from './source/highlighter.ts'
 
 /** Services that handlers of pages use. */
@@ -106,7 +104,14 @@ export interface Download {
   readonly size?: number
 }
 
-export type PageReply = View | Redirect | Download
+/** An image at an address that no other image ever has. */
+export interface Picture {
+  readonly picture: Buffer
+  /** Content type. */
+  readonly type: string
+}
+
+export type PageReply = View | Redirect | Download | Picture
 
 export interface PageRoute {
   readonly method: 'GET' | 'POST'
@@ -116,6 +121,8 @@ export interface PageRoute {
   readonly takesRest?: boolean
   readonly auth: Auth
   readonly scope?: string
+  /** Bytes of the file of a form that has one, which is sent as `multipart/form-data`. */
+  readonly maxFileBytes?: number
   /** Of a page of a person or a repository: a host may have such pages itself, and serves what does not exist here. */
   readonly kind?: OwnPage
   handle(request: PageRequest, services: PageServices): Promise<PageReply>
@@ -132,36 +139,3 @@ export const page = <const Path extends string, const A extends Auth>(
     ) => Promise<PageReply>
   },
 ): PageRoute => route as unknown as PageRoute
-
-/** The fields of a submitted form. */
-export interface Form {
-  /** Text of a field, trimmed; empty when absent. */
-  text(name: string): string
-  /** Text of a field, untrimmed, for passwords. */
-  raw(name: string): string
-  /** Every value of a repeated field. */
-  all(name: string): string[]
-  /** All fields, to show the form again. */
-  readonly entries: readonly (readonly [name: string, value: string])[]
-}
-
-export const formOf = (fields: URLSearchParams): Form => ({
-  text: (name) => (fields.get(name) ?? '').trim(),
-  raw: (name) => fields.get(name) ?? '',
-  all: (name) => fields.getAll(name),
-  entries: [...fields],
-})
-
-const fields = {
-  accepts: 'application/x-www-form-urlencoded',
-  // Text, or an object when a body parser of the host has read the body.
-  body: v.union([v.string(), recordOf(v.union([v.string(), v.array(v.string())]))]),
-} as const
-
-/** @throws AllotError too_large, unsupported_media_type, invalid */
-export const readForm = async (req: IncomingMessage, limit: number): Promise<Form> => {
-  const body = (await readBody(req, fields, limit)) as v.InferOutput<typeof fields.body>
-  if (typeof body === 'string') return formOf(new URLSearchParams(body))
-  const pairs = Object.entries(body).flatMap(([name, value]) => [value].flat().map((item) => [name, item]))
-  return formOf(new URLSearchParams(pairs))
-}

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { launchChromium, withoutChromium } from '../support/chromium.ts'
+import { png } from '../support/images.ts'
 import type { PageServer } from '../web/browser.ts'
 import { PASSWORD, startFixture } from '../web/fixture.ts'
+import { type Site, startSite } from '../web/site.ts'
 
 /** What a form is told: text for the field with a label, `on` for a box, the beginning of an option for a list. */
 type Entries = Readonly<Record<string, string>>
@@ -168,6 +170,85 @@ describe('Every form', { skip: withoutChromium }, () => {
     })
 })
 
+describe('The pages of people and repositories', { skip: withoutChromium }, () => {
+  let site: Site
+  let browser: Browser
+  let page: Page
+  before(async () => {
+    site = await startSite()
+    browser = await launchChromium()
+    const context = await browser.newContext()
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    page = await context.newPage()
+  })
+  after(async () => {
+    await browser.close()
+    await site.stop()
+  })
+
+  /** Follows a link, or opens a list. */
+  const enter = async (text: string, what: 'link' | 'list'): Promise<void> => {
+    await tabTo(page, text, what)
+    await page.keyboard.press('Enter')
+    if (what === 'link') await page.waitForEvent('load')
+  }
+
+  it('can be used by keyboard alone: the choice of a branch', async () => {
+    await page.goto(`${site.base}/mia/atlas`)
+    await enter('branch main', 'list')
+    await enter('feature/rivers', 'link')
+    assert.equal(page.url(), `${site.base}/mia/atlas/src/branch/feature/rivers`)
+  })
+
+  it('can be used by keyboard alone: the button that copies a clone address', async () => {
+    await page.goto(`${site.base}/mia/atlas`)
+    await tabTo(page, 'Copy', 'button')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Copied' }).waitFor()
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), `${site.base}/mia/atlas.git`)
+  })
+
+  it('can be used by keyboard alone: the search of issues, and the choice of their state', async () => {
+    await page.goto(`${site.base}/mia/atlas/issues`)
+    await sendForm(page, { enter: { Search: 'coast' }, press: 'Search', shows: /1 issue\s*The coast/ })
+    await enter('closed', 'link')
+    assert.match((await page.textContent('main'))!, /No issues/)
+  })
+
+  it('can be used by keyboard alone: signing in from a page, which leads back to it', async () => {
+    await page.goto(`${site.base}/mia/atlas/issues`)
+    await enter('Sign in', 'link')
+    const fields = { 'User name': 'mia', 'Password or': PASSWORD }
+    await sendForm(page, { enter: fields, press: 'Sign in', shows: /The coast is missing/ })
+  })
+
+  it('can be used by keyboard alone: the picture of an account, from its choice to its removal', async () => {
+    await page.goto(`${site.base}/mia`)
+    await enter('Change picture', 'link')
+    await tabTo(page, 'New picture', 'field')
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.keyboard.press('Space')])
+    await chooser.setFiles({ name: 'mia.png', mimeType: 'image/png', buffer: png(16, 16) })
+    await sendForm(page, { press: 'Save picture', shows: /Saved\./ })
+    await sendForm(page, { press: 'Remove picture', shows: /Removed\./ })
+  })
+
+  it('show the comment of an address, also far down in a long issue', async () => {
+    const { comments } = site.allot.hosting
+    const viewer = { id: site.mia.id, admin: false }
+    for (let number = 0; number < 60; number++)
+      await comments.create(viewer, { owner: 'mia', name: 'atlas' }, 2, `Comment ${number}`)
+    const { body } = await site.request('GET', '/repos/mia/atlas/issues/2/comments?page=2&limit=50')
+    const [url, id] = [body.at(-1).html_url, body.at(-1).id]
+    await page.goto(url)
+    const comment = page.locator(`#issuecomment-${id}:target`)
+    await comment.waitFor()
+    assert.match((await comment.textContent())!, /Comment 59/)
+    assert.match((await page.textContent('main'))!, /First comments/)
+    await page.goto(`${site.base}/mia/atlas/issues/2#issuecomment-999999`)
+    assert.match((await page.textContent('main'))!, /Markup|img src/, 'a deleted comment leads to its issue')
+  })
+})
+
 const sendForm = async (page: Page, { enter = {}, press, shows }: Step): Promise<void> => {
   for (const [label, value] of Object.entries(enter)) {
     await tabTo(page, label.trim(), 'field')
@@ -185,7 +266,6 @@ const sendForm = async (page: Page, { enter = {}, press, shows }: Step): Promise
 
 interface Focused {
   readonly tag: string
-  readonly isField: boolean
   /** The label of a field, or the text of a button. */
   readonly text: string
   readonly outline: string
@@ -196,16 +276,23 @@ const focused = (page: Page): Promise<Focused> =>
     const { activeElement: one } = document
     const isField = ['INPUT', 'SELECT', 'TEXTAREA'].includes(one.tagName)
     const text = isField ? one.getAttribute('aria-label') ?? one.labels?.[0]?.textContent ?? '' : one.textContent
-    return { tag: one.tagName, isField, text: text.trim(), outline: getComputedStyle(one).outlineStyle }
+    return { tag: one.tagName, text: text.trim(), outline: getComputedStyle(one).outlineStyle }
   })()`)
 
-/** Presses Tab until a field or a button whose text begins so has the focus, which must be visible. */
-const tabTo = async (page: Page, text: string, what: 'field' | 'button'): Promise<void> => {
+/** What takes the focus, by the tags of its elements. */
+const TAGS = {
+  field: ['INPUT', 'SELECT', 'TEXTAREA'],
+  button: ['BUTTON'],
+  link: ['A'],
+  list: ['SUMMARY'],
+} as const
+
+/** Presses Tab until something whose text begins so has the focus, which must be visible. */
+const tabTo = async (page: Page, text: string, what: keyof typeof TAGS): Promise<void> => {
   for (let presses = 0; presses < MAX_PRESSES; presses++) {
     await page.keyboard.press('Tab')
     const one = await focused(page)
-    const isWanted = what === 'field' ? one.isField : one.tag === 'BUTTON'
-    if (!isWanted || !one.text.startsWith(text)) continue
+    if (!(TAGS[what] as readonly string[]).includes(one.tag) || !one.text.startsWith(text)) continue
     assert.notEqual(one.outline, 'none', text)
     return
   }

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { SCOPES } from '../../lib/accounts/credentials.ts'
 import { subjects } from '../../lib/quota/subjects.ts'
+import { png } from '../support/images.ts'
 
 /** Any text; a few occur often, so that records share index entries and counts. */
 export const text = fc.oneof(
@@ -18,12 +19,18 @@ const hex = (length: number) =>
 const upperHex = (length: number) => hex(length).map((one) => one.toUpperCase())
 const name = fc.constantFrom('a', 'A', 'b', 'c.d', 'e-f', 'x_y')
 const uuid = fc.uuid()
+const base64Png = (width: number) => png(width, 1).toString('base64')
 
-/** By `collection.member`: valid texts, where the API restricts them. */
+/** By `collection.member`, or by the collection for whole records: valid texts, where the API restricts them. */
 export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'account.name': name,
   'account.email': fc.constantFrom('', 'a@x.test', 'A@x.test', 'ß@x.test'),
   'account.password': fc.constantFrom(null, 'scrypt$16384$8$1$AAAA$BBBB'),
+  'account.avatar': hex(32),
+  avatar: fc.record({
+    account: fc.integer({ min: 1, max: 3 }),
+    ...{ type: fc.constant('image/png'), content: fc.integer({ min: 1, max: 9 }).map(base64Png) },
+  }),
   'emailAddress.email': fc.constantFrom('a@y.test', 'A@y.test', 'ß@y.test'),
   'audit.nonce': hex(12),
   'audit.actorName': name,

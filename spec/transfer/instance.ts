@@ -13,6 +13,7 @@ import { Store } from '../../lib/records/store.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { hookPlaces } from '../../lib/webhooks/hooks.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { png } from '../support/images.ts'
 import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
 import { createSender, type TestServer } from '../support/test-server.ts'
 
@@ -190,6 +191,7 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
     }),
   )
   await emails.add(ann.id, ['ann@two.example.test'])
+  await hosting.avatars.set(ann.id, png(3, 2))
   const guild = await organizations.create(ann.id, { name: 'guild' })
   await organizations.setMember(guild.id, ben.id)
   const demo = await repositories.create(ann, ann, { name: 'demo', autoInit: true, readme: 'Default' })

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { withoutChromium } from '../support/chromium.ts'
+import { png } from '../support/images.ts'
+import { retryMeasurement } from '../support/retry.ts'
 import type { PageClient } from './browser.ts'
 import { MARKUP, PASSWORD } from './fixture.ts'
 import { LONG, type Site, startSite } from './site.ts'
@@ -56,7 +58,11 @@ describe('The `html_url` and the `avatar_url` of the API', () => {
     for (const url of new Set(urls)) {
       const { status, headers } = await fetch(url, { headers: HTML })
       assert.equal(status, 200, url)
-      assert.match(headers.get('content-type')!, /^(?:text\/html;charset=utf-8|image\/svg\+xml)$/, url)
+      assert.match(
+        headers.get('content-type')!,
+        /^(?:text\/html;charset=utf-8|image\/(?:svg\+xml|png))$/,
+        url,
+      )
     }
   })
 
@@ -81,9 +87,53 @@ describe('The page of a person or an organization', () => {
     assert.match(page, /מיה הרצליה mia .* atlas An atlas of small places/)
     assert.match(page, /About Draws maps\. .* חיפה example\.org\/maps Since \d{4}-\d\d-\d\d $/)
     assert.doesNotMatch(page, /diary|Storage/)
-    assert.match(await shown('/mia', mia), /Storage .* diary private .* Organizations 1 G guild/)
+    assert.match(await shown('/mia', mia), /Storage .* diary private .* Organizations 1 guild/)
     assert.match(await shown('/guild'), /Guild of mapmakers guild · organization .* No repositories/)
     assert.match(await shown('/guild', mia), /plans private .* Members 1 .* mia/)
+  })
+
+  it('shows an uploaded picture, which its owners change in a form', async () => {
+    assert.match(
+      (await visitor().get('/guild')).text,
+      /<img class="avatar large" src="(\/-\/avatars\/guild\/\w+)" alt loading="lazy"/,
+    )
+    assert.match((await mia.get('/guild')).text, /href="\/-\/avatars\/guild">Change picture/)
+    assert.doesNotMatch((await noa.get('/guild')).text, /Change picture/)
+    assert.match(
+      await shown('/-/avatars/mia', mia),
+      /Made of the name\. .* up to 512 KiB and 2048 × 2048 pixels/,
+    )
+    const send = (image: Buffer | string, browser = mia) =>
+      browser.upload('/-/avatars/mia', { image: new Blob([new Uint8Array(Buffer.from(image))]) })
+    for (const [image, message] of [
+      ['', /must not be empty/],
+      ['<svg/>', /Image: must be a PNG, JPEG, GIF or WebP image\./],
+    ] as const) {
+      const refused = await send(image)
+      assert.equal(refused.status, 422)
+      assert.match(wordsOf(refused.text), message)
+    }
+    const large = await send(Buffer.alloc(600_000))
+    assert.deepEqual([large.status, /must not be larger than 512 KiB/.test(large.text)], [413, true])
+    await noa.get('/-/avatars/noa')
+    assert.equal((await send(png(8, 8), noa)).status, 403)
+    assert.equal((await noa.get('/-/avatars/mia')).status, 403)
+    assert.equal((await noa.get('/-/avatars/nobody')).status, 404)
+    assert.equal((await mia.upload('/-/avatars/mia', { form: 'wrong' })).status, 403)
+    assert.equal((await mia.post('/-/avatars/mia', { do: 'remove' })).status, 415)
+
+    await mia.get('/-/avatars/mia')
+    assert.equal((await send(png(8, 8))).headers.get('location'), '/-/avatars/mia?done=saved')
+    const { text } = await mia.get('/-/avatars/mia?done=saved')
+    assert.match(wordsOf(text), /Saved\. .* Uploaded\./)
+    const [, address] = /src="([^"]*\/avatars\/mia\/[^"]*)"/.exec(text)!
+    const image = await fetch(site.base + address!)
+    assert.deepEqual(Buffer.from(await image.arrayBuffer()), png(8, 8))
+    assert.match(image.headers.get('content-security-policy')!, /^default-src 'none'; sandbox$/)
+    assert.match(image.headers.get('cache-control')!, /immutable/)
+    const removed = await mia.upload('/-/avatars/mia', { do: 'remove' })
+    assert.equal(removed.headers.get('location'), '/-/avatars/mia?done=removed')
+    assert.equal((await fetch(site.base + address!)).status, 404)
   })
 
   it('shows its packages, and the files of each version', async () => {
@@ -103,8 +153,11 @@ describe('The page of a repository', () => {
   it('shows its description, its addresses, its files, its README and its size', async () => {
     const page = await shown('/mia/atlas')
     assert.match(page, /branch main .* Draw finer lines · \d{4}-\d\d-\d\d/)
-    assert.match(page, /guide folder places folder src folder \.gitmodules 74 B README\.md \d+ B blank 0 B/)
-    assert.match(page, /draw link lib submodule 1234567890/)
+    assert.match(
+      page,
+      /guide .*?folder places .*?folder src .*?folder \.gitmodules .*?74 B README\.md .*? blank .*?0 B/,
+    )
+    assert.match(page, /draw .*?link lib @ 1234567890 .*?submodule/)
     assert.match(page, /README\.md Atlas A small atlas, drawn by a program \. .* North harbor 1,204/)
     const { repositories } = site.allot.hosting
     const { size } = (await repositories.find(null, 'mia', 'atlas'))!
@@ -112,6 +165,22 @@ describe('The page of a repository', () => {
     assert.match(text, new RegExp(`<code data-copy>${site.base}/mia/atlas\\.git</code>`))
     assert.match(text, /<code data-copy>ssh:\/\/git@127\.0\.0\.1:2222\/mia\/atlas\.git<\/code>/)
     assert.match(text, new RegExp(`<data value="${size}" title="${size.toLocaleString('en')} bytes">`))
+  })
+
+  it('names the last commit of each entry of a folder, as soon as it is found', async () => {
+    const last = (name: string, subject: string) =>
+      new RegExp(` ${name} ${subject}( &lt;img)?[^.]* \\d{4}-\\d\\d-\\d\\d `)
+    for (const [path, name, subject] of [
+      ['/mia/atlas', 'guide', 'Draw finer lines'],
+      ['/mia/atlas', 'places', 'Draw the first places'],
+      ['/mia/atlas/src/branch/main/src', 'draw\\.ts', 'Draw finer lines'],
+      ['/mia/atlas/src/branch/main/src', 'long\\.js', 'Draw the first places'],
+      ['/mia/atlas/src/tag/v1.0/src', 'draw\\.ts', 'Draw the first places'],
+      ['/mia/atlas/src/branch/main/places?page=2', 'place-229\\.json', 'Draw the first places'],
+    ] as const)
+      await retryMeasurement(async () => assert.match(await shown(path), last(name, subject), path))
+    const { text } = await visitor().get('/mia/atlas')
+    assert.match(text, new RegExp(`href="/mia/atlas/commit/${site.commits.main.slice(0, 12)}">`))
   })
 
   it('loads no picture of another server, and pictures of the README from its files', async () => {

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { deflateSync } from 'node:zlib'
 import { POINTER, SUBMODULE_COMMIT } from '../api/contents/repository.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
+import { png } from '../support/images.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { createPageClient, type PageServer } from './browser.ts'
 import { MARKUP, PASSWORD } from './fixture.ts'
@@ -56,38 +56,10 @@ export const startSite = async (): Promise<Site> => {
     await made('/user/repos', { name, ...more })
   await made('/user/repos', { name: 'diary', private: true, description: 'Nothing for others.' })
   await made('/orgs/guild/repos', { name: 'plans', private: true })
+  await hosting.avatars.set((await hosting.accounts.byName('guild'))!.id, png(120, 80, 0x2d))
   const commits = await pushAtlas(server, mia)
   await addContent(server, mia)
   return { ...server, mia, noa, commits, browser: () => createPageClient(server.base) }
-}
-
-/** A PNG of one color, so that a page has a picture. */
-const picture = (): Buffer => {
-  const chunk = (type: string, data: Buffer) => {
-    const body = Buffer.concat([Buffer.from(type), data])
-    const length = Buffer.alloc(4)
-    length.writeUInt32BE(data.length)
-    const sum = Buffer.alloc(4)
-    sum.writeUInt32BE(crc(body))
-    return Buffer.concat([length, body, sum])
-  }
-  const head = Buffer.from([0, 0, 0, 96, 0, 0, 0, 48, 8, 2, 0, 0, 0])
-  const row = Buffer.concat([Buffer.from([0]), Buffer.alloc(96 * 3, 0x6b)])
-  return Buffer.concat([
-    Buffer.from('89504e470d0a1a0a', 'hex'),
-    chunk('IHDR', head),
-    chunk('IDAT', deflateSync(Buffer.concat(Array.from({ length: 48 }, () => row)))),
-    chunk('IEND', Buffer.alloc(0)),
-  ])
-}
-
-const crc = (bytes: Buffer): number => {
-  let value = 0xffffffff
-  for (const byte of bytes) {
-    value ^= byte
-    for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
-  }
-  return (value ^ 0xffffffff) >>> 0
 }
 
 const README = `# Atlas
@@ -136,7 +108,7 @@ const pushAtlas = async (server: TestServer, mia: Person): Promise<Site['commits
   add('src/long.js', Array.from({ length: 9000 }, (_, line) => `const value${line} = ${line} * 2\n`).join(''))
   add('src/one-line.js', `const all = [${'0, '.repeat(40_000)}]\n`)
   add('guide/install.md', `# Install\n\n${'A paragraph about maps, with **bold** words. '.repeat(12)}\n`)
-  add('guide/logo.png', picture())
+  add('guide/logo.png', png(96, 48))
   add('guide/drawing.svg', `<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>`)
   add('guide/مقدمة.txt', 'نص من اليمين إلى اليسار\n')
   add('data.bin', randomBytes(3000))

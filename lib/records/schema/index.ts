@@ -15,6 +15,7 @@ import {
 import {
   accountNames,
   accounts,
+  avatars,
   emailAddresses,
   gpgKeys,
   memberships,
@@ -81,6 +82,7 @@ export const searchIndexes = [accountNames, repositoryNames, issueTitles] as con
 
 export const collections = [
   accounts,
+  avatars,
   emailAddresses,
   memberships,
   tokens,

@@ -16,7 +16,8 @@ import {
   SizeCell,
   Table,
 } from '../components.tsx'
-import type { Form, PageServices, View } from '../route.ts'
+import type { Form } from '../form.ts'
+import type { PageServices, View } from '../route.ts'
 import { ScopeFields } from '../storage/account.tsx'
 import { subjectTexts } from '../subject-names.ts'
 import { AdminBox, Field, Visibility } from './account-fields.tsx'
@@ -97,6 +98,9 @@ export const accountView = async (
           title={<bdi>{name}</bdi>}
           subtitle={`${kind === 'user' ? 'User' : 'Organization'}${active ? '' : ', disabled'}`}
         >
+          <Link class="button secondary" to={`/-/avatars/${name}`}>
+            Change picture
+          </Link>
           <Link class="button secondary" to={`/-/storage/${name}`}>
             Storage
           </Link>

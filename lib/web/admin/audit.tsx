@@ -45,7 +45,9 @@ const Records = ({ records }: { records: readonly AuditRecord[] }) => (
     <thead>
       <tr>
         <th scope="col">Change</th>
-        <th scope="col">By</th>
+        <th scope="col" class="wide">
+          By
+        </th>
         <th scope="col" class="number">
           When (UTC)
         </th>
@@ -57,8 +59,11 @@ const Records = ({ records }: { records: readonly AuditRecord[] }) => (
           <td>
             <bdi>{record.subject}</bdi> <span class="tag">{record.action}</span>
             <div class="small">{detailsOf(record)}</div>
+            <div class="small slim">
+              by <bdi>{record.actorName}</bdi>
+            </div>
           </td>
-          <td>
+          <td class="wide">
             <bdi>{record.actorName}</bdi>
           </td>
           <td class="number">

@@ -105,7 +105,7 @@ const preview = async (
     body: (
       <>
         <PageHead title={title} />
-        <Notice kind={deletes === undefined ? 'success' : 'near'}>Nothing has been saved yet.</Notice>
+        <Notice kind="near">Nothing has been saved yet.</Notice>
         {without !== undefined && <p>{without.concerns}</p>}
         <p>
           {total === 0 ? 'No owner' : owners} would go over quota or come back within it.

@@ -196,7 +196,7 @@ const Rules = ({ group, rules }: { group: QuotaGroup; rules: QuotaRule[] }) => (
   <Section id="rules" title="Rules">
     <Post to="/-/admin/group" fields={[['name', group.name]]}>
       <fieldset>
-        <legend>Rules of this group</legend>
+        <legend class="hidden">Rules of this group</legend>
         {rules.length === 0 && <p>No rules exist yet.</p>}
         {rules.map(({ name, limit, subjects }) => (
           <div key={name} class="line">
@@ -257,7 +257,7 @@ const Members = ({ group, members, page, total }: MembersProps) => (
       </Post>
     )}
     <Pages to={(number) => `${groupPath(group)}&page=${number}`} page={page} total={total} />
-    <Post to="/-/admin/group/members" fields={[['name', group]]} class="stacked">
+    <Post to="/-/admin/group/members" fields={[['name', group]]} class="stacked more">
       <label for="owner">User or organization</label>
       <input id="owner" name="owner" autocapitalize="none" spellcheck={false} required />
       <ActionButtons label="Assign" />

@@ -13,7 +13,8 @@ import {
   SubjectCode,
   Table,
 } from '../components.tsx'
-import { type Form, type PageServices, page, type View } from '../route.ts'
+import type { Form } from '../form.ts'
+import { type PageServices, page, type View } from '../route.ts'
 import { subjectsInWords, subjectTexts } from '../subject-names.ts'
 import { adminForm, adminPage, adminView } from './form.tsx'
 

@@ -6,11 +6,21 @@ import { add } from '../../integers.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { Link, Size, usePageContext } from '../components.tsx'
 
-/** The image of an account, drawn in the page: the same as at its `avatar_url`, without a request. */
-export const Avatar = ({ name, isLarge = false }: { name: string; isLarge?: boolean }) => {
+/** The image of an account: the uploaded one, or the one that is made of the name, which needs no request. */
+export const Avatar = ({
+  account: { name, avatar },
+  isLarge = false,
+}: {
+  account: Pick<Account, 'name' | 'avatar'>
+  isLarge?: boolean
+}) => {
+  const { urlOf } = usePageContext()
+  const className = isLarge ? 'avatar large' : 'avatar'
+  if (avatar !== undefined)
+    return <img class={className} src={urlOf(avatarPath(name, avatar))} alt="" loading="lazy" />
   const { letter, color } = avatarOf(name)
   return (
-    <svg class={isLarge ? 'avatar large' : 'avatar'} viewBox="0 0 64 64" aria-hidden="true">
+    <svg class={className} viewBox="0 0 64 64" aria-hidden="true">
       <rect width="64" height="64" fill={color} />
       <text x="32" y="43" font-size="32" font-weight="600" text-anchor="middle" fill="#fff">
         {letter}
@@ -19,15 +29,17 @@ export const Avatar = ({ name, isLarge = false }: { name: string; isLarge?: bool
   )
 }
 
+const avatarPath = (name: string, key: string): string => `/-/avatars/${name}/${key}`
+
 /** A deleted or hidden user has no page. */
 const isGhost = ({ id }: Pick<Account, 'id'>): boolean => id < 0
 
 /** The name of an account, which leads to its page. */
-export const AccountLink = ({ account }: { account: Pick<Account, 'id' | 'kind' | 'name'> }) => {
+export const AccountLink = ({ account }: { account: Pick<Account, 'id' | 'kind' | 'name' | 'avatar'> }) => {
   const { own } = usePageContext()
   return (
     <span class="person">
-      <Avatar name={account.name} />{' '}
+      <Avatar account={account} />{' '}
       {isGhost(account) || !own.has(account.kind) ? (
         <bdi>{account.name}</bdi>
       ) : (

@@ -56,9 +56,14 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
       <>
         <AccountHead account={account}>
           {showsStorage && (
-            <Link class="button secondary" to={`/-/storage/${account.name}`}>
-              Storage
-            </Link>
+            <>
+              <Link class="button secondary" to={`/-/avatars/${account.name}`}>
+                Change picture
+              </Link>
+              <Link class="button secondary" to={`/-/storage/${account.name}`}>
+                Storage
+              </Link>
+            </>
           )}
         </AccountHead>
         <AccountTabs name={account.name} packages={settings.own.has('package')} />
@@ -91,7 +96,7 @@ export const maySeeStorage = async (
 export const AccountHead = ({ account, children }: { account: Account; children?: ComponentChildren }) => (
   <div class="head">
     <div class="profile">
-      <Avatar name={account.name} isLarge />
+      <Avatar account={account} isLarge />
       <div>
         <h1>
           <bdi>{account.fullName || account.name}</bdi>

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Folders and files of a commit, and the bytes of a file. */
 import { Readable } from 'node:stream'
-import { MODES, type TreeEntry } from '../../git/objects/parse.ts'
+import { type Commit, MODES, type TreeEntry } from '../../git/objects/parse.ts'
 import {
   type FoundEntry,
   findEntry,
@@ -10,8 +10,10 @@ import {
   type SizedEntry,
   sizesOf,
 } from '../../repositories/contents/files.ts'
+import { lastCommitsIn } from '../../repositories/contents/last-commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { formatCount, Link, Pages, pageNumber, Section, Size } from '../components.tsx'
+import { Day } from '../people/account-parts.tsx'
 import type { Download, PageRequest, PageServices, View } from '../route.ts'
 import {
   filePath,
@@ -22,6 +24,7 @@ import {
   refTitle,
   repositoryPage,
 } from './access.tsx'
+import { subjectOf } from './commits.tsx'
 import { FileView, readFileView } from './file-view.tsx'
 import { pictureType } from './picture-type.ts'
 import { findNamed, RefChoice, readChoices } from './refs.tsx'
@@ -123,6 +126,8 @@ export const folderBody = async (
   const number = pageNumber(request.query)
   const slice = { offset: (number - 1) * PAGE_SIZE, limit: PAGE_SIZE }
   const { items, total, readme } = await pageOfFolder(open, found, slice)
+  const names = items.map(({ entry }) => entry.name)
+  const commits = await lastCommitsIn(open, found.path, names)
   const shown = number === 1 && readme !== undefined ? await readmeOf(open, readme) : undefined
   const text =
     shown &&
@@ -138,7 +143,13 @@ export const folderBody = async (
         </h2>
         <ul class="plain entries">
           {items.map((entry) => (
-            <EntryRow key={entry.path} view={view} at={ref} item={entry} />
+            <EntryRow
+              key={entry.path}
+              view={view}
+              at={ref}
+              item={entry}
+              commit={commits.get(entry.entry.name)}
+            />
           ))}
         </ul>
         {total > PAGE_SIZE && <p class="small">{formatCount(total, 'entry', 'entries')}</p>}
@@ -183,20 +194,35 @@ const EntryRow = ({
   view,
   at,
   item: { path, entry, size },
+  commit,
 }: {
   view: RepositoryView
   at: RefName
   item: SizedEntry
+  /** The last one that changed it; undefined when it was not found soon. */
+  commit: Commit | undefined
 }) => {
   const kind = kindOf(entry)
   return (
     <li class={kind ?? 'blob'}>
       <Link to={filePath(view, at, path)}>
         <bdi>{entry.name}</bdi>
+        {kind === 'submodule' && <span class="muted"> @ {entry.id.slice(0, 10)}</span>}
       </Link>
+      {commit !== undefined && (
+        <span class="changed small">
+          <Link to={`${view.path}/commit/${commit.id.slice(0, 12)}`}>
+            <bdi>{subjectOf(commit).slice(0, 80)}</bdi>
+          </Link>{' '}
+          <Day seconds={commit.committer.time} />
+        </span>
+      )}
       <span class="small">
-        {kind === undefined ? <Size bytes={size} /> : kind}
-        {kind === 'submodule' && <code>{entry.id.slice(0, 10)}</code>}
+        {kind === undefined ? (
+          <Size bytes={size} />
+        ) : (
+          <span class={kind === 'folder' ? 'hidden' : ''}>{kind}</span>
+        )}
       </span>
     </li>
   )

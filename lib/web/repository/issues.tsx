@@ -80,8 +80,10 @@ const listView = async (
         <Search to={`${view.path}/issues`}>
           <input type="hidden" name="state" value={state} />
           <div>
-            <label for="q">Search</label>
-            <input id="q" name="q" type="search" value={q} maxLength={255} />
+            <label for="q" class="hidden">
+              Search issues
+            </label>
+            <input id="q" name="q" type="search" value={q} maxLength={255} placeholder="Search issues" />
           </div>
           <button type="submit" class="secondary">
             Search
@@ -163,8 +165,9 @@ const issueView = async (
   const { hosting, store } = services
   const { user, query } = request
   const number = /^[1-9]\d{0,14}$/.test(index) ? Number(index) : 0
-  const from = offsetIn(query)
-  const found = await hosting.comments.list(user, view.name, number, { offset: from, limit: MAX_COMMENTS })
+  const from = firstIn(query)
+  const slice = { offset: 0, limit: MAX_COMMENTS + 1 }
+  const found = await hosting.comments.list(user, view.name, number, slice, { from })
   if (found === undefined) throw missing(`issue ${index}`)
   const { issue, page } = found
   const [details] = await store.read((tx) => issueDetails(tx, user, view.repository, [issue]))
@@ -172,8 +175,8 @@ const issueView = async (
   const render = (text: string) =>
     renderText(services, request, text, { mode: 'comment', context: view.path, budget: TEXT_BUDGET })
   const body = await render(issue.body)
-  const shown = await renderComments(comments, render, BUDGET - body.html.length)
-  const next = from + shown.length
+  const shown = await renderComments(comments.slice(0, MAX_COMMENTS), render, BUDGET - body.html.length)
+  const next = page.items[shown.length]
   const path = `${view.path}/issues/${issue.number}`
   return {
     title: `${issue.title} · #${issue.number} · ${view.name.owner}/${view.name.name}`,
@@ -191,12 +194,20 @@ const issueView = async (
           </div>
         </div>
         <Post details={details!} text={body} verb="opened this" />
-        {shown.map((comment) => (
-          <Post key={comment.record.id} details={comment} text={comment.text} verb="commented" />
-        ))}
+        <div data-comments>
+          {shown.map((comment) => (
+            <Post
+              key={comment.record.id}
+              details={comment}
+              text={comment.text}
+              verb="commented"
+              to={`${pathFrom(path, comment.record)}#issuecomment-${comment.record.id}`}
+            />
+          ))}
+        </div>
         <Neighbours
-          newer={from > 0 ? path : undefined}
-          older={next < page.total ? `${path}?after=${next}` : undefined}
+          newer={from === undefined ? undefined : path}
+          older={next && pathFrom(path, next)}
           names={['First comments', 'Further comments']}
         />
       </>
@@ -204,10 +215,13 @@ const issueView = async (
   }
 }
 
-const offsetIn = (query: URLSearchParams): number => {
-  const offset = Number(query.get('after') ?? 0)
-  return Number.isInteger(offset) && offset >= 0 && offset <= 1_000_000 ? offset : 0
+/** The comment that the list of an issue begins with; undefined for the first one. */
+const firstIn = (query: URLSearchParams): number | undefined => {
+  const id = query.get('from') ?? ''
+  return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : undefined
 }
+
+const pathFrom = (path: string, { id }: Comment): string => `${path}?from=${id}`
 
 /** The comments that fit, at least one. */
 const renderComments = async (
@@ -230,14 +244,24 @@ const Post = ({
   details: { record, author, attachments },
   text,
   verb,
+  to,
 }: {
   details: ContentDetails<Issue | Comment>
   text: RenderedText
   verb: string
+  /** Address of a comment. */
+  to?: string
 }) => (
   <article id={'number' in record ? undefined : `issuecomment-${record.id}`} class="card post">
     <p class="small">
-      <AccountLink account={author} /> {verb} on <Day seconds={record.createdAt} />
+      <AccountLink account={author} /> {verb} on{' '}
+      {to === undefined ? (
+        <Day seconds={record.createdAt} />
+      ) : (
+        <Link to={to} class="quiet">
+          <Day seconds={record.createdAt} />
+        </Link>
+      )}
       {record.updatedAt > record.createdAt && !('number' in record) && ' · edited'}
     </p>
     {record.body === '' ? <p class="muted">No text.</p> : <Prose text={text} />}

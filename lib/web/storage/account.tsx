@@ -116,6 +116,12 @@ const accountView = async (
         <FlashMessage {...message} />
         <Tokens tokens={tokens} page={number} />
         <NewToken user={user} values={values} />
+        <Section id="picture" title="Profile picture">
+          <p>Others see it beside your name.</p>
+          <Link class="button secondary" to={`/-/avatars/${user.username}`}>
+            Change picture
+          </Link>
+        </Section>
         <Sessions />
       </>
     ),

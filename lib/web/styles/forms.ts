@@ -7,6 +7,7 @@ th, td { text-align: start; padding: var(--s2) var(--s3); border-top: 1px solid 
 :is(th, td):last-child { padding-inline-end: 0; }
 thead th { border-top: 0; font-size: .8125rem; font-weight: 500; color: var(--muted); white-space: nowrap; vertical-align: bottom; }
 tbody th { font-weight: inherit; }
+section > table:last-child > tbody > tr:last-child > * { padding-bottom: 0; }
 thead th a { color: inherit; text-decoration: none; }
 thead th a:hover { color: var(--text); text-decoration: underline; }
 thead th[aria-sort] a { color: var(--text); font-weight: 600; }
@@ -17,12 +18,18 @@ td.check, th.check { width: 2rem; position: relative; }
 th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-start: 0; }
 .cell-bar { width: 6rem; min-width: 3rem; }
 td form { display: inline; }
+.slim { display: none; }
 .pages { display: flex; gap: var(--s5); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: .875rem; }
 
 label, legend { font-weight: 550; font-size: .875rem; }
 input, select, textarea, button, .button { font: inherit; color: inherit; max-width: 100%; }
 input:not([type=checkbox], [type=radio]), select, textarea { background: var(--card); border: 1px solid var(--field); border-radius: var(--radius);
-  padding: var(--s2) var(--s3); width: 100%; min-height: 2.5rem; }
+  padding: var(--s2) var(--s3); width: 100%; min-height: 2.5rem; line-height: 1.375rem; }
+select { appearance: none; padding-inline-end: var(--s8); background: linear-gradient(45deg, transparent 50%, currentColor 0) right 1.05rem center / .375rem .375rem no-repeat,
+  linear-gradient(-45deg, transparent 50%, currentColor 0) right .675rem center / .375rem .375rem no-repeat var(--card); }
+input[type=file] { padding: var(--s1); line-height: 1.875rem; }
+input::file-selector-button { font: inherit; color: inherit; background: var(--surface); border: 0; border-radius: calc(var(--radius) - 3px);
+  padding: 0 var(--s3); margin-inline-end: var(--s3); cursor: pointer; }
 :is(input, select, textarea):focus-visible { outline-offset: -1px; }
 button, .button { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); background: var(--link); color: var(--button-text);
   border: 1px solid var(--link); border-radius: var(--radius); padding: var(--s2) var(--s4); min-height: 2.5rem; line-height: 1.25;
@@ -46,6 +53,7 @@ header button.secondary:hover { background: none; text-decoration: underline; }
 .inline > div { flex: 1 1 10rem; min-width: 0; }
 .inline label { display: block; margin-bottom: var(--s1); }
 fieldset { border: 1px solid var(--border); border-radius: var(--radius); margin: 0; padding: var(--s2) var(--s4) var(--s3); width: 100%; min-width: 0; }
+fieldset > .line { align-items: center; }
 legend { padding: 0 var(--s1); }
 .box { display: flex; gap: var(--s3); align-items: start; padding: var(--s1) 0; margin: 0; font-weight: 400; }
 .box input { margin-top: .2em; }
@@ -53,5 +61,7 @@ input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: n
 @media (max-width: 40rem) {
   th, td { padding-inline: var(--s2); }
   .wide { display: none; }
+  .slim { display: revert; }
+  .inline > div { flex-basis: 100%; }
 }
 `

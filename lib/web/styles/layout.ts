@@ -45,7 +45,7 @@ header nav a[aria-current] { box-shadow: inset 0 -2px var(--link); }
 .account a { font-weight: 600; }
 
 main { display: block; padding: var(--s6) var(--gutter) calc(var(--s8) * 2); }
-.head { display: flex; flex-wrap: wrap; gap: var(--s3) var(--s6); align-items: flex-end; margin-bottom: var(--s5); }
+.head { display: flex; flex-wrap: wrap; gap: var(--s3); align-items: flex-end; margin-bottom: var(--s5); }
 .head > :first-child { flex: 1 1 20rem; min-width: 0; }
 .crumbs { font-size: .8125rem; margin-bottom: var(--s2); }
 .crumbs ol { display: flex; flex-wrap: wrap; list-style: none; margin: 0; padding: 0; }
@@ -53,7 +53,7 @@ main { display: block; padding: var(--s6) var(--gutter) calc(var(--s8) * 2); }
 .crumbs a { color: var(--muted); }
 .tabs { display: flex; gap: var(--s5); margin: 0 0 var(--s5); border-bottom: 1px solid var(--border); overflow-x: auto;
   scrollbar-width: none; }
-.tabs a { flex: none; padding: var(--s2) 0 calc(var(--s2) + 1px); color: var(--muted); text-decoration: none; font-weight: 500; }
+.tabs a { flex: none; display: flex; align-items: center; padding: var(--s2) 0 calc(var(--s2) + 1px); color: var(--muted); text-decoration: none; font-weight: 500; }
 .tabs a:hover { color: var(--text); }
 .tabs a[aria-current] { color: var(--text); box-shadow: inset 0 -2px var(--link); }
 .tabs a:focus-visible { outline-offset: -2px; }
@@ -63,6 +63,7 @@ section, .card, main > form:not(.inline), main > table { background: var(--card)
 section > h2:first-child, .section-head { margin-bottom: var(--s3); }
 .section-head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: var(--s1) var(--s4); }
 section > :last-child, .card > :last-child { margin-bottom: 0; }
+main > p { margin-bottom: var(--s4); }
 section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0; border-radius: 0; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 0 var(--s4); align-items: start; }
 .columns > section { height: calc(100% - var(--s4)); }
@@ -83,6 +84,7 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
   header nav { order: 1; flex-basis: 100%; }
   main { padding-top: var(--s4); }
   h1 { font-size: 1.375rem; }
+  .tabs { flex-wrap: wrap; gap: 0 var(--s4); }
   section, .card { padding: var(--s4); }
 }
 @media (prefers-reduced-motion: no-preference) {

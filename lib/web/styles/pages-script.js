@@ -1,5 +1,6 @@
 /*
- * The script of the pages: values of charts on hover and with the arrow keys, the sum of what is selected, and copy buttons.
+ * The script of the pages: values of charts on hover and with the arrow keys, the sum of what is selected, copy buttons, and
+ * the page of an issue that has a comment.
  * Every page works without it. It loads nothing, and writes text only, never markup.
  */
 
@@ -92,6 +93,18 @@ const enhanceCopy = (element) => {
   element.after(' ', button)
 }
 
+/** Leads to the page of the issue that has the comment in the address, whose end the server never sees. */
+const findComment = () => {
+  const [, id] = /^#issuecomment-(\d+)$/.exec(location.hash) ?? []
+  if (id === undefined || document.getElementById(`issuecomment-${id}`)) return
+  if (new URLSearchParams(location.search).get('from') !== id)
+    location.replace(`${location.pathname}?from=${id}${location.hash}`)
+}
+
 for (const figure of document.querySelectorAll('[data-chart]')) enhanceChart(figure)
 for (const form of document.querySelectorAll('form')) enhanceSelection(form)
 for (const element of document.querySelectorAll('[data-copy]')) enhanceCopy(element)
+if (document.querySelector('[data-comments]')) {
+  findComment()
+  addEventListener('hashchange', findComment)
+}

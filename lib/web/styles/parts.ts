@@ -14,9 +14,9 @@ export const parts = `
 .pace { margin-top: var(--s5); padding-top: var(--s4); border-top: 1px solid var(--border); }
 .pace > p { margin: var(--s3) 0 0; }
 .secret { display: inline-block; font-size: 1rem; padding: var(--s2) var(--s3); user-select: all; }
-.state { display: inline-flex; align-items: center; gap: .45em; padding: .1rem .6rem; border-radius: 99rem; font-size: .8125rem;
+.state { display: inline-flex; align-items: baseline; gap: .45em; padding: .1rem .6rem; border-radius: 99rem; font-size: .8125rem;
   font-weight: 550; background: var(--surface); color: var(--muted); max-width: 100%; }
-.state::before { content: ""; flex: none; width: .5em; height: .5em; border-radius: 50%; background: currentColor; }
+.state::before { content: ""; flex: none; align-self: center; width: .5em; height: .5em; border-radius: 50%; background: currentColor; }
 .state.over { color: var(--over); background: var(--over-background); }
 .state.near { color: var(--near); background: var(--near-background); }
 .state.within { color: var(--success); background: var(--success-background); }
@@ -40,7 +40,10 @@ export const parts = `
 .line { display: flex; align-items: baseline; justify-content: space-between; gap: var(--s1) var(--s4); flex-wrap: wrap; }
 .line > :last-child:not(:first-child) { text-align: end; }
 .rows > li { padding: var(--s2) 0; border-top: 1px solid var(--border); align-items: center; }
-.rows > li:first-child { border-top: 0; }
+.rows > li:first-child { border-top: 0; padding-top: 0; }
+.rows > li:last-child { padding-bottom: 0; }
+.rows a.strong { text-decoration: none; }
+.rows a.strong:hover { text-decoration: underline; }
 
 figure { margin: 0; }
 .plot { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--s3); margin: var(--s3) 0; }
@@ -59,6 +62,8 @@ figure { margin: 0; }
 .choices { display: flex; flex-wrap: wrap; gap: var(--s1); }
 .choices a { padding: var(--s1) var(--s3); border-radius: var(--radius); color: var(--muted); text-decoration: none; font-size: .8125rem; font-weight: 500; }
 .choices a:hover, .choices a[aria-current] { background: var(--surface); color: var(--text); }
+main > .choices a:hover, main > .choices a[aria-current] { background: var(--card); box-shadow: inset 0 0 0 1px var(--border); }
+.legend + details { margin-top: var(--s4); }
 figcaption { margin-top: var(--s2); }
 summary { cursor: pointer; color: var(--link); padding: var(--s1) 0; width: fit-content; border-radius: calc(var(--radius) / 2); }
 details[open] > summary { margin-bottom: var(--s2); }
@@ -68,4 +73,7 @@ details[open] > summary { margin-bottom: var(--s2); }
 .inline.assign { margin: 0; padding-top: var(--s4); border-top: 1px solid var(--border); }
 .steps { margin: 0; padding-inline-start: 1.4em; }
 .steps li { padding: var(--s1) 0; }
+@media (max-width: 40rem) {
+  .line > :last-child:not(:first-child) { text-align: start; }
+}
 `

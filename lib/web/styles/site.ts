@@ -2,19 +2,22 @@
 export const site = `
 :root { --code-keyword: light-dark(#8a2a8f, #d9a0e8); --code-type: light-dark(#7a4a00, #e5b567); --code-number: light-dark(#0a5f8a, #7cc7f0);
   --code-string: light-dark(#1f6b2b, #93d09a); --code-function: light-dark(#1f4fb0, #8db6ff); }
-.avatar { width: 1.5em; height: 1.5em; border-radius: 99rem; vertical-align: -.4em; flex: none; }
+.avatar { width: 1.5em; height: 1.5em; border-radius: 99rem; vertical-align: -.4em; flex: none; object-fit: cover; }
 .avatar.large { width: 4rem; height: 4rem; border-radius: var(--card-radius); }
 .avatar text { font-family: var(--font); }
 .person { white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; display: inline-block; vertical-align: bottom; }
 .profile { display: flex; gap: var(--s4); align-items: center; }
 .profile > div { min-width: 0; }
 .strong { font-weight: 600; }
+.quiet { color: inherit; text-decoration: none; }
+.quiet:hover { text-decoration: underline; }
+.post:target { border-color: var(--link); }
 time { white-space: nowrap; }
 .title { font-size: 1.25rem; margin: 0; max-width: none; letter-spacing: -.01em; }
 .title a { color: inherit; text-decoration: none; }
 .title a:hover { text-decoration: underline; }
 .title .tag { letter-spacing: 0; }
-.count { margin-inline-start: var(--s2); font-variant-numeric: tabular-nums; }
+.tabs .count { margin: -.25rem 0; margin-inline-start: var(--s2); font-variant-numeric: tabular-nums; }
 .beside { display: grid; grid-template-columns: minmax(0, 1fr) 20rem; gap: 0 var(--s4); align-items: start; }
 .beside > div { min-width: 0; }
 .facts { display: grid; gap: var(--s2); font-size: .9375rem; }
@@ -42,7 +45,7 @@ h1.subject { font-size: 1.125rem; }
 .flush { padding: 0; overflow: hidden; }
 .flush > p { padding: var(--s4); margin: 0; }
 .flush > .pages { padding: var(--s3) var(--s4); margin: 0; border-top: 1px solid var(--border); }
-.entries li { display: flex; gap: var(--s3); justify-content: space-between; align-items: baseline; padding: var(--s2) var(--s4); border-top: 1px solid var(--border); }
+.entries li { display: grid; grid-template-columns: minmax(10rem, 1fr) minmax(0, 1.6fr) 5.5rem; gap: var(--s3); align-items: baseline; padding: var(--s2) var(--s4); border-top: 1px solid var(--border); }
 .entries li:first-child { border-top: 0; }
 .entries li:hover { background: color-mix(in srgb, var(--surface) 55%, transparent); }
 .entries a { color: var(--text); text-decoration: none; min-width: 0; padding-inline-start: 1.6em; position: relative; }
@@ -51,15 +54,24 @@ h1.subject { font-size: 1.125rem; }
 .entries .folder > a { font-weight: 550; }
 .entries .folder > a::before { width: 1.05em; height: .8em; top: .4em; background: var(--link); border-color: var(--link); border-radius: 3px; }
 .entries .submodule > a::before, .entries .link > a::before { border-style: dashed; }
-.entries .small code { margin-inline-start: var(--s2); }
-.entries .small { flex: none; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.entries .small { grid-column: 3; text-align: end; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.entries .changed { grid-column: 2; display: flex; justify-content: space-between; gap: var(--s3); min-width: 0; }
+.entries .changed a { color: var(--muted); padding: 0; overflow: hidden; text-overflow: ellipsis; }
+.entries .changed a::before { content: none; }
+@media (max-width: 60rem) {
+  .entries li { grid-template-columns: minmax(0, 1fr) auto; }
+  .entries .small { grid-column: 2; }
+  .entries .changed { display: none; }
+}
 .file-head { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); justify-content: space-between; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--border); background: color-mix(in srgb, var(--surface) 60%, transparent); }
 .links { display: flex; flex-wrap: wrap; gap: var(--s4); }
 .flush > .prose { padding: var(--s5); }
-.picture { display: block; max-width: 100%; margin: var(--s5) auto; }
+.flush > .picture { display: block; max-width: calc(100% - 2 * var(--s5)); margin: var(--s5) auto; }
+@counter-style line-number { system: extends decimal; suffix: "   "; }
 .source, .diff, .command, .message { font: .8125rem/1.6 var(--mono); tab-size: 4; }
 .source { margin: 0; padding: var(--s3) 0; padding-inline-start: 4.5em; white-space: pre-wrap; direction: ltr; text-align: left; }
 .source li { padding-inline: var(--s3); }
+.source { list-style: line-number; }
 .source li::marker { color: var(--muted); font-variant-numeric: tabular-nums; }
 .source li:target { background: var(--near-background); }
 .source i { font-style: normal; }
@@ -67,7 +79,7 @@ h1.subject { font-size: 1.125rem; }
 .source .s { color: var(--code-string); } .source .f, .source .v { color: var(--code-function); }
 .source .c { color: var(--muted); font-style: italic; } .source .a { color: var(--success); } .source .d { color: var(--over); }
 .diff { margin: 0; white-space: pre-wrap; padding: var(--s2) 0; direction: ltr; text-align: left; }
-.diff b { font-weight: 400; display: inline-block; width: 100%; }
+.diff b { font-weight: 400; display: inline-block; width: calc(100% + var(--s8)); margin-inline: calc(-1 * var(--s4)); padding-inline: var(--s4); }
 .diff .a { color: var(--success); background: var(--success-background); }
 .diff .d { color: var(--over); background: var(--over-background); }
 .diff .h { color: var(--muted); background: var(--surface); }
@@ -76,10 +88,12 @@ section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-
 .file > .diff { padding-inline: var(--s4); }
 .file > p { padding: 0 var(--s4); }
 .message, .command { margin: var(--s2) 0; white-space: pre-wrap; }
-.command { background: var(--surface); border-radius: var(--radius); padding: var(--s3) var(--s4); }
+.command { position: relative; background: var(--surface); border-radius: var(--radius); padding: var(--s3) var(--s4); padding-inline-end: 6rem; }
+.command button { position: absolute; inset-block-start: var(--s2); inset-inline-end: var(--s2); font-family: var(--font); }
 .command code { background: none; padding: 0; font: inherit; }
-.address { margin-top: var(--s3); }
-.address code { display: block; padding: var(--s2) var(--s3); margin: var(--s1) 0; user-select: all; }
+.address { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: var(--s1) var(--s2); align-items: center; margin-top: var(--s3); }
+.address h3 { grid-column: 1 / -1; }
+.address code { padding: var(--s2) var(--s3); user-select: all; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .post, .release { padding: var(--s4) var(--s5); }
 .post > p:first-child { margin-top: 0; padding-bottom: var(--s3); border-bottom: 1px solid var(--border); max-width: none; }
 .attached { margin-top: var(--s3); padding-top: var(--s3); border-top: 1px solid var(--border); }
@@ -92,7 +106,8 @@ section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-
 .prose h2 { font-size: 1.25rem; padding-bottom: .25em; border-bottom: 1px solid var(--border); }
 .prose h3 { font-size: 1.0625rem; }
 .prose pre { background: var(--surface); border-radius: var(--radius); padding: var(--s3) var(--s4); white-space: pre-wrap; }
-.prose pre code { background: none; padding: 0; }
+.prose pre code { background: none; padding: 0; font: inherit; }
+.prose :dir(rtl) { margin-inline-end: auto; }
 .prose img { max-width: 100%; height: auto; }
 .prose table { width: auto; max-width: 100%; }
 .prose :is(th, td) { border: 1px solid var(--border); padding: var(--s1) var(--s3); }

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { formatSize } from '../byte-sizes.ts'
+import { now } from '../clock.ts'
+import { AllotError, invalid } from '../errors.ts'
+import { type Account, type AvatarType, accounts, avatars } from '../records/schema/index.ts'
+import type { Store, WriteContext } from '../records/store.ts'
+import { accountByName } from './access.ts'
+import type { Target } from './authorize.ts'
+import { imageFormatOf } from './image-format.ts'
+
+/** Bytes of an image. */
+export const MAX_AVATAR_BYTES = 512 * 1024
+/** Width and height of an image: browsers need four bytes for each of its pixels, however small the file is. */
+export const MAX_AVATAR_PIXELS = 2048
+
+/** Form of the key of an image. */
+export const AVATAR_KEY = /^[0-9a-f]{32}$/
+
+/** @throws AllotError invalid for what is not an image, or too large in bytes or pixels */
+export const avatarTypeOf = (content: Buffer): AvatarType => {
+  if (content.length === 0) throw invalid('image: must not be empty')
+  if (content.length > MAX_AVATAR_BYTES)
+    throw invalid(
+      `image: must not be larger than ${formatSize(MAX_AVATAR_BYTES)}, got ${formatSize(content.length)}`,
+    )
+  const format = imageFormatOf(content)
+  if (format === undefined) throw invalid('image: must be a PNG, JPEG, GIF or WebP image')
+  const { type, width, height } = format
+  if (width === 0 || height === 0)
+    throw invalid('image: the file is damaged, its width and height cannot be read')
+  if (width > MAX_AVATAR_PIXELS || height > MAX_AVATAR_PIXELS)
+    throw invalid(
+      `image: must have at most ${MAX_AVATAR_PIXELS} × ${MAX_AVATAR_PIXELS} pixels, got ${width} × ${height}: make it smaller`,
+    )
+  return type
+}
+
+/** An uploaded image. */
+interface AvatarImage {
+  readonly type: AvatarType
+  readonly content: Buffer
+}
+
+/**
+ * Images that users and organizations have uploaded. The address of an image has a random key, which changes with the image:
+ * so browsers cache it forever, and only those who were given the address of a hidden account can read it.
+ */
+export class Avatars {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /**
+   * Replaces the image of an account.
+   * @returns false when there is no such account
+   * @throws AllotError invalid for what is not an image, or too large in bytes or pixels
+   */
+  async set(which: Target<Account>, image: Buffer): Promise<boolean> {
+    const type = avatarTypeOf(image)
+    const content = image.toString('base64')
+    const avatar = randomBytes(16).toString('hex')
+    return this.#change(which, async (tx, account) => {
+      const before = await avatars.get(tx, [account.id])
+      if (before?.content === content) return
+      await avatars.save(tx, { account: account.id, type, content })
+      await accounts.save(tx, { ...account, avatar, updatedAt: now() })
+    })
+  }
+
+  /** Removes the image of an account, so that the one made of the name is shown. @returns false when there is no such account */
+  remove(which: Target<Account>): Promise<boolean> {
+    return this.#change(which, async (tx, { avatar, ...account }) => {
+      if (avatar === undefined) return
+      await avatars.remove(tx, [account.id])
+      await accounts.save(tx, { ...account, updatedAt: now() })
+    })
+  }
+
+  /** @throws AllotError not_found unless the account has the image with the key */
+  read(name: string, key: string): Promise<AvatarImage> {
+    return this.#store.read(async (tx) => {
+      const account = await accountByName(tx, name)
+      const image = account?.avatar === key ? await avatars.get(tx, [account.id]) : undefined
+      if (image === undefined) throw new AllotError('not_found', 'there is no such image')
+      return { type: image.type, content: Buffer.from(image.content, 'base64') }
+    })
+  }
+
+  #change(
+    which: Target<Account>,
+    change: (tx: WriteContext, account: Account) => Promise<void>,
+  ): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
+      if (account !== undefined) await change(tx, account)
+      return account !== undefined
+    })
+  }
+}

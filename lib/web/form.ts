@@ -1,0 +1,67 @@
+import type { IncomingMessage } from 'node:http'
+import * as v from 'valibot'
+import { formatSize } from '../byte-sizes.ts'
+import { AllotError } from '../errors.ts'
+import { readBody, readMultipart } from '../http/body.ts'
+import { recordOf } from '../http/validate.ts'
+
+/** Forms that the pages send: fields, and in one form a file. */
+
+/** The fields of a submitted form. */
+export interface Form {
+  /** Text of a field, trimmed; empty when absent. */
+  text(name: string): string
+  /** Text of a field, untrimmed, for passwords. */
+  raw(name: string): string
+  /** Every value of a repeated field. */
+  all(name: string): string[]
+  /** Bytes of a file; undefined when none was chosen. */
+  file(name: string): Buffer | undefined
+  /** All fields, to show the form again. */
+  readonly entries: readonly (readonly [name: string, value: string])[]
+}
+
+export const formOf = (fields: URLSearchParams, files?: ReadonlyMap<string, Buffer>): Form => ({
+  text: (name) => (fields.get(name) ?? '').trim(),
+  raw: (name) => fields.get(name) ?? '',
+  all: (name) => fields.getAll(name),
+  file: (name) => files?.get(name),
+  entries: [...fields],
+})
+
+const fields = {
+  accepts: 'application/x-www-form-urlencoded',
+  // Text, or an object when a body parser of the host has read the body.
+  body: v.union([v.string(), recordOf(v.union([v.string(), v.array(v.string())]))]),
+} as const
+
+/** @throws AllotError too_large, unsupported_media_type, invalid */
+export const readForm = async (req: IncomingMessage, limit: number): Promise<Form> => {
+  const body = (await readBody(req, fields, limit)) as v.InferOutput<typeof fields.body>
+  if (typeof body === 'string') return formOf(new URLSearchParams(body))
+  const pairs = Object.entries(body).flatMap(([name, value]) => [value].flat().map((item) => [name, item]))
+  return formOf(new URLSearchParams(pairs))
+}
+
+/** Bytes of the parts of a form around its file. */
+const OVERHEAD = 64 * 1024
+
+/**
+ * Reads a form with a file.
+ * @param maxFileBytes a file that is a little larger is read, so that the page can say so
+ * @throws AllotError too_large, unsupported_media_type, invalid
+ */
+export const readFileForm = async (req: IncomingMessage, maxFileBytes: number): Promise<Form> => {
+  const data = await readMultipart(req, maxFileBytes + OVERHEAD).catch((cause) => {
+    if (!(cause instanceof AllotError) || cause.code !== 'too_large') throw cause
+    const size = formatSize(maxFileBytes)
+    throw new AllotError('too_large', `the file must not be larger than ${size}`, { cause })
+  })
+  const fields = new URLSearchParams()
+  const files = new Map<string, Buffer>()
+  for (const [name, value] of data)
+    if (typeof value === 'string') fields.append(name, value)
+    // Browsers send an empty file without a name when none is chosen.
+    else if (value.size > 0) files.set(name, Buffer.from(await value.arrayBuffer()))
+  return formOf(fields, files)
+}

@@ -1,0 +1,121 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The uploaded images of users and organizations, and the form that changes one. */
+import type { Identity } from '../../accounts/access.ts'
+import { visibleAccount } from '../../accounts/access.ts'
+import { type Authorizer, isOwnerOf } from '../../accounts/authorize.ts'
+import { MAX_AVATAR_BYTES, MAX_AVATAR_PIXELS } from '../../accounts/avatars.ts'
+import { formatSize } from '../../byte-sizes.ts'
+import { AllotError } from '../../errors.ts'
+import { requireScopes } from '../../http/route.ts'
+import { type Account, AvatarType } from '../../records/schema/index.ts'
+import { FlashMessage, PageHead, Post, Section } from '../components.tsx'
+import { type PageServices, page, type View } from '../route.ts'
+import { Avatar } from './account-parts.tsx'
+
+export const avatarPageRoutes = [
+  page({
+    method: 'GET',
+    path: '/-/avatars/{name}/{key}',
+    auth: 'optional',
+    async handle({ params }, { hosting }) {
+      const { type, content } = await hosting.avatars.read(params.name, params.key)
+      return { picture: content, type }
+    },
+  }),
+  page({
+    method: 'GET',
+    path: '/-/avatars/{name}',
+    auth: 'required',
+    handle: ({ user, params, query }, services) =>
+      avatarView(services, user, params.name, { done: query.get('done') }),
+  }),
+  page({
+    method: 'POST',
+    path: '/-/avatars/{name}',
+    auth: 'required',
+    maxFileBytes: MAX_AVATAR_BYTES,
+    async handle({ user, params: { name }, form }, services) {
+      const { avatars } = services.hosting
+      const image = form.file('image')
+      const isRemoval = form.text('do') === 'remove'
+      try {
+        const isFound = isRemoval
+          ? await avatars.remove(changeable(user, name))
+          : await avatars.set(changeable(user, name), image ?? Buffer.alloc(0))
+        if (!isFound) throw missing(name)
+      } catch (error) {
+        if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
+        return { ...(await avatarView(services, user, name, { failure: error.message })), status: 422 }
+      }
+      return { to: `/-/avatars/${name}?done=${isRemoval ? 'removed' : 'saved'}` }
+    },
+  }),
+]
+
+const missing = (name: string) =>
+  new AllotError('not_found', `there is no user or organization named ${name}`)
+
+/** An account whose image the user may change: the user's own, that of an organization that the user owns, or any for administrators. */
+const changeable =
+  (user: Identity, name: string): Authorizer<Account> =>
+  async (tx) => {
+    const account = await visibleAccount(tx, user, name)
+    if (account === undefined) return undefined
+    if (!(await isOwnerOf(tx, user, account.id)))
+      throw new AllotError('forbidden', `you may not change the picture of ${account.name}`)
+    const others = account.kind === 'organization' ? 'write:organization' : 'write:admin'
+    requireScopes(user, { scope: account.id === user.id ? 'write:user' : others })
+    return account
+  }
+
+const avatarView = async (
+  { store, settings }: PageServices,
+  user: Identity,
+  name: string,
+  message: FlashMessage,
+): Promise<View> => {
+  const account = await store.read(changeable(user, name))
+  if (account === undefined) throw missing(name)
+  const to = `/-/avatars/${account.name}`
+  const above = settings.own.has(account.kind) ? `/${account.name}` : `/-/storage/${account.name}`
+  return {
+    title: `Picture of ${account.name}`,
+    crumbs: [{ name: account.name, to: above }],
+    body: (
+      <>
+        <PageHead title="Profile picture" subtitle={<bdi>{account.fullName || account.name}</bdi>} />
+        <FlashMessage {...message} />
+        <Section id="picture" title="Current picture">
+          <div class="profile">
+            <Avatar account={account} isLarge />
+            <p>{account.avatar === undefined ? 'Made of the name.' : 'Uploaded.'}</p>
+          </div>
+          <Post to={to} class="stacked more" hasFile>
+            <label for="image">New picture</label>
+            <input
+              id="image"
+              name="image"
+              type="file"
+              accept={AvatarType.options.join()}
+              required
+              aria-describedby="image-hint"
+            />
+            <p class="hint" id="image-hint">
+              PNG, JPEG, GIF or WebP, up to {formatSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
+              {MAX_AVATAR_PIXELS} pixels. The middle is shown as a square. The file is kept as it is, with
+              what a camera has written into it.
+            </p>
+            <button type="submit">Save picture</button>
+          </Post>
+          {account.avatar !== undefined && (
+            <Post to={to} fields={[['do', 'remove']]} class="more" hasFile>
+              <button type="submit" class="secondary">
+                Remove picture
+              </button>
+            </Post>
+          )}
+        </Section>
+      </>
+    ),
+  }
+}
