@@ -1,4 +1,8 @@
-/** The log of changes that people make to rules, groups, assignments, accounts and tokens, written in the transaction of the change. */
+/**
+ * The log of changes that people make to rules, groups, assignments, accounts and tokens, written in the transaction of the change.
+ * Invariant: the log has two changes of the same thing in the order of their commits, and a change after every change that was
+ * acknowledged before it was requested; within a second, too, and when a transaction ran again.
+ */
 import { now } from './clock.ts'
 import type { Page, Slice } from './records/collection.ts'
 import { type AuditAction, type AuditRecord, auditRecords } from './records/schema/index.ts'
@@ -36,6 +40,7 @@ export const MAX_OF_USER = 100
 
 /** How many records this process adds between two removals of old ones, which cost a round trip to a database. */
 const REMOVAL_INTERVAL = 20
+let added = 0
 /** Old records that one removal deletes: more than were added meanwhile, so that they do not accumulate. */
 const EXPIRED_BATCH = 100
 const MAX_DETAILS = 2000
@@ -51,11 +56,13 @@ export const recordAudit = async (
 ): Promise<void> => {
   if (by === undefined) return
   const actor = realActor(by)
-  const [at, nonce] = [now(), tx.uniqueText()]
-  if (Number.parseInt(nonce.slice(-9, -5), 16) % REMOVAL_INTERVAL === 0)
-    for (const old of await expiredRecords(tx, at)) await auditRecords.remove(tx, [old.at, old.nonce])
+  if (added % REMOVAL_INTERVAL === 0)
+    for (const old of await expiredRecords(tx, now())) await auditRecords.remove(tx, [old.at, old.nonce])
+  tx.afterCommit(() => void added++)
   if (actor.admin === false) await makeSpace(tx, actor.id)
-  await auditRecords.save(tx, {
+  // As late as possible: other changes may have been committed while this transaction was reading.
+  const { seconds: at, nonce } = tx.uniqueTime()
+  await auditRecords.add(tx, {
     at,
     nonce,
     actor: actor.id,

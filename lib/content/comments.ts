@@ -1,6 +1,7 @@
 import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { checkTexts } from '../accounts/names.ts'
 import { now } from '../clock.ts'
+import { writeAscending } from '../records/ascending-ids.ts'
 import type { Slice, WithPage } from '../records/collection.ts'
 import { type Comment, comments, type Issue, issues, type Repository } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
@@ -17,7 +18,7 @@ import {
   type TimelineItem,
   timelineOf,
 } from './comment-lists.ts'
-import { subscribeAuthor } from './issue-events.ts'
+import { appended, subscribeAuthor, TIMELINE } from './issue-events.ts'
 import { type FoundIssue, readableIssue, writableIssue } from './issues.ts'
 
 interface WithComment {
@@ -53,15 +54,14 @@ export class Comments {
   ): Promise<FoundComment | undefined> {
     const { store, outbox } = this.#parts
     checkTexts('comment', { body })
-    const id = await store.sequences.next('comment')
-    return store.write(async (tx) => {
+    return writeAscending(store, { sequence: TIMELINE }, async (tx, ids) => {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
       const { id: author } = await existingAccount(tx, viewer.id)
-      const issue = { ...access.issue, updatedAt: now() }
+      const issue = appended({ ...access.issue, updatedAt: now() }, ids)
       const { repository } = access
       const place = { issue: issue.id, repository: repository.id }
-      const comment = { id, ...place, body, author, createdAt: now(), updatedAt: now() }
+      const comment = { id: issue.lastItem, ...place, body, author, createdAt: now(), updatedAt: now() }
       await comments.save(tx, comment)
       await issues.save(tx, issue)
       await subscribeAuthor(tx, issue.id, author)

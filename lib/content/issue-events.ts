@@ -1,33 +1,41 @@
 /** What changes of issues leave besides the issue itself: events of its timeline, and subscriptions of authors. */
 import { now } from '../clock.ts'
+import { requireAbove } from '../records/ascending-ids.ts'
 import { type Issue, type IssueEvent, issueEvents, issueSubscriptions } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import type { WriteContext } from '../records/store.ts'
 
-/** Takes ids for the events of an edit before its transaction begins, in the order of the timeline. */
-export const takeEventIds = async (
-  { sequences }: Store,
-  edit: { readonly title?: string | undefined; readonly state?: string | undefined },
-): Promise<number[]> => {
-  const ids: number[] = []
-  for (const member of [edit.title, edit.state])
-    if (member !== undefined) ids.push(await sequences.next('comment'))
-  return ids
+/** Sequence of the ids of comments and events, so that both have one order. */
+export const TIMELINE = 'comment'
+
+/**
+ * The issue, with new ids in its timeline: {@link writeAscending} runs the write again when they do not belong at the end.
+ * Invariant: the timeline has comments and events in the order of their commits.
+ */
+export const appended = (issue: Issue, ids: readonly number[]): Issue & { lastItem: number } => {
+  requireAbove(issue.lastItem, ids)
+  return { ...issue, lastItem: ids.at(-1)! }
 }
 
-/** Records what the author has changed of an issue. @param ids as {@link takeEventIds} took them */
+/**
+ * Records what the author has changed of an issue.
+ * @param ids one for each event that there can be
+ * @returns the issue after the change, to be saved
+ */
 export const recordEvents = async (
   tx: WriteContext,
   before: Issue,
   after: Issue,
   author: number,
   ids: readonly number[],
-): Promise<void> => {
+): Promise<Issue> => {
   const events: Pick<IssueEvent, 'kind' | 'oldTitle' | 'newTitle'>[] = []
   if (before.title !== after.title)
     events.push({ kind: 'change_title', oldTitle: before.title, newTitle: after.title })
   if (before.state !== after.state) events.push({ kind: after.state === 'closed' ? 'close' : 'reopen' })
+  if (events.length === 0) return after
   for (const [index, event] of events.entries())
     await issueEvents.save(tx, { id: ids[index]!, issue: after.id, author, createdAt: now(), ...event })
+  return appended(after, ids.slice(0, events.length))
 }
 
 /** Subscribes the author of an issue or a comment, unless the user has decided about it. */

@@ -4,6 +4,7 @@ import { checkIssue } from '../accounts/names.ts'
 import { ClientBudget } from '../clients.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
+import { writeAscending } from '../records/ascending-ids.ts'
 import type { Slice, WithPage } from '../records/collection.ts'
 import { type Issue, issueSequences, issues, type Repository } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
@@ -17,7 +18,7 @@ import {
 import type { ReadTransaction } from '../storage/index.ts'
 import { changesBetween } from '../webhooks/events.ts'
 import { type ContentParts, removeAttachments } from './attachments.ts'
-import { recordEvents, subscribeAuthor, takeEventIds } from './issue-events.ts'
+import { recordEvents, subscribeAuthor, TIMELINE } from './issue-events.ts'
 import { type IssueQuery, isIntersection, listIssues } from './issue-query.ts'
 
 interface NewIssue {
@@ -118,15 +119,14 @@ export class Issues {
     edit: IssueEdit,
   ): Promise<FoundIssue | undefined> {
     const { store } = this.#parts
-    const ids = await takeEventIds(store, edit)
-    return store.write(async (tx) => {
+    const count = [edit.title, edit.state].filter((member) => member !== undefined).length
+    return writeAscending(store, { sequence: TIMELINE, count }, async (tx, ids) => {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
       requireAuthorOrWriter(viewer, access, access.issue.author)
       checkIssue(edit)
-      const issue = edited(access.issue, edit)
+      const issue = await recordEvents(tx, access.issue, edited(access.issue, edit), viewer.id, ids)
       await issues.save(tx, issue)
-      await recordEvents(tx, access.issue, issue, viewer.id, ids)
       await this.#recordEdit(tx, access.repository, access.issue, issue, viewer.id)
       return { repository: access.repository, issue }
     })

@@ -30,7 +30,7 @@ import {
 /** Where the source has the content: the record of the migration, without what a save adds to it. */
 export type Origin = Pick<NewMigrated, 'scope' | 'name' | 'digest'>
 
-export type MigratedIssue = Omit<Issue, 'id'>
+export type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>
 export type MigratedComment = Omit<Comment, 'id'>
 export type MigratedRelease = Omit<Release, 'id'>
 export type MigratedAttachment = Omit<Attachment, 'id' | 'uuid' | 'repository'>
@@ -70,7 +70,8 @@ export class MigratedContent {
       const other = await issues.findBy(tx, 'number', [repository, number])
       if (other !== undefined && other.id !== record)
         throw new AllotError('conflict', `an issue with the number ${number} was created here`)
-      await issues.save(tx, { id: record, ...issue })
+      const { lastItem } = (await issues.get(tx, [record])) ?? {}
+      await issues.save(tx, { id: record, ...issue, lastItem })
       await reserve(tx, repository, number)
     })
   }
@@ -87,6 +88,8 @@ export class MigratedContent {
       const issue = await issues.get(tx, [comment.issue])
       if (issue === undefined) throw new AllotError('not_found', 'the issue was deleted')
       await comments.save(tx, { id: record, ...comment, repository: issue.repository })
+      if (id === undefined)
+        await issues.save(tx, { ...issue, lastItem: Math.max(issue.lastItem ?? 0, record) })
     })
   }
 

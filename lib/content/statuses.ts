@@ -1,6 +1,7 @@
 import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
+import { requireAbove, writeAscending } from '../records/ascending-ids.ts'
 import type { Slice, WithPage } from '../records/collection.ts'
 import { type CommitStatus, commitStatuses, type StatusState } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
@@ -63,15 +64,14 @@ export class CommitStatuses {
   ): Promise<InRepository<{ status: CommitStatus }> | undefined> {
     const context = given || DEFAULT_CONTEXT
     checkStatusTexts({ context, description, targetUrl })
-    const id = await this.#store.sequences.next('commitStatus')
-    return this.#store.write(async (tx) => {
+    return writeAscending(this.#store, { sequence: 'commitStatus' }, async (tx, ids) => {
       const access = await writeAccess(tx, viewer, path, 'code')
       if (access === undefined) return undefined
       requireWriter(access)
       const { id: creator } = await existingAccount(tx, viewer.id)
       const { repository } = access
       const status: CommitStatus = {
-        id,
+        id: ids[0]!,
         repository: repository.id,
         sha,
         state,
@@ -83,6 +83,7 @@ export class CommitStatuses {
         superseded: false,
       }
       const before = await currentIn(tx, status)
+      requireAbove(before?.id, ids)
       await refuseTooMany(tx, status, before)
       if (before !== undefined) await commitStatuses.save(tx, { ...before, superseded: true })
       await commitStatuses.save(tx, status)

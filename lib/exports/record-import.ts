@@ -156,7 +156,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     checkEmail(email)
   }),
   checkOf(auditRecords, ({ nonce, actorName, subject, before, after }) => {
-    requireMatch('nonce', nonce, /^[0-9a-f]{12}$/)
+    requireMatch('nonce', nonce, /^[0-9a-f]{12}(?:[0-9a-f]{4})?$/)
     for (const [member, text] of Object.entries({ actorName, subject })) requireAtMost(member, text, 255)
     for (const [member, text] of Object.entries({ before, after })) requireAtMost(member, text, 2000)
   }),

@@ -163,11 +163,20 @@ export class Collection<R, U extends string = never, O extends string = never, C
    */
   async save(tx: WriteTransaction, given: R): Promise<R | undefined> {
     const record = v.parse(this.options.schema, given)
+    const before = await readRecord<R>(tx, recordKey(this.#name, this.options.id(record)))
+    await this.#put(tx, before, record)
+    return before
+  }
+
+  /** Like {@link save}, for a record whose id no record has ever had: the id is not read. */
+  async add(tx: WriteTransaction, record: R): Promise<void> {
+    await this.#put(tx, undefined, v.parse(this.options.schema, record))
+  }
+
+  async #put(tx: WriteTransaction, before: R | undefined, record: R): Promise<void> {
     const key = recordKey(this.#name, this.options.id(record))
-    const before = await readRecord<R>(tx, key)
     for (const index of this.#indexes) await index.update(tx, before, record, key)
     tx.put(key, encodeValue(record))
-    return before
   }
 
   /** @returns the removed record */

@@ -20,11 +20,19 @@ export interface WriteContext extends WriteTransaction {
    */
   afterCommit(action: (isKnown: boolean) => void): void
   /**
-   * Twelve hexadecimal digits that no other call in the same second gets, in the order of the calls of this process. They
-   * stay the same when the work runs again, so that a key made of them does too: otherwise no run would read what the run
-   * before it has read.
+   * The time of this call. Invariant: times of records are in the order of the commits wherever one transaction reads what
+   * another one wrote, since the run that is committed takes its times itself, after the commits that it reads. So they
+   * differ in each run: nothing may be read under a key made of them (`Collection.add` does not).
    */
-  uniqueText(): string
+  uniqueTime(): UniqueTime
+}
+
+/** A time that no other call gets. */
+export interface UniqueTime {
+  /** Seconds since 1970. */
+  readonly seconds: number
+  /** Hexadecimal digits, ordered like the times within the second. */
+  readonly nonce: string
 }
 
 /** The records of a store: reads and writes of collections run in its transactions. */
@@ -74,7 +82,6 @@ export class Store {
   async write<T>(work: (tx: WriteContext) => Promise<T>): Promise<T> {
     if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
     let actions: Actions['after'] = []
-    const texts: string[] = []
     const runActions = (isKnown: boolean) => {
       this.#writes++
       for (const action of actions) action(isKnown)
@@ -83,7 +90,7 @@ export class Store {
       .write(async (tx) => {
         actions = []
         const added: Actions = { before: [], after: [] }
-        const value = await work(writeContext(tx, added, texts))
+        const value = await work(writeContext(tx, added))
         // An action may add others.
         for (const action of added.before) await action()
         actions = added.after
@@ -104,30 +111,26 @@ interface Actions {
   readonly after: ((isKnown: boolean) => void)[]
 }
 
-const writeContext = (tx: WriteTransaction, actions: Actions, texts: string[]): WriteContext => {
-  let used = 0
-  return {
-    get: (key) => tx.get(key),
-    getMany: (keys) => tx.getMany(keys),
-    range: (range) => tx.range(range),
-    put: (key, value) => tx.put(key, value),
-    delete: (key) => tx.delete(key),
-    beforeCommit: (action) => void actions.before.push(action),
-    afterCommit: (action) => void actions.after.push(action),
-    uniqueText: () => {
-      texts[used] ??= nextText()
-      return texts[used++]!
-    },
-  }
-}
+const writeContext = (tx: WriteTransaction, actions: Actions): WriteContext => ({
+  get: (key) => tx.get(key),
+  getMany: (keys) => tx.getMany(keys),
+  range: (range) => tx.range(range),
+  put: (key, value) => tx.put(key, value),
+  delete: (key) => tx.delete(key),
+  beforeCommit: (action) => void actions.before.push(action),
+  afterCommit: (action) => void actions.after.push(action),
+  uniqueTime,
+})
 
-let made = 0
+const last = { ms: 0, calls: 0 }
 
-/** The millisecond, then the number of the text in this process; the rest tells processes apart. */
-const nextText = (): string => {
-  made = (made + 1) % 0x10000
+/** The nonce is the millisecond, then the number of the call in it; the rest tells processes apart. */
+const uniqueTime = (): UniqueTime => {
+  const ms = Date.now()
+  Object.assign(last, { ms, calls: ms === last.ms ? last.calls + 1 : 0 })
   const digits = (number: number, length: number) => number.toString(16).padStart(length, '0')
-  return digits(Date.now() % 1000, 3) + digits(made, 4) + randomBytes(3).toString('hex').slice(0, 5)
+  const nonce = digits(ms % 1000, 3) + digits(last.calls, 4) + randomBytes(5).toString('hex').slice(1)
+  return { seconds: Math.floor(ms / 1000), nonce }
 }
 
 /**
@@ -160,19 +163,22 @@ export class Sequences {
   /**
    * The next number of a sequence. Call it before a write transaction, not within one: claiming a block is a write
    * transaction itself.
+   * @param above the number is greater than this one, at the price of a gap
    */
-  async next(name: string): Promise<number> {
+  async next(name: string, above = 0): Promise<number> {
     for (;;) {
       const block = this.#blocks.get(name)
+      if (block !== undefined) block.next = Math.max(block.next, above + 1)
       if (block !== undefined && block.next < block.end) return block.next++
-      const claim = this.#claims.get(name) ?? this.#claim(name).finally(() => this.#claims.delete(name))
+      const claim =
+        this.#claims.get(name) ?? this.#claim(name, above).finally(() => this.#claims.delete(name))
       this.#claims.set(name, claim)
       await claim
     }
   }
 
-  async #claim(name: string): Promise<void> {
-    const { start, end } = await this.#driver.write((tx) => claimIds(tx, name, BLOCK_SIZE))
+  async #claim(name: string, above: number): Promise<void> {
+    const { start, end } = await this.#driver.write((tx) => claimIds(tx, name, BLOCK_SIZE, above))
     this.#blocks.set(name, { next: start, end })
   }
 }
@@ -183,9 +189,9 @@ export const takeNumber = async (tx: WriteTransaction, sequence: string): Promis
   return start
 }
 
-const claimIds = async (tx: WriteTransaction, sequence: string, size: number) => {
+const claimIds = async (tx: WriteTransaction, sequence: string, size: number, above = 0) => {
   const [next, shard] = await Promise.all([firstUnclaimed(tx, sequence), shardOf(tx)])
-  const ids = nextIds(next, size, shard)
+  const ids = nextIds(Math.max(next, above + 1), size, shard)
   setSequence(tx, sequence, ids.end)
   return ids
 }

@@ -103,6 +103,19 @@ const threads: Record<string, (round: number, name: string, token: string) => Pr
     assert.equal(body.length, round % 2 === 0 ? 0 : 1)
     return 3
   },
+  async 'the timeline of an issue'(round, name, token) {
+    const at = `/repos/${name}/demo/issues`
+    if (round % 10 === 0) await ok(ask('POST', at, token, { title: `${round}` }), 201)
+    const issue = `${at}/${Math.floor(round / 10) + 1}`
+    if (round % 2 === 0) await ok(ask('POST', `${issue}/comments`, token, { body: `${round}` }), 201)
+    else await ok(ask('PATCH', issue, token, { title: `${round}` }), 201)
+    const { body } = await ok(ask('GET', `${issue}/timeline`, token), 200)
+    const items: { type: string; body: string; new_title: string }[] = body
+    const rounds = items.map(({ type, body, new_title }) => Number(type === 'comment' ? body : new_title))
+    const first = round - (round % 10)
+    assert.deepEqual(rounds, Array.from({ length: (round % 10) + 1 }, (_, index) => first + index))
+    return 2
+  },
   async membership(round, name, token) {
     await ok(ask(round % 2 === 0 ? 'PUT' : 'DELETE', `/orgs/${name}-org/members/stranger`, token), 204)
     const member = await ask('GET', `/repos/${name}-org/secret`, strangers)

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it, mock } from 'node:test'
+import { repeatingDriver } from '../support/repeating-driver.ts'
+import { start, type TestServer } from '../support/test-server.ts'
+
+/** What a transaction takes before it runs again must not decide where a list has what it writes. */
+describe('When a write runs again because of a conflict', () => {
+  const { driver, repeatNext } = repeatingDriver()
+  let allot: TestServer
+  let sha: string
+  before(async () => {
+    allot = await start({ driver })
+    await ok('POST', '/admin/quota/rules', { name: 'r', limit: 0, subjects: ['size:all'] })
+    await ok('POST', '/user/repos', { name: 'demo', auto_init: true })
+    await ok('POST', '/repos/root/demo/issues', { title: 'one' })
+    sha = (await ok('GET', '/repos/root/demo/branches/main')).commit.id
+  })
+  after(() => allot.stop())
+
+  const ok = async (method: string, path: string, body?: object) => {
+    const answer = await allot.as(allot.root, method, path, body)
+    assert.ok(answer.status < 300, answer.text)
+    return answer.body
+  }
+  const limitedTo = (limit: number) => ok('PATCH', '/admin/quota/rules/r', { limit })
+
+  it('the log of changes has it after the change that it conflicted with', async () => {
+    repeatNext('audit', () => limitedTo(1))
+    await limitedTo(2)
+    const entries: { before: string; after: string }[] = await ok('GET', '/admin/audit?limit=2')
+    const limits = entries.map((entry) => [entry.before, entry.after].map((text) => JSON.parse(text).limit))
+    assert.deepEqual(limits, [
+      [1, 2],
+      [0, 1],
+    ])
+  })
+
+  for (const [second, times] of [
+    ['in the same second', [100, 200, 300]],
+    ['when the second run is in the next second', [900, 1100, 1200]],
+  ] as const)
+    it(`the log of changes has later changes after it, ${second}`, async () => {
+      const beginning = (Math.floor(Date.now() / 1000) + 5) * 1000
+      const [first, again, later] = times.map((time) => beginning + time) as [number, number, number]
+      mock.timers.enable({ apis: ['Date'], now: first })
+      try {
+        repeatNext('audit', async () => mock.timers.setTime(again))
+        await limitedTo(11)
+        mock.timers.setTime(later)
+        await limitedTo(12)
+      } finally {
+        mock.timers.reset()
+      }
+      const entries: { after: string }[] = await ok('GET', '/admin/audit?limit=2')
+      assert.deepEqual(
+        entries.map((entry) => JSON.parse(entry.after).limit),
+        [12, 11],
+      )
+    })
+
+  it('a comment and an event are where their issue has them in the order of the commits', async () => {
+    const at = '/repos/root/demo/issues/1'
+    const said = (body: string) => ok('POST', `${at}/comments`, { body })
+    repeatNext('comment', () => said('first'))
+    await said('second')
+    repeatNext('issueEvent', () => said('third'))
+    await ok('PATCH', at, { state: 'closed', title: 'two' })
+    await said('last')
+    const items: { type: string; body: string }[] = await ok('GET', `${at}/timeline`)
+    assert.deepEqual(
+      items.map(({ type, body }) => (type === 'comment' ? body : type)),
+      ['first', 'second', 'third', 'change_title', 'close', 'last'],
+    )
+  })
+
+  it('the statuses of a context are listed in the order in which they replaced each other', async () => {
+    const set = (state: string) => ok('POST', `/repos/root/demo/statuses/${sha}`, { state })
+    repeatNext('commitStatus', () => set('pending'))
+    await set('success')
+    const listed: { status: string }[] = await ok('GET', `/repos/root/demo/commits/${sha}/statuses`)
+    assert.deepEqual(
+      listed.map(({ status }) => status),
+      ['success', 'pending'],
+    )
+    assert.equal((await ok('GET', `/repos/root/demo/commits/${sha}/status`)).state, 'success')
+  })
+})

@@ -1,0 +1,51 @@
+import { memory } from '../../drivers/memory/index.ts'
+import type { StorageDriver, WriteTransaction } from '../../lib/index.ts'
+import { decodeKey } from '../../lib/records/key-codec.ts'
+
+/** The transaction, with a call for the collection of each key that is put. */
+const watched = (tx: WriteTransaction, onPut: (collection: unknown) => void): WriteTransaction => ({
+  get: (key) => tx.get(key),
+  getMany: (keys) => tx.getMany(keys),
+  range: (range) => tx.range(range),
+  delete: (key) => tx.delete(key),
+  put(key, value) {
+    onPut(decodeKey(key)[0])
+    tx.put(key, value)
+  },
+})
+
+/**
+ * A driver that runs a write in vain before it runs it again, as PostgreSQL does after a conflict.
+ * @returns `repeatNext`: the next write that puts a record of the collection is the one; `meanwhile` runs between its two runs
+ */
+export const repeatingDriver = () => {
+  const database = memory()
+  let next: { collection: string; meanwhile: () => Promise<unknown> } | undefined
+  const discarded = new Error('this run was in vain')
+  const isNext = async (body: Parameters<StorageDriver['write']>[0]): Promise<boolean> => {
+    const collections = new Set<unknown>()
+    const run = async (tx: WriteTransaction) => {
+      await body(watched(tx, (collection) => collections.add(collection)))
+      throw discarded
+    }
+    await database.write(run).catch(() => undefined)
+    return collections.has(next?.collection)
+  }
+  const driver: StorageDriver = {
+    ...database,
+    async write(body) {
+      if (next !== undefined && (await isNext(body))) {
+        const { meanwhile } = next
+        next = undefined
+        await meanwhile()
+      }
+      return database.write(body)
+    },
+  }
+  return {
+    driver,
+    repeatNext(collection: string, meanwhile: () => Promise<unknown>): void {
+      next = { collection, meanwhile }
+    },
+  }
+}
