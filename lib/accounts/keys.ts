@@ -2,6 +2,7 @@ import { clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { KeyReader } from '../keys/reader.ts'
+import { requireAbove, writeAscending } from '../records/ascending-ids.ts'
 import type { Collection, Page, Slice } from '../records/collection.ts'
 import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -53,10 +54,13 @@ class Keys<K extends Owned> {
     })
   }
 
-  /** @throws AllotError invalid with the message when the account, or one that it can see, has the key */
+  /**
+   * Called within {@link writeAscending}: the key comes after those that were added before, whichever process adds it.
+   * @throws AllotError invalid with the message when the account, or one that it can see, has the key
+   */
   protected async refuseUsed(
     tx: WriteContext,
-    { account, fingerprint }: Owned,
+    { id, account, fingerprint }: Owned,
     message: string,
   ): Promise<void> {
     const viewer = await existingAccount(tx, account)
@@ -69,6 +73,7 @@ class Keys<K extends Owned> {
       keys.map((key) => [key.account]),
     ))
       if (other !== undefined && (await canSee(tx, viewer, other))) throw invalid(message)
+    requireAbove(keys.at(-1)?.id, [id])
   }
 }
 
@@ -134,9 +139,8 @@ export class SshKeys extends Keys<SshKey> {
     checkTexts('sshKey', { title, key })
     if (title === '') throw invalid('Title is required')
     const { text, fingerprint } = await this.reader.ssh(client, key)
-    const id = await this.store.sequences.next('sshKey')
-    const record = { id, account, title, key: text, fingerprint, createdAt: now() }
-    return this.store.write(async (tx) => {
+    return writeAscending(this.store, { sequence: 'sshKey' }, async (tx, ids) => {
+      const record = { id: ids[0]!, account, title, key: text, fingerprint, createdAt: now() }
       await this.refuseUsed(tx, record, 'Key content has been used as non-deploy key')
       const titled = { prefix: [account, titleHash(title)], limit: 1 }
       if ((await sshKeys.list(tx, 'title', titled)).length > 0) throw invalid('Key title has been used')
@@ -185,11 +189,11 @@ export class GpgKeys extends Keys<GpgKey> {
    */
   async add(account: number, { armored }: NewGpgKey, client = clientOfAccount(account)): Promise<GpgKey> {
     const { subkeys, ...key } = await this.reader.openPgp(client, armored)
-    const nextId = () => this.store.sequences.next('gpgKey')
-    const record: GpgKey = { ...key, id: await nextId(), account, subkeys: [] }
-    for (const { fingerprint: _, ...subkey } of subkeys)
-      record.subkeys.push({ ...subkey, id: await nextId() })
-    return this.store.write(async (tx) => {
+    return writeAscending(this.store, { sequence: 'gpgKey', count: 1 + subkeys.length }, async (tx, ids) => {
+      const [id, ...others] = ids as [number, ...number[]]
+      const record: GpgKey = { ...key, id, account, subkeys: [] }
+      for (const [index, { fingerprint: _, ...subkey }] of subkeys.entries())
+        record.subkeys.push({ ...subkey, id: others[index]! })
       await this.refuseUsed(tx, record, 'A key with the same id already exists')
       await gpgKeys.save(tx, record)
       return record

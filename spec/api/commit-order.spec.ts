@@ -1,21 +1,30 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
+import { generateSshKey } from '../support/keygen.ts'
 import { repeatingDriver } from '../support/repeating-driver.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { createSpecStore, type EmptyStore } from '../support/store.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 
 /** What a transaction takes before it runs again must not decide where a list has what it writes. */
 describe('When a write runs again because of a conflict', () => {
-  const { driver, repeatNext } = repeatingDriver()
+  let store: EmptyStore
+  let repeatNext: ReturnType<typeof repeatingDriver>['repeatNext']
   let allot: TestServer
   let sha: string
   before(async () => {
-    allot = await start({ driver })
+    store = await createSpecStore()
+    const repeating = repeatingDriver(store.driver)
+    repeatNext = repeating.repeatNext
+    allot = await start({ driver: repeating.driver })
     await ok('POST', '/admin/quota/rules', { name: 'r', limit: 0, subjects: ['size:all'] })
     await ok('POST', '/user/repos', { name: 'demo', auto_init: true })
     await ok('POST', '/repos/root/demo/issues', { title: 'one' })
     sha = (await ok('GET', '/repos/root/demo/branches/main')).commit.id
   })
-  after(() => allot.stop())
+  after(async () => {
+    await allot.stop()
+    await store.drop()
+  })
 
   const ok = async (method: string, path: string, body?: object) => {
     const answer = await allot.as(allot.root, method, path, body)
@@ -83,5 +92,19 @@ describe('When a write runs again because of a conflict', () => {
       ['success', 'pending'],
     )
     assert.equal((await ok('GET', `/repos/root/demo/commits/${sha}/status`)).state, 'success')
+  })
+
+  it('an SSH key signs in the user who added it first, and not one whose request began before', async () => {
+    const [victim, mallory] = [await allot.person('victim'), await allot.person('mallory')]
+    await ok('PATCH', '/admin/users/victim', { visibility: 'private' })
+    const { key, fingerprint } = generateSshKey('ed25519')
+    const add = async (person: Person) => {
+      const { status, text } = await allot.as(person, 'POST', '/user/keys', { title: 'a', key })
+      assert.equal(status, 201, text)
+    }
+    repeatNext('sshKey', () => add(victim))
+    await add(mallory)
+    const { sshKeys } = allot.allot.hosting
+    assert.equal((await sshKeys.signingIn(fingerprint))?.account, victim.id)
   })
 })

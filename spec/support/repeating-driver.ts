@@ -1,4 +1,3 @@
-import { memory } from '../../drivers/memory/index.ts'
 import type { StorageDriver, WriteTransaction } from '../../lib/index.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
 
@@ -18,8 +17,7 @@ const watched = (tx: WriteTransaction, onPut: (collection: unknown) => void): Wr
  * A driver that runs a write in vain before it runs it again, as PostgreSQL does after a conflict.
  * @returns `repeatNext`: the next write that puts a record of the collection is the one; `meanwhile` runs between its two runs
  */
-export const repeatingDriver = () => {
-  const database = memory()
+export const repeatingDriver = (database: StorageDriver) => {
   let next: { collection: string; meanwhile: () => Promise<unknown> } | undefined
   const discarded = new Error('this run was in vain')
   const isNext = async (body: Parameters<StorageDriver['write']>[0]): Promise<boolean> => {

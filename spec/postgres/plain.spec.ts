@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { dirname } from 'node:path'
+import { describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { temporaryDirectory } from '../support/folder.ts'
+import { groupsOf } from '../support/groups.ts'
+import { onPostgres } from '../support/store.ts'
+import { missing } from './cluster.ts'
+import { emptyStore } from './empty-store.ts'
+
+/** Specs of the API that write much, and whose answers depend on what was written. `npm run spec:plain` runs all of them. */
+const FILES = ['api/commit-order', 'api/ledger', 'api/quota-groups', 'api/starred', 'api/tokens'].map(
+  (file) => `${file}.spec.ts`,
+)
+
+const skip = missing || (onPostgres && 'npm run spec:plain runs all specs of the API')
+
+const withoutSchema = (text: string): string => {
+  const url = new URL(text)
+  url.searchParams.delete('schema')
+  return url.href
+}
+
+describe('The API on PostgreSQL with the plain engine', { skip }, () => {
+  it(`passes ${FILES.join(', ')}`, async () => {
+    const { url } = await emptyStore()
+    const [group] = groupsOf(dirname(import.meta.dirname), FILES, temporaryDirectory())
+    // Without the variable of the runner, which keeps a process within a run from reporting its own.
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env
+    const run = promisify(execFile)(process.execPath, ['--import', import.meta.resolve('tsx'), group!], {
+      env: { ...env, ALLOT_SPEC_STORAGE: 'postgres-plain', ALLOT_SPEC_POSTGRES: withoutSchema(url) },
+    })
+    const { stdout } = await run.catch((error: { stdout: string }) => assert.fail(error.stdout))
+    assert.match(stdout, /^# (?:pass|ℹ pass) [1-9]/m)
+  })
+})
