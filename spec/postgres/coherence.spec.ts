@@ -113,7 +113,10 @@ const threads: Record<string, (round: number, name: string, token: string) => Pr
     const items: { type: string; body: string; new_title: string }[] = body
     const rounds = items.map(({ type, body, new_title }) => Number(type === 'comment' ? body : new_title))
     const first = round - (round % 10)
-    assert.deepEqual(rounds, Array.from({ length: (round % 10) + 1 }, (_, index) => first + index))
+    assert.deepEqual(
+      rounds,
+      Array.from({ length: (round % 10) + 1 }, (_, index) => first + index),
+    )
     return 2
   },
   async membership(round, name, token) {

@@ -106,7 +106,11 @@ const perDatabase = [
   row('writes per second', writes, busiest),
   row('cores of the database in use', cores, busiest, 2),
   row('percent of the requests of one owner that fail while it is away', 100 / DATABASES, busiest, 1),
-  row('hours of a core to move half of its owners to a new database', (OWNERS / DATABASES / 2) * (MOVE_SECONDS / 3600), fullest),
+  row(
+    'hours of a core to move half of its owners to a new database',
+    (OWNERS / DATABASES / 2) * (MOVE_SECONDS / 3600),
+    fullest,
+  ),
 ]
 
 const table = [...balance, '', ...perDatabase].join('\n')

@@ -1,5 +1,5 @@
-import type { StorageDriver, WriteTransaction } from '../../lib/index.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
+import type { StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
 
 /** The transaction, with a call for the collection of each key that is put. */
 const watched = (tx: WriteTransaction, onPut: (collection: unknown) => void): WriteTransaction => ({
