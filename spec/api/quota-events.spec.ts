@@ -165,14 +165,15 @@ describe("allot.on('quota')", () => {
   it('survives a failing listener, and logs the failure', async () => {
     const failures: unknown[] = []
     const log = { error: (fields: object) => void failures.push(fields), info: () => undefined }
-    const { server, use } = await listening({}, log)
+    const { server } = await listening({}, log)
     server.allot.on('quota', () => {
       throw new Error('thrown')
     })
     server.allot.on('quota', async () => Promise.reject(new Error('rejected')))
-    await use(85)
+    await put(server, 'alice', 'p', 85)
     server.allot.off('quota', () => undefined)
-    await use(86)
+    await put(server, 'alice', 'p', 86)
+    await waitFor(() => failures.length > 0)
     assert.match(JSON.stringify(failures.map((one) => String((one as { err: unknown }).err))), /thrown/)
   })
 
