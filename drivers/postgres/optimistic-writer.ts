@@ -115,14 +115,15 @@ export class OptimisticWriter {
   /** The batch in flight will be committed when a later batch arrives, so its changes are read like committed ones. */
   #lookup(query: Query): CachedResult | undefined {
     const changes = this.#inFlight?.changes
-    if (changes === undefined) return this.#cache.get(query.id)
+    const cached = this.#cache.get(query.id)
     if (!isKeyQuery(query)) {
-      // A range that is changing is a miss: the prefetch waits for the batch.
-      const { start, end } = query
-      return changes.within({ start, end: end! }).length > 0 ? undefined : this.#cache.get(query.id)
+      // A range that is changing, or has changed since it was cached, is a miss: the prefetch waits for the batch.
+      const range = { start: query.start, end: query.end! }
+      const isChanging = cached?.isOutdated || (changes !== undefined && changes.within(range).length > 0)
+      return isChanging ? undefined : cached
     }
-    const change = changes.get(query.id)
-    return change === undefined ? this.#cache.get(query.id) : { query, result: keyResult(...change), time: 0 }
+    const change = changes?.get(query.id)
+    return change === undefined ? cached : { query, result: keyResult(...change), time: 0 }
   }
 
   /** Sends the waiting batch. Never called while a transaction runs, which would lose the batch whose changes it has read. */

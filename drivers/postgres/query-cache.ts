@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { type Bytes, compareKeys, StorageError } from '../../lib/storage/index.ts'
+import { type Bytes, compareKeys, keyText, RangeIndex, StorageError } from '../../lib/storage/index.ts'
 import type { Connections } from './connections.ts'
 import { isLost, toStorageError } from './errors.ts'
 import { MAX_BROKEN_CONNECTIONS } from './plain.ts'
@@ -10,6 +10,8 @@ export interface CachedResult {
   readonly result: QueryResult
   /** Logical time of this process: the result is from after every lower time that was handed out before. */
   readonly time: number
+  /** Whether this process has changed the range since. A read finds that out when it validates; a write would be refused. */
+  isOutdated?: boolean
 }
 
 export type ReadSet = Map<string, CachedResult>
@@ -33,6 +35,7 @@ interface ReadBatch {
 export class QueryCache {
   readonly #connections: Connections
   readonly #results: LRUCache<string, CachedResult>
+  readonly #ranges = new RangeIndex()
   #time = 0
   #waiting: ReadBatch[] = []
   #inFlight = 0
@@ -44,6 +47,9 @@ export class QueryCache {
       maxSize: maxBytes,
       maxEntrySize: maxBytes / 64,
       sizeCalculation: cachedSize,
+      dispose: ({ query }) => {
+        if (!isKeyQuery(query)) this.#ranges.remove(boundsOf(query), query.id)
+      },
     })
   }
 
@@ -59,14 +65,23 @@ export class QueryCache {
   /** Keeps a result unless a later one is cached. */
   set(result: CachedResult): void {
     const cached = this.#results.peek(result.query.id)
-    if (cached === undefined || cached.time <= result.time) this.#results.set(result.query.id, result)
+    if (cached !== undefined && cached.time > result.time) return
+    const { query } = result
+    this.#results.set(query.id, result)
+    if (!isKeyQuery(query) && this.#results.has(query.id)) this.#ranges.add(boundsOf(query), query.id)
   }
 
   /** Keeps what a write of this process has committed. */
   setChanges(changes: Iterable<readonly [key: Bytes, value: Bytes | undefined]>): void {
     const time = this.tick()
-    for (const [key, value] of changes)
-      this.set({ query: keyQuery(key), result: keyResult(key, value), time })
+    for (const [key, value] of changes) {
+      const query = keyQuery(key)
+      this.set({ query, result: keyResult(key, value), time })
+      for (const id of this.#ranges.namesAt(query.id)) {
+        const range = this.#results.peek(id)
+        if (range !== undefined) range.isOutdated = true
+      }
+    }
   }
 
   /**
@@ -136,6 +151,9 @@ const expectResult = ({ queries, expected }: ReadBatch, cached: CachedResult): v
     queries.set(query.id, query)
   else if (other === undefined) expected.set(query.id, cached)
 }
+
+/** @param query of a range */
+const boundsOf = ({ start, end }: Query) => ({ start: keyText(start), end: keyText(end!) })
 
 const newBatch = (): ReadBatch => {
   let settle!: (results: Promise<ReadSet>) => void
