@@ -142,7 +142,9 @@ const recordReads = (source: ReadTransaction, reading: ActiveRead): ReadTransact
 
 /** The keys with `start <= key < end`, each as a string with one character per byte. */
 export interface Range {
+  /** The first key that can be in the range. */
   readonly start: string
+  /** The first key after the range. */
   readonly end: string
 }
 
@@ -166,6 +168,7 @@ const BUCKET_LENGTH = 8
 export class RangeIndex {
   readonly #buckets = new Map<string, Bucket>()
 
+  /** Adds a range under a name; a name can have several ranges, and a range several names. */
   add(range: Range, name: string): void {
     const prefix = commonPrefix(range)
     const bucket = getOrAdd(this.#buckets, bucketOf(prefix), () => ({
@@ -177,6 +180,7 @@ export class RangeIndex {
     getOrAdd(ranges, rangeText(range), () => ({ ...range, names: new Set() })).names.add(name)
   }
 
+  /** Removes a range that was added with the same ends under the name. */
   remove(range: Range, name: string): void {
     const [prefix, text] = [commonPrefix(range), rangeText(range)]
     const bucket = this.#buckets.get(bucketOf(prefix))
