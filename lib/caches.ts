@@ -18,7 +18,7 @@ declare const isKey: unique symbol
 /** Key of a cached read: two reads with the same key return the same value while nothing they read has changed. */
 export type CacheKey = string & { readonly [isKey]: true }
 
-/** What a cached read depends on besides records. Objects must not change; members with other types do not compile. */
+/** A value that a cached read depends on besides records. Objects must not change; members with other types do not compile. */
 export type CacheInput =
   | string
   | number

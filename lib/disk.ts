@@ -1,4 +1,4 @@
-/** What `GitStorage` and `FileStorage` share: both keep folders on disk that others read, write and remove meanwhile. */
+/** Shared by `GitStorage` and `FileStorage`: both keep folders on disk that others read, write and remove meanwhile. */
 import { open, stat } from 'node:fs/promises'
 
 /** A handler for `catch` that returns a value when a path does not exist, and throws every other error again. */

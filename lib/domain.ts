@@ -20,7 +20,7 @@ import type { HostListeners } from './webhooks/host-listeners.ts'
 import { Outbox } from './webhooks/outbox.ts'
 import { Sender } from './webhooks/sender.ts'
 
-/** What the listeners work with. */
+/** The quota engine, the services and the background work of an Allot. */
 export interface Domain extends Engine {
   readonly hosting: Hosting
   readonly listeners: HostListeners<HostEvents>

@@ -19,7 +19,7 @@ export type ErrorCode =
   | 'misconfigured'
 
 /**
- * What every call rejects with when it cannot do its work for a reason that the caller can know. The message is a sentence.
+ * The error of every call that fails for a reason that the caller can know. The message is a sentence.
  */
 export class AllotError extends Error {
   /** Always `AllotError`, also in another copy of the package. */

@@ -167,7 +167,7 @@ const registerJobs = (parts: Parameters<typeof registerRemovalJobs>[0] & { files
 const contentsOf = ({ store, gitReader }: HostingOptions): RepositoryContents | undefined =>
   gitReader && new RepositoryContents(store, gitReader, gitReader.cacheSize)
 
-/** What only the pages read. */
+/** Services that only the pages use. */
 const forPages = (store: Store, quota: QuotaEngine) => ({
   things: new UsedThings(store, quota),
   ownerTable: new OwnerTable(store, quota),
@@ -182,7 +182,7 @@ const lfsAndForksOf = (parts: RepositoryParts) => {
   return { lfs, forks: new Forks(parts, lfsCopies) }
 }
 
-/** What is on repositories besides git data. */
+/** Services of the contents of repositories besides git data. */
 const contentOf = (parts: RepositoryParts) => ({
   issues: new Issues(parts),
   comments: new Comments(parts),

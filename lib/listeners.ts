@@ -58,14 +58,14 @@ export interface ListenerParts {
   readonly write: Services['exportTo']
 }
 
-/** What the 404s of a dialect say that have no message of their own; the API document has an empty body. */
+/** Messages of the 404s in a dialect that have no message of their own. The API document has an empty body. */
 const NOT_FOUND: Record<Options['dialect'], string | undefined> = {
   document: undefined,
   forgejo: "The target couldn't be found.",
   gitea: 'not found',
 }
 
-/** What `GET /settings/…` reports. */
+/** The limits that `GET /settings/…` reports. */
 const settingsOf = ({ repositories, git, lfs, forks, issues, contents }: Options) => {
   const isStored = repositories !== false
   return {

@@ -12,7 +12,7 @@ interface Choice {
   value?: Value | undefined
 }
 
-/** What can follow a command, or an option that takes a value. */
+/** The completions after a command, or after an option that takes a value. */
 interface Context {
   /** Such as `allot quota show`, or `allot quota explain --subject`. */
   path: string

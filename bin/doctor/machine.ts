@@ -9,7 +9,7 @@ import type { Config } from '../config/config.ts'
 export interface Finding {
   check: string
   status: 'ok' | 'warning' | 'failed'
-  /** What was found, and what to do unless it is ok. */
+  /** The finding, with advice unless it is ok. */
   message: string
 }
 
@@ -71,7 +71,7 @@ const LOW_FREE_BYTES = 1024 ** 3
 interface CheckedFolder {
   check: string
   folder: string
-  /** What names another folder. */
+  /** The option that names another folder. */
   option: string
 }
 

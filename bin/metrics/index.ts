@@ -219,7 +219,7 @@ export const measureDriver = (driver: StorageDriver): StorageDriver => {
   }
 }
 
-/** What lru-cache publishes on its diagnostics channel. It publishes only while there are subscribers. */
+/** The messages of lru-cache on its diagnostics channel. It publishes only while there are subscribers. */
 interface CacheEvent {
   op?: string
   get?: 'hit' | 'miss' | 'fetching'

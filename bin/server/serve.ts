@@ -165,7 +165,7 @@ const startRedirect = async (config: Config, httpsUrl: string): Promise<Redirect
 /** Called only when metrics are on: their modules take a while to load. */
 const loadMetrics = () => importWith('prom-client', 'metrics', () => import('../metrics/index.ts'))
 
-/** What happens after each command over SSH. */
+/** Logs and counts each command over SSH after its end. */
 const commandListener = async (
   { sshServer }: OpenAllot,
   { server }: Config,

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../../lib/http/index.ts'
 
-/** What a worker sends to its supervisor once it serves. */
+/** The message that a worker sends to its supervisor once it serves. */
 export interface WorkerStarted {
   url: string
   data: string

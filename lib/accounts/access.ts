@@ -34,7 +34,7 @@ export interface Identity {
   readonly username: string
   /** Whether the account administrates the server. */
   readonly admin: boolean
-  /** What the credentials permit. */
+  /** The scopes of the credentials. */
   readonly scopes: ReadonlySet<string>
   /** The administrator who acts for the account with Sudo; undefined otherwise. */
   readonly administrator?: Pick<Identity, 'id' | 'username'>
@@ -176,7 +176,7 @@ export interface Permission {
 }
 
 /**
- * What the viewer may do: owners administer, members write unless they are in the organization by teams, collaborators and
+ * The permissions of the viewer: owners administer, members write unless they are in the organization by teams, collaborators and
  * teams have what they were given, and everyone reads what is open.
  * @param readFor the part that `push` and `pull` are about; git data when absent
  */

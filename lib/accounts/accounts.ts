@@ -20,7 +20,7 @@ import { HOST, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail, checkTexts } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
 
-/** What can be changed of an account; members that are absent stay as they are. */
+/** Changes of an account; absent members stay as they are. */
 export interface AccountEdit {
   /** Address of a user. */
   email?: string | undefined
@@ -30,7 +30,7 @@ export interface AccountEdit {
   password?: string | undefined
   /** URL. */
   website?: string | undefined
-  /** What the account says of itself. */
+  /** Free text of the account about itself. */
   description?: string | undefined
   /** Place to show. */
   location?: string | undefined
@@ -40,7 +40,7 @@ export interface AccountEdit {
   active?: boolean | undefined
   /** Who can see the account: everyone (`public`), signed-in users (`limited`), or itself and administrators (`private`). */
   visibility?: Visibility | undefined
-  /** What clients keep for the user. */
+  /** Settings that clients keep for the user. */
   preferences?: Preferences | undefined
 }
 
@@ -61,7 +61,7 @@ export interface RemovalOptions {
   purge?: boolean
 }
 
-/** What `lib/content/removal.ts` does, since it knows what accounts own. */
+/** Removes what an account owns. `lib/content/removal.ts`, which knows it, implements this. */
 export interface Removal {
   remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean>
 }

@@ -137,7 +137,7 @@ export const checkScopes = (scopes: readonly string[]): string[] => {
   return [...new Set(scopes)].sort()
 }
 
-/** What a user signed in with: a token, or the password (`token` is null). */
+/** The account that signed in, with a token or with the password (`token` is null). */
 export interface Credential {
   readonly account: Account
   readonly token: Token | null

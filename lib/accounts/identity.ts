@@ -26,7 +26,7 @@ export interface HostIdentity {
   username: string
   /** Whether the request has the rights of an administrator. */
   admin?: boolean | undefined
-  /** What the request may do, such as `read:repository`. */
+  /** Scopes of the request, such as `read:repository`. */
   scopes?: readonly string[] | undefined
 }
 

@@ -78,7 +78,7 @@ const followAudiences = check(follows, (follow, find, report) => {
   }
 })
 
-/** What accounts derive from each other, and who refers to accounts in lower layers. */
+/** Checks of what accounts derive from each other, and of references to accounts in lower layers. */
 export const accountsIntegrity: IntegrityChecks = {
   lookups: [
     accountAudience,

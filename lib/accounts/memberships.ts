@@ -14,7 +14,7 @@ import {
 } from './access.ts'
 import { canCreateIn, isFullMember } from './rights.ts'
 
-/** What a member may do in an organization. */
+/** The rights of a member in an organization. */
 interface OrganizationPermissions {
   readonly isOwner: boolean
   readonly isAdmin: boolean
@@ -83,7 +83,7 @@ export class Memberships {
     })
   }
 
-  /** What a user may do in an organization. Users ask for themselves, administrators for everyone. */
+  /** The rights of a user in an organization. Users ask for themselves, administrators for everyone. */
   permissions(
     viewer: SignedIn,
     userName: string,

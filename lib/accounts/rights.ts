@@ -26,7 +26,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 /** 0 nothing, 1 read, 2 write, 3 administer. */
 export type Right = 0 | 1 | 2 | 3
 
-/** What an account may do with each part of a repository. */
+/** The rights of an account on each part of a repository. */
 export interface Rights {
   readonly code: Right
   readonly issues: Right
@@ -52,7 +52,7 @@ const greater = (left: Right, right: Right): Right => (left > right ? left : rig
 
 export const canDoAnything = (rights: Rights): boolean => PARTS.some((part) => rights[part] > 0)
 
-/** What a team may do with a unit. */
+/** The right of a team on a unit. */
 export const rightOfTeam = ({ level, units }: Team, unit: Unit): Right => {
   if (level === 'admin') return 3
   const granted = units.find((one) => one.unit === unit)
@@ -65,7 +65,7 @@ const rightsOfTeam = (team: Team): Rights => ({
   releases: rightOfTeam(team, 'repo.releases'),
 })
 
-/** What a member may do with every repository: owners administer them, members write to them unless they joined by a team. */
+/** The rights of a member on every repository: owners administer them, members write to them unless they joined by a team. */
 const rightsOfMember = ({ owner, byTeam }: Membership): Rights => {
   if (owner) return onAll(3)
   return byTeam === true ? NO_RIGHTS : onAll(2)
@@ -167,7 +167,7 @@ export const isOfferedTo = async (
   )
 }
 
-/** What an account can read because of a right that it was given. */
+/** Repositories that an account can read because of a right that it was given. */
 export interface Shared {
   /** Owners of whom it can read every repository: itself and organizations. */
   readonly owners: readonly number[]

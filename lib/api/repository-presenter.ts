@@ -55,7 +55,7 @@ const members = {
 
 const withoutParent = v.object(members)
 export interface Repository extends v.InferOutput<typeof withoutParent> {
-  /** What the repository was forked from, without its own parent. */
+  /** The parent of a fork, shown without its own parent. */
   parent: Repository | null
 }
 export const Repository: v.GenericSchema<Repository> = v.object({

@@ -10,7 +10,7 @@ import type { Page } from '../records/collection.ts'
 import type { Store } from '../records/store.ts'
 import type { GitServices } from '../repositories/pushes.ts'
 
-/** What the handlers of JSON routes work with. */
+/** The services for handlers of JSON routes. */
 export interface Services {
   readonly store: Store
   /** Undefined when no git data is served. */
@@ -39,7 +39,7 @@ export interface Services {
   readonly pageLimits: { readonly default: number; readonly max: number }
 }
 
-/** What the handlers of stream routes (git, Git LFS, downloads) work with. */
+/** The services for handlers of stream routes (git, Git LFS, downloads). */
 export interface StreamServices {
   readonly store: Store
   readonly hosting: Hosting

@@ -26,7 +26,7 @@ import {
 } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
-/** What an attachment belongs to, as a URL names it: an issue by number, a comment or a release by id. */
+/** The target of an attachment, as a URL names it: an issue by number, a comment or a release by id. */
 export type AttachmentTargetName =
   | {
       /** Number of an issue. */

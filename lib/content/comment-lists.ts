@@ -16,7 +16,7 @@ export interface CommentQuery {
   readonly from?: number | undefined
 }
 
-/** What the timeline of an issue has. */
+/** An entry in the timeline of an issue. */
 export type TimelineItem = Comment | IssueEvent
 
 /** Lists that read more than a page. */

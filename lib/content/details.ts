@@ -33,7 +33,7 @@ import { countReleases } from './releases.ts'
 export interface RepositoryDetails {
   readonly repository: Repository
   readonly owner: Account
-  /** What the viewer may do. */
+  /** Permissions of the viewer. */
   readonly permissions: Permission
   readonly openIssues: number
   /** Drafts are not counted. */

@@ -37,7 +37,7 @@ interface GenerateOptions extends NewRepository {
   readonly withTopics: boolean
 }
 
-/** What a copy becomes, as of one transaction. */
+/** The new owner and the record of a copy, as of one transaction. */
 interface Copied {
   readonly into: Account
   readonly given: NewRepository

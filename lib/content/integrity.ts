@@ -160,7 +160,7 @@ const versionTotal = (member: 'size' | 'files'): Recount => ({
   repair: (tx, id, amount) => repairMembers(tx, packageVersions, id, { [member]: amount }),
 })
 
-/** What issues, releases, packages, LFS objects and attachments need of each other, of the ledger and of files. */
+/** Checks of issues, releases, packages, LFS objects and attachments against each other, the ledger and files. */
 export const contentIntegrity: IntegrityChecks = {
   lookups: [
     ...[lastNumber, version, pendingFiles, pendingPackage],

@@ -1,4 +1,4 @@
-/** What changes of issues leave besides the issue itself: events of its timeline, and subscriptions of authors. */
+/** Saves what follows from a change of an issue: events of its timeline, and subscriptions of authors. */
 import { now } from '../clock.ts'
 import { requireAbove } from '../records/ascending-ids.ts'
 import { type Issue, type IssueEvent, issueEvents, issueSubscriptions } from '../records/schema/index.ts'

@@ -48,7 +48,7 @@ const requireIssue = (find: Find, id: number, thing: string, report: Report): vo
     report(`${thing} issue ${id}, which does not exist`)
 }
 
-/** What issues, releases and commit statuses, and what is on them, need of each other. */
+/** Checks of issues, releases and commit statuses, of their comments and attachments, and of their references to each other. */
 export const contentChecks: IntegrityChecks['checks'] = [
   check(issues, ({ id, repository, number }, find, report) => {
     requireRepository(find, repository, pending.contents, `issue ${id} is`, report)

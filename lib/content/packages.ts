@@ -31,7 +31,7 @@ export interface PackageName {
   readonly version: string
 }
 
-/** What of a new file is not in its name. */
+/** Members of a new file besides those in its name. */
 interface NewPackageFile {
   /** Largest accepted size in bytes; absent: any. */
   readonly maxSize?: number | undefined

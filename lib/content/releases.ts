@@ -18,7 +18,7 @@ import { type InRepository, requireWriter, writeAccess } from '../repositories/w
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentParts, removeAttachments, removeWithFiles } from './attachments.ts'
 
-/** What can be changed of a release; members that are absent stay as they are. */
+/** Changes of a release; absent members stay as they are. */
 export interface ReleaseEdit {
   /** Name of its tag. */
   tag?: string | undefined

@@ -15,7 +15,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { removeAttachments } from './attachments.ts'
 
 /*
- * What the removal jobs (removal.ts) call for each kind of record, and the removers of issues and releases.
+ * The removers that the removal jobs (removal.ts) call for each kind of record, and those of issues and releases.
  */
 
 /** Removes records that belong to a deleted record, `limit` at most. @returns how many were removed */
@@ -37,7 +37,7 @@ export const removeAll = async (
   return removed
 }
 
-/** What removing the records of an index needs. */
+/** The methods of a collection that `removeListed` calls. */
 interface ListedCollection<R, O extends string> {
   readonly options: { readonly id: (record: R) => KeyTuple }
   list(tx: ReadTransaction, index: O, listing: { prefix: KeyTuple; limit?: number }): Promise<R[]>
@@ -84,7 +84,7 @@ const removeComments: Remover = async (tx, issue, limit, parts) =>
     removeTarget(tx, parts, { on: 'comment', id }, left),
   )
 
-/** What removes that which is on an issue. */
+/** Removers of everything that belongs to an issue. */
 export const onIssues = (): Remover[] => [
   removeComments,
   removeListed(issueEvents, 'issue'),

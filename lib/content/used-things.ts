@@ -42,7 +42,7 @@ export interface ThingPage extends Page<Thing> {
   readonly isPartial: boolean
 }
 
-/** What a CSV file has of a thing. */
+/** The members of a thing that its row in a CSV file has. */
 export type ThingRow = Pick<Thing, 'kind' | 'name' | 'size' | 'createdAt' | 'inRepository' | 'isHidden'>
 
 /** Things of each kind that one request reads at most, to search them or to sort them in another way than by size. */

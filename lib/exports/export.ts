@@ -18,7 +18,7 @@ import {
 import { selectRecords } from './owner-records.ts'
 import { selectOwners } from './owner-selection.ts'
 
-/** What an export is made of. The storages are undefined where the host stores them itself. */
+/** The sources of an export. The storages are undefined where the host stores them itself. */
 export interface TransferParts {
   driver: StorageDriver
   gitStorage: GitStorage | undefined
@@ -60,7 +60,7 @@ const firstLine = (): FirstLine => ({
   time: currentTime(),
 })
 
-/** What an export contains. */
+/** The contents of an export: everything, or the selection of some owners. */
 interface Content {
   /** Members of the first line besides those of every export. */
   readonly first: Partial<FirstLine>

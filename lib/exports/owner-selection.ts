@@ -4,7 +4,7 @@ import type { KeyTuple } from '../records/key-codec.ts'
 import { type Account, accounts, memberships, repositories } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
-/** What an export of owners contains: accounts, the repositories that they own, and all that belongs to these alone. */
+/** The selection for an export of owners: accounts, the repositories that they own, and all that belongs to these alone. */
 export interface Selection {
   readonly tx: ReadTransaction
   readonly accounts: ReadonlyMap<number, Account>

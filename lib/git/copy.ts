@@ -1,7 +1,7 @@
 import { initialise } from './bundle.ts'
 import { runGit } from './process.ts'
 
-/** What a copy of a repository takes over. */
+/** The parts that a copy of a repository takes over. */
 export interface CopyOptions {
   /** Branch that HEAD of the copy names. */
   readonly branch: string

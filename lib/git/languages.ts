@@ -45,7 +45,7 @@ const tableOf = (languages: readonly Language[]): LanguageTable => {
   const byExtension = new Map<string, string[]>()
   const byFilename = new Map<string, string>()
   for (const { name, type, extensions = [], filenames = [] } of languages) {
-    // What is not counted has its extensions, too, so that they are not taken for a language with the same one.
+    // Languages that are not counted keep their extensions, so that no other language with the same extension takes them.
     const counted = COUNTED.includes(type) ? name : ''
     for (const filename of filenames) byFilename.set(filename, counted)
     for (const [index, extension] of extensions.entries()) {

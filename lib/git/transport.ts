@@ -67,7 +67,7 @@ export class Transport {
   readonly #pushCheck: PushCheck
   /** Aborted when the server closes. */
   readonly #closing = new AbortController()
-  /** What `close` waits for. */
+  /** Work that `close` waits for. */
   readonly #pending = new Set<Promise<void>>()
   #isCollecting = false
 

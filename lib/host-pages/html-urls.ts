@@ -8,7 +8,7 @@ import { SshUrls } from './ssh-urls.ts'
  */
 
 interface OfKind<K extends string> {
-  /** What the page shows. */
+  /** Kind of the resource that the page shows. */
   readonly kind: K
 }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { AllotError } from '../errors.ts'
 
-/** What concerns the socket of a request: pipelining, responses in flight, unread bodies, request smuggling. */
+/** Everything that concerns the socket of a request: pipelining, responses in flight, unread bodies, request smuggling. */
 
 /** Requests of one connection, of which one at a time is handled. */
 interface RequestQueue {

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-/** What the kinds of schemas have besides their type. */
+/** Members of valibot schemas that their common type does not have. */
 interface SchemaParts {
   readonly type: string
   readonly entries: Record<string, v.GenericSchema>

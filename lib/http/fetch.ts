@@ -5,7 +5,7 @@ import { checkArgument, isObject } from '../errors.ts'
 import { bodyWasRead } from './body.ts'
 import type { Listener, MountOptions } from './mount.ts'
 
-/** What a `Request` does not say: where the host serves Allot, and where the request comes from. */
+/** Facts that a `Request` does not have: where the host serves Allot, and where the request comes from. */
 export interface FetchOptions extends MountOptions {
   /** IP address of the client, for the limits on failed logins. */
   remoteAddress?: string | undefined

@@ -28,7 +28,7 @@ export const mountListener = (
   const api = mountAt(prefix, listeners.handler)
   if (options.pages === undefined) return api
   const pages = mountAt(prefix + checkedPath('pages', options.pages), listeners.pages)
-  // What nobody has is a page that says so, unless the host has one.
+  // A path that neither Allot nor the host serves gets the 404 page of Allot.
   return (req, res, next) => pages(req, res, () => api(req, res, next ?? (() => pages(req, res))))
 }
 

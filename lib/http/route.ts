@@ -107,7 +107,7 @@ export interface UploadedFile {
 
 type ObjectSchema = v.ObjectSchema<v.ObjectEntries, v.ErrorMessage<v.ObjectIssue> | undefined>
 
-/** What a JSON route declares besides its schemas and its handler. */
+/** The declaration of a JSON route without its schemas and its handler. */
 interface RouteDeclaration extends AccessRule {
   method: Method
   /** Relative to the base path; `{x}` marks a segment. */

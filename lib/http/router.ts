@@ -1,6 +1,6 @@
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 
-/** What the router needs to know of a route. `{x}` in the path marks a segment that matches any text. */
+/** The part of a route that the router reads. `{x}` in the path marks a segment that matches any text. */
 export interface Routed {
   readonly method: string
   readonly path: string

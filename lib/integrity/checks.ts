@@ -4,7 +4,7 @@ import { decodeKeyIfValid, type KeyPart, type KeyTuple } from '../records/key-co
 import { type Job, jobs } from '../records/schema/index.ts'
 import type { Bytes, WriteTransaction } from '../storage/index.ts'
 
-/** What a domain derives from its records, beyond the indexes and counters that its collections declare. */
+/** The checks of a domain for what it derives from its records, beyond declared indexes and counters. */
 export interface IntegrityChecks {
   readonly lookups: readonly Lookup[]
   readonly checks: readonly Check[]
@@ -48,7 +48,7 @@ export const amounts = <R>(
 
 /** Numbers that some records hold (`actual`) and that can be counted again from others (`expected`). */
 export interface Recount {
-  /** What is counted, for messages: `stars of repository`. */
+  /** Name of the count in messages, such as `stars of repository`. */
   readonly name: string
   readonly expected: readonly AmountSource[]
   readonly actual: readonly AmountSource[]
@@ -69,7 +69,7 @@ interface CollectionOf<R> {
 /** A number that is remembered of each record of a collection, for the checks of other collections. */
 export interface Lookup {
   readonly collection: string
-  /** What the number is found by; undefined to remember nothing of the record. */
+  /** Key of the remembered number; undefined to remember nothing of the record. */
   key(record: unknown, id: KeyPart): KeyPart | undefined
   value(record: unknown): number
 }
@@ -99,7 +99,7 @@ export const pendingJob = (kind: Job['kind']): Lookup =>
     (job) => (job.kind === kind ? job.id : undefined),
   )
 
-/** What the first pass has remembered for the lookups. */
+/** Values that the first pass has remembered for the lookups. */
 export class LookupTable {
   readonly #tables: ReadonlyMap<Lookup, { byId: NumberById; byName: Map<KeyPart, number> }>
 

@@ -32,7 +32,7 @@ export interface Derivation {
   encode?(count: Sum): Bytes
 }
 
-/** What the records of a collection contribute to one side. */
+/** The contribution of the records of one collection to the expected or the actual side. */
 interface RecordSource {
   readonly collection: string
   readonly side: 'expected' | 'actual'
@@ -42,7 +42,7 @@ interface RecordSource {
 /** Where the actual side is stored, unless it is in records. */
 interface StoredRange {
   readonly prefix: readonly string[]
-  /** What an entry is called in messages. */
+  /** Name of an entry in messages. */
   readonly entry: string
   /** @returns a reader for one pass, which gets the entries in the order of their keys */
   read(emit: Emit): EntryReader

@@ -19,7 +19,7 @@ export interface Capabilities {
   canCertify: boolean
 }
 
-/** What primary keys and subkeys have in common. */
+/** The common members of primary keys and subkeys. */
 export interface OpenPgpPart extends Capabilities {
   /** 16 upper-case hexadecimal digits. */
   keyId: string

@@ -1,4 +1,4 @@
-/** What the renderers share: their input, the targets of links, and the HTML of ids, alerts and images. */
+/** Shared by the renderers: their input, the targets of links, and the HTML of ids, alerts and images. */
 
 /** Escapes text for HTML, also within a quoted attribute. */
 export const escapeHtml = (text: string): string =>
@@ -79,7 +79,7 @@ export interface MarkdownInput {
   text: string
   /** `gfm`, `comment` or `wiki`; every other value means CommonMark. */
   mode: string
-  /** What relative links, `@names` and `#numbers` refer to: a path such as `/alice/demo`, or a URL. */
+  /** Base of relative links, `@names` and `#numbers`: a path such as `/alice/demo`, or a URL. */
   context: string
   /** Whether relative links refer to the wiki of the context. */
   wiki: boolean

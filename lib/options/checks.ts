@@ -161,7 +161,7 @@ const describeObject = (input: unknown, methods: readonly string[]): string => {
 
 const isClass = (input: object): boolean => Function.prototype.toString.call(input).startsWith('class')
 
-/** What a value is, without its content. */
+/** Describes the type of a value, without its content. */
 const kindOf = (input: unknown): string => {
   if (typeof input === 'function') return input.name === '' ? 'a function' : `the function ${input.name}`
   if (Array.isArray(input)) return 'an array'

@@ -7,7 +7,7 @@ export interface QuotaRule {
   readonly name: string
   /** Bytes; -1 is unlimited. */
   readonly limit: number
-  /** What the rule measures: the sum of these subjects. */
+  /** The rule measures the sum of these subjects. */
   readonly subjects: readonly Subject[]
 }
 
@@ -135,7 +135,7 @@ interface RuleExplanation {
   name: string
   /** Bytes; -1 is unlimited. */
   limit: number
-  /** What the rule measures. */
+  /** The subjects whose sum the rule measures. */
   subjects: readonly Subject[]
   /** Whether the rule limits the subject in question. */
   covers: boolean

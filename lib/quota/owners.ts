@@ -14,7 +14,7 @@ export const NO_OWNER = 0
 
 /** Finds owners by name, and names them by id: users and organizations in an Allot, and names of the host in what `createQuota` opens. */
 export interface OwnerDirectory {
-  /** What an owner is, for messages, such as `user or organization`. */
+  /** Name of an owner's kind in messages, such as `user or organization`. */
   readonly title: string
   /** @returns undefined for an unknown name, or an owner with the id {@link NO_OWNER} where `claim` would create it */
   find(tx: ReadTransaction, name: string): Promise<Owner | undefined>

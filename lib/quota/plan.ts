@@ -60,7 +60,7 @@ export class Plans {
     this.#onChange = onChange
   }
 
-  /** What applying the plan would change. */
+  /** The changes that applying the plan would make. */
   async differences(tx: ReadTransaction, plan: QuotaPlan): Promise<Differences> {
     const before = await readPolicy(tx, this.#defaults)
     const after = applyPlan(plan, before)

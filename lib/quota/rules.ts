@@ -9,7 +9,7 @@ import { isSubject, type Subject, subjects } from './subjects.ts'
 interface RuleEdit {
   /** Bytes; -1 is unlimited. */
   limit?: number | undefined
-  /** What the rule measures. */
+  /** The subjects whose sum the rule measures. */
   subjects?: readonly Subject[] | undefined
 }
 

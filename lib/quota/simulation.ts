@@ -1,4 +1,4 @@
-/** What a plan, or the deletion of a rule or a group, would change for owners. */
+/** Simulates the effect of a plan, or of the deletion of a rule or a group, on owners. */
 import type { Sum } from '../integers.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import type { ReadTransaction } from '../storage/index.ts'

@@ -41,7 +41,7 @@ export const subjects = [
   'size:wiki',
 ] as const
 export const Subject = v.picklist(subjects)
-/** What can be limited, such as `size:all` or `size:assets:artifacts`. */
+/** A category of bytes that rules can limit, such as `size:all` or `size:assets:artifacts`. */
 export type Subject = (typeof subjects)[number]
 
 const repos = (usage: Usage) => add(usage.reposPublic, usage.reposPrivate)

@@ -16,7 +16,7 @@ export interface ThresholdEvent {
   action: 'crossed' | 'near' | 'back'
   /** Name of the rule. */
   rule: string
-  /** What the rule measures. */
+  /** The subjects whose sum the rule measures. */
   subjects: readonly Subject[]
   /** Bytes. */
   limit: number

@@ -234,7 +234,7 @@ const existing = async (tx: WriteContext, id: number): Promise<RepositoryUsage> 
   return usage
 }
 
-/** What a repository adds to the usage of its owner. */
+/** The usage that a repository adds to that of its owner. */
 export const usageOf = (repository: RepositoryUsage): Usage => {
   const { git, lfs, issues, releases, artifacts, packages } = repository
   const [reposPublic, reposPrivate] = repository.private ? [0, git] : [git, 0]

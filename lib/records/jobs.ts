@@ -5,7 +5,7 @@ import { id } from './fields.ts'
 import { pause, pauseSince } from './pacing.ts'
 import type { Store, WriteContext } from './store.ts'
 
-/** What is left to do, and the id of the record that it concerns. */
+/** Deferred work of one kind, and the id of the record that it concerns. */
 const Job = v.object({
   kind: v.picklist([
     /** Everything that a deleted account had. */

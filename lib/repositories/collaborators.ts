@@ -32,7 +32,7 @@ import type { RepositoryName } from './relations.ts'
 const MAX_SHARED = 1000
 const MAX_COLLABORATORS = 1000
 
-/** What a user may do with a repository, in the words of clients. */
+/** The permission of a user on a repository, as clients name it. */
 interface UserPermission {
   readonly user: Account
   readonly permission: 'none' | 'read' | 'write' | 'admin' | 'owner'
@@ -107,7 +107,7 @@ export class Collaborators {
   }
 
   /**
-   * What a user may do with the repository.
+   * The permission of a user on the repository.
    * @throws AllotError forbidden unless the viewer administers it or asks for itself
    */
   permission(

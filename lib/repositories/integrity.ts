@@ -108,7 +108,7 @@ const usageRecords: Recount = {
   },
 }
 
-/** What repositories and their relations derive from each other and from accounts. */
+/** Checks of what repositories and their relations derive from each other and from accounts. */
 export const repositoriesIntegrity: IntegrityChecks = {
   lookups: [repositoryAudience, pendingContents, pendingRelations],
   recounts: [

@@ -9,10 +9,10 @@ export interface LedgerName {
   readonly key: string
 }
 
-/** What an entry has, whatever its kind. */
+/** The members of an entry of any kind. */
 interface EntryOfKind<K extends LedgerKind> extends LedgerName {
   readonly kind: K
-  /** What lists show, of 1 to 255 characters. */
+  /** Name in lists, of 1 to 255 characters. */
   readonly name: string
   /** Bytes, a whole number. */
   readonly size: number
@@ -43,7 +43,7 @@ interface Index {
 }
 
 interface AttachmentEntry extends EntryOfKind<'attachments'> {
-  /** What the file is attached to, which decides toward which subject it counts. */
+  /** Target of the attachment, which decides toward which subject the file counts. */
   readonly on: 'issue' | 'release'
 }
 

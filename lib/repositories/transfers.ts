@@ -11,7 +11,7 @@ import type { Repositories } from './repositories.ts'
 /** Offers that an owner can have at a time. */
 const MAX_OFFERS = 100
 
-/** What a transfer has done: moved the repository, or offered it to its new owner. */
+/** Result of a transfer: the repository was moved, or offered to its new owner. */
 interface Transferred {
   readonly repository: Repository
   readonly isOffered: boolean

@@ -54,7 +54,7 @@ export class InvertedIndex<R extends { id: number }> implements MaintainedIndex<
     const removed = postingsOnlyIn(old, current)
     const added = postingsOnlyIn(current, old)
     const changes = countChanges(this.#counter, removed, added)
-    // What is stored at the key of a posting tells whether the posting is in a block.
+    // The value at the key of a loose posting says whether the posting is loose, in a block, or removed from one.
     const probed = isCompacted ? [...removed, ...added].map(({ key }) => key) : []
     const found = await tx.getMany([...probed, ...changes.map(({ key }) => key)])
     for (const [index, { key }] of removed.entries())

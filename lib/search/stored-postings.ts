@@ -12,7 +12,7 @@ import {
 } from './posting-list.ts'
 
 /**
- * What is stored of a compacted index, for the integrity check. A posting counts 1, loose or in a block, and a tombstone
+ * Reads the stored postings of a compacted index, for the integrity check. A posting counts 1, loose or in a block, and a tombstone
  * counts -1. Invariant: the amounts of each key add up to 1 when the index has the posting, and to 0 otherwise.
  */
 export interface StoredPostings {
@@ -25,7 +25,7 @@ export interface StoredPostings {
 
 interface PostingRange {
   readonly prefix: readonly string[]
-  /** What an entry is called in messages. */
+  /** Name of an entry in messages. */
   readonly entry: string
   /**
    * @param emit called with the key of each posting, as if it were loose, and its amount

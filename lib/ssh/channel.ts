@@ -18,7 +18,7 @@ const DRAIN_MS = 5000
  * the library itself ignores how much a socket has not sent yet.
  */
 export class CommandChannel {
-  /** What the client sends; fails when the connection breaks, and beyond the limit. */
+  /** The input that the client sends; fails when the connection breaks, and beyond the limit. */
   readonly input: PassThrough
   readonly #stream: SessionStream
   readonly #socket: Socket

@@ -42,7 +42,7 @@ export type CommandName = 'git-upload-pack' | 'git-receive-pack' | 'git-lfs-auth
 
 /** How a command ended, for the access log and the metrics. */
 export interface CommandResult {
-  /** What the client asked for: `other` is a command that the server does not run. */
+  /** The requested command: `other` is one that the server does not run. */
   readonly command: CommandName | 'shell' | 'other'
   /** `owner/name` as the client wrote it. */
   readonly repository: string | undefined

@@ -22,7 +22,7 @@ export interface SshServerOptions extends CommandServices {
   readonly onError: (error: unknown) => void
 }
 
-/** What the protocol shows of the server: not its version. */
+/** Name of the server in the SSH protocol, without a version. */
 const IDENT = 'allot'
 
 /**

@@ -10,7 +10,7 @@ export const loadSsh2 = async (): Promise<Ssh2> => {
 }
 
 /**
- * What the server offers. Left out: SHA-1, key exchanges that cost a server much and a client nothing, and compression,
+ * The algorithms that the server offers. Left out: SHA-1, key exchanges that cost a server much and a client nothing, and compression,
  * since packs are compressed.
  */
 export const ALGORITHMS = {

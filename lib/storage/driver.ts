@@ -93,7 +93,7 @@ export interface StorageDriver {
  */
 export type StorageReason = 'closed' | 'locked' | 'failed' | 'corrupt' | 'full' | 'away' | 'busy'
 
-/** What a driver rejects with. Clients get its message. */
+/** The error of a driver. Clients get its message. */
 export class StorageError extends AllotError {
   /** Always `StorageError`. */
   override readonly name = 'StorageError'

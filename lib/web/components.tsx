@@ -124,7 +124,7 @@ export const Section = ({ id, title, aside, children }: RenderableProps<SectionP
   </section>
 )
 
-/** What a list shows while it has nothing. */
+/** Placeholder of an empty list. */
 export const Empty = ({ title, children }: RenderableProps<{ title: string }>) => (
   <div class="empty">
     <h3>{title}</h3>

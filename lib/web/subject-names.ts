@@ -3,7 +3,7 @@ import type { Subject } from '../quota/subjects.ts'
 
 interface SubjectText {
   readonly name: string
-  /** What counts toward it. */
+  /** Names of the bytes that count toward the subject. */
   readonly about: string
 }
 
@@ -23,7 +23,7 @@ export const subjectTexts: Readonly<Record<Subject, SubjectText>> = {
   'size:wiki': { name: 'Wikis', about: 'Not counted, so a limit has no effect.' },
 }
 
-/** What a rule limits, such as `Artifacts` or `LFS and Packages`. */
+/** Names the subjects of a rule, such as `Artifacts` or `LFS and Packages`. */
 export const subjectsInWords = (subjects: readonly Subject[]): string => {
   const names = [...new Set(subjects)].map((subject) => subjectTexts[subject].name)
   return names.length === 0 ? 'Nothing' : LIST.format(names)

@@ -61,7 +61,7 @@ export const presentAttachment = (
 /** Maximum size in bytes of the parts of a form around the file. */
 const FORM_OVERHEAD = 64 * 1024
 
-/** What the attachment routes of issues, comments and releases differ in. */
+/** The differences between the attachment routes of issues, comments and releases. */
 interface Target {
   path: string
   /** The path parameter that names the target. */
@@ -75,7 +75,7 @@ interface Target {
   scope: 'issue' | 'repository'
 }
 
-/** What the routes of a target share. */
+/** The common part of a target's routes. */
 const sharedBy = (target: Target) => {
   const params = v.object({
     ...repositoryParams,

@@ -25,7 +25,7 @@ import { Attachment, presentAttachment } from './attachments.ts'
 
 const State = v.picklist(['open', 'closed'])
 
-/** What Allot does not have (labels, milestones, …) is as on Forgejo for an issue without it. */
+/** Allot has no labels, milestones or assignees: their members are those of an issue without them on Forgejo. */
 export const Issue = v.object({
   id: number(8),
   url: text('https://code.example.org/api/v1/repos/alice/app/issues/1'),

@@ -18,7 +18,7 @@ import { pageOf, type Recipient, reply, route } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { CommentQuery, commentQueryOf } from './comments.ts'
 
-/** What Allot does not have (labels, milestones, references, …) is left out. */
+/** An event of a timeline. Members for labels, milestones and references, which Allot does not have, are left out. */
 const TimelineComment = v.object({
   id: number(9),
   type: example(v.picklist(['comment', 'close', 'reopen', 'change_title']), 'comment'),

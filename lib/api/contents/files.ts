@@ -59,7 +59,7 @@ const typeOf = ({ mode }: TreeEntry): Type => {
 
 export { encodePath }
 
-/** What the URLs of an entry are made of. */
+/** The parts of an entry's URLs. */
 export interface EntryContext {
   readonly urls: RepositoryUrls
   /** Name of the reference as the client wrote it. */

@@ -109,7 +109,7 @@ export interface CommitParts {
   readonly verification: boolean
 }
 
-/** What commits show besides themselves. */
+/** Everything that commits are presented with. */
 interface CommitContext {
   readonly urls: RepositoryUrls
   readonly parts: CommitParts

@@ -29,7 +29,7 @@ import {
 } from './schema.ts'
 import { type QuotaServices, quotaRoute as route } from './services.ts'
 
-// What counts toward quota, entry by entry. Links are empty in a repository that is hidden from the viewer.
+// The entries that count toward quota. Links are empty in a repository that is hidden from the viewer.
 
 export const QuotaUsedAttachment = v.object({
   name: text('log.txt'),
@@ -55,7 +55,7 @@ export const QuotaUsedArtifact = v.object({
   html_url: text('https://code.example.org/alice/app/actions/runs/1'),
 })
 
-/** What the links of all entries of a list depend on. */
+/** The inputs of the links in a list. */
 interface UsedListUrls {
   readonly baseUrl: string
   readonly apiUrl: string
@@ -139,7 +139,7 @@ export const replyExplanation = async (
   return reply(200, presentExplanation(explanation, withNames))
 }
 
-/** What the routes of users and organizations differ in. */
+/** The differences between the routes of users and of organizations. */
 interface OwnerKind {
   path: '/user/quota' | '/orgs/{org}/quota'
   /** The first word of each `operationId`. */

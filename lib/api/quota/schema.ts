@@ -30,7 +30,7 @@ export const QuotaRuleInfo = v.object({
   name: ruleName,
   /** Bytes; -1 is unlimited. */
   limit,
-  /** What the rule measures: the sum of these subjects. */
+  /** The rule measures the sum of these subjects. */
   subjects: v.array(Subject),
 })
 export type QuotaRuleInfo = v.InferOutput<typeof QuotaRuleInfo>
@@ -44,7 +44,7 @@ export const QuotaGroupInfo = v.object({
 export type QuotaGroupInfo = v.InferOutput<typeof QuotaGroupInfo>
 
 export const QuotaInfo = v.object({
-  /** What the owner uses. */
+  /** Usage of the owner. */
   used: v.object({
     /** Bytes by category. */
     size: v.object({
@@ -55,7 +55,7 @@ export const QuotaInfo = v.object({
         /** Git data of private repositories. */
         private: example(bytes, 12_288),
       }),
-      /** What git clients store besides git data. */
+      /** Bytes that git clients store besides git data. */
       git: v.object({
         /** LFS objects. */
         LFS: example(bytes, 0),

@@ -12,7 +12,7 @@ import { timestamp } from '../fields.ts'
 import type { Recipient, Services } from '../route.ts'
 import { presentUser, type User } from '../users.ts'
 
-/** What the handlers of quota routes work with, in a whole Allot and in what `createQuota` opens. */
+/** The services for handlers of quota routes, in a whole Allot and in what `createQuota` opens. */
 export interface QuotaServices extends Pick<Services, 'quota' | 'dialect' | 'htmlUrls' | 'documentFor'> {
   readonly hosting: Pick<Hosting, 'ledger' | 'plans'> & { readonly usage: Pick<UsageLists, 'used'> }
   readonly owners: QuotaOwners

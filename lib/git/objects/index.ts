@@ -32,7 +32,7 @@ export interface ReadAccess {
   readonly client: string
 }
 
-/** What each object needs in the cache, besides its content. */
+/** Bytes that each object needs in the cache, besides its content. */
 const ENTRY_OVERHEAD = 300
 
 /** Reads repositories: objects by `git cat-file` processes that stay open, everything else by one command for each read. */

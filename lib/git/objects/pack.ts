@@ -82,7 +82,7 @@ const cleanText = (text: string): string =>
 
 const NONE = '0'.repeat(40)
 
-/** What git reports about; with `atomic` it makes all changes or none. */
+/** The capabilities of a push: a report over the side band, and all changes or none. */
 const CAPABILITIES = 'report-status side-band-64k atomic object-format=sha1'
 
 /** The request body of a push, as git's own client sends it (gitprotocol-pack). */

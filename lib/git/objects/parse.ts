@@ -23,7 +23,7 @@ export interface Commit {
 export interface Tag {
   readonly id: string
   readonly name: string
-  /** What the tag points to. */
+  /** The object that the tag points to. */
   readonly object: { readonly id: string; readonly type: string }
   /** Absent from the oldest tags. */
   readonly tagger: PersonAtTime | undefined
@@ -86,7 +86,7 @@ export const parseCommit = (id: string, content: Buffer): Commit => {
   }
 }
 
-/** What a signature covers: the commit without the signature. */
+/** The signed bytes: the commit without its signature. */
 const payloadOf = (content: Buffer): string =>
   decode(content).replace(/\ngpgsig (?:[^\n]*)(?:\n [^\n]*)*/, '')
 

@@ -4,7 +4,7 @@ import { TrigramIndex } from '../../search/index.ts'
 import { Collection } from '../collection.ts'
 import { audienceOf, id, seconds, Visibility } from '../fields.ts'
 
-/** What clients with a user interface keep for their user: Allot's answers do not depend on it. */
+/** Settings that clients with a user interface keep for their user: Allot's answers do not depend on them. */
 const Preferences = v.object({
   /** Language of the user interface, such as `de-DE`; empty: the client chooses. */
   language: v.string(),
@@ -32,7 +32,7 @@ const Account = v.object({
   email: v.string(),
   /** URL; empty when there is none. */
   website: v.string(),
-  /** What the account says of itself; empty when there is nothing. */
+  /** Free text of the account about itself; may be empty. */
   description: v.string(),
   /** Place to show; empty when there is none. */
   location: v.string(),
@@ -44,7 +44,7 @@ const Account = v.object({
   active: v.boolean(),
   /** An scrypt hash; null when the account signs in with tokens or through the host only. */
   password: v.nullable(v.string()),
-  /** What clients keep for the user; absent until the user changes one. */
+  /** Settings that clients keep for the user; absent until the user changes one. */
   preferences: v.optional(Preferences),
   /** Key of the uploaded image, in hex; absent while the image is made of the name. */
   avatar: v.optional(v.string()),
@@ -149,7 +149,7 @@ const Token = v.object({
   hash: v.string(),
   /** Last eight characters of the token, to tell tokens apart. */
   lastEight: v.string(),
-  /** What the token permits, such as `read:repository`; `all` is everything. */
+  /** The scopes of the token, such as `read:repository`; `all` includes every scope. */
   scopes: v.array(v.string()),
   /** When it was created, in seconds since 1970. */
   createdAt: seconds,

@@ -21,7 +21,7 @@ const AuditRecord = v.object({
   action: AuditAction,
   /** Name of the rule, the group or the account, or what the webhook is of. It stays when that is deleted or renamed. */
   subject: v.string(),
-  /** What changed, as JSON; empty where there is nothing. */
+  /** The change as JSON; empty for actions without values. */
   before: v.string(),
   after: v.string(),
 })

@@ -101,7 +101,7 @@ const IssueEvent = v.object({
   id,
   /** The id of the issue, not its number. */
   issue: id,
-  /** What was done: the issue was closed, opened again, or given another title. */
+  /** The issue was closed, opened again, or renamed. */
   kind: v.picklist(['close', 'reopen', 'change_title']),
   /** Id of the user. */
   author: id,
@@ -112,7 +112,7 @@ const IssueEvent = v.object({
   /** Title after a change of the title. */
   newTitle: v.optional(v.string()),
 })
-/** What was done to an issue, besides comments. */
+/** An entry in the timeline of an issue that is not a comment. */
 export type IssueEvent = v.InferOutput<typeof IssueEvent>
 
 /** Ids come from the sequence of comments, so that both have one order in the timeline of an issue. */

@@ -5,7 +5,7 @@ import { bytes, count, id, seconds } from '../fields.ts'
 /** Areas whose files belong to a repository, and are deleted with it. */
 export const REPOSITORY_AREAS = ['lfs', 'attachments'] as const
 
-/** What a stored file is part of. spec/removal/every-collection.spec.ts holds that files of every area are deleted. */
+/** The areas of stored files. spec/removal/every-collection.spec.ts holds that files of every area are deleted. */
 export const FileArea = v.picklist([...REPOSITORY_AREAS, 'packages'])
 export type FileArea = v.InferOutput<typeof FileArea>
 

@@ -11,7 +11,7 @@ const CommitStatus = v.object({
   /** Id of the commit. */
   sha: v.string(),
   state: StatusState,
-  /** What the status is of, such as `ci/build`: the newest status of each context counts. */
+  /** Name of the check, such as `ci/build`: the newest status of each context counts. */
   context: v.string(),
   description: v.string(),
   /** URL of its details; empty without one. */

@@ -3,7 +3,7 @@ import { namedCache } from '../../caches.ts'
 import type { Commit } from '../../git/objects/parse.ts'
 import type { OpenRepository } from './open-repository.ts'
 
-/** What a commit changed, compared with its first parent. */
+/** The changes of a commit against its first parent. */
 export interface CommitChanges {
   readonly files: readonly { readonly filename: string; readonly status: FileStatus }[]
   /** Lines; files that are not text count as none. */

@@ -7,7 +7,7 @@ export interface Comparison {
   /** Commits that only the head has, of which {@link Comparison.commits} are the newest. */
   readonly total: number
   readonly commits: readonly Commit[]
-  /** What the head changed since the two histories parted. */
+  /** Changes of the head since the merge base. */
   readonly files: readonly { readonly filename: string; readonly status: FileStatus }[]
 }
 

@@ -21,7 +21,7 @@ export interface OpenCommit extends OpenRepository {
   readonly commit: string
 }
 
-/** What the cache measures: serialized JSON. */
+/** A cached value as JSON, whose length is its size. */
 interface SerializedSize {
   readonly text: string
 }
@@ -30,7 +30,7 @@ interface SerializedSize {
 export class RepositoryContents {
   readonly #store: Store
   readonly #git: GitReader
-  /** What was made of commits, by repository and commit. */
+  /** Values derived from commits, by repository and commit. */
   readonly #made: LRUCache<string, SerializedSize>
 
   /** @param cacheSize bytes of presented contents that are kept in memory */
@@ -132,7 +132,7 @@ export const commitOf = async (
 const HEADS = 'refs/heads/'
 const TAGS = 'refs/tags/'
 
-/** What a name may mean, the most likely first. Names that git would not take for a reference are left out. */
+/** The references that a name can mean, the most likely first, without those that git would refuse. */
 export const expressionsOf = (name: string): string[] => {
   if (/^[0-9a-f]{40}$/.test(name)) return [name, HEADS + name, TAGS + name]
   if (name === 'HEAD') return [name]

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** What the pages of administrators about one account show. */
+/** Views of the pages of administrators about one account. */
 import type { Identity } from '../../accounts/access.ts'
 import { formatExactLimit, formatSize } from '../../byte-sizes.ts'
 import type { QuotaExplanation } from '../../quota/evaluate.ts'

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** What the pages of administrators share: their navigation, and forms that can be previewed. */
+/** Shared by the pages of administrators: navigation, and forms that can be previewed. */
 import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { formatSize } from '../../byte-sizes.ts'
@@ -26,11 +26,11 @@ import { subjectTexts } from '../subject-names.ts'
 /** Declares that a page is for administrators. */
 export const adminPage = { method: 'GET', auth: 'admin', scope: 'read:admin' } as const
 
-/** What a form of an administrator does. */
+/** The action of an administrator's form. */
 interface AdminAction {
   /** The change as a plan, to preview which owners it affects; absent when it deletes a rule or a group. */
   plan?(): NamedPlan | Promise<NamedPlan>
-  /** What is deleted, in words; such a form always asks first. */
+  /** Names what the form deletes; such a form always asks first. */
   readonly deletes?: string
   /** The rule or the group that is deleted, to preview that, and whom it concerns. */
   readonly without?: { readonly rule?: string; readonly group?: string; readonly concerns: string }

@@ -195,7 +195,7 @@ interface Step {
   readonly to: string
 }
 
-/** What to do next on a new instance, in order; empty once everything is done. */
+/** The next steps on a new instance, in order; empty when all are done. */
 const nextSteps = async ({ quota }: PageServices, { owners }: OwnersSnapshot): Promise<Step[]> => {
   if (owners.length > 5) return []
   const [rules, groups] = [await quota.rules.list(sliceOf(1)), await quota.groups.list(sliceOf(1))]

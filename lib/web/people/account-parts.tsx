@@ -61,7 +61,7 @@ export const Day = ({ seconds }: { seconds: number }) => {
   )
 }
 
-/** What a repository is besides its name. */
+/** The labels of a repository: private, archived, template, mirror and fork. */
 export const RepositoryTags = ({ repository }: { repository: Repository }) => (
   <>
     {repository.private && <span class="tag">private</span>}

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** What the pages of a repository share: who may see it, its addresses, its head and its tabs. */
+/** Shared by the pages of a repository: the check of read access, addresses, the head and the tabs. */
 import type { ComponentChildren, RenderableProps } from 'preact'
 import { canRead, type Identity, type ReadFor } from '../../accounts/access.ts'
 import { type RepositoryDetails, repositoryDetails } from '../../content/details.ts'
@@ -92,7 +92,7 @@ export interface RefName {
 /** `branch/main`, percent-encoded */
 export const refPath = ({ kind, name }: RefName): string => `${kind}/${encodePath(name)}`
 
-/** What is shown of a reference: a commit by the beginning of its id. */
+/** The short name of a reference: a commit is shown by the beginning of its id. */
 export const refTitle = ({ kind, name }: RefName): string => (kind === 'commit' ? name.slice(0, 10) : name)
 
 /** Path of the page of a file or a folder. */

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** What a commit changed, line by line, as far as it fits on a page. */
+/** The diff of a commit, line by line, as far as it fits on a page. */
 import type { Commit } from '../../git/objects/parse.ts'
 import { escapeHtml } from '../../markdown/html.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'

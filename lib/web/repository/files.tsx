@@ -187,7 +187,7 @@ const KINDS: Readonly<Record<string, string>> = {
   [MODES.symlink]: 'link',
 }
 
-/** What an entry is, when it is not a file. */
+/** Label of an entry that is not a file. */
 const kindOf = ({ mode }: TreeEntry): string | undefined => KINDS[mode]
 
 const EntryRow = ({

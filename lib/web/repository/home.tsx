@@ -124,7 +124,7 @@ const NoCode = () => (
   </Section>
 )
 
-/** What to do with a repository that nothing was pushed to. */
+/** Instructions for an empty repository. */
 const FirstPush = ({
   view: { repository, name },
   addresses: { http, ssh },

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** What the pages about an owner's storage share: who may see it, their head and their links. */
+/** Shared by the pages about an owner's storage: the check of access, the head and links. */
 
 import type { ComponentChildren, RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'

@@ -26,7 +26,7 @@ import { type Crumb, type PageServices, page, type View } from '../route.ts'
 
 type Scope = (typeof SCOPES)[number]
 
-/** What each scope allows, in words. */
+/** Descriptions of the scopes. */
 export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   all: 'Everything that your account may do.',
   'read:user': 'Read your profile, keys, stars and storage.',

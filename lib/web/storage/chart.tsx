@@ -25,7 +25,7 @@ interface ChartProps {
   readonly points: readonly ChartPoint[]
   /** Bytes; undefined when no rule limits the total. */
   readonly limit: number | undefined
-  /** What the chart shows, such as `Usage of the last 30 days`. */
+  /** Title of the chart, such as `Usage of the last 30 days`. */
   readonly label: string
 }
 

@@ -23,7 +23,7 @@ export const partSizes = (usage: Usage): Sum[] => usageParts.map(({ subject }) =
 
 /** Usage against one limit. */
 export interface LimitState {
-  /** What is limited, in words. */
+  /** Names of the subjects that the rule limits. */
   readonly name: string
   readonly rule: QuotaRule
   /** Bytes that the rule counts. */
@@ -110,7 +110,7 @@ export const UsageBar = ({
 /** Stands for rules about attachments of one kind, which are no parts themselves. */
 const ATTACHMENTS = 3
 
-/** What one rule counts, by part, against its limit. */
+/** A bar with the parts that one rule counts, against its limit. */
 export const LimitBar = ({ usage, limit }: { usage: Usage; limit: LimitState }) => {
   const counted = usageParts
     .map(({ subject }, part) => ({ part, bytes: usedBy(subject, usage) }))

@@ -130,7 +130,7 @@ const readOwner = async ({ quota, settings }: PageServices, account: Account): P
   return { account, usage: status.usage, limits, groups: status.storedGroups }
 }
 
-/** What is over quota, and what is near its limit. */
+/** Notices of limits that are exceeded or nearly reached. */
 const Warnings = ({ owner, limits }: { owner: string; limits: readonly LimitState[] }) => (
   <>
     {(['over', 'near'] as const).map((state) => {

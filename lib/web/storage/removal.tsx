@@ -67,7 +67,7 @@ const selectedThings = async (
   return withoutContained(things.filter((thing) => isRemovable(user, thing)))
 }
 
-/** What is in a selected repository is deleted with it, and must not count twice. */
+/** Leaves out things in a selected repository, which are deleted with it and must not count twice. */
 const withoutContained = (things: readonly Thing[]): Thing[] => {
   const whole = new Set(
     things.filter(({ kind }) => kind === 'repositories').map(({ repository }) => repository),

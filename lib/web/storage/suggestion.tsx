@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** What to remove so that an owner comes below a limit: the largest things that the rule counts, as few as suffice. */
+/** Suggests things to remove so that an owner gets below a limit: the largest that the rule counts, as few as suffice. */
 import type { Identity } from '../../accounts/access.ts'
 import { formatSize } from '../../byte-sizes.ts'
 import type { Thing } from '../../content/things.ts'

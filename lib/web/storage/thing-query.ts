@@ -1,11 +1,11 @@
-/** What the viewer of the table of things asked for: in the query of the page, and in links to the same page. */
+/** The sort order and the filters of the table of things, as query parameters of the page. */
 import { type ThingKind, type ThingQuery, thingKinds } from '../../content/things.ts'
 import { pageNumber } from '../components.tsx'
 
 export const isThingKind = (text: string | null): text is ThingKind =>
   thingKinds.some((kind) => kind === text)
 
-/** What the viewer asked for, from the query of the page. */
+/** Reads the query parameters of the page. */
 export interface Asked extends ThingQuery {
   readonly page: number
 }

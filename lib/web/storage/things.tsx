@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** What uses an owner's storage: one table of things of all kinds, to sort, filter, search and select from; also as CSV. */
+/** The table of all things that use an owner's storage, to sort, filter, search and select from; also as CSV. */
 import type { Identity } from '../../accounts/access.ts'
 import { type Thing, thingKinds } from '../../content/things.ts'
 import { MAX_READ, type ThingPage } from '../../content/used-things.ts'
