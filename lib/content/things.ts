@@ -74,15 +74,19 @@ export type Candidate = Omit<Thing, 'used' | 'isKept'> & { readonly entry: Ledge
 /** Records that are decoded between two turns of the event loop. */
 const LOADED_AT_ONCE = 250
 
-/** A repository as an entry that sorts among those of ledger entries: by size, then by name. */
-export const entryOfRepository = (candidate: Candidate): [IndexEntry, Candidate] => {
-  const { size, name, kind, id } = candidate
-  const order = encodeKey([0 - Number(size), name, kind, id])
-  return [{ order, recordKey: order }, candidate]
-}
-
-export const byOrder = (left: IndexEntry, right: IndexEntry): number =>
-  Buffer.compare(left.order, right.order)
+/** The largest repositories as entries that sort among those of ledger entries: by size, then by name. */
+export const largestRepositories = (
+  candidates: readonly Candidate[],
+  limit: number,
+): [IndexEntry, Candidate][] =>
+  candidates
+    .toSorted((left, right) => Number(right.size) - Number(left.size) || compareTexts(left, right))
+    .slice(0, limit)
+    .map((candidate) => {
+      const { size, name, kind, id } = candidate
+      const order = encodeKey([0 - Number(size), name, kind, id])
+      return [{ order, recordKey: order }, candidate]
+    })
 
 /** Loads ledger entries in steps, since a file has many. */
 export const loadPaced = async (
@@ -175,6 +179,9 @@ const ORDERS: Record<NonNullable<ThingQuery['sort']>, (left: Candidate, right: C
 
 const compareNames = (left: Candidate, right: Candidate): number =>
   left.name < right.name ? -1 : left.name > right.name ? 1 : 0
+
+const compareTexts = (left: Candidate, right: Candidate): number =>
+  compareNames(left, right) || (left.id < right.id ? -1 : 1)
 
 /** The scope that a session needs to delete something of the kind. */
 export const removalScope = ({ kind, used }: Thing): string => {

@@ -4,25 +4,27 @@
  */
 import type { Viewer } from '../accounts/access.ts'
 import type { QuotaEngine } from '../quota/index.ts'
+import { entryListings } from '../quota/ledger.ts'
+import { type CachedListing, cachedListing } from '../records/cached-listing.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
-import { merge, pageOf } from '../records/merge.ts'
+import { firstOf, type PartedListing } from '../records/merge.ts'
 import {
   type LedgerEntry,
   type LedgerKind,
+  ledgerEntries,
   partitionOwner,
   type RepositoryUsage,
   repositories,
   repositoryUsages,
 } from '../records/schema/index.ts'
-import { cachedRead, type Store } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/index.ts'
+import type { Store } from '../records/store.ts'
+import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import {
-  byOrder,
   type Candidate,
   ENTRY_KINDS,
-  entryOfRepository,
   entryThing,
   isNamed,
+  largestRepositories,
   loadPaced,
   matches,
   type OwnRepository,
@@ -51,10 +53,11 @@ export const MAX_READ = 1000
 export const MAX_LISTED = 10_000
 
 /** The repositories of an owner with their usage. */
-const readRepositories = cachedRead(
+const repositoriesWithUsage = cachedListing(
   'repositories with usage',
-  async (tx, { owner }: { readonly owner: number }): Promise<readonly OwnRepository[]> => {
-    const owned = await repositories.list(tx, 'id', { prefix: [owner] })
+  repositories,
+  async (tx, entries): Promise<OwnRepository[]> => {
+    const owned = await repositories.load(tx, entries)
     const usages = await repositoryUsages.byIds(
       tx,
       owned.map(({ id }) => id),
@@ -63,6 +66,20 @@ const readRepositories = cachedRead(
       const usage = usages.get(repository.id)
       return usage === undefined ? [] : [{ repository, usage }]
     })
+  },
+)
+
+/** Entries by size, without their records: enough for lists of which a page is shown. */
+const entriesBySize = cachedListing('entries by size', ledgerEntries, async (_tx, entries) => entries)
+
+/** Entries by size with their records. */
+const recordsBySize = cachedListing(
+  'records by size',
+  ledgerEntries,
+  async (tx, entries): Promise<{ order: Bytes; record: LedgerEntry }[]> => {
+    // Within one snapshot, an index has no entry without its record.
+    const records = await ledgerEntries.load(tx, entries)
+    return records.map((record, index) => ({ order: entries[index]!.order, record }))
   },
 )
 
@@ -77,11 +94,11 @@ export class UsedThings {
 
   /** The largest things, or those that are found and sorted among the {@link MAX_READ} largest of each kind. */
   async list(viewer: Viewer, owner: number, query: ThingQuery, slice: Slice): Promise<ThingPage> {
-    const own = await readRepositories(this.#store, { owner })
-    return this.#store.read(async (tx) => {
-      const { shown, ...page } = await this.#select(tx, viewer, owner, own, query, slice)
-      return { ...page, items: await Promise.all(shown.map((candidate) => thingOf(tx, candidate))) }
-    })
+    const { shown, ...page } = await this.#select(viewer, owner, query, slice)
+    const items = await this.#store.read((tx) =>
+      Promise.all(shown.map((candidate) => thingOf(tx, candidate))),
+    )
+    return { ...page, items }
   }
 
   /** The same for a file: as many as a list has pages for. */
@@ -90,27 +107,34 @@ export class UsedThings {
     owner: number,
     query: ThingQuery,
   ): Promise<{ rows: readonly ThingRow[]; isCut: boolean }> {
-    const own = await readRepositories(this.#store, { owner })
+    const all = { offset: 0, limit: MAX_LISTED }
+    const { shown, total, isPartial } = await this.#select(viewer, owner, query, all)
+    return { rows: shown, isCut: isPartial || total > shown.length }
+  }
+
+  /** The things with these ids that count toward the owner. */
+  async byIds(viewer: Viewer, owner: number, ids: readonly string[]): Promise<Thing[]> {
+    const own = await this.#own(owner)
     return this.#store.read(async (tx) => {
-      const all = { offset: 0, limit: MAX_LISTED }
-      const { shown, total, isPartial } = await this.#select(tx, viewer, owner, own, query, all)
-      return { rows: shown, isCut: isPartial || total > shown.length }
+      const found = await Promise.all(ids.map((id) => this.#find(tx, viewer, owner, own, id)))
+      const visible = found.filter((candidate) => candidate !== undefined && !candidate.isHidden)
+      return Promise.all(visible.map((candidate) => thingOf(tx, candidate!)))
     })
   }
 
-  async #select(
-    tx: ReadTransaction,
-    viewer: Viewer,
-    owner: number,
-    all: readonly OwnRepository[],
-    query: ThingQuery,
-    slice: Slice,
-  ): Promise<Omit<ThingPage, 'items'> & { shown: Candidate[] }> {
+  async #own(owner: number): Promise<OwnRepository[]> {
+    const own: OwnRepository[] = []
+    for await (const part of repositoriesWithUsage(this.#store, 'id', [owner])) own.push(...part)
+    return own
+  }
+
+  async #select(viewer: Viewer, owner: number, query: ThingQuery, slice: Slice): Promise<Selection> {
     const { kind, repository, search, sort = 'size', reverse } = query
+    const all = await this.#own(owner)
     const isBySize = !search && sort === 'size' && !reverse
-    if (isBySize && !repository) return this.#largest(tx, viewer, owner, all, kindsIn(kind), slice)
+    if (isBySize && !repository) return this.#largest(viewer, owner, all, kindsIn(kind), slice)
     const own = all.filter((one) => isNamed(one.repository, repository))
-    const { candidates, total } = await this.#candidates(tx, viewer, owner, own, query)
+    const { candidates, total } = await this.#candidates(viewer, owner, own, query)
     const found = candidates.filter(({ name }) => matches(name, search)).sort(orderOf(query))
     return {
       shown: found.slice(slice.offset, slice.offset + slice.limit),
@@ -122,51 +146,36 @@ export class UsedThings {
 
   /** Skips the entries before the page without loading what they stand for. */
   async #largest(
-    tx: ReadTransaction,
     viewer: Viewer,
     owner: number,
     own: readonly OwnRepository[],
     kinds: readonly ThingKind[],
     { offset, limit }: Slice,
-  ): Promise<Omit<ThingPage, 'items'> & { shown: Candidate[] }> {
+  ): Promise<Selection> {
     const usages = own.map(({ usage }) => usage)
     const end = Math.min(MAX_LISTED, offset + limit)
-    const repositories = new Map<IndexEntry, Candidate>()
-    const parts = kinds.map(async (kind) => {
-      if (kind !== 'repositories' && kind !== 'git')
-        return this.#quota.ledger.largest(tx, owner, kind, usages, end)
-      const entries = own.map((one) => entryOfRepository(repositoryThing(viewer, one, kind)))
-      for (const [entry, candidate] of entries) repositories.set(entry, candidate)
-      return { entries: entries.map(([entry]) => entry).sort(byOrder), total: own.length }
+    const found = new Map<IndexEntry, Candidate>()
+    const listings = kinds.flatMap((kind): PartedListing<IndexEntry>[] => {
+      if (isEntryKind(kind)) return this.#listings(entriesBySize, owner, kind, usages, end)
+      const candidates = own.map((one) => repositoryThing(viewer, one, kind))
+      const entries = largestRepositories(candidates, end)
+      for (const [entry, candidate] of entries) found.set(entry, candidate)
+      return [{ parts: [entries.map(([entry]) => entry)].values() }]
     })
-    const listings = await Promise.all(parts)
-    const page = await pageOf(merge(listings.map(({ entries }) => entries)), {
-      offset,
-      limit: Math.max(0, end - offset),
-    })
+    const page = (await firstOf(listings, end)).slice(offset)
     const byId = new Map(own.map(({ repository }) => [repository.id, repository]))
-    const loaded = await loadPaced(
-      tx,
-      page.filter((entry) => !repositories.has(entry)),
-    )
-    const shown = page.flatMap((entry): Candidate[] => {
-      const repository = repositories.get(entry)
-      if (repository !== undefined) return [repository]
-      const record = loaded.get(entry)
-      return record === undefined ? [] : [entryThing(viewer, record, byId.get(record.repository ?? 0))]
+    const total = await this.#store.read(async (tx) => {
+      const records = await loadPaced(
+        tx,
+        page.filter((entry) => !found.has(entry)),
+      )
+      for (const [entry, record] of records)
+        found.set(entry, entryThing(viewer, record, byId.get(record.repository ?? 0)))
+      return this.#total(tx, owner, kinds, usages)
     })
-    const total = listings.reduce((sum, one) => sum + one.total, 0)
+    // An entry that was removed meanwhile has no record.
+    const shown = page.flatMap((entry) => found.get(entry) ?? [])
     return { shown, total, listed: Math.min(total, MAX_LISTED), isPartial: false }
-  }
-
-  /** The things with these ids that count toward the owner. */
-  async byIds(viewer: Viewer, owner: number, ids: readonly string[]): Promise<Thing[]> {
-    const own = await readRepositories(this.#store, { owner })
-    return this.#store.read(async (tx) => {
-      const found = await Promise.all(ids.map((id) => this.#find(tx, viewer, owner, own, id)))
-      const visible = found.filter((candidate) => candidate !== undefined && !candidate.isHidden)
-      return Promise.all(visible.map((candidate) => thingOf(tx, candidate!)))
-    })
   }
 
   async #find(
@@ -190,38 +199,24 @@ export class UsedThings {
     return isOwn ? entryThing(viewer, entry, one?.repository) : undefined
   }
 
-  async #largestOfKind(
-    tx: ReadTransaction,
-    owner: number,
-    kind: LedgerKind,
-    usages: readonly RepositoryUsage[],
-  ): Promise<Page<LedgerEntry>> {
-    const { entries, total } = await this.#quota.ledger.largest(tx, owner, kind, usages, MAX_READ)
-    const first = await pageOf(entries, { offset: 0, limit: MAX_READ })
-    return { items: [...(await loadPaced(tx, first)).values()], total }
-  }
-
+  /** The largest entries of each kind, or all of some repositories, and how many there are. */
   async #candidates(
-    tx: ReadTransaction,
     viewer: Viewer,
     owner: number,
     own: readonly OwnRepository[],
     { kind, repository }: ThingQuery,
   ): Promise<{ candidates: Candidate[]; total: number }> {
     const byId = new Map(own.map((one) => [one.repository.id, one.repository]))
+    const usages = own.map(({ usage }) => usage)
     const parts = kindsIn(kind).map(async (one) => {
-      if (one === 'repositories' || one === 'git')
-        return {
-          total: own.length,
-          candidates: own.map((item) => repositoryThing(viewer, item, one)),
-        }
-      const usages = own.map(({ usage }) => usage)
+      if (!isEntryKind(one))
+        return { candidates: own.map((item) => repositoryThing(viewer, item, one)), total: own.length }
       const { items, total } = repository
-        ? await this.#quota.ledger.largestIn(tx, usages, one, MAX_READ)
-        : await this.#largestOfKind(tx, owner, one, usages)
+        ? await this.#store.read((tx) => this.#quota.ledger.largestIn(tx, usages, one, MAX_READ))
+        : await this.#largestOfKind(owner, one, usages)
       return {
-        total,
         candidates: items.map((entry) => entryThing(viewer, entry, byId.get(entry.repository ?? 0))),
+        total,
       }
     })
     const all = await Promise.all(parts)
@@ -230,7 +225,49 @@ export class UsedThings {
       total: all.reduce((sum, { total }) => sum + total, 0),
     }
   }
+
+  async #largestOfKind(
+    owner: number,
+    kind: LedgerKind,
+    usages: readonly RepositoryUsage[],
+  ): Promise<Page<LedgerEntry>> {
+    const first = await firstOf(this.#listings(recordsBySize, owner, kind, usages, MAX_READ), MAX_READ)
+    const total = await this.#store.read((tx) => this.#quota.ledger.total(tx, owner, kind, usages))
+    return { items: first.map(({ record }) => record), total }
+  }
+
+  #listings<Row>(
+    listing: CachedListing<'size' | 'partition', Row>,
+    owner: number,
+    kind: LedgerKind,
+    usages: readonly RepositoryUsage[],
+    limit: number,
+  ): PartedListing<Row>[] {
+    return entryListings(owner, kind, usages).map(({ index, prefix, from }) => ({
+      from,
+      parts: listing(this.#store, index, prefix, limit),
+    }))
+  }
+
+  async #total(
+    tx: ReadTransaction,
+    owner: number,
+    kinds: readonly ThingKind[],
+    usages: readonly RepositoryUsage[],
+  ): Promise<number> {
+    const totals = await Promise.all(
+      kinds.map((kind) =>
+        isEntryKind(kind) ? this.#quota.ledger.total(tx, owner, kind, usages) : usages.length,
+      ),
+    )
+    return totals.reduce((sum, total) => sum + total, 0)
+  }
 }
+
+/** The things of a page before what is shown of them is read. */
+type Selection = Omit<ThingPage, 'items'> & { readonly shown: readonly Candidate[] }
 
 const kindsIn = (kind: ThingKind | undefined): readonly ThingKind[] =>
   kind === undefined ? thingKinds.slice(1) : [kind]
+
+const isEntryKind = (kind: ThingKind): kind is LedgerKind => kind !== 'repositories' && kind !== 'git'

@@ -2,7 +2,7 @@ import { add, type Sum } from '../integers.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { isPending, type Jobs } from '../records/jobs.ts'
 import { decodeKey, encodeKey } from '../records/key-codec.ts'
-import { merge, mergeDeferred, pageOf } from '../records/merge.ts'
+import { mergeDeferred, pageOf } from '../records/merge.ts'
 import { paced } from '../records/pacing.ts'
 import {
   emptyOwnPartition,
@@ -14,11 +14,11 @@ import {
   repositoryUsages,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/index.ts'
+import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import type { Usage } from './subjects.ts'
 import type { OwnerCounters } from './usage.ts'
 
-/** The kinds whose entries the API lists. LFS objects are counted, and {@link Ledger.largest} returns them for the pages. */
+/** The kinds whose entries the API lists. LFS objects are counted, and {@link entryListings} has them for the pages. */
 export type ListedKind = Exclude<LedgerKind, 'lfs'>
 
 /** An entry as `put` takes it; the ledger chooses its partition. */
@@ -107,31 +107,18 @@ export class Ledger {
     return count
   }
 
-  /**
-   * The largest entries of any kind, LFS objects too, as entries of an index: those of several kinds can be merged.
-   * @param usages of all repositories of the owner
-   * @param limit entries that are read at most
-   */
-  async largest(
+  /** How many entries of a kind an owner has, LFS objects too. @param usages of all repositories of the owner */
+  async total(
     tx: ReadTransaction,
     owner: number,
     kind: LedgerKind,
     usages: readonly RepositoryUsage[],
-    limit: number,
-  ): Promise<{ entries: AsyncIterable<IndexEntry>; total: number }> {
-    if (kind !== 'lfs')
-      return {
-        entries: listedEntries(tx, owner, kind, limit),
-        total: await this.count(tx, owner, kind),
-      }
-    const partitions = usages
-      .filter(({ ownEntries: inOwnPartition, lfs }) => inOwnPartition > 0 && lfs > 0)
-      .map(({ id }) => id)
-    const listings = [
-      ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit }),
-      ...partitions.map((id) => ledgerEntries.entries(tx, 'partition', { prefix: [id, kind], limit })),
-    ]
-    return { entries: merge(listings), total: await countAll(tx, [owner, kind], partitions) }
+  ): Promise<number> {
+    const counts = await Promise.all([
+      ledgerEntries.count(tx, 'owner', [owner, kind]),
+      ...partitioned(usages, kind).map(({ id }) => ledgerEntries.count(tx, 'partition', [id, kind])),
+    ])
+    return counts.reduce((sum, count) => sum + count, 0)
   }
 
   /** The largest entries of a kind in some repositories, which are few. */
@@ -203,18 +190,6 @@ const listedEntries = (
   return mergeDeferred([ownersEntries], repositoryPartitions())
 }
 
-const countAll = async (
-  tx: ReadTransaction,
-  owner: readonly [owner: number, kind: LedgerKind],
-  partitions: readonly number[],
-): Promise<number> => {
-  const counts = await Promise.all([
-    ledgerEntries.count(tx, 'owner', owner),
-    ...partitions.map((id) => ledgerEntries.count(tx, 'partition', [id, owner[1]])),
-  ])
-  return counts.reduce((sum, count) => sum + count, 0)
-}
-
 /** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */
 const isLive = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
   const owner = entry.repository === null ? partitionOwner(entry)! : (await repositoryOf(tx, entry))?.owner
@@ -261,6 +236,34 @@ const countInOwnPartition = (
   if (sign === -1 || kind === 'lfs') return { ownEntries: inOwnPartition, largest }
   return { ownEntries: inOwnPartition, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
 }
+
+/** Where entries of a kind are listed by size. */
+interface EntryListing {
+  readonly index: 'size' | 'partition'
+  readonly prefix: readonly [id: number, kind: LedgerKind]
+  /** The first order key that its entries can have; undefined for any. */
+  readonly from: Bytes | undefined
+}
+
+/** The listings of all entries of a kind, LFS objects too. @param usages of all repositories of the owner */
+export const entryListings = (
+  owner: number,
+  kind: LedgerKind,
+  usages: readonly RepositoryUsage[],
+): EntryListing[] => [
+  { index: 'size', prefix: [owner, kind], from: undefined },
+  ...partitioned(usages, kind).map(({ id, lfs, largest }): EntryListing => {
+    // No LFS object is larger than all of them together.
+    const size = kind === 'lfs' ? Number(lfs) : largest[kind]!
+    return { index: 'partition', prefix: [id, kind], from: encodeKey([0 - size]) }
+  }),
+]
+
+/** Repositories that can have entries of a kind in a partition of their own. */
+const partitioned = (usages: readonly RepositoryUsage[], kind: LedgerKind): RepositoryUsage[] =>
+  usages.filter(({ ownEntries: inOwnPartition, largest }) =>
+    kind === 'lfs' ? inOwnPartition > 0 : largest[kind] !== null,
+  )
 
 /** Repositories of an owner with a partition of their own, each with the first order key that its entries can have. */
 async function* ownPartitions(

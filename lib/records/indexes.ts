@@ -103,7 +103,7 @@ export interface Listing {
   from?: KeyTuple | undefined
   reverse?: boolean
   offset?: number
-  limit?: number
+  limit?: number | undefined
 }
 
 /** The entries of an ordered index. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Bytes, KeyRange, ReadTransaction } from './driver.ts'
+import type { Bytes, Entry, KeyRange, ReadTransaction } from './driver.ts'
 import { keyText, type PendingChange } from './transactions.ts'
 
 /** The result of a read, and the keys and ranges that it depends on. */
@@ -14,7 +14,7 @@ interface CachedRead {
 /** A read in progress. */
 interface ActiveRead {
   readonly keys: Set<string>
-  readonly ranges: Map<string, Range>
+  readonly ranges: ReadRange[]
   size: number
   /** The keys of each write that ran at the same time, which the read may not have seen. */
   readonly writes: ReadonlySet<string>[]
@@ -24,6 +24,18 @@ interface ActiveRead {
 const MAX_SIZE = 32 * 1024 * 1024
 const ENTRY_OVERHEAD = 2000
 const KEY_OVERHEAD = 300
+
+/**
+ * A result that holds many entries of ranges, which the cache does not count, because most results are made of a few of those
+ * that were read.
+ */
+export interface HoldsEntries {
+  /** Bytes of these entries. */
+  readonly heldBytes: number
+}
+
+const heldBytesOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null && 'heldBytes' in value ? Number(value.heldBytes) : 0
 
 /**
  * Caches results of reads by cache key, for a database that only this process writes. A write removes the results that
@@ -57,12 +69,12 @@ export class ReadCache {
     name: string,
     read: (watch: (tx: ReadTransaction) => ReadTransaction) => Promise<T>,
   ): Promise<T> {
-    const reading: ActiveRead = { keys: new Set(), ranges: new Map(), size: 0, writes: [...this.#writes] }
+    const reading: ActiveRead = { keys: new Set(), ranges: [], size: 0, writes: [...this.#writes] }
     this.#reads.add(reading)
     try {
       const value = await read((tx) => recordReads(tx, reading))
       // Requests for what does not exist would fill the cache, so undefined is not cached.
-      if (value !== undefined && !isOutdated(reading)) this.#store(name, value, reading)
+      if (value !== undefined) this.#store(name, value, reading)
       return value
     } finally {
       this.#reads.delete(reading)
@@ -89,8 +101,9 @@ export class ReadCache {
   }
 
   #store(name: string, value: unknown, reading: ActiveRead): void {
-    const [keys, ranges] = [[...reading.keys], [...reading.ranges.values()]]
-    this.#results.set(name, { value, keys, ranges, size: reading.size })
+    const [keys, ranges] = [[...reading.keys], rangesOf(reading)]
+    if (isOutdated(reading, ranges)) return
+    this.#results.set(name, { value, keys, ranges, size: reading.size + heldBytesOf(value) })
     // The cache rejects a result that is too large.
     if (this.#results.peek(name)?.value !== value) return
     for (const key of keys) getOrAdd(this.#byKey, key, () => new Set()).add(name)
@@ -108,15 +121,14 @@ export class ReadCache {
 }
 
 /** Whether a write during the read has changed a key that it depends on. */
-const isOutdated = ({ keys, ranges, writes }: ActiveRead): boolean =>
+const isOutdated = ({ keys, writes }: ActiveRead, ranges: readonly Range[]): boolean =>
   writes.some((written) => {
     for (const key of keys) if (written.has(key)) return true
-    for (const { start, end } of ranges.values())
-      for (const key of written) if (start <= key && key < end) return true
+    for (const { start, end } of ranges) for (const key of written) if (start <= key && key < end) return true
     return false
   })
 
-/** Records the keys and ranges that are read; a range counts as a whole, even when iteration stops early. */
+/** Records the keys and ranges that are read. */
 const recordReads = (source: ReadTransaction, reading: ActiveRead): ReadTransaction => {
   const { keys, ranges } = reading
   const measured = (value: Bytes | undefined) => {
@@ -132,12 +144,59 @@ const recordReads = (source: ReadTransaction, reading: ActiveRead): ReadTransact
       for (const key of wanted) keys.add(keyText(key))
       return (await source.getMany(wanted)).map(measured)
     },
-    range(range: KeyRange) {
-      const read = { start: keyText(range.start), end: keyText(range.end) }
-      ranges.set(rangeText(read), read)
-      return source.range(range)
-    },
+    range: (range) => ({
+      [Symbol.asyncIterator]() {
+        const read = new ReadRange(range)
+        ranges.push(read)
+        const entries = source.range(range)[Symbol.asyncIterator]()
+        return {
+          async next() {
+            const result = await entries.next()
+            read.note(result)
+            return result
+          },
+          return: async () => (await entries.return?.()) ?? { done: true, value: undefined },
+        }
+      },
+    }),
   }
+}
+
+/** A range as far as it was read: entries behind the last one that a read took cannot change its result. */
+class ReadRange {
+  readonly #range: KeyRange
+  #last: Bytes | undefined
+  #taken = 0
+  #isComplete = false
+
+  constructor(range: KeyRange) {
+    this.#range = range
+  }
+
+  note(result: IteratorResult<Entry, unknown>): void {
+    if (result.done) this.#isComplete = this.#taken < (this.#range.limit ?? Number.POSITIVE_INFINITY)
+    else {
+      this.#last = result.value[0]
+      this.#taken++
+    }
+  }
+
+  /** Undefined when nothing was read. */
+  get extent(): Range | undefined {
+    const { reverse = false } = this.#range
+    const [start, end] = [keyText(this.#range.start), keyText(this.#range.end)]
+    if (this.#isComplete) return { start, end }
+    if (this.#last === undefined) return undefined
+    const last = keyText(this.#last)
+    return reverse ? { start: last, end } : { start, end: `${last}\0` }
+  }
+}
+
+/** The ranges of a read, each once. */
+const rangesOf = ({ ranges }: ActiveRead): Range[] => {
+  const distinct = new Map<string, Range>()
+  for (const { extent } of ranges) if (extent !== undefined) distinct.set(rangeText(extent), extent)
+  return [...distinct.values()]
 }
 
 /** The keys with `start <= key < end`, each as a string with one character per byte. */

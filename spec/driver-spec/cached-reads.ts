@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
+import type { KeyRange, ReadTransaction, StorageDriver } from '../../lib/storage/index.ts'
 import { bytes, type Candidate, keysBelow, opened, type Part, save, text } from './fixture.ts'
 
 export const namedReads: Part = (candidate) =>
@@ -23,12 +23,34 @@ const bodies: [what: string, body: Body][] = [
   ['one key', async (tx) => text(await tx.get(bytes('a')))],
   ['several keys', async (tx) => (await tx.getMany(['b', 'a', 'c'].map(bytes))).map(text)],
   ['a range', (tx) => keysBelow(tx, '')],
+  ['the first entries of a range', (tx) => firstKeys(tx, { start: bytes('a'), end: bytes('zz') }, 2)],
+  [
+    'the last entries of a range',
+    (tx) => firstKeys(tx, { start: bytes('a'), end: bytes('zz'), reverse: true }, 1),
+  ],
+  ['a range with a limit', (tx) => firstKeys(tx, { start: bytes('a'), end: bytes('zz'), limit: 2 }, 9)],
+  ['an empty range', (tx) => firstKeys(tx, { start: bytes('ab'), end: bytes('b') }, 1)],
   ['dependent reads', async (tx) => [text(await tx.get(bytes('c'))), await keysBelow(tx, 'a')]],
 ]
 
+/** Stops after a number of entries. */
+const firstKeys = async (tx: ReadTransaction, range: KeyRange, count: number): Promise<string[]> => {
+  const found: string[] = []
+  for await (const [key, value] of tx.range(range))
+    if (found.push(`${text(key)}=${text(value)}`) === count) break
+  return found
+}
+
 const seen = async (t: TestContext, candidate: Candidate, body: Body): Promise<void> => {
   const driver = await opened(t, candidate)
-  const steps: Record<string, string>[] = [{ a: '1' }, { a: '2' }, { b: '1' }, { aa: '1' }, { z: '1' }]
+  const steps: Record<string, string>[] = [
+    { a: '1' },
+    { a: '2' },
+    { b: '1' },
+    { aa: '1' },
+    { z: '1' },
+    { ac: '1' },
+  ]
   for (const step of [{}, ...steps]) {
     await save(driver, step)
     for (let time = 0; time < 3; time++)
