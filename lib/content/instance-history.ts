@@ -22,35 +22,49 @@ export interface InstanceHistory {
 /** Milliseconds for which a history is shown at least, and so many times as long as it took to read. */
 const MIN_AGE_MS = 600_000
 const AGE_PER_READ = 1000
-const MAX_WAIT_MS = 1000
+/** A page waits for a history of so many days of owners, which takes some 30 milliseconds. */
+const SHORT = 5000
 /** Days of the totals that are read. */
 const TOTAL_DAYS = 90
 const YIELD_EVERY = 300
 
+interface Reading {
+  readonly result: Promise<InstanceHistory>
+  /** Resolves when the history has turned out to be long. */
+  readonly long: Promise<undefined>
+}
+
 export class InstanceHistories {
   readonly #store: Store
   #known: { readonly value: InstanceHistory; readonly day: number; readonly expiresAt: number } | undefined
-  #reading: Promise<InstanceHistory> | undefined
+  #reading: Reading | undefined
 
   constructor(store: Store) {
     this.#store = store
   }
 
-  /** The history; undefined while it is being read for the first time and that takes long. */
+  /** The history; undefined while a long one is being read for the first time. */
   async history(): Promise<InstanceHistory | undefined> {
     const known = this.#known
     if (known !== undefined && known.day === today() && Date.now() < known.expiresAt) return known.value
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined
-    })
-    const reading = this.#reading
-    reading.catch(() => undefined)
+    this.#reading ??= this.#startReading()
     if (known !== undefined) return known.value
-    const waited = new Promise<undefined>((resolve) => setTimeout(resolve, MAX_WAIT_MS, undefined).unref())
-    return Promise.race([reading, waited])
+    return Promise.race([this.#reading.result, this.#reading.long])
   }
 
-  async #read(): Promise<InstanceHistory> {
+  #startReading(): Reading {
+    let onLong = () => {}
+    const long = new Promise<undefined>((resolve) => {
+      onLong = () => resolve(undefined)
+    })
+    const result = this.#read(onLong).finally(() => {
+      this.#reading = undefined
+    })
+    result.catch(() => undefined)
+    return { result, long }
+  }
+
+  async #read(onLong: () => void): Promise<InstanceHistory> {
     const [day, begun] = [today(), Date.now()]
     const value = await this.#store.readAlone(async (tx) => {
       const totals = new DailyTotals(day)
@@ -58,6 +72,7 @@ export class InstanceHistories {
       for await (const usage of dailyUsages.all(tx)) {
         totals.add(usage.owner, usage.day, usage)
         if (++count % YIELD_EVERY === 0) await setImmediate()
+        if (count === SHORT) onLong()
       }
       for await (const usage of ownerUsages.all(tx)) {
         totals.add(usage.owner, usage.day, usageIn(usage))

@@ -122,7 +122,7 @@ const SMALL_SHARED_INSTANCE = 100
 const MIN_AGE_MS = 5000
 /** So many times as long as a scan took, its figures are shown: scans take at most a twentieth of the time. */
 const AGE_PER_SCAN = 20
-/** Milliseconds that a page waits for a scan. */
+/** Milliseconds for which a page after a change, or a file, waits for a scan. */
 const MAX_WAIT_MS = 10_000
 /** Owners that are read between two turns of the event loop: about two milliseconds. */
 const YIELD_EVERY = 100
@@ -136,11 +136,18 @@ interface Known {
   readonly expiresAt: number
 }
 
+interface Scan {
+  readonly generation: number
+  readonly result: Promise<OwnersSnapshot>
+  /** Resolves when the scan has found more owners than a small instance has. */
+  readonly large: Promise<undefined>
+}
+
 export class OwnerTable {
   readonly #store: Store
   readonly #quota: QuotaEngine
   #known: Known | undefined
-  #scan: { readonly generation: number; readonly result: Promise<OwnersSnapshot> } | undefined
+  #scan: Scan | undefined
   /** Goes up with each change after which figures from before it must not be shown. */
   #generation = 0
 
@@ -157,19 +164,25 @@ export class OwnerTable {
   /**
    * The owners now; on a large instance as they were some seconds ago, but not before {@link changed}.
    * @param warnAt share of a limit, between 0 and 1, from which an owner is near it
-   * @throws AllotError unavailable when the first scan takes longer than a page can wait
+   * @returns undefined during the first scan over a large instance
    */
-  async snapshot(warnAt: number): Promise<OwnersSnapshot> {
+  async snapshot(warnAt: number): Promise<OwnersSnapshot | undefined> {
     const known = this.#known
     const isCurrent = known?.generation === this.#generation
     if (isCurrent && this.#isFresh(known)) return known.snapshot
-    const scan = this.#startScan(warnAt)
-    if (isCurrent && !this.#isSmall(known)) {
-      // The next request gets the new figures; a failure is reported to the request that has none.
-      scan.catch(() => undefined)
-      return known.snapshot
-    }
-    return withinTime(scan, known?.snapshot)
+    const { result, large } = this.#startScan(warnAt)
+    // The next request gets the new figures; a failure is reported to the request that has none.
+    result.catch(() => undefined)
+    if (known === undefined) return Promise.race([result, large])
+    return isCurrent && !this.#isSmall(known) ? known.snapshot : withinTime(result, known.snapshot)
+  }
+
+  /**
+   * The same for a file, which waits for the first scan.
+   * @throws AllotError unavailable when that takes too long
+   */
+  async wholeSnapshot(warnAt: number): Promise<OwnersSnapshot> {
+    return (await this.snapshot(warnAt)) ?? withinTime(this.#startScan(warnAt).result, this.#known?.snapshot)
   }
 
   #isFresh({ writes, expiresAt, snapshot }: Known): boolean {
@@ -186,17 +199,21 @@ export class OwnerTable {
     return snapshot.owners.length <= this.#smallSize
   }
 
-  #startScan(warnAt: number): Promise<OwnersSnapshot> {
+  #startScan(warnAt: number): Scan {
     const generation = this.#generation
-    if (this.#scan?.generation === generation) return this.#scan.result
-    const result = this.#read(warnAt, generation).finally(() => {
+    if (this.#scan?.generation === generation) return this.#scan
+    let onLarge = () => {}
+    const large = new Promise<undefined>((resolve) => {
+      onLarge = () => resolve(undefined)
+    })
+    const result = this.#read(warnAt, generation, onLarge).finally(() => {
       if (this.#scan?.generation === generation) this.#scan = undefined
     })
-    this.#scan = { generation, result }
-    return result
+    this.#scan = { generation, result, large }
+    return this.#scan
   }
 
-  async #read(warnAt: number, generation: number): Promise<OwnersSnapshot> {
+  async #read(warnAt: number, generation: number, onLarge: () => void): Promise<OwnersSnapshot> {
     const { writes } = this.#store
     const begun = Date.now()
     const owners = await this.#store.readAlone(async (tx) => {
@@ -205,6 +222,7 @@ export class OwnerTable {
       try {
         for await (const account of accounts.all(tx)) {
           if (found.length % YIELD_EVERY === 0) await setImmediate()
+          if (found.length === this.#smallSize) onLarge()
           const { usage, groups } = await quotas.of(account.id)
           found.push(summaryOf(account, usage, groups, warnAt))
         }

@@ -151,6 +151,10 @@ describe('The table of the many owners of a shared store', () => {
       const root = allot.browser()
       await root.signIn('', allot.root.token)
       const owners = async () => words((await root.get('/-/admin/owners?q=u7')).text)
+      // A page must not wait for the first scan either, but a file does.
+      const first = words((await root.get('/-/admin')).text)
+      assert.match(first, /The usage of all owners is being read, for the first time .* Server Version/)
+      assert.match((await root.get('/-/admin/owners.csv')).text, /^u77,/m)
       assert.match(await owners(), /11 owners/)
       await allot.allot.ledger.put({
         ...{ kind: 'packages', key: 'k', owner: 'u77', name: 'p', size: 4096, type: 'npm', version: '1' },

@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The instance at a glance: totals over time, who uses most, who is over quota or near it, and what the server is doing. */
+import type { VNode } from 'preact'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
 import { daysUntilNow, growthIn, type InstanceHistory, totalGrowth } from '../../content/instance-history.ts'
 import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
@@ -16,6 +17,7 @@ import { Legend } from '../storage/limits.tsx'
 import { formatShare } from '../storage/thing-text.tsx'
 import { adminPage, adminView } from './form.tsx'
 import { overSection } from './over-quota.tsx'
+import { OwnersBeingRead } from './owner-table.tsx'
 
 const LISTED = 8
 
@@ -25,8 +27,12 @@ export const adminRoutes = [
     path: '/-/admin',
     async handle({ query }, services) {
       const { hosting, settings } = services
-      const owners = await hosting.ownerTable.snapshot(settings.warnAt)
-      const history = await hosting.instanceHistories.history()
+      const [owners, history] = await Promise.all([
+        hosting.ownerTable.snapshot(settings.warnAt),
+        hosting.instanceHistories.history(),
+      ])
+      const health = <Health services={services} pending={await pendingJobs(services)} />
+      if (owners === undefined) return withoutOwners(health)
       const used = usedBy('size:all', owners.total)
       const largest = owners.sorted('used', false, history).slice(0, LISTED)
       return adminView(
@@ -49,7 +55,7 @@ export const adminRoutes = [
           <TotalHistory owners={owners} history={history} />
           <div class="columns">
             <TopConsumers owners={largest} used={used} history={history} />
-            <Health services={services} pending={await pendingJobs(services)} />
+            {health}
           </div>
           {await overSection(services, owners, query)}
         </>,
@@ -57,6 +63,19 @@ export const adminRoutes = [
     },
   }),
 ]
+
+/** The page during the first scan over the owners of a large instance. */
+const withoutOwners = (health: VNode) =>
+  adminView(
+    'Administration',
+    {},
+    <>
+      <Section id="usage" title="Usage">
+        <OwnersBeingRead />
+      </Section>
+      {health}
+    </>,
+  )
 
 const byCounts = ({ counts }: OwnersSnapshot): string =>
   `by ${formatCount(counts.user, 'user')} and ${formatCount(counts.organization, 'organization')}.`

@@ -1,6 +1,6 @@
 /** Which owners the table shows, in which order: from the query of the page, and in links to the same page. */
 import type { InstanceHistory } from '../../content/instance-history.ts'
-import type { OwnerSummary } from '../../content/owner-table.ts'
+import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
 import { pageNumber } from '../components.tsx'
 import type { PageServices } from '../route.ts'
 
@@ -57,20 +57,40 @@ export interface OwnerRows {
   readonly history: InstanceHistory | undefined
 }
 
+/** @returns undefined while the owners of a large instance are read for the first time */
 export const rowsFor = async (
   { hosting, settings }: PageServices,
-  { search, group, state, sort, isReverse }: OwnerQuery,
+  query: OwnerQuery,
+): Promise<OwnerRows | undefined> => {
+  const [owners, history] = await Promise.all([
+    hosting.ownerTable.snapshot(settings.warnAt),
+    hosting.instanceHistories.history(),
+  ])
+  return owners && { rows: matching(owners, history, query), history }
+}
+
+/** The same for a file, which waits for the owners. */
+export const rowsOfFile = async (
+  { hosting, settings }: PageServices,
+  query: OwnerQuery,
 ): Promise<OwnerRows> => {
-  const owners = await hosting.ownerTable.snapshot(settings.warnAt)
+  const owners = await hosting.ownerTable.wholeSnapshot(settings.warnAt)
   const history = await hosting.instanceHistories.history()
+  return { rows: matching(owners, history, query), history }
+}
+
+const matching = (
+  owners: OwnersSnapshot,
+  history: InstanceHistory | undefined,
+  { search, group, state, sort, isReverse }: OwnerQuery,
+): readonly OwnerSummary[] => {
   const sorted = owners.sorted(sort, isReverse, history)
   const words = search.toLowerCase()
-  if (words === '' && group === '' && state === undefined) return { rows: sorted, history }
-  const rows = sorted.filter(
+  if (words === '' && group === '' && state === undefined) return sorted
+  return sorted.filter(
     (owner) =>
       (state === undefined || owner.state === state) &&
       (group === '' || owner.groups.some(({ name }) => name === group)) &&
       owner.text.includes(words),
   )
-  return { rows, history }
 }

@@ -10,6 +10,14 @@ import { Change } from '../storage/chart.tsx'
 import { subjectTexts } from '../subject-names.ts'
 import { type OwnerQuery, type OwnerRows, pathOf } from './owner-query.ts'
 
+/** Stands where the owners will be, during the first scan over those of a large instance. The script opens the page again. */
+export const OwnersBeingRead = () => (
+  <p class="muted" data-reload="">
+    The usage of all owners is being read, for the first time since this server started.{' '}
+    <Link to={usePageContext().path}>Open the page again</Link> in a few seconds.
+  </p>
+)
+
 export const OwnerTable = ({
   query,
   rows,

@@ -8,8 +8,16 @@ import { Empty, formatCount, Link, Pages, Search, Section, sliceOf } from '../co
 import { csvOf } from '../csv.ts'
 import { type PageServices, page } from '../route.ts'
 import { adminForm, adminPage, adminView } from './form.tsx'
-import { type OwnerQuery, pathOf, queryIn, rowsFor, STATES } from './owner-query.ts'
-import { OwnerTable } from './owner-table.tsx'
+import {
+  type OwnerQuery,
+  type OwnerRows,
+  pathOf,
+  queryIn,
+  rowsFor,
+  rowsOfFile,
+  STATES,
+} from './owner-query.ts'
+import { OwnersBeingRead, OwnerTable } from './owner-table.tsx'
 import { ALL } from './rules.tsx'
 
 /** Owners in a CSV file at most. */
@@ -25,7 +33,7 @@ export const ownerRoutes = [
     ...adminPage,
     path: '/-/admin/owners.csv',
     async handle({ query }, services) {
-      const { rows, history } = await rowsFor(services, queryIn(query))
+      const { rows, history } = await rowsOfFile(services, queryIn(query))
       const isCut = rows.length > MAX_CSV
       const head = ['name', 'kind', 'used', 'limit', 'rule', 'state', 'groups', 'growth']
       return csvOf(
@@ -93,8 +101,7 @@ const ownersView = async (
   query: OwnerQuery,
   message: Parameters<typeof adminView>[1],
 ) => {
-  const { rows, history } = await rowsFor(services, query)
-  const { offset, limit } = sliceOf(query.page)
+  const found = await rowsFor(services, query)
   const { items: groups } = await services.quota.groups.list(ALL)
   return adminView(
     'Owners',
@@ -114,6 +121,21 @@ const ownersView = async (
       }
     >
       <Filters query={query} groups={groups} />
+      {found === undefined ? <OwnersBeingRead /> : <Rows query={query} found={found} groups={groups} />}
+    </Section>,
+  )
+}
+
+interface RowsProps {
+  query: OwnerQuery
+  found: OwnerRows
+  groups: readonly QuotaGroup[]
+}
+
+const Rows = ({ query, found: { rows, history }, groups }: RowsProps) => {
+  const { offset, limit } = sliceOf(query.page)
+  return (
+    <>
       <p class="small">
         {formatCount(rows.length, 'owner')}.
         {rows.length > MAX_CSV && ` A CSV file has the first ${MAX_CSV.toLocaleString('en')} in this order.`}
@@ -131,7 +153,7 @@ const ownersView = async (
         />
       )}
       <Pages to={(number) => pathOf({ ...query, page: number })} page={query.page} total={rows.length} />
-    </Section>,
+    </>
   )
 }
 

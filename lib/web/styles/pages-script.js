@@ -1,6 +1,6 @@
 /*
- * The script of the pages: values of charts on hover and with the arrow keys, the sum of what is selected, copy buttons, and
- * the page of an issue that has a comment.
+ * The script of the pages: values of charts on hover and with the arrow keys, the sum of what is selected, copy buttons, the
+ * page of an issue that has a comment, and opening a page again whose figures are still being read.
  * Every page works without it. It loads nothing, and writes text only, never markup.
  */
 
@@ -108,3 +108,4 @@ if (document.querySelector('[data-comments]')) {
   findComment()
   addEventListener('hashchange', findComment)
 }
+if (document.querySelector('[data-reload]')) setTimeout(() => location.replace(location.href), 2000)
