@@ -51,6 +51,7 @@ const texts = new WeakMap<object, string>()
 /** Invariant: different inputs have different texts, because strings follow their lengths. */
 const textOf = (input: CacheInput): string => {
   if (typeof input === 'string') return `${input.length}'${input}`
+  if (typeof input === 'number') return String(input)
   if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? ''
   const known = texts.get(input)
   if (known !== undefined) return known

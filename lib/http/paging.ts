@@ -28,8 +28,8 @@ export const paginationOf = (query: URLSearchParams, paging: Paging, limits: Pag
 
 /** @returns 0 when the member is absent or invalid */
 const lenientNumber = (query: URLSearchParams, name: string): number => {
-  const text = query.get(name) ?? ''
-  return /^\d+$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : 0
+  const text = query.get(name)
+  return text !== null && /^\d+$/.test(text) ? Math.min(Number(text), Number.MAX_SAFE_INTEGER) : 0
 }
 
 /** @throws AllotError invalid for a negative number, and for text that is not a whole number */
@@ -55,10 +55,10 @@ export const pageHeaders = (
   query: URLSearchParams,
   read: unknown,
 ): string[] => {
-  const members = linkMembers(query, read)
   const last = lastPage(page, total, isFull)
   const links: string[] = []
   const link = (rel: string, number: number) => {
+    const members = linkMembers(query, read)
     members.set('page', String(number))
     links.push(`<${escapeUrl(url)}?${members}>; rel="${rel}"`)
   }
