@@ -25,7 +25,7 @@ export const copyIssues = (migration: Migration, copied: CopiedRepository): Prom
     const { full_name: scope } = copied.given
     const path = `${repositoryPath(copied.given)}/issues`
     // The first page tells whether the source shows issues, before anything is compared with it.
-    if ((await ifAvailable(source.get(ANYTHING, `${path}?state=all&limit=1`))) === undefined) {
+    if ((await ifAvailable(source.get(ANYTHING, `${path}?state=all&type=issues&limit=1`))) === undefined) {
       if (!source.isAllot) report.note('notCopied', NOT_SHOWN, scope)
       return
     }

@@ -88,7 +88,7 @@ const copyFile = async (
   { source, allot, report, authors, startedAt }: Migration,
   owner: string,
   { type, name, version, ...given }: SourcePackage,
-  { name: fileName, Size: size, sha256 }: SourcePackageFile,
+  { name: fileName, size, sha256 }: SourcePackageFile,
   isKnown: boolean,
 ): Promise<number | undefined> => {
   const { packages } = allot.hosting

@@ -45,7 +45,7 @@ export type SourceOrganization = v.InferOutput<typeof SourceOrganization>
 export const SourceRepository = v.object({
   name: v.string(),
   full_name: v.string(),
-  owner: v.object({ login: v.string() }),
+  owner: v.object({ login: v.string(), active: v.nullish(v.boolean(), true) }),
   description: text,
   website: text,
   default_branch: text,
@@ -132,6 +132,9 @@ export const SourcePackage = v.object({
 })
 export type SourcePackage = v.InferOutput<typeof SourcePackage>
 
-/** `Size` is capitalised. */
-export const SourcePackageFile = v.object({ name: v.string(), Size: count, sha256: text })
+/** `Size` is capitalised up to Gitea 1.25. */
+export const SourcePackageFile = v.pipe(
+  v.object({ name: v.string(), Size: v.nullish(v.number()), size: v.nullish(v.number()), sha256: text }),
+  v.transform(({ Size, size, ...file }) => ({ ...file, size: size ?? Size ?? 0 })),
+)
 export type SourcePackageFile = v.InferOutput<typeof SourcePackageFile>

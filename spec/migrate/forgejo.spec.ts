@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { generateGpgKey } from '../support/keygen.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { forgejo, type Replay, type Reply, recorded } from './replay.ts'
 import { pushed, refsOf, startTarget, type Target } from './two.ts'
 
@@ -34,6 +35,7 @@ const ORGANIZATIONS: Record<string, Reply> = {
 }
 
 let behind: TestServer
+let alice: Person
 let target: Target
 let source: Replay
 
@@ -41,7 +43,7 @@ const asked = () => ({ base: source.base, root: behind.root })
 
 before(async () => {
   behind = await start()
-  const alice = await behind.person('alice')
+  alice = await behind.person('alice')
   await behind.person('bob')
   for (const name of ['demo', 'secret']) {
     await behind.as(alice, 'POST', '/user/repos', { name, private: name === 'secret' })
@@ -170,6 +172,39 @@ describe('A Gitea', () => {
       const report = await into.from({ base: gitea.base, root: behind.root })
       assert.match(report.text, /quota, which the source does not have, or has turned off/)
       assert.match(report.text, /^repositories: 2 copied/m)
+    } finally {
+      gitea.stop()
+      await into.stop()
+    }
+  })
+
+  it('of version 1.26 has its package files copied, and refuses issues that are off and the git data of inactive owners', async () => {
+    const sha256 = createHash('sha256').update('kit').digest('hex')
+    const headers = { authorization: `token ${alice.token}` }
+    const path = '/api/packages/alice/generic/kit/1.0/kit.tar'
+    assert.ok((await fetch(behind.base + path, { method: 'PUT', body: 'kit', headers })).ok)
+    const [first, ...others] = recorded('/users/alice/repos').body as { owner: object; name: string }[]
+    const inactive = { ...first, owner: { ...first!.owner, active: false } }
+    const gitea = await forgejo(behind, {
+      '/admin/orgs': NONE,
+      '/users/alice/gpg_keys': NONE,
+      '/users/root1/repos': NONE,
+      '/users/alice/repos': { body: [inactive, ...others], total: others.length + 1 },
+      [`/alice/${first!.name}.git/info/refs?service=git-upload-pack`]: FORBIDDEN,
+      [`/repos/alice/${first!.name}/issues?state=all&type=issues&limit=1`]: NOT_FOUND,
+      '/packages/alice/generic/kit/1.0/files': { body: [{ name: 'kit.tar', size: 3, sha256 }], total: 1 },
+    })
+    const into = await startTarget()
+    try {
+      const report = await into.from({ base: gitea.base, root: behind.root }, ['alice'])
+      assert.ok(report.isComplete(), report.text)
+      assert.match(report.text, /^package files: 1 copied/m)
+      const label = `alice/${first!.name}`
+      assert.match(report.text, new RegExp(`^ {2}git data of owners who are inactive .*: ${label}$`, 'm'))
+      assert.match(report.text, new RegExp(`^ {2}issues, which the source has turned off .*: ${label}$`, 'm'))
+      const compared = await into.compared({ base: gitea.base, root: behind.root }, ['alice'])
+      assert.match(compared.text, /^ {2}git data of owners who are inactive .*: 1$/m)
+      assert.ok(compared.isSame(), compared.text)
     } finally {
       gitea.stop()
       await into.stop()

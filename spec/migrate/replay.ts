@@ -30,7 +30,7 @@ export interface Replay {
   stop(): void
 }
 
-/** Answers from the table, and passes other requests on to another server: above all git data. */
+/** Answers from the table, by the path or by the path with its query, and passes other requests on to another server: above all git data. */
 export const replay = async (
   table: Readonly<Record<string, Reply>>,
   rest: (req: IncomingMessage, res: ServerResponse) => void,
@@ -41,7 +41,7 @@ export const replay = async (
     const path = pathname.replace('/api/v1', '')
     const { sudo, authorization } = req.headers
     asked.push({ path, sudo: sudo as string | undefined, authorization })
-    const reply = table[path]
+    const reply = table[req.url!.replace('/api/v1', '')] ?? table[path]
     if (reply === undefined) return rest(req, res)
     const isPast = reply.total !== undefined && Number(searchParams.get('page') ?? 1) > 1
     const body = typeof reply.body === 'string' ? reply.body : `${JSON.stringify(isPast ? [] : reply.body)}\n`

@@ -79,7 +79,8 @@ export const compareEmails = async (sides: Sides, users: readonly SourceUser[]):
     const account = await names.account(login)
     if (account?.kind !== 'user') continue
     const own = await hosting.emails.list(account.id)
-    const here = own.map(({ email }) => ({ name: email.toLowerCase(), fields: {} }))
+    const further = own.filter(({ email }) => email.toLowerCase() !== account.email.toLowerCase())
+    const here = further.map(({ email }) => ({ name: email.toLowerCase(), fields: {} }))
     report.count('address')
     report.lists('address', login, addresses, here)
   }
@@ -133,7 +134,8 @@ const compareRelation = async (
     if (copy === undefined) report.note('notCopied', NOT_HERE, `${login}: ${name}`)
     else expected.push({ name: copy.toLowerCase(), fields: {} })
   }
-  const found = await here.list(shape, apiPath('users', account.name, list), account.name)
+  // Read as an administrator: here the user may not see a private account or repository of the list.
+  const found = await here.list(shape, apiPath('users', account.name, list))
   const items = found.map((name) => ({ name: name.toLowerCase(), fields: {} }))
   report.lists('relation', `${login} ${list}`, expected, items)
 }

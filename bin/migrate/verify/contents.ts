@@ -21,7 +21,8 @@ export const compareIssues = (sides: Sides, pair: RepositoryPair): Promise<void>
   reportErrors(sides.report, `the issues of ${pair.given.full_name}`, async () => {
     const { source } = sides
     const path = `${repositoryPath(pair.given)}/issues`
-    const isShown = (await ifAvailable(source.get(ANYTHING, `${path}?state=all&limit=1`))) !== undefined
+    const isShown =
+      (await ifAvailable(source.get(ANYTHING, `${path}?state=all&type=issues&limit=1`))) !== undefined
     const numbers = new Set<number>()
     let copies = 0
     const issues = isShown ? source.items(SourceIssue, `${path}?state=all&type=issues`) : []

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import { type LfsPointer, lfsPointers } from '../../../lib/git/lfs-pointers.ts'
 import { damagedObjects, localReferences, remoteReferences } from '../../../lib/git/remote-check.ts'
+import { isRefused, OF_INACTIVE } from '../git-data.ts'
 import { askForObjects, inBatches } from '../lfs.ts'
 import { apiPath, reportErrors } from '../migration.ts'
 import type { RepositoryPair } from './repositories.ts'
@@ -27,7 +28,9 @@ export const compareGitData = async (sides: Sides, pair: RepositoryPair): Promis
       damage === undefined ? 'sound' : `${damage}${more.length > 0 ? `, and ${more.length} more` : ''}`
     report.fields('git', name, { objects: 'sound' }, { objects })
   } catch (error) {
-    report.failed(`the git data of ${name}`, (error as Error).message)
+    const { message } = error as Error
+    if (isRefused(message, given)) report.note('notCopied', OF_INACTIVE, name)
+    else report.failed(`the git data of ${name}`, message)
   }
 }
 

@@ -40,7 +40,7 @@ const itemOf = async (side: Source, owner: string, given: SourcePackage, creator
   const { type, name, version } = given
   const path = apiPath('packages', owner, type, name, version)
   const files = await side.list(SourcePackageFile, `${path}/files`)
-  const texts = files.map((file) => `${file.name}, ${file.Size} bytes, sha256 ${file.sha256}`)
+  const texts = files.map((file) => `${file.name}, ${file.size} bytes, sha256 ${file.sha256}`)
   return {
     name: `${name} ${version}`,
     fields: { creator, created: dateOf(given.created_at), files: texts.sort() },

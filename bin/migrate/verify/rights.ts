@@ -11,6 +11,8 @@ import type { Sides } from './sides.ts'
 const RIGHTS = ['none', 'read', 'write', 'admin'] as const
 const LOWERED =
   'rights to write to repositories with protected branches or tags, which are rights to read here'
+const OF_MEMBERS =
+  'rights to read what is public in a private organization, which its members have here by their teams only'
 const SEVERAL =
   'rights of collaborators who are in a team as well: the source does not show them, and they have those of the team here'
 
@@ -92,6 +94,10 @@ const isLowered = async (
     return true
   }
   if (own.length === 0) return false
+  if (expected === 1 && given.internal) {
+    report.note('leftOut', OF_MEMBERS, label)
+    return true
+  }
   const users = (await ifAvailable(source.list(SourceUser, `${repositoryPath(given)}/collaborators`))) ?? []
   const isCollaborator = users.some((user) => user.login.toLowerCase() === login.toLowerCase())
   if (isCollaborator) report.note('leftOut', SEVERAL, label)
