@@ -21,7 +21,7 @@ export interface Actor {
   readonly administrator?: Omit<Actor, 'administrator'>
 }
 
-/** Who really makes a change: with Sudo, the administrator. */
+/** The account that the log names: with Sudo, the administrator. */
 export const realActor = (by: Actor): Omit<Actor, 'administrator'> => by.administrator ?? by
 
 interface AuditedChange {

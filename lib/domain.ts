@@ -8,7 +8,7 @@ import type { HtmlUrls } from './host-pages/html-urls.ts'
 import { createHosting, type Hosting } from './hosting.ts'
 import type { Host } from './listeners.ts'
 import type { Options } from './options.ts'
-import type { ThresholdRecorder } from './quota/threshold-events.ts'
+import type { QuotaEventRecorder } from './quota/quota-events.ts'
 import { searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
 import { saveLfsSize } from './repositories/repositories.ts'
@@ -83,7 +83,7 @@ export const createDomain = ({ options, host, storage, store, htmlUrls, isServer
   return { ...engine, hosting, listeners, compactor, sender }
 }
 
-const quotaRecorder = (outbox: Outbox): Omit<ThresholdRecorder, 'share'> => ({
+const quotaRecorder = (outbox: Outbox): Omit<QuotaEventRecorder, 'share'> => ({
   isWatched: (tx, owner) => outbox.isQuotaWatched(tx, owner),
   record: (tx, event) => outbox.record(tx, { event: 'quota', ...event }),
 })

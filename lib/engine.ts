@@ -4,8 +4,8 @@ import type { Options } from './options.ts'
 import { QuotaEngine } from './quota/index.ts'
 import type { LfsChanged } from './quota/ledger.ts'
 import type { OwnerDirectory } from './quota/owners.ts'
+import type { QuotaEvent, QuotaEventById, QuotaEventRecorder } from './quota/quota-events.ts'
 import { missingGroups } from './quota/status.ts'
-import type { QuotaEvent, ThresholdEvent, ThresholdRecorder } from './quota/threshold-events.ts'
 import { JobRunner, Jobs } from './records/jobs.ts'
 import { upgradeStore } from './records/schema/index.ts'
 import { Store } from './records/store.ts'
@@ -51,7 +51,7 @@ interface EngineOptions {
   readonly lfsChanged?: LfsChanged | undefined
   readonly listeners: QuotaListeners
   /** Records events of quotas for webhooks. */
-  readonly recorder?: Omit<ThresholdRecorder, 'share'>
+  readonly recorder?: Omit<QuotaEventRecorder, 'share'>
 }
 
 /** The host's listeners of the event `quota`. */
@@ -75,7 +75,7 @@ export const createEngine = (options: EngineOptions): Engine => {
   const jobRunner = new JobRunner(store, jobs, (error, job) =>
     log.error({ err: error, job }, 'a background job failed; it will be retried'),
   )
-  const notify = async ({ owner, ...event }: ThresholdEvent) => {
+  const notify = async ({ owner, ...event }: QuotaEventById) => {
     const found = (await store.read((tx) => owners.byIds(tx, [owner]))).get(owner)
     // The owner may have been deleted since.
     if (found !== undefined) listeners.notify('quota', { ...event, owner: found.name })

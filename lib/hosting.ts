@@ -193,7 +193,7 @@ const contentOf = (parts: RepositoryParts) => ({
   packages: new Packages(parts),
 })
 
-/** Who may do what, besides owners. */
+/** Services of memberships, teams, collaborators and transfers. */
 const sharingOf = (store: Store, repositories: Repositories) => ({
   memberships: new Memberships(store),
   invitations: new Invitations(store),
@@ -203,7 +203,7 @@ const sharingOf = (store: Store, repositories: Repositories) => ({
   transfers: new Transfers(store, repositories),
 })
 
-/** Who sends a request, and with what. */
+/** Services that find the sender of a request. */
 const credentialsOf = (options: HostingOptions, accounts: Accounts) => {
   const { store, login, authenticate, trustedProxies: proxies, sessionLifetime } = options
   const throttle = login === false ? undefined : new LoginThrottle(login)

@@ -25,8 +25,8 @@ export type {
   NamedDifferences as QuotaPlanDifferences,
   NamedPlan as QuotaPlan,
 } from './quota/plans-by-name.ts'
+export type { QuotaEvent } from './quota/quota-events.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
-export type { QuotaEvent } from './quota/threshold-events.ts'
 export { createQuota, type Quota, type QuotaOptions } from './quota-only/index.ts'
 export type { Page, Slice } from './records/collection.ts'
 export type {

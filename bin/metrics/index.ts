@@ -84,13 +84,13 @@ const isLocal = ({ socket, headers }: IncomingMessage): boolean =>
   LOOPBACK.test(socket.remoteAddress ?? '') && PROXY_HEADERS.every((name) => headers[name] === undefined)
 
 const measureQuota = (allot: OpenAllot): void => {
-  const thresholdEvents = new Counter({
-    name: 'allot_quota_crossings_total',
+  const quotaEvents = new Counter({
+    name: 'allot_quota_events_total',
     help: "Owners whose usage rose above a rule's limit or near to it (up), or fell below (down).",
     labelNames: ['at', 'direction'],
   })
   allot.on('quota', ({ share, reached }) =>
-    thresholdEvents.inc({ at: share === 1 ? 'limit' : 'near', direction: reached ? 'up' : 'down' }),
+    quotaEvents.inc({ at: share === 1 ? 'limit' : 'near', direction: reached ? 'up' : 'down' }),
   )
 }
 

@@ -71,7 +71,7 @@ export class Invitations {
   withdraw(viewer: SignedIn, organizationName: string, userName: string): Promise<boolean> {
     return this.#store.write(async (tx) => {
       const organization = await authorizeMembersOf(viewer, organizationName)(tx)
-      // One who has become hidden since can still be removed.
+      // An invited user who has become hidden can still be removed.
       const user = organization && (await accountByName(tx, userName))
       if (organization === undefined || user === undefined) return false
       return (await invitations.remove(tx, [organization.id, user.id])) !== undefined

@@ -8,9 +8,9 @@ import type { ReadTransaction } from '../storage/index.ts'
 
 /** Which comments to list, by the time of their last change in seconds since 1970. */
 export interface CommentQuery {
-  /** Only those of this time and after it. */
+  /** Only comments of this time or later. */
   readonly since?: number | undefined
-  /** Only those of this time and before it. */
+  /** Only comments of this time or earlier. */
   readonly before?: number | undefined
   /** Id of the first comment, in a list of those of one issue. */
   readonly from?: number | undefined

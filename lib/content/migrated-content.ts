@@ -27,7 +27,7 @@ import {
   saveAttachment,
 } from './attachments.ts'
 
-/** Where the source has the content: the record of the migration, without what a save adds to it. */
+/** The name and the digest of content at the source: the record of the migration without the ids of the copies. */
 export type Origin = Pick<NewMigrated, 'scope' | 'name' | 'digest'>
 
 export type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>

@@ -46,11 +46,11 @@ const MAX_LISTS = 20
 
 /** The owners as one scan found them. */
 export class OwnersSnapshot {
-  /** By name. */
+  /** The owners in the order of their names. */
   readonly owners: readonly OwnerSummary[]
   readonly total: Usage
   readonly counts: Readonly<Record<OwnerSummary['state'] | Account['kind'], number>>
-  /** Those over a limit or near it, the one with the least left first. */
+  /** The owners over a limit or near it, the one with the fewest bytes left first. */
   readonly overAndNear: readonly OwnerSummary[]
   readonly #sorted = new Map<string, readonly OwnerSummary[]>()
   readonly #overQuota = new Map<string, Promise<readonly OwnerOverQuota[]>>()

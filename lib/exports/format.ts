@@ -25,7 +25,7 @@ export const FirstLine = v.object({
   time: v.string(),
   /** Names of the exported accounts; absent when everything was exported. */
   owners: v.optional(v.array(v.string())),
-  /** Which of several stores it is, such as `3/16`; absent for others, and when everything was exported. */
+  /** Number of the shard, such as `3/16`; absent when the store is not a shard, or everything was exported. */
   shard: v.optional(v.string()),
 })
 export type FirstLine = v.InferOutput<typeof FirstLine>
@@ -172,7 +172,7 @@ export class ExportReader {
     return last.output
   }
 
-  /** Whole lines that were read. */
+  /** Number of complete lines that were read. */
   get #count(): number {
     return this.#pending?.number ?? 0
   }

@@ -204,7 +204,7 @@ async function* selectJobs(selection: Selection): AsyncGenerator<unknown> {
   }
 }
 
-/** By the name of the collection. What is not of single owners, or of no effect elsewhere, is left out. */
+/** Selects the records of each collection, by its name. Records that belong to no owner or have no effect in another store are left out. */
 const SELECT: { readonly [collection: string]: Select | 'left out' } = {
   account: async function* ({ accounts }) {
     yield* accounts.values()

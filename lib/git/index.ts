@@ -106,7 +106,7 @@ export class GitStorage {
     return ref === '' ? undefined : ref.trimEnd().slice(BRANCHES.length)
   }
 
-  /** Those of some changes of references that have taken place. */
+  /** Filters changes of references: returns those that have taken place. */
   async applied<T extends RefUpdate>(id: number, updates: readonly T[]): Promise<T[]> {
     const format = ['for-each-ref', '--format=%(objectname) %(refname)']
     const refs = updates.map(({ ref }) => ref)

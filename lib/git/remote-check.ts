@@ -8,7 +8,7 @@ import { configuration, ENVIRONMENT, startProcess } from './process.ts'
  * name the same objects, and a check of these objects finds those that are missing or damaged.
  */
 
-/** Not those of pull requests, as in a fetch. */
+/** Refs of pull requests are left out, as in a fetch. */
 const MIGRATED = /^refs\/(?!pull\/|changes\/)/
 /** The credentials are meant for one server only, and a connection that is silent for a minute is closed. */
 const CONFIGURATION = ['http.followRedirects=false', 'http.lowSpeedLimit=1', 'http.lowSpeedTime=60']

@@ -192,7 +192,7 @@ export class Transport {
   async #runGc(id: number, listener: PushListener): Promise<void> {
     const args = [`--git-dir=${this.#folderOf(id)}`, ...configuration(...GC), 'gc', '--quiet']
     const client = { protocol: undefined, client: 'gc', signal: this.#closing.signal }
-    // It writes nothing while it works, so only the deadline applies.
+    // `git gc` writes no output while it works, so only the deadline applies.
     const limits = { ...this.#options, idleTimeout: this.#options.timeout }
     const child = await this.#processes.start(id, 'gc', args, client, limits)
     await announce(child, listener)

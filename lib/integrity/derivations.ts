@@ -39,7 +39,7 @@ interface RecordSource {
   emitFrom(record: unknown, recordKey: Bytes, emit: Emit, find: Find): void
 }
 
-/** Where the actual side is stored, unless it is in records. */
+/** The keys of the actual side, unless it is in records. */
 interface StoredRange {
   readonly prefix: readonly string[]
   /** Name of an entry in messages. */
@@ -117,7 +117,7 @@ export const storeDerivations = (): Derivation[] =>
     }),
   ])
 
-/** Where a record is in an index, or what it is counted by. */
+/** The key of a record in an index or a counter. */
 type PlacesOf = (record: unknown) => readonly KeyTuple[]
 
 const onePlace =

@@ -180,7 +180,7 @@ const storedSections = (
     }),
   )
 
-/** Everything that concerns these comparisons, and nothing else. */
+/** Limits a plan to these comparisons. */
 const comparedSections = (comparisons: Comparisons, find: Find): Section[] => {
   const compared = new Set(
     [...comparisons.keys()].flatMap(({ sources }) => sources.map((each) => each.collection)),

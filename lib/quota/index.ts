@@ -8,16 +8,16 @@ import { Groups } from './groups.ts'
 import { Ledger, type LfsChanged } from './ledger.ts'
 import type { OwnerIds } from './owner-scan.ts'
 import { Plans } from './plan.ts'
+import {
+  type QuotaEventListener,
+  type QuotaEventRecorder,
+  QuotaEvents,
+  recordQuotaEvents,
+} from './quota-events.ts'
 import { Reports } from './reports.ts'
 import { Rules } from './rules.ts'
 import { type QuotaDefaults, readOwnerGroups, StatusCache } from './status.ts'
 import type { Subject } from './subjects.ts'
-import {
-  recordThresholdEvents,
-  ThresholdEvents,
-  type ThresholdListener,
-  type ThresholdRecorder,
-} from './threshold-events.ts'
 import {
   HISTORY_DAYS,
   OwnerCounters,
@@ -33,10 +33,10 @@ interface QuotaEngineParts {
   defaults: QuotaDefaults
   /** Ids of all owners in ascending order, for reports about every owner. */
   owners: OwnerIds
-  /** Told of crossings after they are durable. */
-  listener?: ThresholdListener | undefined
-  /** Records crossings in the transactions that cause them. */
-  recorder?: ThresholdRecorder | undefined
+  /** Called with quota events after their change is durable. */
+  listener?: QuotaEventListener | undefined
+  /** Records quota events in the transactions that cause them. */
+  recorder?: QuotaEventRecorder | undefined
   lfsChanged?: LfsChanged | undefined
 }
 
@@ -56,7 +56,7 @@ export class QuotaEngine {
   readonly reports: Reports
   readonly #store: Store
   readonly #owners: OwnerCounters
-  readonly #events: ThresholdEvents | undefined
+  readonly #events: QuotaEvents | undefined
 
   constructor({
     store,
@@ -71,10 +71,10 @@ export class QuotaEngine {
     const dropAll = () => statuses.dropAll()
     this.#store = store
     this.statuses = statuses
-    this.#events = listener && new ThresholdEvents((owner) => statuses.of(owner), listener)
+    this.#events = listener && new QuotaEvents((owner) => statuses.of(owner), listener)
     const groupsOf = (tx: ReadTransaction, owner: number) => readOwnerGroups(tx, owner, defaults)
     this.#owners = new OwnerCounters({
-      changing: recorder && ((tx, change) => recordThresholdEvents(tx, change, groupsOf, recorder)),
+      changing: recorder && ((tx, change) => recordQuotaEvents(tx, change, groupsOf, recorder)),
       changed: ({ owner, before, after }, isKnown) => {
         statuses.drop(owner)
         if (isKnown) this.#events?.usageChanged(owner, before, after)
@@ -129,7 +129,7 @@ export class QuotaEngine {
     return removed
   }
 
-  /** Resolves when the listener has been called for every threshold event so far. */
+  /** Resolves when the listener has been called for every quota event so far. */
   async idle(): Promise<void> {
     await this.#events?.idle()
   }

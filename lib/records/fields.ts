@@ -14,7 +14,7 @@ export const sum: v.GenericSchema<Sum> = v.union([bytes, v.pipe(v.bigint(), v.mi
 export const seconds = integer
 
 /**
- * Who may see a record: 0 everyone, 1 every signed-in user, 2 only accounts with access. A star or watch stores the
+ * The audience of a record: 0 everyone, 1 every signed-in user, 2 only accounts with access. A star or watch stores the
  * audience of its repository, a follow that of both accounts, so that lists and their totals come from an index of what the
  * viewer may see.
  */

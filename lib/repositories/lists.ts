@@ -74,7 +74,7 @@ export const repositoriesFor = async (
     !isBounded && owners.includes(owner) ? [0, 1, 2] : open
   const listed: Listed = {
     owners: joined.map((owner) => [owner, audiencesIn(owner)]),
-    // Those of the owners are listed with them, as far as they are open.
+    // Open repositories of these owners are listed with their owners.
     shared: shared.filter(({ owner, audience }) =>
       isBounded
         ? audience === 0 && !joined.includes(owner)

@@ -23,6 +23,7 @@ interface CompactionLimits {
   blockSize: number
 }
 
+/** index.ts explains the numbers. */
 export const DEFAULT_LIMITS: CompactionLimits = {
   minLoose: MIN_COMPACTED,
   maxLoose: 1000,

@@ -42,6 +42,15 @@
  * The mark keeps the position because deleted keys are slow to iterate over again. It is removed with the last loose
  * posting.
  *
+ * The numbers trade the cost of a search against that of a compaction:
+ *
+ * - 512 postings in a block (`blockSize`): with orders of some 30 bytes, a block is about 16 KiB. A search reads a list of
+ *   100,000 postings as 200 values; larger blocks would save little, and make each rewrite larger.
+ * - 256 postings (`MIN_COMPACTED`) before a list is compacted: a search reads half a block of single keys fast enough.
+ * - One mark in about 1024 changes (`CHANGES_PER_COMPACTION`), so a search merges about as many loose postings as two blocks
+ *   hold, and a compaction pays for a thousand changes. A step moves 1000 loose postings and rewrites 32 blocks at most
+ *   (`DEFAULT_LIMITS`), so its transaction stays within milliseconds.
+ *
  * Invariants: a posting is loose or in one block, never in both, unless the loose entry is a tombstone; the order of the
  * first posting of a block is the end of the block's key; blocks of a list do not overlap; the counter of a list is its
  * number of postings, and its version changes with every change of the list. lib/integrity checks all of these, except that the version changes.

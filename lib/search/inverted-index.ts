@@ -27,7 +27,7 @@ export interface VersionedCount {
   version: number
 }
 
-/** A list with fewer postings is never marked for compaction. */
+/** A list with fewer postings is never marked for compaction. index.ts explains the numbers. */
 export const MIN_COMPACTED = 256
 /** A long list is marked for compaction after about this many changes. Random, so that no counter of changes is needed. */
 const CHANGES_PER_COMPACTION = 1024

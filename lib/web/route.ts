@@ -123,7 +123,7 @@ export interface PageRoute {
   readonly scope?: string
   /** Bytes of the file of a form that has one, which is sent as `multipart/form-data`. */
   readonly maxFileBytes?: number
-  /** Of a page of a person or a repository: a host may have such pages itself, and serves what does not exist here. */
+  /** True for a page of a person or a repository. A host may have such pages itself, so it gets requests that find nothing here. */
   readonly kind?: OwnPage
   handle(request: PageRequest, services: PageServices): Promise<PageReply>
 }

@@ -16,7 +16,7 @@ export interface BrowserSession {
   readonly isNew: boolean
 }
 
-/** Where a cookie is valid. */
+/** The path and the host for which a cookie is valid. */
 interface CookieScope {
   /** Whether the pages are served over HTTPS. */
   isSecure: boolean

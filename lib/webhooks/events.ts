@@ -1,6 +1,6 @@
 /** What webhooks are told about, and which webhooks want to be told. */
 import { invalid } from '../errors.ts'
-import type { ThresholdEvent } from '../quota/threshold-events.ts'
+import type { QuotaEventById } from '../quota/quota-events.ts'
 import type { Comment, Hook, Issue, PackageVersion, Release, Repository } from '../records/schema/index.ts'
 
 interface Caused {
@@ -67,7 +67,7 @@ export type WebhookEvent =
       readonly owner: number
       readonly version: PackageVersion
     })
-  | (Readonly<ThresholdEvent> & { readonly event: 'quota' })
+  | (Readonly<QuotaEventById> & { readonly event: 'quota' })
   | (Caused & { readonly event: 'ping'; readonly hook: Hook; readonly owner?: undefined })
 
 export type EventName = WebhookEvent['event']

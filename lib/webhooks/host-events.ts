@@ -1,5 +1,5 @@
 /** What `allot.on` tells a host: the events of webhooks, with records in place of JSON. */
-import type { QuotaEvent } from '../quota/threshold-events.ts'
+import type { QuotaEvent } from '../quota/quota-events.ts'
 import {
   accounts,
   type Comment,
@@ -108,7 +108,7 @@ export interface HostEvents {
   quota: QuotaEvent
 }
 
-/** The events that the outbox tells; `quota` is told by the quota engine (lib/quota/threshold-events.ts). */
+/** The events that the outbox tells; `quota` is told by the quota engine (lib/quota/quota-events.ts). */
 export type RecordedEvent = Exclude<WebhookEvent, { event: 'ping' | 'quota' }>
 
 /** @returns what listeners get; undefined when the owner was deleted */

@@ -17,8 +17,8 @@ after(() => allot.stop())
 const as = (person: Person | undefined, method: string, path: string) =>
   allot.request(method, path, person ? { token: person.token } : {})
 
-describe('user follows {username}', () => {
-  it('is set by PUT, checked by GET and cleared by DELETE, all of them idempotent', async () => {
+describe('/user/following/{username}', () => {
+  it('PUT follows, GET answers 204 while the viewer follows, and DELETE ends it; each may be repeated', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const path = `/user/following/${bob.name}`
     assertNotFound(await as(alice, 'GET', path))
@@ -37,7 +37,7 @@ describe('user follows {username}', () => {
     assertList(await as(bob, 'GET', '/user/followers'), 'login', [alice.name])
   })
 
-  it('may name an organization', async () => {
+  it('accepts the name of an organization', async () => {
     const alice = await allot.person()
     await allot.allot.hosting.organizations.create(alice.id, { name: 'followed-org' })
     assertNoContent(await as(alice, 'PUT', '/user/following/followed-org'))

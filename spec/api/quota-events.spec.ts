@@ -177,7 +177,7 @@ describe("allot.on('quota')", () => {
     assert.match(JSON.stringify(failures.map((one) => String((one as { err: unknown }).err))), /thrown/)
   })
 
-  it('emits every crossing of concurrent writers, alternately upward and downward', async () => {
+  it('emits every event of concurrent writers, alternately upward and downward', async () => {
     const property = fc.asyncProperty(
       fc.array(fc.nat(160), { minLength: 2, maxLength: 20 }),
       async (sizes) => {

@@ -230,7 +230,7 @@ describe("An organization's quota", () => {
   })
 })
 
-describe('explain', () => {
+describe('GET /user/quota/explain', () => {
   it('reports the usage, the binding rule and limit, the bytes left, and the state of each group and rule', async () => {
     const alice = await allot.person()
     await allot.request('POST', '/user/repos', { token: alice.token, body: { name: 'demo' } })

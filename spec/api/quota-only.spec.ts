@@ -242,10 +242,10 @@ describe('createQuota', () => {
     await quota.ledger.delete(file('noted', 'noted', 1200))
     await waitFor(() => told.length >= 4)
     quota.off('quota', listener)
-    const crossings = ['small 0.8 true', 'small 1 true', 'small 1 false', 'small 0.8 false']
+    const events = ['small 0.8 true', 'small 1 true', 'small 1 false', 'small 0.8 false']
     assert.deepEqual(
       told,
-      crossings.map((crossing) => `noted ${crossing}`),
+      events.map((event) => `noted ${event}`),
     )
     const message = 'there is no event "quotas"; the events are: "quota"'
     assert.throws(() => quota.on('quotas' as 'quota', listener), { code: 'invalid', message })

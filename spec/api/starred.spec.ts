@@ -15,8 +15,8 @@ const aRepository = async (owner: Person, name: string, more = {}) => {
   return `${owner.name}/${name}`
 }
 
-describe('user starred repository', () => {
-  it('is set by PUT, checked by GET and cleared by DELETE, and counted once', async () => {
+describe('/user/starred/{owner}/{repo} and /users/{username}/starred', () => {
+  it('PUT stars once, GET answers 204 while the star is set, and DELETE removes it', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const demo = await aRepository(alice, 'demo')
     const stars = async () => (await allot.as(bob, 'GET', `/repos/${demo}`)).body.stars_count
@@ -31,7 +31,7 @@ describe('user starred repository', () => {
     assertList(await allot.as(bob, 'GET', '/user/starred'), 'full_name', [])
   })
 
-  it('is counted correctly when many users star at the same time', async () => {
+  it('count each star when many users star at the same time', async () => {
     const alice = await allot.person()
     const demo = await aRepository(alice, 'busy')
     const people = await Promise.all(Array.from({ length: 20 }, () => allot.person()))
@@ -41,7 +41,7 @@ describe('user starred repository', () => {
     assert.equal((await allot.as(undefined, 'GET', `/repos/${demo}`)).body.stars_count, 20)
   })
 
-  it('to a private repository is visible to its readers only', async () => {
+  it('show the star of a private repository to its readers only', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const [open, secret] = [
       await aRepository(alice, 'open'),
@@ -58,7 +58,7 @@ describe('user starred repository', () => {
       assertNotFound(await allot.as(bob, method, `/user/starred/${secret}`))
   })
 
-  it('of a user who does not exist or is hidden is answered 404 as a list', async () => {
+  it('answer 404 for an unknown or hidden user', async () => {
     const [shy, other] = [await allot.person(), await allot.person()]
     await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
     for (const name of ['nobody', shy.name])
@@ -66,7 +66,7 @@ describe('user starred repository', () => {
     assertList(await allot.as(shy, 'GET', `/users/${shy.name}/starred`), 'name', [])
   })
 
-  it('follows a repository that turns private and back', async () => {
+  it('leave out a repository while it is private', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const demo = await aRepository(alice, 'turning')
     await allot.as(bob, 'PUT', `/user/starred/${demo}`)
@@ -76,7 +76,7 @@ describe('user starred repository', () => {
     assertList(await allot.as(bob, 'GET', '/user/starred'), 'full_name', [demo])
   })
 
-  it('ends with the repository', async () => {
+  it('leave out a deleted repository', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     const demo = await aRepository(alice, 'ending')
     await allot.as(bob, 'PUT', `/user/starred/${demo}`)
@@ -85,7 +85,7 @@ describe('user starred repository', () => {
     assertNotFound(await allot.as(bob, 'GET', `/user/starred/${demo}`))
   })
 
-  it('is listed in complete pages', async () => {
+  it('list every star once, page by page', async () => {
     const alice = await allot.person()
     const names: string[] = []
     for (let at = 0; at < 7; at++)

@@ -9,8 +9,8 @@ before(async () => {
 })
 after(() => allot.stop())
 
-describe('user subscribed to repository', () => {
-  it('is set by PUT and checked by GET with WatchInfo, and cleared by DELETE', async () => {
+describe('/repos/{owner}/{repo}/subscription and /users/{username}/subscriptions', () => {
+  it('PUT watches, GET answers WatchInfo while the repository is watched, and DELETE ends it', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
     const path = `/repos/${alice.name}/demo/subscription`
@@ -38,7 +38,7 @@ describe('user subscribed to repository', () => {
     assert.equal(await watchers(), 1)
   })
 
-  it('accepts PUT with any body, and with a content type but no body', async () => {
+  it('PUT accepts any body, and a content type without a body', async () => {
     const alice = await allot.person()
     await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
     const path = `/repos/${alice.name}/demo/subscription`
@@ -49,7 +49,7 @@ describe('user subscribed to repository', () => {
     assert.equal((await allot.request('DELETE', path, { token, headers: json })).status, 204)
   })
 
-  it('to a private repository is visible to its readers only', async () => {
+  it('show the watch of a private repository to its readers only', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     await allot.as(alice, 'POST', '/user/repos', { name: 'secret', private: true })
     const path = `/repos/${alice.name}/secret/subscription`
@@ -58,7 +58,7 @@ describe('user subscribed to repository', () => {
     assertList(await allot.as(bob, 'GET', `/users/${alice.name}/subscriptions`), 'name', [])
   })
 
-  it('of a user who does not exist or is hidden is answered 404 as a list', async () => {
+  it('answer 404 for an unknown or hidden user', async () => {
     const [shy, other] = [await allot.person(), await allot.person()]
     await allot.allot.hosting.accounts.edit(shy.id, { visibility: 'private' })
     for (const name of ['nobody', shy.name])

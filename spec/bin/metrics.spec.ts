@@ -106,7 +106,7 @@ describe('/-/metrics', () => {
     assert.match((await asAdmin()).text, /method="other",route="none"/)
   })
 
-  it('measures the store, the caches, the accounts and quota crossings', async () => {
+  it('measures the store, the caches, the accounts and quota events', async () => {
     const ask = createSender(`${origin}/api/v1`)
     await ask('GET', '/user/quota', { token })
     const first = (await asAdmin()).text
@@ -127,7 +127,7 @@ describe('/-/metrics', () => {
     })
     await crossed
     const { text } = await asAdmin()
-    assert.equal(sample(text, 'allot_quota_crossings_total{at="limit",direction="up"}'), 1)
+    assert.equal(sample(text, 'allot_quota_events_total{at="limit",direction="up"}'), 1)
     assert.equal(sample(text, hits)!, sample(first, hits)! + 1)
     assert.ok(sample(text, 'allot_cache_entries{cache="quota"}')! > 0)
     assert.equal(sample(text, 'allot_accounts{kind="user"}'), 2)

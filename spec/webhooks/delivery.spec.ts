@@ -70,7 +70,7 @@ describe('A delivery', () => {
     await allot.as(alice, 'DELETE', hook)
   })
 
-  it('is a form with a payload when the webhook says so, signed as Gitea and as GitHub do', async () => {
+  it('is sent as a form with a payload when the webhook asks for one, signed as Gitea and as GitHub do', async () => {
     const config = { url: `${receiver.url}/form`, content_type: 'form', secret: SECRET }
     const hook = await hookTo('', { config })
     await openIssue('a form & more')
@@ -83,7 +83,7 @@ describe('A delivery', () => {
     await allot.as(alice, 'DELETE', hook)
   })
 
-  it('that fails is tried again after a pause, and those after it wait for it', async () => {
+  it('is tried again after a pause when it fails, and later ones wait for it', async () => {
     failures.set('/retry', [500, 429])
     const hook = await hookTo(`${receiver.url}/retry`)
     for (const title of ['first', 'second', 'third']) await openIssue(title)
@@ -97,7 +97,7 @@ describe('A delivery', () => {
     await allot.as(alice, 'DELETE', hook)
   })
 
-  it('is given up after the time of the option, with the reason, and the next one follows', async () => {
+  it('fails after `retry_for` with the last error recorded, and the next one is sent', async () => {
     failures.set('/refuses', [400, 302, 404])
     const hook = await hookTo(`${receiver.url}/refuses`)
     for (const title of ['one', 'two']) await openIssue(title)

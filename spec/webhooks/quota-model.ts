@@ -35,19 +35,19 @@ const measure = ({ subjects }: Rule, entries: Entries): number => {
 }
 
 /** The payloads of the webhooks of one owner, without the owner. */
-export const crossingsOf = (rules: readonly Rule[], transactions: readonly (readonly Change[])[]) => {
-  const crossings: object[] = []
+export const quotaEventsOf = (rules: readonly Rule[], transactions: readonly (readonly Change[])[]) => {
+  const events: object[] = []
   let entries: Entries = new Map()
   for (const changes of transactions) {
     const next = new Map(entries)
     for (const change of changes) next.set(`${change.kind} ${change.key}`, change)
-    for (const rule of rules) crossings.push(...crossingsOfRule(rule, entries, next))
+    for (const rule of rules) events.push(...quotaEventsOfRule(rule, entries, next))
     entries = next
   }
-  return crossings
+  return events
 }
 
-function* crossingsOfRule(rule: Rule, earlier: Entries, later: Entries) {
+function* quotaEventsOfRule(rule: Rule, earlier: Entries, later: Entries) {
   const { limit, subjects } = rule
   const [before, used] = [measure(rule, earlier), measure(rule, later)]
   const measured = { limit, subjects, before, used }

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Subject } from '../../lib/index.ts'
 import { type Received, type Receiver, startReceiver } from '../support/receiver.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
-import { type Change, crossingsOf, type Rule } from './quota-model.ts'
+import { type Change, quotaEventsOf, type Rule } from './quota-model.ts'
 
 let allot: TestServer
 let receiver: Receiver
@@ -146,7 +146,7 @@ describe('The event quota', () => {
     assert.deepEqual([...(await other()), ...(await active())], [])
   })
 
-  it('is told for each crossing of random changes and random rules, and for nothing else', async () => {
+  it('is told for each quota event of random changes and random rules, and for nothing else', async () => {
     const subject = fc.constantFrom<Subject>(
       ...(['size:all', 'size:assets:all', 'size:assets:artifacts', 'size:assets:packages:all'] as const),
     )
@@ -167,8 +167,8 @@ describe('The event quota', () => {
         await limit(who.name, named)
         const own = await told(who, '/user/hooks')
         for (const changes of transactions) await apply(who.name, changes)
-        const got = (await own()).map(({ body: { owner: _, ...crossing } }) => crossing)
-        assert.deepEqual(got, crossingsOf(named, transactions))
+        const got = (await own()).map(({ body: { owner: _, ...event } }) => event)
+        assert.deepEqual(got, quotaEventsOf(named, transactions))
       },
     )
     await fc.assert(property, { numRuns: 40 })

@@ -60,9 +60,9 @@ export class UsageWriter {
     const expected = Array.from({ length: this.#stored }, (_, index) =>
       index % 2 === 0 ? UPWARD : DOWNWARD,
     ).flat()
-    if (got.length !== expected.length) return [`${expected.length} crossings, ${got.length} of them told`]
+    if (got.length !== expected.length) return [`${expected.length} events, ${got.length} of them told`]
     const wrong = expected.findIndex((action, index) => got[index] !== action)
-    return wrong === -1 ? [] : [`crossing ${wrong}: expected ${expected[wrong]}, got ${got[wrong]}`]
+    return wrong === -1 ? [] : [`event ${wrong}: expected ${expected[wrong]}, got ${got[wrong]}`]
   }
 
   async #send(api: string, method: string, path: string, body?: object): Promise<void> {

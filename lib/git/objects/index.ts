@@ -25,7 +25,7 @@ export interface GitObject extends ObjectInfo {
   readonly content: Buffer
 }
 
-/** One read of a repository: whose, and for whom. */
+/** One read: the repository, and the client that asks. */
 export interface ReadAccess {
   readonly repository: number
   /** Whose budget of processes is used, as lib/clients.ts defines it. */

@@ -129,7 +129,7 @@ export type IssueSubscription = v.InferOutput<typeof IssueSubscription>
 
 const subscribedTo = ({ subscribed, issue }: IssueSubscription) => (subscribed ? [issue] : undefined)
 
-/** Who wants to hear of an issue: its author and commentators, and users who said so. Others follow the repository. */
+/** Subscriptions of issues: of authors and commentators, and of users who subscribed. Watchers of the repository have none. */
 export const issueSubscriptions = new Collection({
   name: 'issueSubscription',
   schema: IssueSubscription,

@@ -57,7 +57,7 @@ export class RepositoryContents {
     parts: readonly string[],
     make: () => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    // Nothing that exists has a NUL in its name.
+    // Git refuses names with a NUL, so nothing has this one.
     const key = `${access.repository} ${commit} ${parts.join('\0')}`
     const known = this.#made.get(key) as T | undefined
     if (known !== undefined) return known

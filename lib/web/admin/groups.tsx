@@ -102,7 +102,7 @@ const findOwner = async ({ hosting }: PageServices, name: string): Promise<Accou
   return account
 }
 
-/** Whom it concerns that a group is deleted. */
+/** The owners that the deletion of a group affects. */
 const concernsOf = async ({ quota }: PageServices, name: string): Promise<string> => {
   const { total } = (await quota.groups.members(name, { offset: 0, limit: 1 })) ?? { total: 0 }
   return total === 0

@@ -1,4 +1,4 @@
-/** Which owners the table shows, in which order: from the query of the page, and in links to the same page. */
+/** The filters and the order of the table of owners, as query parameters of the page. */
 import type { InstanceHistory } from '../../content/instance-history.ts'
 import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
 import { pageNumber } from '../components.tsx'

@@ -119,7 +119,7 @@ const editedRule = (rule: QuotaRule, values: RuleFormValues): QuotaRule => {
   return isUnchanged ? { ...edited, subjects: rule.subjects } : edited
 }
 
-/** Whom it concerns that a rule is deleted. */
+/** The groups and owners that the deletion of a rule affects. */
 const concernsOf = async ({ quota }: PageServices, name: string): Promise<string> => {
   const { items } = await quota.groups.list(ALL)
   const groups = items.filter(({ rules }) => rules.some((rule) => rule.name === name))

@@ -99,7 +99,7 @@ const shownOf = async (
 
 const isSource = ({ query }: PageRequest): boolean => query.has('source') || query.has('from')
 
-/** As many lines as fit on a page. */
+/** The lines that fit on a page. */
 const linesFrom = (lines: readonly string[], wanted: number): Lines => {
   const from = Number.isInteger(wanted) && wanted >= 1 && wanted <= lines.length ? wanted : 1
   let html = ''

@@ -42,7 +42,7 @@ export const homePageRoutes = [
   }),
 ]
 
-/** Where the repository is cloned from; without those that this server does not serve. */
+/** The clone addresses of the repository that this server serves. */
 interface Addresses {
   readonly http: string | undefined
   readonly ssh: string | undefined

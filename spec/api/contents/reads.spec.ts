@@ -287,7 +287,7 @@ describe('The contents of a commit', () => {
     assert.deepEqual([head.status, head.headers.get('content-length')], [200, String(BIG.length)])
   })
 
-  it('are the LFS object, where media finds one that the repository has', async () => {
+  it('/media returns the LFS object when the repository has it', async () => {
     const content = 'large\n'
     const oid = createHash('sha256').update(content).digest('hex')
     const path = await allot.repository(ann, 'large')

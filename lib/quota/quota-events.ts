@@ -7,7 +7,8 @@ import type { Subject, Usage } from './subjects.ts'
 import type { UsageChange } from './usage.ts'
 
 /** An owner's usage crossed a rule's limit, or the configured share of it, upward or downward. */
-export interface ThresholdEvent {
+export interface QuotaEventById {
+  /** Id of the owner; {@link QuotaEvent} has the name. */
   owner: number
   /**
    * `crossed`: the usage is at the limit or above it now; `near`: at the share that `quota.warnAt` sets, or above; `back`: it is
@@ -31,28 +32,28 @@ export interface ThresholdEvent {
 }
 
 /** Argument of `allot.on('quota', listener)`: an owner's usage crossed a rule's limit, or the share of it that counts as near. */
-export interface QuotaEvent extends Omit<ThresholdEvent, 'owner'> {
+export interface QuotaEvent extends Omit<QuotaEventById, 'owner'> {
   /** Name of the user or the organization. */
   owner: string
 }
 
-export interface ThresholdListener {
+export interface QuotaEventListener {
   /** The share of a limit, between 0 and 1, that counts as near it. */
   share: number
   /** False while the host has no listener: usage changes then cost nothing here. */
   isListening: () => boolean
-  notify: (event: ThresholdEvent) => void | Promise<void>
+  notify: (event: QuotaEventById) => void | Promise<void>
   /** Called when `notify` or the evaluation failed; the event is lost. */
   onError: (error: unknown) => void
 }
 
 /** Events of one change of usage, in the order in which the usage crossed the thresholds. */
-const thresholdEventsBetween = (
+const quotaEventsBetween = (
   groups: readonly QuotaGroup[],
   before: Usage,
   after: Usage,
   share: number,
-): Omit<ThresholdEvent, 'owner'>[] => {
+): Omit<QuotaEventById, 'owner'>[] => {
   const rules = new Map(groups.flatMap((group) => group.rules.map((rule) => [rule.name, rule])))
   return [...rules.values()].flatMap((rule) =>
     eventsOfRule(rule, measure(rule, before), measure(rule, after), share),
@@ -74,37 +75,37 @@ const eventsOfRule = (rule: QuotaRule, before: Sum, used: Sum, nearShare: number
 }
 
 /** Records events in the transactions that cause them, for webhooks. */
-export interface ThresholdRecorder {
+export interface QuotaEventRecorder {
   /** The share of a limit, between 0 and 1, that counts as near it. */
   share: number
   /** Whether an event of the owner would be recorded. */
   isWatched: (tx: ReadTransaction, owner: number) => Promise<boolean>
-  record: (tx: WriteContext, event: ThresholdEvent) => Promise<void>
+  record: (tx: WriteContext, event: QuotaEventById) => Promise<void>
 }
 
 /** Records what a transaction crosses, which has changed the usage of an owner from `before` to `after`. */
-export const recordThresholdEvents = async (
+export const recordQuotaEvents = async (
   tx: WriteContext,
   { owner, before, after }: UsageChange,
   groupsOf: (tx: ReadTransaction, owner: number) => Promise<readonly QuotaGroup[]>,
-  { share, isWatched, record }: ThresholdRecorder,
+  { share, isWatched, record }: QuotaEventRecorder,
 ): Promise<void> => {
   if (!(await isWatched(tx, owner))) return
-  for (const event of thresholdEventsBetween(await groupsOf(tx, owner), before, after, share))
+  for (const event of quotaEventsBetween(await groupsOf(tx, owner), before, after, share))
     await record(tx, { owner, ...event })
 }
 
 /**
- * Calls the listener once for each crossing, in the order of the changes. The usage of each transaction begins where the
- * one before it ended, so no crossing is reported twice. One is lost only when the outcome of its commit is not known, its
+ * Calls the listener once for each quota event, in the order of the changes. The usage of each transaction begins where the
+ * one before it ended, so no event is reported twice. One is lost only when the outcome of its commit is not known, its
  * listener fails, or the process ends first.
  */
-export class ThresholdEvents {
+export class QuotaEvents {
   readonly #statusOf: (owner: number) => Promise<QuotaStatus>
-  readonly #listener: ThresholdListener
+  readonly #listener: QuotaEventListener
   #last: Promise<void> = Promise.resolve()
 
-  constructor(statusOf: (owner: number) => Promise<QuotaStatus>, listener: ThresholdListener) {
+  constructor(statusOf: (owner: number) => Promise<QuotaStatus>, listener: QuotaEventListener) {
     this.#statusOf = statusOf
     this.#listener = listener
   }
@@ -123,7 +124,6 @@ export class ThresholdEvents {
   async #evaluate(owner: number, before: Usage, after: Usage): Promise<void> {
     const { share, notify } = this.#listener
     const { groups } = await this.#statusOf(owner)
-    for (const event of thresholdEventsBetween(groups, before, after, share))
-      await notify({ owner, ...event })
+    for (const event of quotaEventsBetween(groups, before, after, share)) await notify({ owner, ...event })
   }
 }
