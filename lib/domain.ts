@@ -45,7 +45,7 @@ export const createDomain = ({ options, host, storage, store, htmlUrls, isServer
   const { webhooks, baseUrl, basePath } = options
   const present = eventPresenter({ baseUrl, basePath, htmlUrls })
   const listeners = createListeners<HostEvents>(EVENTS, log)
-  const outbox = new Outbox({ isOn: webhooks !== false, present, listeners })
+  const outbox = new Outbox({ isOn: webhooks !== false, shared: store.driver.shared, present, listeners })
   const engine = createEngine({
     ...{ store, log, listeners, owners: accountOwners, settings: options.quota, lfsChanged: saveLfsSize },
     ...(webhooks === false ? {} : { recorder: quotaRecorder(outbox) }),

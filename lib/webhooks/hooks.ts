@@ -69,7 +69,7 @@ export class Hooks {
 
   /** @throws AllotError invalid; conflict when there are {@link MAX_HOOKS} already */
   async create(by: Actor, place: Authorizer<HookPlace>, given: NewHook): Promise<Hook | undefined> {
-    const { store, addresses } = this.#options
+    const { store, addresses, outbox } = this.#options
     const id = await store.sequences.next('hook')
     return store.write(async (tx) => {
       const found = await place(tx)
@@ -80,6 +80,7 @@ export class Hooks {
         throw new AllotError('conflict', `there are ${MAX_HOOKS} webhooks already: delete one of them first`)
       const hook = newHook({ id, scope, target, creator: by.id }, given)
       await hooks.save(tx, hook)
+      outbox.hookCreated(tx)
       await audit(tx, by, 'webhook created', found, undefined, hook)
       return hook
     })

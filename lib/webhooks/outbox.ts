@@ -34,6 +34,8 @@ export type PresentEvent = (
 interface OutboxOptions {
   /** Whether webhooks are on. */
   readonly isOn: boolean
+  /** Whether other processes may create webhooks in the store. */
+  readonly shared: boolean
   readonly present: PresentEvent
   /** What the host listens to; it is told after the commit, and only while it listens. */
   readonly listeners: HostListeners<HostEvents>
@@ -60,6 +62,10 @@ const CHECK_INTERVAL = 64
 export class Outbox {
   readonly #options: OutboxOptions
   #wake: (hook: Hook) => void = () => undefined
+  /** Whether it is known that there is no webhook, so that events cost nothing. */
+  #isUnused = false
+  /** How often a webhook was created, before its commit and after it. */
+  #creations = 0
 
   constructor(options: OutboxOptions) {
     this.#options = options
@@ -70,7 +76,7 @@ export class Outbox {
     this.#wake = listener
   }
 
-  /** Tells the host and records an event. Without any webhook on the server, this reads a single counter. */
+  /** Tells the host and records an event. Without any webhook, this reads a single counter, and on a store of this process nothing. */
   async record(tx: WriteContext, event: WebhookEvent): Promise<void> {
     if (event.event !== 'ping' && event.event !== 'quota') await this.#tellHost(tx, event)
     if (!(await this.#hasHooks(tx))) return
@@ -92,7 +98,7 @@ export class Outbox {
     return isHeard || this.#hasHooks(tx)
   }
 
-  /** Whether a webhook is told of an account's quota. Without any webhook on the server, this reads a single counter. */
+  /** Whether a webhook is told of an account's quota. */
   async isQuotaWatched(tx: ReadTransaction, owner: number): Promise<boolean> {
     if (!(await this.#hasHooks(tx))) return false
     const found = await hooksAt(tx, accountPlaces(owner))
@@ -134,8 +140,24 @@ export class Outbox {
     tx.afterCommit(() => this.#wake(hook))
   }
 
+  /** Call it in each transaction that creates a webhook. */
+  hookCreated(tx: WriteContext): void {
+    const forget = () => {
+      this.#isUnused = false
+      this.#creations++
+    }
+    forget()
+    tx.afterCommit(forget)
+  }
+
   async #hasHooks(tx: ReadTransaction): Promise<boolean> {
-    return this.#options.isOn && (await hooks.count(tx, 'all', [])) > 0
+    const { isOn, shared } = this.#options
+    if (!isOn || this.#isUnused) return false
+    const creations = this.#creations
+    const hasAny = (await hooks.count(tx, 'all', [])) > 0
+    // A webhook that is created meanwhile may not be in the snapshot.
+    this.#isUnused = !hasAny && !shared && creations === this.#creations
+    return hasAny
   }
 
   async #tellHost(tx: WriteContext, event: RecordedEvent): Promise<void> {

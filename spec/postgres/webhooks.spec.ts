@@ -67,22 +67,31 @@ describe('Two processes over one PostgreSQL', { skip: missing }, () => {
   }
 
   const openIssues = async ({ send }: Process, name: string, count: number): Promise<void> => {
-    for (let opened = 0; opened < count; opened++) {
-      const { status } = await send('POST', `/repos/alice/${name}/issues`, {
+    for (let opened = 0; opened < count; ) {
+      const { status, text } = await send('POST', `/repos/alice/${name}/issues`, {
         token,
         body: { title: 'An issue' },
       })
-      assert.equal(status, 201)
+      // On a busy machine a write may be refused, and the client tries again.
+      assert.ok(status === 201 || status === 503, text)
+      if (status === 201) opened++
     }
+  }
+
+  /** How many issues there are: one that was refused may be stored all the same, when the outcome was not known. */
+  const countIssues = async (name: string): Promise<number> => {
+    const { headers } = await second!.send('GET', `/repos/alice/${name}/issues?limit=1`, { token })
+    return Number(headers.get('x-total-count'))
   }
 
   it('send what either of them records, in the order of the changes, each delivery once', async () => {
     await watched('shared')
-    const each = onPostgres ? 100 : 15
+    const each = onPostgres ? 60 : 10
     await Promise.all([first!, second!, first!, second!].map((one) => openIssues(one, 'shared', each)))
-    await waitFor(() => numbersAt(receiver, '/shared').length === 4 * each)
-    assert.deepEqual(numbersAt(receiver, '/shared'), upTo(4 * each))
-    assert.equal(receiver.received.length, 4 * each)
+    const count = await countIssues('shared')
+    await waitFor(() => numbersAt(receiver, '/shared').length === count)
+    assert.deepEqual(numbersAt(receiver, '/shared'), upTo(count))
+    assert.equal(receiver.received.length, count)
   })
 
   it('lose nothing and keep the order when the one that sends is killed', {
@@ -93,8 +102,9 @@ describe('Two processes over one PostgreSQL', { skip: missing }, () => {
     assert.ok(numbersAt(receiver, '/killed').length < 100)
     first!.child.kill('SIGKILL')
     await openIssues(second!, 'killed', 20)
-    for (let waited = 0; waited < 60 && numbersAt(receiver, '/killed').length < 120; waited++)
-      await sleep(1000)
-    assert.deepEqual(numbersAt(receiver, '/killed'), upTo(120))
+    const count = await countIssues('killed')
+    const hasAll = () => numbersAt(receiver, '/killed').length === count
+    for (let waited = 0; waited < 90 && !hasAll(); waited++) await sleep(1000)
+    assert.deepEqual(numbersAt(receiver, '/killed'), upTo(count))
   })
 })

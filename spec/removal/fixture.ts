@@ -48,6 +48,7 @@ export const openFixture = async (
     jobs,
     outbox: new Outbox({
       isOn: false,
+      shared: false,
       present: async () => undefined,
       listeners: new HostListeners(EVENTS, () => undefined),
     }),
