@@ -263,6 +263,14 @@ describe('The image of an account', () => {
     assert.equal((await fetch(second)).status, 404)
   })
 
+  it('has up to 512 KiB and 2048 × 2048 pixels', async () => {
+    const person = await allot.person()
+    const large = png(2048, 2048)
+    const image = Buffer.concat([large, Buffer.alloc(512 * 1024 - large.length)])
+    assertNoContent(await send(person, image))
+    assert.deepEqual(Buffer.from(await (await fetch(await urlOf(person))).arrayBuffer()), image)
+  })
+
   it('of an organization is changed by its owners alone', async () => {
     const [owner, member, other] = [await allot.person(), await allot.person(), await allot.person()]
     const org = await allot.as(owner, 'POST', '/orgs', { username: 'studio', visibility: 'private' })

@@ -62,6 +62,6 @@ input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: n
   th, td { padding-inline: var(--s2); }
   .wide { display: none; }
   .slim { display: revert; }
-  .inline > div { flex-basis: 100%; }
+  .inline > div:not(:only-of-type) { flex-basis: 100%; }
 }
 `

@@ -23,7 +23,7 @@ time { white-space: nowrap; }
 .facts { display: grid; gap: var(--s2); font-size: .9375rem; }
 .facts > li { min-width: 0; }
 .rows p { margin: var(--s1) 0 0; }
-.rows .line > :first-child { flex: 1 1 16rem; min-width: 0; }
+.rows .line > :first-child { flex: 1 1 min(16rem, 30vw); min-width: 0; }
 .toolbar { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s4); align-items: center; margin: 0 0 var(--s3); }
 .toolbar > * { margin: 0; min-width: 0; }
 .toolbar .last { flex: 1 1 16rem; max-width: none; }
@@ -92,8 +92,8 @@ section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-
 .command button { position: absolute; inset-block-start: var(--s2); inset-inline-end: var(--s2); font-family: var(--font); }
 .command code { background: none; padding: 0; font: inherit; }
 .address { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: var(--s1) var(--s2); align-items: center; margin-top: var(--s3); }
-.address h3 { grid-column: 1 / -1; }
-.address code { padding: var(--s2) var(--s3); user-select: all; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.address code { grid-area: 2 / 1 / auto / -1; padding: var(--s2) var(--s3); user-select: all; }
+.address button { grid-area: 1 / 2; }
 .post, .release { padding: var(--s4) var(--s5); }
 .post > p:first-child { margin-top: 0; padding-bottom: var(--s3); border-bottom: 1px solid var(--border); max-width: none; }
 .attached { margin-top: var(--s3); padding-top: var(--s3); border-top: 1px solid var(--border); }
