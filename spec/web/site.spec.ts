@@ -176,7 +176,7 @@ describe('The page of a repository', () => {
       ['/mia/atlas/src/branch/main/src', 'draw\\.ts', 'Draw finer lines'],
       ['/mia/atlas/src/branch/main/src', 'long\\.js', 'Draw the first places'],
       ['/mia/atlas/src/tag/v1.0/src', 'draw\\.ts', 'Draw the first places'],
-      ['/mia/atlas/src/branch/main/places?page=2', 'place-229\\.json', 'Draw the first places'],
+      ['/mia/atlas/src/branch/main/places?page=3', 'place-229\\.json', 'Draw the first places'],
     ] as const)
       await retryMeasurement(async () => assert.match(await shown(path), last(name, subject), path))
     const { text } = await visitor().get('/mia/atlas')
@@ -238,8 +238,8 @@ describe('The files of a repository on its pages', () => {
     ['with one long line', 'branch/main/src/one-line.js', /const all = \[0, 0, .* …/],
     [
       'in a folder with many',
-      'branch/main/places?page=2',
-      /place-200\.json .* 230 entries Previous Page 2 of 2/,
+      'branch/main/places?page=3',
+      /place-200\.json .* 230 entries Previous Page 3 of 3/,
     ],
   ] as const)
     it(`are shown: one ${what}`, async () => {

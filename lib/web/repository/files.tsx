@@ -31,7 +31,7 @@ import { findNamed, RefChoice, readChoices } from './refs.tsx'
 import { Prose, renderText } from './rendered-text.tsx'
 
 /** Entries of a folder on a page. */
-const PAGE_SIZE = 200
+const PAGE_SIZE = 100
 /** Bytes of the HTML of a file that introduces a folder. */
 const README_BUDGET = 40 * 1024
 /** Bytes of a file that is read into memory; larger ones are streamed. */
