@@ -102,20 +102,21 @@ const submodulesAmong = async (
 ): Promise<ReadonlyMap<string, string>> =>
   entries.some(({ entry }) => entry.mode === MODES.submodule) ? submoduleUrls(open) : new Map()
 
-/** A file, symbolic link or submodule, with its content. */
+/** A file, symbolic link or submodule, with its content. @param search for its last commit, when it has begun */
 export const presentFile = async (
   open: OpenCommit,
   found: FoundEntry,
   context: EntryContext,
+  search?: Promise<string | undefined>,
 ): Promise<ContentsResponse> => {
-  const [{ size, content }, lastCommit, submodules] = await Promise.all([
+  const [{ size, content }, lastCommit = null, submodules] = await Promise.all([
     contentOf(open, found),
-    lastCommitOf(open, found.path),
+    search ?? lastCommitOf(open, found.path),
     submodulesAmong(open, [found]),
   ])
   const presented = {
     ...presentEntry({ ...found, size }, context, submodules),
-    last_commit_sha: lastCommit ?? null,
+    last_commit_sha: lastCommit,
   }
   if (content === undefined) return presented
   if (presented.type === 'symlink') return { ...presented, target: content.toString('utf8') }
@@ -135,15 +136,40 @@ const contentOf = async (open: OpenCommit, found: FoundEntry) => {
   return { size, content: isRead ? await readFile(open, found) : undefined }
 }
 
-const presentFound = async (
+const presentFolder = async (
   open: OpenCommit,
   found: FoundEntry,
   context: EntryContext,
-): Promise<ContentsResponse | ContentsResponse[]> => {
-  if (found.entry.mode !== MODES.tree) return presentFile(open, found, context)
+): Promise<ContentsResponse[]> => {
   const entries = await listFolder(open, found)
   const submodules = await submodulesAmong(open, entries)
   return entries.map((entry) => presentEntry(entry, context, submodules))
+}
+
+/** Bytes of a folder that takes about as long to read as the history of one of its files. */
+const LARGE_FOLDER = 256 * 1024
+
+/** What is at a path. In a large folder, the last commit of a file is searched while the file is found. */
+const presentPath = async (
+  open: OpenCommit,
+  path: string,
+  contextOf: () => Promise<EntryContext>,
+): Promise<ContentsResponse | ContentsResponse[] | undefined> => {
+  const ended = new AbortController()
+  let search: Promise<string | undefined> | undefined
+  try {
+    const found = await findEntry(open, path, ({ size }, wanted) => {
+      if (size > LARGE_FOLDER && wanted !== '') search = lastCommitOf(open, wanted, ended.signal)
+      // A search that is ended fails.
+      search?.catch(() => undefined)
+    })
+    if (found === undefined) return undefined
+    const context = await contextOf()
+    if (found.entry.mode === MODES.tree) return await presentFolder(open, found, context)
+    return await presentFile(open, found, context, search)
+  } finally {
+    ended.abort()
+  }
 }
 
 type ContentsRequest = Recipient & {
@@ -163,10 +189,9 @@ const replyContents = async (services: Services, request: ContentsRequest, path:
     open,
     ['contents', params.owner, params.repo, baseUrl, ref, path],
     async () => {
-      const found = await findEntry(open, path)
-      if (found === undefined) return undefined
-      const urls = await urlsOf(services, open.repository, request)
-      return new SerializedJson(await presentFound(open, found, { urls, ref }))
+      const context = async () => ({ urls: await urlsOf(services, open.repository, request), ref })
+      const presented = await presentPath(open, path, context)
+      return presented && new SerializedJson(presented)
     },
   )
   return json === undefined ? reply(404) : reply(200, json)

@@ -155,7 +155,8 @@ export class GitReader {
 
   /**
    * Runs a command to its end.
-   * @param input lines for its standard input
+   * @param options.input lines for its standard input
+   * @param options.signal stops it, when nobody waits for the output any more
    * @returns its output; undefined when it fails, as for an object that does not exist
    * @throws AllotError invalid when the output is larger than `maxOutputSize`; unavailable when it takes too long
    */
@@ -163,10 +164,12 @@ export class GitReader {
     access: ReadAccess,
     command: ReadCommand,
     args: readonly string[],
-    input = '',
+    { input = '', signal }: { readonly input?: string; readonly signal?: AbortSignal } = {},
   ): Promise<Buffer | undefined> {
     const { maxOutputSize } = this.#options
     const child = await this.start(access, command, args)
+    if (signal?.aborted) child.stop()
+    signal?.addEventListener('abort', () => child.stop(), { once: true })
     child.stdin.end(input)
     const output = await readAtMost(child.stdout, maxOutputSize)
     if (output === undefined) {

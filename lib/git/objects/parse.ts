@@ -138,7 +138,8 @@ interface EntryPosition {
  */
 const positionAt = (tree: Buffer, start: number): EntryPosition | undefined => {
   const { length } = tree
-  let space = start
+  // Modes have six digits, those of folders five.
+  let space = start + 5
   while (space < length && tree[space] !== SPACE) space++
   let nul = space + 1
   while (nul < length && tree[nul] !== NUL) nul++

@@ -55,7 +55,7 @@ const readChanges = async (
 ): Promise<Map<string, CommitChanges>> => {
   // git compares a commit with the parents that its line names.
   const input = commits.map(({ id, parents }) => [id, ...parents.slice(0, 1)].join(' '))
-  const output = await git.run(access, 'diff-tree', OPTIONS, `${input.join('\n')}\n`)
+  const output = await git.run(access, 'diff-tree', OPTIONS, { input: `${input.join('\n')}\n` })
   return parseChanges(output?.toString('utf8') ?? '')
 }
 

@@ -78,8 +78,12 @@ const selectionOf = async (open: OpenCommit, filter: CommitFilter): Promise<stri
   ]
 }
 
-const revList = async ({ git, access }: OpenRepository, args: readonly string[]): Promise<string[]> => {
-  const output = (await git.run(access, 'rev-list', args))?.toString('latin1') ?? ''
+const revList = async (
+  { git, access }: OpenRepository,
+  args: readonly string[],
+  signal?: AbortSignal,
+): Promise<string[]> => {
+  const output = (await git.run(access, 'rev-list', args, signal && { signal }))?.toString('latin1') ?? ''
   return output.split('\n').filter((id) => id !== '')
 }
 
@@ -149,8 +153,15 @@ const countHistory = async (open: OpenCommit): Promise<number> => {
   return countList(open, ['--use-bitmap-index', commit])
 }
 
-/** The last commit that changed a file or folder; undefined when it cannot be found quickly. */
-export const lastCommitOf = async (open: OpenCommit, path: string): Promise<string | undefined> => {
-  const [id] = await revList(open, ['--max-count=1', open.commit, '--', `:(literal,top)${path}`])
+/**
+ * The last commit that changed a file or folder; undefined when there is none.
+ * @param signal stops the search
+ */
+export const lastCommitOf = async (
+  open: OpenCommit,
+  path: string,
+  signal?: AbortSignal,
+): Promise<string | undefined> => {
+  const [id] = await revList(open, ['--max-count=1', open.commit, '--', `:(literal,top)${path}`], signal)
   return id
 }

@@ -1,6 +1,7 @@
 import { invalid } from '../../errors.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
 import { findInTree, MODES, parseTree, type TreeEntry, typeOfMode } from '../../git/objects/parse.ts'
+import { readCommit } from './commits.ts'
 import type { OpenCommit } from './open-repository.ts'
 
 /** Something at a path of a commit. */
@@ -25,24 +26,35 @@ export const normalizePath = (path: string): string | undefined => {
     : undefined
 }
 
-/** @returns undefined when the commit has nothing at the path */
-export const findEntry = async (open: OpenCommit, path: string): Promise<FoundEntry | undefined> => {
+/**
+ * @param onFolder called with the folder of the path before the folder is read, and with the path without slashes at its ends
+ * @returns undefined when the commit has nothing at the path
+ */
+export const findEntry = async (
+  open: OpenCommit,
+  path: string,
+  onFolder: (folder: ObjectInfo, path: string) => void = () => undefined,
+): Promise<FoundEntry | undefined> => {
   const wanted = normalizePath(path)
   if (wanted === undefined) return undefined
   const slash = wanted.lastIndexOf('/')
   const folder = await findFolder(open, wanted.slice(0, Math.max(slash, 0)))
   if (folder === undefined) return undefined
+  onFolder(folder, wanted)
   const root = { mode: MODES.tree, name: '', id: folder.id }
   const entry = wanted === '' ? root : findInTree(await contentOf(open, folder), wanted.slice(slash + 1))
   return entry && { path: wanted, entry }
 }
 
-const findFolder = async (
-  { git, access, commit }: OpenCommit,
-  path: string,
-): Promise<ObjectInfo | undefined> => {
-  const found = await git.find(access, [`${commit}:${path}`])
-  return found?.type === 'tree' ? found : undefined
+const findFolder = async (open: OpenCommit, path: string): Promise<ObjectInfo | undefined> => {
+  const { git, access, commit } = open
+  if (path !== '') {
+    const found = await git.find(access, [`${commit}:${path}`])
+    return found?.type === 'tree' ? found : undefined
+  }
+  // Asked for `commit:`, git would read the whole root folder.
+  const { tree } = (await readCommit(open, commit)) ?? {}
+  return tree === undefined ? undefined : git.find(access, [tree])
 }
 
 const contentOf = async ({ git, access }: OpenCommit, { id }: { id: string }): Promise<Buffer> =>
