@@ -105,7 +105,7 @@ const perDatabase = [
   `| lists over all owners per second, which each database answers | ${number(lists)} | ${number(lists)} |`,
   row('writes per second', writes, busiest),
   row('cores of the database in use', cores, busiest, 2),
-  row('percent of the requests of one owner that fail while it is away', 100 / DATABASES, busiest, 1),
+  row('percent of the requests that fail while it is away', 100 / DATABASES, busiest, 1),
   row(
     'hours of a core to move half of its owners to a new database',
     (OWNERS / DATABASES / 2) * (MOVE_SECONDS / 3600),
