@@ -105,9 +105,9 @@ export interface Allot {
    * @example
    * allot.on('issues', ({ action, owner, repository, issue }) => console.log(action, owner, repository.name, issue.number))
    */
-  on<Name extends keyof HostEvents>(event: Name, listener: (told: HostEvents[Name]) => void): void
+  on<Name extends keyof HostEvents>(event: Name, listener: (detail: HostEvents[Name]) => void): void
   /** Removes a listener that `on` has added. @throws AllotError invalid for an unknown event */
-  off<Name extends keyof HostEvents>(event: Name, listener: (told: HostEvents[Name]) => void): void
+  off<Name extends keyof HostEvents>(event: Name, listener: (detail: HostEvents[Name]) => void): void
   /**
    * Recounts every counter, index and derived number of the store against its records, within one snapshot, while requests
    * go on. `allot verify` does the same with a store that is not in use.

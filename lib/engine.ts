@@ -57,7 +57,7 @@ interface EngineOptions {
 /** The host's listeners of the event `quota`. */
 interface QuotaListeners {
   has(event: 'quota'): boolean
-  notify(event: 'quota', told: QuotaEvent): void
+  notify(event: 'quota', detail: QuotaEvent): void
 }
 
 /** The quota engine with its jobs and its events, as `createAllot` and `createQuota` start it on an open store. */

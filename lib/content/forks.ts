@@ -164,7 +164,7 @@ export class Forks {
     )
   }
 
-  /** A fork is told to the webhooks of its parent, and each copy to those of its owner. */
+  /** Reports a fork to the webhooks of its parent, and each copy to those of its owner. */
   async #recordCopy(tx: WriteContext, repository: Repository, by: number): Promise<void> {
     const { outbox } = this.#parts
     const parent = repository.parent === null ? undefined : await repositories.get(tx, [repository.parent])

@@ -7,7 +7,7 @@ import { type PushJournalEntry, pushJournal, type Repository, repositories } fro
 import type { Store, WriteContext } from '../records/store.ts'
 import { Mutex } from '../storage/index.ts'
 import type { ChangedRef } from '../webhooks/events.ts'
-import { type Outbox, toldOf } from '../webhooks/outbox.ts'
+import { type Outbox, reportedRefs } from '../webhooks/outbox.ts'
 
 interface PushJournalOptions {
   readonly store: Store
@@ -52,8 +52,8 @@ export class PushJournal {
     await this.#options.store.write(async (tx) => {
       if ((await repositoryById(tx, repository)) === undefined)
         throw new AllotError('not_found', 'the repository was deleted')
-      const isTold = push !== undefined && (await this.#options.outbox.isPushWatched(tx))
-      await this.save(tx, { id, repository, pid, ...(isTold ? { push: boundedPush(push) } : {}) })
+      const isReported = push !== undefined && (await this.#options.outbox.isPushWatched(tx))
+      await this.save(tx, { id, repository, pid, ...(isReported ? { push: boundedPush(push) } : {}) })
     })
     return id
   }
@@ -104,7 +104,7 @@ export interface PushedRefs {
 
 const boundedPush = ({ by, updates }: PushedRefs) => ({
   by,
-  updates: toldOf(updates).map(({ ref, before, after }) => ({ ref, before, after })),
+  updates: reportedRefs(updates).map(({ ref, before, after }) => ({ ref, before, after })),
 })
 
 /** @returns 'retry' when another write has changed the record meanwhile */

@@ -78,7 +78,7 @@ export class SshConnection {
   async close(): Promise<void> {
     this.#isClosing = true
     await Promise.all(this.#running)
-    // A client that is told of the end before its session is closed reports a failure.
+    // A client that gets the end of the connection before its session is closed reports a failure.
     if (this.#sessions.open > 0)
       await Promise.race([
         new Promise<void>((resolve) => {

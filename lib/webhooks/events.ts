@@ -1,4 +1,4 @@
-/** What webhooks are told about, and which webhooks want to be told. */
+/** The events, and which of them a webhook gets. */
 import { invalid } from '../errors.ts'
 import type { QuotaEventById } from '../quota/quota-events.ts'
 import type { Comment, Hook, Issue, PackageVersion, Release, Repository } from '../records/schema/index.ts'
@@ -72,13 +72,13 @@ export type WebhookEvent =
 
 export type EventName = WebhookEvent['event']
 
-/** Names of the events that webhooks and hosts are told. */
+/** Names of the events that webhooks and listeners of hosts get. */
 export const EVENTS = [
   ...(['push', 'create', 'delete', 'fork', 'repository', 'issues', 'issue_comment'] as const),
   ...(['release', 'package', 'quota'] as const),
 ] satisfies EventName[]
 
-/** Names that clients of Gitea and Forgejo choose, too. They are kept, and nothing is told of them. */
+/** Further names that clients of Gitea and Forgejo choose. They are stored, and Allot has no such events. */
 const OTHER_EVENTS = [
   ...['issue_assign', 'issue_label', 'issue_milestone', 'issues_only', 'wiki', 'status'],
   ...['pull_request', 'pull_request_only', 'pull_request_assign', 'pull_request_label'],
@@ -100,7 +100,7 @@ export const checkEvents = (events: readonly string[]): void => {
     )
 }
 
-/** Whether a webhook is told of an event. */
+/** Whether an event is delivered to a webhook. */
 export const wants = (hook: Hook, event: WebhookEvent): boolean => {
   if (event.event === 'ping') return true
   if (!wantsEvents(hook, event.event)) return false
@@ -110,7 +110,7 @@ export const wants = (hook: Hook, event: WebhookEvent): boolean => {
   return branch === undefined || matchesPattern(branchFilter, branch)
 }
 
-/** Whether a webhook is told of events of that name, some of them at least. */
+/** Whether a webhook gets events of a name; its branch filter may still leave some out. */
 export const wantsEvents = ({ active, events }: Hook, name: EventName): boolean =>
   active && (events.includes(name) || events.includes(ALL_EVENTS))
 

@@ -3,7 +3,7 @@ import type { Hook } from '../records/schema/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
 import { checkEvents } from './events.ts'
 
-/** What a client chooses. Members that are absent keep their value, or have their default in a new webhook. */
+/** The settings of a webhook. Absent members keep their value, or have their default in a new webhook. */
 export interface HookEdit {
   url?: string | undefined
   contentType?: Hook['contentType'] | undefined

@@ -23,7 +23,7 @@ import { checkHook, type HookEdit } from './hook-checks.ts'
 import type { Outbox } from './outbox.ts'
 import { removeHook } from './removal.ts'
 
-/** What webhooks are of. */
+/** The repository or the account of webhooks, or the instance. */
 export interface HookPlace {
   readonly scope: HookScope
   /** Id of the repository or the account; 0 for the instance. */
@@ -141,7 +141,7 @@ export class Hooks {
 
   /**
    * Sends a webhook something to test the receiver with.
-   * @param push that it is told of; a `ping` without one
+   * @param push the push to send; absent: a `ping`
    * @returns whether there is such a webhook
    */
   test(by: Actor, place: Authorizer<HookPlace>, id: number, push?: TestPush): Promise<boolean> {
@@ -232,7 +232,7 @@ const requireActive = ({ active }: Hook): void => {
   if (!active) throw new AllotError('conflict', 'the webhook is not active: set active to true first')
 }
 
-/** What the log of changes has of a webhook: no secrets, and no URL, which may have some in its query. */
+/** The members of a webhook in the log of changes: no secrets, and no URL, whose query may have some. */
 const auditedPart = ({ id, url, events, active, secret, authorization }: Hook) => ({
   ...{ id, host: new URL(url).host, events, active },
   ...{ hasSecret: secret !== '', hasAuthorization: authorization !== '' },

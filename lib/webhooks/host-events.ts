@@ -1,4 +1,4 @@
-/** What `allot.on` tells a host: the events of webhooks, with records in place of JSON. */
+/** The events that `allot.on` passes to listeners: those of webhooks, with records in the place of JSON. */
 import type { QuotaEvent } from '../quota/quota-events.ts'
 import {
   accounts,
@@ -42,13 +42,13 @@ export interface ForkEvent extends InRepository {
 
 /** Argument of `allot.on('repository', listener)`. */
 export interface RepositoryEvent extends InRepository {
-  /** What happened. */
+  /** The kind of change. */
   action: 'created' | 'deleted' | 'renamed' | 'transferred' | 'edited'
 }
 
 /** Argument of `allot.on('issues', listener)`. */
 export interface IssueEvent extends InRepository {
-  /** What happened. */
+  /** The kind of change. */
   action: 'opened' | 'edited' | 'closed' | 'reopened' | 'deleted'
   /** The issue after the event. */
   issue: Issue
@@ -58,7 +58,7 @@ export interface IssueEvent extends InRepository {
 
 /** Argument of `allot.on('issue_comment', listener)`. */
 export interface CommentEvent extends InRepository {
-  /** What happened. */
+  /** The kind of change. */
   action: 'created' | 'edited' | 'deleted'
   /** The issue of the comment. */
   issue: Issue
@@ -68,9 +68,9 @@ export interface CommentEvent extends InRepository {
   changes?: Changes
 }
 
-/** Argument of `allot.on('release', listener)`. Drafts are not told. */
+/** Argument of `allot.on('release', listener)`. Drafts have no events. */
 export interface ReleaseEvent extends InRepository {
-  /** What happened. */
+  /** The kind of change. */
   action: 'published' | 'updated' | 'deleted'
   /** The release after the event. */
   release: Release
@@ -78,7 +78,7 @@ export interface ReleaseEvent extends InRepository {
 
 /** Argument of `allot.on('package', listener)`. */
 export interface PackageEvent extends HostEvent {
-  /** What happened. */
+  /** The kind of change. */
   action: 'created' | 'deleted'
   /** The version that was added or removed. */
   version: PackageVersion
@@ -108,21 +108,21 @@ export interface HostEvents {
   quota: QuotaEvent
 }
 
-/** The events that the outbox tells; `quota` is told by the quota engine (lib/quota/quota-events.ts). */
+/** The events that the outbox reports; the quota engine reports `quota` (lib/quota/quota-events.ts). */
 export type RecordedEvent = Exclude<WebhookEvent, { event: 'ping' | 'quota' }>
 
 /** @returns what listeners get; undefined when the owner was deleted */
 export const hostEvent = async (
   tx: ReadTransaction,
-  { event: _, by, ...told }: RecordedEvent,
+  { event: _, by, ...detail }: RecordedEvent,
 ): Promise<HostEvents[RecordedEvent['event']] | undefined> => {
-  const ownerId = 'repository' in told ? told.repository.owner : told.owner
+  const ownerId = 'repository' in detail ? detail.repository.owner : detail.owner
   const found = await accounts.byIds(tx, by === undefined ? [ownerId] : [ownerId, by])
   const owner = found.get(ownerId)?.name
   if (owner === undefined) return undefined
   const sender = by === undefined ? owner : (found.get(by)?.name ?? GHOST)
   // A copy, since the caller of the write gets the same records.
-  return { ...structuredClone(told), owner, sender } as HostEvents[RecordedEvent['event']]
+  return { ...structuredClone(detail), owner, sender } as HostEvents[RecordedEvent['event']]
 }
 
 const GHOST = 'Ghost'

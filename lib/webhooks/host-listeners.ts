@@ -1,6 +1,6 @@
 import { checkArgument, invalid } from '../errors.ts'
 
-type Listener = (told: never) => unknown
+type Listener = (event: never) => unknown
 
 /** The listeners that a host has added, by event. One that fails is logged, and affects neither the others nor the change. */
 export class HostListeners<Events extends object> {
@@ -14,14 +14,14 @@ export class HostListeners<Events extends object> {
   }
 
   /** @throws AllotError invalid for an unknown event, or without a function */
-  on<Name extends keyof Events>(event: Name, listener: (told: Events[Name]) => void): void {
+  on<Name extends keyof Events>(event: Name, listener: (detail: Events[Name]) => void): void {
     const listeners = this.#of(event)
     checkArgument(typeof listener === 'function', 'listener', 'a function', listener)
     listeners.add(listener)
   }
 
   /** @throws AllotError invalid for an unknown event */
-  off<Name extends keyof Events>(event: Name, listener: (told: Events[Name]) => void): void {
+  off<Name extends keyof Events>(event: Name, listener: (detail: Events[Name]) => void): void {
     this.#of(event).delete(listener)
   }
 
@@ -30,10 +30,10 @@ export class HostListeners<Events extends object> {
   }
 
   /** Calls the listeners of an event, whose change is durable. */
-  notify<Name extends keyof Events>(event: Name, told: Events[Name]): void {
+  notify<Name extends keyof Events>(event: Name, detail: Events[Name]): void {
     for (const listener of [...this.#of(event)])
-      new Promise((resolve) => resolve((listener as (told: Events[Name]) => unknown)(told))).catch((error) =>
-        this.#onError(error, { event }),
+      new Promise((resolve) => resolve((listener as (detail: Events[Name]) => unknown)(detail))).catch(
+        (error) => this.#onError(error, { event }),
       )
   }
 

@@ -43,7 +43,7 @@ const checks = [
   }),
 ]
 
-/** What the integrity check (lib/integrity) knows of webhooks. */
+/** Checks of webhooks and their deliveries. */
 export const webhooksIntegrity: IntegrityChecks = {
   lookups: [hook, account, repository, lastNumber, pendingRemoval],
   checks,

@@ -37,16 +37,16 @@ interface OutboxOptions {
   /** Whether other processes may create webhooks in the store. */
   readonly shared: boolean
   readonly present: PresentEvent
-  /** What the host listens to; it is told after the commit, and only while it listens. */
+  /** Listeners of the host, called after the commit. */
   readonly listeners: HostListeners<HostEvents>
 }
 
-/** Characters of a payload: an event of larger texts is not told. */
+/** Characters of a payload: an event with a larger one is not recorded. */
 export const MAX_PAYLOAD = 4 * 1024 * 1024
 /** Characters of the answer of a receiver that are kept. */
 export const MAX_ANSWER = 4096
 
-/** References of one push whose changes are told; a client can push any number of tags at once. */
+/** References of one push that are reported; a client can push any number of tags at once. */
 const MAX_REFS = 100
 
 /** Deliveries of one webhook that can wait. Beyond it, its receiver has been away for long, and events are not recorded. */
@@ -55,8 +55,8 @@ const MAX_WAITING = 100_000
 const CHECK_INTERVAL = 64
 
 /**
- * The transactional outbox. The transaction that causes an event leaves a delivery for each webhook that wants to be told, with
- * the payload as of this moment, so that an event is told exactly when its change is durable. `Sender` sends it afterwards.
+ * The transactional outbox. The transaction that causes an event saves a delivery for each webhook that chose the event, with
+ * the payload as of this moment, so an event is delivered exactly when its change is durable. `Sender` sends it afterwards.
  * Invariant: the numbers of a webhook's deliveries are in the order of the commits, since each transaction takes them itself.
  */
 export class Outbox {
@@ -91,14 +91,14 @@ export class Outbox {
     }
   }
 
-  /** Whether a push may be told, so that its references need to be collected. */
+  /** Whether a webhook or a listener may get a push, so that its references must be collected. */
   async isPushWatched(tx: ReadTransaction): Promise<boolean> {
     const { listeners } = this.#options
     const isHeard = (['push', 'create', 'delete'] as const).some((event) => listeners.has(event))
     return isHeard || this.#hasHooks(tx)
   }
 
-  /** Whether a webhook is told of an account's quota. */
+  /** Whether a webhook gets quota events of an account. */
   async isQuotaWatched(tx: ReadTransaction, owner: number): Promise<boolean> {
     if (!(await this.#hasHooks(tx))) return false
     const found = await hooksAt(tx, accountPlaces(owner))
@@ -113,7 +113,7 @@ export class Outbox {
     updates: readonly ChangedRef[],
   ): Promise<void> {
     if (!(await this.isPushWatched(tx))) return
-    for (const update of toldOf(updates)) {
+    for (const update of reportedRefs(updates)) {
       if (update.before === null) await this.record(tx, { event: 'create', repository, by, ...update })
       if (update.after === null) await this.record(tx, { event: 'delete', repository, by, ...update })
       else await this.record(tx, { event: 'push', repository, by, ...update })
@@ -163,8 +163,8 @@ export class Outbox {
   async #tellHost(tx: WriteContext, event: RecordedEvent): Promise<void> {
     const { listeners } = this.#options
     if (!listeners.has(event.event)) return
-    const told = await hostEvent(tx, event)
-    if (told !== undefined) tx.afterCommit((isKnown) => isKnown && listeners.notify(event.event, told))
+    const detail = await hostEvent(tx, event)
+    if (detail !== undefined) tx.afterCommit((isKnown) => isKnown && listeners.notify(event.event, detail))
   }
 
   async #payload(
@@ -197,8 +197,8 @@ export class Outbox {
   }
 }
 
-/** Those of the references that webhooks are told of. */
-export const toldOf = (updates: readonly ChangedRef[]): readonly ChangedRef[] =>
+/** The changed branches and tags that a push reports. */
+export const reportedRefs = (updates: readonly ChangedRef[]): readonly ChangedRef[] =>
   updates.filter(({ ref }) => /^refs\/(?:heads|tags)\//.test(ref)).slice(0, MAX_REFS)
 
 type Content = Pick<Delivery, 'event' | 'action' | 'payload' | 'commits'>
@@ -217,7 +217,7 @@ const recipientOf = ({ scope, creator, baseUrl }: Hook): PayloadRecipient => ({
   baseUrl,
 })
 
-/** Webhooks that are told of an event: those of the repository, of the owner, and of the instance. */
+/** Webhooks that an event is delivered to: those of the repository, of the owner, and of the instance. */
 const hooksFor = async (tx: ReadTransaction, event: WebhookEvent): Promise<Hook[]> => {
   const found = await hooksAt(tx, placesOf(event))
   return found.filter((hook) => wants(hook, event))
@@ -225,7 +225,7 @@ const hooksFor = async (tx: ReadTransaction, event: WebhookEvent): Promise<Hook[
 
 type Place = readonly [scope: Hook['scope'], target: number]
 
-/** A quota is the owner's, and those who administer one of its repositories may not see it: its webhooks are not told. */
+/** Administrators of a repository may not see the quota of its owner, so webhooks of repositories do not get it. */
 const accountPlaces = (owner: number): Place[] => [
   ['instance', 0],
   ['account', owner],

@@ -7,7 +7,7 @@ import { VERSION } from '../version.ts'
 import type { AllowedAddresses } from './addresses.ts'
 import { MAX_ANSWER } from './outbox.ts'
 
-/** What a receiver has answered, or why there is no answer. */
+/** The answer of a receiver, or the reason why there is none. */
 export interface Outcome {
   readonly isDelivered: boolean
   readonly status: number | null

@@ -21,7 +21,7 @@ after(async () => {
 let made = 0
 
 /** Creates a webhook. @returns what it got, once there is so much of it */
-const told = async (who: Person, place: string, more: object = {}) => {
+const deliveriesTo = async (who: Person, place: string, more: object = {}) => {
   const path = `/${++made}`
   const config = { url: receiver.url + path, content_type: 'json' }
   const body = { type: 'forgejo', config, events: ['*'], active: true, ...more }
@@ -49,9 +49,9 @@ const repository = async (name: string) => {
 }
 
 describe('A push', () => {
-  it('is told with its commits and their files, a new or deleted reference too', async () => {
+  it('is sent with its commits and their files, a new or deleted reference too', async () => {
     const { at, path, checkout } = await repository('pushed')
-    const got = await told(alice, `${at}/hooks`)
+    const got = await deliveriesTo(alice, `${at}/hooks`)
     const before = await git(checkout, 'rev-parse', 'HEAD')
     const second = await commit(checkout, { b: 'two\n' })
     const third = await commit(checkout, { a: 'changed\n' })
@@ -88,9 +88,12 @@ describe('A push', () => {
     assert.deepEqual([side.before, side.commits], ['0'.repeat(40), []])
   })
 
-  it('is told only for the branches of the filter, and its size is bounded', async () => {
+  it('is sent only for the branches of the filter, and its size is bounded', async () => {
     const { at, checkout } = await repository('filtered')
-    const got = await told(alice, `${at}/hooks`, { events: ['push'], branch_filter: '{main,release/*}' })
+    const got = await deliveriesTo(alice, `${at}/hooks`, {
+      events: ['push'],
+      branch_filter: '{main,release/*}',
+    })
     for (let made = 0; made < 25; made++)
       await git(checkout, 'commit', '--quiet', '--allow-empty', '-m', 'x'.repeat(9000))
     await git(checkout, 'push', '--quiet', 'origin', 'main:topic', 'main:release/1', 'main')
@@ -103,9 +106,9 @@ describe('A push', () => {
     )
   })
 
-  it('over the API is told as one over git; a test tells the last commit', async () => {
+  it('over the API is sent as one over git; a test sends the last commit', async () => {
     const { at } = await repository('edited')
-    const got = await told(alice, `${at}/hooks`)
+    const got = await deliveriesTo(alice, `${at}/hooks`)
     const content = Buffer.from('new').toString('base64')
     await as(alice, 'POST', `${at}/contents/new`, { content, message: 'Add a file' })
     const [id] = (await as(alice, 'GET', `${at}/hooks`)).map((hook: { id: number }) => hook.id)
@@ -117,9 +120,9 @@ describe('A push', () => {
 })
 
 describe('Issues, comments and releases', () => {
-  it('are told with what was changed', async () => {
+  it('are sent with what was changed', async () => {
     const { at } = await repository('talked')
-    const got = await told(alice, `${at}/hooks`)
+    const got = await deliveriesTo(alice, `${at}/hooks`)
     await as(alice, 'POST', `${at}/issues`, { title: 'The build fails' })
     await as(alice, 'PATCH', `${at}/issues/1`, { title: 'It fails', state: 'closed' })
     await as(alice, 'PATCH', `${at}/issues/1`, { state: 'open' })
@@ -154,12 +157,12 @@ describe('Issues, comments and releases', () => {
 })
 
 describe('Repositories, forks and packages', () => {
-  it('are told to the webhooks of the owner and of the instance', async () => {
+  it('are sent to the webhooks of the owner and of the instance', async () => {
     const bob = await allot.person('bob')
     await as(bob, 'POST', '/orgs', { username: 'acme' })
-    const ofAcme = await told(bob, '/orgs/acme/hooks')
-    const ofAlice = await told(alice, '/user/hooks')
-    const all = await told(allot.root, '/admin/hooks', { events: ['repository', 'fork', 'package'] })
+    const ofAcme = await deliveriesTo(bob, '/orgs/acme/hooks')
+    const ofAlice = await deliveriesTo(alice, '/user/hooks')
+    const all = await deliveriesTo(allot.root, '/admin/hooks', { events: ['repository', 'fork', 'package'] })
     await as(alice, 'POST', '/user/repos', { name: 'app', auto_init: true })
     await as(bob, 'POST', '/repos/alice/app/forks', { organization: 'acme' })
     await as(alice, 'PATCH', '/repos/alice/app', { name: 'tool' })
@@ -198,7 +201,7 @@ describe('Repositories, forks and packages', () => {
     const carl = await allot.person('carl')
     await as(carl, 'POST', '/orgs', { username: 'hidden', visibility: 'private' })
     const { at } = await repository('watched')
-    const got = await told(alice, `${at}/hooks`, { events: ['fork', 'issues'] })
+    const got = await deliveriesTo(alice, `${at}/hooks`, { events: ['fork', 'issues'] })
     await as(carl, 'POST', `${at}/forks`, { organization: 'hidden' })
     await allot.allot.hosting.accounts.edit(carl.id, { visibility: 'private' })
     await as(carl, 'POST', `${at}/issues`, { title: 'from nobody' })

@@ -28,15 +28,15 @@ const as = async (who: Person, method: string, path: string, body?: object) => {
 }
 
 describe('A host that listens', () => {
-  /** What each event told, in the order in which it was told. */
-  const heard: [name: string, told: Record<string, unknown>][] = []
+  /** The events that the listeners got, in this order. */
+  const heard: [name: string, detail: Record<string, unknown>][] = []
   const names = ['push', 'create', 'delete', 'fork', 'repository', 'issues', 'issue_comment'] as const
   const listeners = [...names, 'release' as const, 'package' as const].map((name) => {
-    const listener = (told: object) => void heard.push([name, told as Record<string, unknown>])
+    const listener = (detail: object) => void heard.push([name, detail as Record<string, unknown>])
     return [name, listener] as const
   })
 
-  it('is told the same events with records and names, once each, until it listens no more', async () => {
+  it('gets the same events with records and names, once each, until it is removed', async () => {
     const erin = await allot.person('erin')
     for (const [name, listener] of listeners) allot.allot.on(name, listener)
     const path = await allot.repository(erin, 'heard')
@@ -52,7 +52,7 @@ describe('A host that listens', () => {
     for (const [name, listener] of listeners) allot.allot.off(name, listener)
     await as(erin, 'POST', `/repos/${path}/issues`, { title: 'Nobody listens' })
     assert.deepEqual(
-      heard.map(([name, told]) => [name, told.action ?? told.ref, told.owner, told.sender]),
+      heard.map(([name, detail]) => [name, detail.action ?? detail.ref, detail.owner, detail.sender]),
       [
         ['repository', 'created', 'erin', 'erin'],
         ['create', 'refs/heads/main', 'erin', 'erin'],
@@ -69,19 +69,19 @@ describe('A host that listens', () => {
         ['repository', 'created', 'alice', 'alice'],
       ],
     )
-    const told = (index: number) =>
+    const detailOf = (index: number) =>
       heard[index]![1] as unknown as HostEvents['issues'] & HostEvents['push'] & HostEvents['fork']
     const after = await git(checkout, 'rev-parse', 'main')
-    assert.deepEqual([told(2).before, told(2).after, told(5).after], [null, after, null])
-    assert.deepEqual([told(7).changes, told(7).issue.title], [{ title: 'Listen' }, 'Hear'])
-    assert.deepEqual([told(11).repository.name, told(11).fork.name], ['heard', 'copied'])
+    assert.deepEqual([detailOf(2).before, detailOf(2).after, detailOf(5).after], [null, after, null])
+    assert.deepEqual([detailOf(7).changes, detailOf(7).issue.title], [{ title: 'Listen' }, 'Hear'])
+    assert.deepEqual([detailOf(11).repository.name, detailOf(11).fork.name], ['heard', 'copied'])
   })
 
   it('hears of a package, and nothing of a change that is refused', async () => {
-    const told: string[] = []
+    const events: string[] = []
     const onPackage = ({ action, owner, sender, version }: HostEvents['package']) =>
-      void told.push(`${action} ${owner} ${sender} ${version.name} ${version.version}`)
-    const onRepository = ({ action }: HostEvents['repository']) => void told.push(action)
+      void events.push(`${action} ${owner} ${sender} ${version.name} ${version.version}`)
+    const onRepository = ({ action }: HostEvents['repository']) => void events.push(action)
     allot.allot.on('package', onPackage)
     await allot.repository(alice, 'taken')
     allot.allot.on('repository', onRepository)
@@ -94,7 +94,7 @@ describe('A host that listens', () => {
     await as(alice, 'DELETE', '/packages/alice/generic/kit/2')
     allot.allot.off('package', onPackage)
     allot.allot.off('repository', onRepository)
-    assert.deepEqual(told, ['created alice alice kit 2', 'deleted alice alice kit 2'])
+    assert.deepEqual(events, ['created alice alice kit 2', 'deleted alice alice kit 2'])
   })
 
   it('gets records of its own after the change is durable, and its errors are logged and stop nothing', async () => {

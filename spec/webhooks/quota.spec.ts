@@ -20,7 +20,7 @@ after(async () => {
 let made = 0
 
 /** Creates a webhook. @returns what it got: everything that is recorded for it by now */
-const told = async (who: Person, place: string, events = ['quota']) => {
+const deliveriesTo = async (who: Person, place: string, events = ['quota']) => {
   const path = `/${++made}`
   const config = { url: receiver.url + path, content_type: 'json' }
   const hook = await allot.as(who, 'POST', place, { type: 'gitea', active: true, config, events })
@@ -60,10 +60,13 @@ const brief = (received: readonly Received[]) =>
   received.map(({ body }) => [body.action, body.share, body.before, body.used])
 
 describe('The event quota', () => {
-  it('is told to the owner and the instance when usage crosses a threshold, in the order of the changes', async () => {
+  it('is sent to the owner and the instance when usage crosses a threshold, in the order of the changes', async () => {
     const alice = await allot.person('alice')
     await limit('alice', total(100))
-    const [own, all] = [await told(alice, '/user/hooks'), await told(allot.root, '/admin/hooks', ['*'])]
+    const [own, all] = [
+      await deliveriesTo(alice, '/user/hooks'),
+      await deliveriesTo(allot.root, '/admin/hooks', ['*']),
+    ]
     for (const size of [79, 80, 99, 100, 500, 90, 0, 100, 79]) await use('alice', size)
     const expected = [
       ['near', 0.8, 79, 80],
@@ -82,16 +85,18 @@ describe('The event quota', () => {
     assert.deepEqual([owner.login, headers['x-gitea-event']], ['alice', 'quota'])
     const measured = { limit: 100, share: 0.8, reached: true, before: 79, used: 80 }
     assert.deepEqual(rest, { action: 'near', ...measured, subjects: ['size:all'] })
-    assert.match((await all())[0]!.body.rule, /^total/, 'administrators are told the rule')
+    assert.match((await all())[0]!.body.rule, /^total/, 'administrators get the rule')
   })
 
-  it('of an organization is told to its webhooks, and not to those of its repositories or its members', async () => {
+  it('of an organization is sent to its webhooks, and not to those of its repositories or its members', async () => {
     const bob = await allot.person('bob')
     await allot.as(bob, 'POST', '/orgs', { username: 'acme' })
     await allot.as(bob, 'POST', '/orgs/acme/repos', { name: 'app' })
     await limit('acme', total(1000))
     const places = ['/orgs/acme/hooks', '/repos/acme/app/hooks', '/user/hooks']
-    const [own, ofRepository, ofMember] = await Promise.all(places.map((place) => told(bob, place, ['*'])))
+    const [own, ofRepository, ofMember] = await Promise.all(
+      places.map((place) => deliveriesTo(bob, place, ['*'])),
+    )
     const quotaOf = (received: readonly Received[]) => received.filter(({ body }) => 'share' in body)
     const artifact = { repository: 'acme/app', name: 'log', size: 2000, run: 1 }
     await allot.as(allot.root, 'PUT', '/admin/ledger/artifacts/of-acme', artifact)
@@ -111,7 +116,7 @@ describe('The event quota', () => {
 
   it('tells nothing of a change that is refused, of rules that change, and of an owner that is deleted', async () => {
     const carl = await allot.person('carl')
-    const all = await told(allot.root, '/admin/hooks')
+    const all = await deliveriesTo(allot.root, '/admin/hooks')
     await limit('carl', total(100))
     await use('carl', 50)
     const { ledger, quota } = allot.allot
@@ -135,18 +140,18 @@ describe('The event quota', () => {
     assert.equal((await all()).length, 4)
   })
 
-  it('is not told to webhooks that are inactive or chose other events', async () => {
+  it('is not sent to webhooks that are inactive or chose other events', async () => {
     const dora = await allot.person('dora')
     await limit('dora', total(100))
-    const other = await told(dora, '/user/hooks', ['push', 'package'])
-    const active = await told(dora, '/user/hooks')
+    const other = await deliveriesTo(dora, '/user/hooks', ['push', 'package'])
+    const active = await deliveriesTo(dora, '/user/hooks')
     const [first] = (await allot.as(dora, 'GET', '/user/hooks')).body.slice(-1)
     await allot.as(dora, 'PATCH', `/user/hooks/${first.id}`, { active: false })
     await use('dora', 200)
     assert.deepEqual([...(await other()), ...(await active())], [])
   })
 
-  it('is told for each quota event of random changes and random rules, and for nothing else', async () => {
+  it('is sent for each quota event of random changes and random rules, and for nothing else', async () => {
     const subject = fc.constantFrom<Subject>(
       ...(['size:all', 'size:assets:all', 'size:assets:artifacts', 'size:assets:packages:all'] as const),
     )
@@ -165,7 +170,7 @@ describe('The event quota', () => {
         const who = await allot.person(`random-${++made}`)
         const named = rules.map((one) => ({ ...one, name: `rule ${++made}` }))
         await limit(who.name, named)
-        const own = await told(who, '/user/hooks')
+        const own = await deliveriesTo(who, '/user/hooks')
         for (const changes of transactions) await apply(who.name, changes)
         const got = (await own()).map(({ body: { owner: _, ...event } }) => event)
         assert.deepEqual(got, quotaEventsOf(named, transactions))

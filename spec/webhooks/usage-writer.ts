@@ -7,7 +7,7 @@ const [LIMIT, OVER] = [100, 200]
 const UPWARD = ['near', 'crossed']
 const DOWNWARD = ['back', 'back']
 
-/** Writes usage of alice that crosses a limit with each write, and compares it with what a webhook is told. */
+/** Writes usage of alice that crosses a limit with each write, and compares it with what a webhook gets. */
 export class UsageWriter {
   readonly #url: string
   readonly #token: string
@@ -60,7 +60,7 @@ export class UsageWriter {
     const expected = Array.from({ length: this.#stored }, (_, index) =>
       index % 2 === 0 ? UPWARD : DOWNWARD,
     ).flat()
-    if (got.length !== expected.length) return [`${expected.length} events, ${got.length} of them told`]
+    if (got.length !== expected.length) return [`${expected.length} events, ${got.length} of them sent`]
     const wrong = expected.findIndex((action, index) => got[index] !== action)
     return wrong === -1 ? [] : [`event ${wrong}: expected ${expected[wrong]}, got ${got[wrong]}`]
   }

@@ -1,4 +1,4 @@
-/** What webhooks are sent: the JSON of events, as receivers for Gitea and Forgejo expect it. */
+/** The payloads of webhooks: the JSON of events, as receivers for Gitea and Forgejo expect it. */
 import { canRead } from '../../accounts/access.ts'
 import {
   contentDetails,
@@ -25,7 +25,7 @@ export const NO_OBJECT = '0'.repeat(40)
 
 type Event<Name extends WebhookEvent['event']> = Extract<WebhookEvent, { event: Name }>
 
-/** What the payload of an event in a repository has besides what happened. */
+/** The members that payloads of all events in a repository have. */
 interface Around {
   readonly repository: Repository
   readonly sender: User
@@ -195,7 +195,7 @@ const quotaPayload = async (
 ) => {
   const owner = await accounts.get(tx, [id])
   if (owner === undefined) return undefined
-  // As in the API: only administrators are told the names of rules.
+  // As in the API, only administrators get the names of rules.
   const named = recipient.user?.admin === true ? { rule } : {}
   return { action, owner: presentUser(owner, recipient), ...named, ...measured }
 }

@@ -1,4 +1,4 @@
-/** The commits of a push, which are read from git when the push is told: pushes do not wait for it. */
+/** The commits of a push, which are read from git when the delivery is sent: pushes do not wait for it. */
 
 import { repositoryById } from '../../accounts/access.ts'
 import { clientOfAccount } from '../../clients.ts'

@@ -25,7 +25,7 @@ import {
 type Params = Readonly<Record<string, unknown>>
 type HookRoute = Route<Identity, Services>
 
-/** What the routes below one path differ in. */
+/** The differences between the paths that have webhooks. */
 interface Group {
   /** Such as `/repos/{owner}/{repo}/hooks`. */
   readonly path: string
@@ -33,7 +33,7 @@ interface Group {
   readonly names: Record<string, v.GenericSchema<string>>
   /** Beginning of the operation ids. */
   readonly prefix: string
-  /** What the webhooks are of, in summaries. */
+  /** Owner of the webhooks, in summaries. */
   readonly of: string
   readonly tag: string
   readonly auth: 'required' | 'admin'
@@ -116,7 +116,7 @@ const deliveryRoutesOf = (group: Group): HookRoute[] => {
         path: `${path}/{id}/deliveries`,
         operationId: `${prefix}ListHookDeliveries`,
       },
-      summary: `What a webhook of ${of} was told in the last days, the newest first`,
+      summary: `The deliveries of a webhook of ${of} in the last days, the newest first`,
       ...{
         params,
         paging: 'lenient',

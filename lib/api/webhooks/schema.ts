@@ -87,7 +87,7 @@ const delivery = {
   /** Sent as `X-Gitea-Delivery`. A repetition has the same. */
   guid: text('0b989ba4-242f-11e5-81e1-c7b6966d2516'),
   event: text('push'),
-  /** What happened, such as `opened`; empty for events of one kind. */
+  /** The action, such as `opened`; empty for events of one kind. */
   action: text(''),
   /** Whether it repeats an earlier delivery. */
   redelivery: v.boolean(),

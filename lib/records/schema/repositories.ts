@@ -111,7 +111,7 @@ const PushJournalEntry = v.object({
   /** Process id of the git command that changes the repository. */
   pid: v.nullable(integer),
   since: seconds,
-  /** What the push is to change, and for whom: absent while no webhook could be told. */
+  /** The references that the push is to change, and the pusher; absent when no webhook could get the push. */
   push: v.optional(
     v.object({
       by: id,

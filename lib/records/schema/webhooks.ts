@@ -1,9 +1,9 @@
-/** Webhooks, and what they are told (lib/webhooks). */
+/** Webhooks and their deliveries (lib/webhooks). */
 import * as v from 'valibot'
 import { Collection } from '../collection.ts'
 import { count, id, integer, seconds } from '../fields.ts'
 
-/** Whose events a webhook is told: those of a repository, of everything that an account owns, or all of the instance. */
+/** The events that a webhook gets: those of a repository, of everything that an account owns, or of the whole instance. */
 export const HookScope = v.picklist(['repository', 'account', 'instance'])
 export type HookScope = v.InferOutput<typeof HookScope>
 
@@ -23,7 +23,7 @@ const Hook = v.object({
   /** Value of the header `Authorization`; empty: none. No response has it. */
   authorization: v.string(),
   events: v.array(v.string()),
-  /** Pattern of the branches whose pushes are told; empty: all. */
+  /** Pattern of the branches whose pushes are delivered; empty: all. */
   branchFilter: v.string(),
   active: v.boolean(),
   /** URL of the service in the request that made it. URLs in payloads begin with it, unless an option sets another. */
@@ -49,7 +49,7 @@ const Delivery = v.object({
   /** Sent as `X-Gitea-Delivery`; a repetition has the same. */
   uuid: v.string(),
   event: v.string(),
-  /** What happened, such as `opened`; empty for events of one kind. */
+  /** The action, such as `opened`; empty for events of one kind. */
   action: v.string(),
   /** JSON. */
   payload: v.string(),
@@ -73,7 +73,7 @@ const Delivery = v.object({
   /** Why the last attempt failed; empty otherwise. */
   error: v.string(),
 })
-/** What one webhook is told of one event, as the store has it. */
+/** One event for one webhook. */
 export type Delivery = v.InferOutput<typeof Delivery>
 
 export const deliveries = new Collection({
