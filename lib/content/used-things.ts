@@ -7,6 +7,7 @@ import type { QuotaEngine } from '../quota/index.ts'
 import { entryListings } from '../quota/ledger.ts'
 import { type CachedListing, cachedListing } from '../records/cached-listing.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
+import { decodeKey } from '../records/key-codec.ts'
 import { firstOf, type PartedListing } from '../records/merge.ts'
 import {
   type LedgerEntry,
@@ -57,11 +58,11 @@ const repositoriesWithUsage = cachedListing(
   'repositories with usage',
   repositories,
   async (tx, entries): Promise<OwnRepository[]> => {
-    const owned = await repositories.load(tx, entries)
-    const usages = await repositoryUsages.byIds(
-      tx,
-      owned.map(({ id }) => id),
-    )
+    const ids = entries.map(({ recordKey }) => decodeKey(recordKey).at(-1) as number)
+    const [owned, usages] = await Promise.all([
+      repositories.load(tx, entries),
+      repositoryUsages.byIds(tx, ids),
+    ])
     return owned.flatMap((repository) => {
       const usage = usages.get(repository.id)
       return usage === undefined ? [] : [{ repository, usage }]

@@ -16,6 +16,10 @@ tbody tr:hover { background: color-mix(in srgb, var(--surface) 55%, transparent)
 td.check, th.check { width: 2rem; position: relative; }
 /* The script adds it: it must not move the table. */
 th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-start: 0; }
+/* Columns of fixed widths: a browser that paints before it has read all rows must not move those that it has painted. */
+.things { table-layout: fixed; }
+.things thead .wide { width: 8rem; }
+.things thead .number { width: 6.5rem; }
 .cell-bar { width: 6rem; min-width: 3rem; }
 td form { display: inline; }
 .slim { display: none; }
