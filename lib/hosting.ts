@@ -8,6 +8,7 @@ import { GpgKeys, SshKeys } from './accounts/keys.ts'
 import { type LoginLimits, LoginThrottle, PasswordLogin } from './accounts/login.ts'
 import { Memberships } from './accounts/memberships.ts'
 import { Organizations } from './accounts/organizations.ts'
+import { PasswordLinks } from './accounts/password-links.ts'
 import { SetUp } from './accounts/set-up.ts'
 import { Teams } from './accounts/teams.ts'
 import { TokenUses } from './accounts/token-uses.ts'
@@ -212,6 +213,7 @@ const credentialsOf = (options: HostingOptions, accounts: Accounts) => {
   return {
     identities: new Identities({ store, accounts, passwords, tokenUses, throttle, proxies, authenticate }),
     tokens: new Tokens(store),
+    passwordLinks: new PasswordLinks(store, throttle),
     tokenUses,
     sessions: new Sessions(store, sessionLifetime),
   }

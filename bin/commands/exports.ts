@@ -1,16 +1,14 @@
 import { createReadStream } from 'node:fs'
-import { lstat, open, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { lstat, open, rename, rm, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { LastLine } from '../../lib/exports/format.ts'
-import { type ApiClient, type ApiFlags, readToken, remoteApi } from '../client/api.ts'
+import { type ApiClient, type ApiFlags, remoteApi } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
-import type { Report } from '../migrate/report.ts'
-import { type OnProgress, print, printNote, withProgressBar } from '../terminal.ts'
-import { addMigrateVerifyCommand } from './migrate-verify.ts'
+import { type OnProgress, printNote, withProgressBar } from '../terminal.ts'
 import { appendValue, examples, remoteOptions, storeOptions } from './options.ts'
 
-/** Commands that move everything out of a server or into it: export, import and migrate. */
+/** Commands that move everything out of a server or into it: export and import. */
 
 export const addExportCommand = (program: Command): void => {
   remoteOptions(storeOptions(program.command('export')))
@@ -195,90 +193,4 @@ async function* read(
 const unreadable = (file: string, cause: unknown): Error => {
   const reason = (cause as Error).message.replace(/^\w+: |, \w+( '.*')?$/g, '')
   return new Error(`${file} cannot be read: ${reason}`, { cause })
-}
-
-export const addMigrateCommand = (program: Command): void => {
-  const migrate = storeOptions(program.command('migrate'))
-    .description('copy everything that Allot has a place for from a Gitea, a Forgejo or an Allot')
-    // Commander would also require it of the commands below.
-    .option('--from <url>', 'address of the server to copy from (required)')
-    .option(
-      '--token <t>',
-      "an administrator's token for that server (or ALLOT_FROM_TOKEN, which other users of the machine cannot see)",
-    )
-    .option(
-      '--owner <name>',
-      'copy only this user, or this organization with its members; may be given several times',
-      appendValue,
-      [],
-    )
-    .option('--report <file>', 'write the whole report to this file, as JSON that only its owner may read')
-    .option(
-      '--keep',
-      'leave what was copied before as it is when the source has changed; rights are withdrawn all the same',
-    )
-    .addHelpText(
-      'after',
-      examples(
-        'ALLOT_FROM_TOKEN=… allot migrate --from https://git.example.org --data /var/lib/allot',
-        'allot migrate --from https://git.example.org --owner acme --owner alice',
-      ),
-    )
-    .action(migrateAll)
-    .enablePositionalOptions()
-  addMigrateVerifyCommand(migrate)
-}
-
-interface Flags extends StoreFlags {
-  from?: string
-  token?: string
-  owner: string[]
-  keep?: boolean
-  report?: string
-}
-
-/** Opens the store itself: over an API an administrator cannot follow, star or own in the name of another user. */
-const migrateAll = async ({
-  from,
-  token,
-  owner,
-  keep = false,
-  report: file,
-  ...flags
-}: Flags): Promise<void> => {
-  if (from === undefined) throw new UsageError("required option '--from <url>' not specified")
-  const [{ withStore }, { migrate }, { Report }, { connectSource }] = await Promise.all([
-    import('../config/store.ts'),
-    import('../migrate/index.ts'),
-    import('../migrate/report.ts'),
-    import('../migrate/connect.ts'),
-  ])
-  const source = await connectSource(from, readToken(token, 'ALLOT_FROM_TOKEN', 'the source'))
-  const report = new Report()
-  // A file that cannot be written is noticed before anything is copied.
-  if (file !== undefined) await writeReport(file, report)
-  await withStore(flags, async ({ allot, data, repositories }) => {
-    const git = repositories === false ? undefined : repositories
-    await migrate({ source, allot, report, git, keep }, owner).catch(async (error: Error) => {
-      printReport(report)
-      if (file !== undefined) await writeReport(file, report)
-      if (report.lines().length === 0) throw error
-      throw new Error(
-        `${error.message}: what was copied stays, and running the same command again continues from there`,
-      )
-    })
-    print(`from ${source.base} into ${flags.storage ?? data}`)
-  })
-  printReport(report)
-  if (file !== undefined) await writeReport(file, report)
-  if (!report.isComplete()) process.exitCode = 1
-}
-
-const writeReport = (file: string, report: Report): Promise<void> =>
-  writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`, { mode: 0o600 }).catch((cause: Error) => {
-    throw new Error(`the report ${file} cannot be written: ${cause.message.replace(/^\w+: |, open .*/g, '')}`)
-  })
-
-const printReport = (report: Report): void => {
-  for (const line of report.lines()) print(line)
 }

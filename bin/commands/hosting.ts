@@ -22,6 +22,11 @@ export const addUserCommands = (program: Command): void => {
     .option('--json', 'print the result as JSON')
     .addHelpText('after', examples('T=$(allot user add ci --token)', 'allot user add ada --admin'))
     .action(addUser)
+  storeOptions(user.command('link'))
+    .argument('<name>')
+    .description('make a link with which the user sets a password once, and print only the link')
+    .addHelpText('after', examples('allot user link ada --data /var/lib/allot'))
+    .action(makeLink)
   apiOptions(user.command('list'))
     .description('list all users')
     .addHelpText('after', examples('allot user list --data /var/lib/allot', 'allot user list --json'))
@@ -67,6 +72,25 @@ const tokenCommand = (user: string, { data, config, storage, url }: NewUserFlags
 /** A word of a shell command. */
 const quoted = (word: string): string =>
   /^[\w./:@%+=,~…-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+
+/** Of a store: on a running server, the page of the account makes links. */
+const makeLink = async (name: string, flags: StoreFlags): Promise<void> => {
+  const [{ requireStore, withStore }, { LINK_DAYS }] = await Promise.all([
+    import('../config/store.ts'),
+    import('../../lib/accounts/password-links.ts'),
+  ])
+  requireStore(flags, 'name another folder with --data')
+  await withStore(flags, async ({ allot: { hosting }, config }) => {
+    const account = await hosting.accounts.byName(name)
+    if (account?.kind !== 'user') throw new Error(`there is no user named ${name}`)
+    const { baseUrl } = config.api
+    const link = await hosting.passwordLinks.create(account.id)
+    printNote(`the link for ${account.name} works once, within ${LINK_DAYS} days`)
+    if (baseUrl === undefined)
+      printNote('it is a path at the address of the server, since base_url is not configured')
+    print((baseUrl ?? '') + link)
+  })
+}
 
 /** Not through the API, which cannot create an administrator in one step. */
 const addToStore = async (user: string, flags: NewUserFlags): Promise<AddedUser> => {

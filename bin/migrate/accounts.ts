@@ -2,12 +2,13 @@ import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
 import { type Migration, reportErrors } from './migration.ts'
+import type { Named } from './names/index.ts'
 import type { SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 import { followDetails, synchronizeGrants } from './synchronize.ts'
 
 const NO_PASSWORD =
-  'no password comes along: set one (PATCH /admin/users/{username}), or give a token (allot token add)'
+  'no password comes along: write a token and a link to set one for each of them (--tokens FILE), or set one (PATCH /admin/users/{username})'
 const NO_EMAIL = 'no email: the source does not show it, or another account has it here'
 const EXTERNAL_LOGIN = 'sign-in through another service, which is not used here'
 const RESTRICTED =
@@ -40,26 +41,24 @@ const grantsOf = ({ kind, admin, active, visibility }: Partial<Account>): string
 /** Creates a user. One who exists loses copied rights that the source has revoked, and follows changes of the profile. */
 export const copyUser = (migration: Migration, user: SourceUser): Promise<void> =>
   reportErrors(migration.report, `the user ${user.login}`, async () => {
-    const { allot, report, history, source } = migration
-    const { accounts } = allot.hosting
-    const existing = await accounts.byName(user.login)
+    const { report, history, source, names } = migration
+    const existing = await names.accountOf(user.login)
     if (isOfKind(existing, 'user')) {
       report.count('users', 'found')
-      if ((await history.get('account', '', existing.name.toLowerCase())) === undefined)
+      if ((await history.get('account', '', names.key(user.login))) === undefined)
         report.note('differs', CREATED_HERE, user.login)
       await synchronizeAccount(migration, existing, grantsOf(newAccount(source, user)))
     }
     const account = existing ?? (await createUser(migration, user))
-    await followAccount(migration, account, user)
+    await followAccount(migration, account, user, user.login)
     reportUser(migration, account, user)
   })
 
 const createUser = async (migration: Migration, user: SourceUser): Promise<Account> => {
-  const { allot, report, history, source } = migration
+  const { allot, report, history, source, names } = migration
   const { accounts } = allot.hosting
-  const wanted = newAccount(source, user)
-  const name = user.login.toLowerCase()
-  const record = { kind: 'account', scope: '', name, ids: [], grants: grantsOf(wanted) } as const
+  const wanted = { ...newAccount(source, user), name: await freeName(migration, user.login) }
+  const record = { ...newRecord(migration, { id: user.id, name: user.login }), grants: grantsOf(wanted) }
   await history.save([record])
   const account = await accounts.createUser(wanted).catch((error: unknown) => {
     const isEmailRefused = error instanceof AllotError && error.message.startsWith('email:')
@@ -67,8 +66,28 @@ const createUser = async (migration: Migration, user: SourceUser): Promise<Accou
     return accounts.createUser({ ...wanted, email: '' })
   })
   await history.save([{ ...record, ids: [account.id] }])
+  names.created(account, record.name)
   report.count('users', 'copied')
   return account
+}
+
+/** The history's record of an account, before it is created. */
+export const newRecord = ({ names }: Migration, { id, name }: Named) => ({
+  ...({ kind: 'account', scope: '', name: names.key(name), ids: [], grants: [] as string[] } as const),
+  ...(id === undefined ? {} : { original: { id, name: name.toLowerCase() } }),
+})
+
+/**
+ * The name that an account gets here.
+ * @throws AllotError invalid when the copy of another account has it
+ */
+export const freeName = async ({ allot, names }: Migration, login: string): Promise<string> => {
+  const name = names.wanted(login)
+  const found = await allot.hosting.accounts.byName(name)
+  if (found === undefined || !names.isCopyOfOther('account', found.id, names.key(login))) return name
+  throw invalid(
+    `name: ${name} here is the copy of another account of the source: give --rename ${login}=NAME, or rename the copy`,
+  )
 }
 
 /** What does not come along is named in every run, until it is set here. */
@@ -79,15 +98,20 @@ const reportUser = ({ report }: Migration, account: Account, user: SourceUser): 
     report.note('notCopied', user.source_id === 0 ? NO_PASSWORD : EXTERNAL_LOGIN, user.login)
 }
 
-/** Follows changes of the profile at the source, and keeps the date of creation there. */
+/**
+ * Follows changes of the profile at the source, and keeps the date of creation there.
+ * @param login the name at the source
+ */
 export const followAccount = async (
   migration: Migration,
   account: Account,
-  given: Omit<SourceOrganization, 'name'>,
+  given: Omit<SourceOrganization, 'name' | 'email'>,
+  login: string,
 ): Promise<void> => {
-  const { allot, history } = migration
+  const { allot, history, names, report } = migration
   const { id, name: label, fullName, website, description, location } = account
-  const name = label.toLowerCase()
+  if (label.toLowerCase() !== login.toLowerCase()) report.note('renamed', 'accounts', `${login} is ${label}`)
+  const name = names.keyHere(account)
   const known = await history.get('account', '', name)
   if (known?.ids.includes(id) !== true) return
   if (given.created !== undefined) await history.setCreatedAt(id, given.created)
@@ -104,8 +128,8 @@ export const synchronizeAccount = (
   account: Account,
   source: readonly string[],
 ): Promise<void> => {
-  const { id, name } = account
-  const subject = { kind: 'account', scope: '', name: name.toLowerCase(), id, label: name } as const
+  const { id, name: label } = account
+  const subject = { kind: 'account', scope: '', name: migration.names.keyHere(account), id, label } as const
   return synchronizeGrants(migration, { ...subject, here: grantsOf(account), source }, (grants) =>
     migration.allot.hosting.accounts.edit(id, editWithout(grants)),
   )
@@ -141,12 +165,12 @@ const textsOf = ({
   website,
   description,
   location,
-}: Omit<SourceOrganization, 'name'>) => ({
+}: Omit<SourceOrganization, 'name' | 'email'>) => ({
   ...{ fullName, website, description, location },
 })
 
 /** What is copied of a user and of an organization alike. */
-export const profileAt = (source: Source, account: Omit<SourceOrganization, 'name'>) => ({
+export const profileAt = (source: Source, account: Omit<SourceOrganization, 'name' | 'email'>) => ({
   ...textsOf(account),
   visibility: visibilityAt(source, account.visibility),
 })

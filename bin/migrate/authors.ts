@@ -1,35 +1,36 @@
 import type { MigratedContent } from '../../lib/content/migrated-content.ts'
-import type { Account } from '../../lib/records/schema/index.ts'
+import type { Names } from './names/index.ts'
 
 /** An author at the source, and here. */
 export interface Author {
   /** Id of the account; for a ghost, an id that no account has. */
   readonly id: number
-  /** In lower case; empty for a ghost. */
+  /** The key of the account; empty for a ghost. */
   readonly name: string
 }
 
 /** Finds the accounts of authors. An author who does not exist here is a ghost, also for later migrations until it exists. */
 export class Authors {
-  readonly #accounts: { byName(name: string): Promise<Account | undefined> }
+  readonly #names: Names
   readonly #content: MigratedContent
   readonly #known = new Map<string, Promise<Author>>()
   #ghost: Promise<Author> | undefined
 
-  constructor(accounts: { byName(name: string): Promise<Account | undefined> }, content: MigratedContent) {
-    this.#accounts = accounts
+  constructor(names: Names, content: MigratedContent) {
+    this.#names = names
     this.#content = content
   }
 
+  /** @param login the name at the source */
   find(login: string): Promise<Author> {
-    const name = login.toLowerCase()
+    const name = this.#names.key(login)
     const known = this.#known.get(name) ?? this.#read(name)
     this.#known.set(name, known)
     return known
   }
 
   async #read(name: string): Promise<Author> {
-    const account = name === '' ? undefined : await this.#accounts.byName(name)
+    const account = name === '' ? undefined : await this.#names.account(name)
     if (account?.kind === 'user') return { id: account.id, name }
     this.#ghost ??= this.#content.ghost().then((id) => ({ id, name: '' }))
     return this.#ghost

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { type Level, Level as Levels } from '../../lib/records/schema/index.ts'
 import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
+import { textOf } from './names/index.ts'
 import type { Report } from './report.ts'
 import { type CopiedRepository, repositoryPath } from './repositories.ts'
 import { type SourceRepository, SourceUser } from './shapes.ts'
@@ -55,37 +56,43 @@ export const collaboratorLevel = async (
   return 'read'
 }
 
-/** @param levels by name in lower case */
+/** @param levels by name at the source, in lower case; none when the repository was deleted there */
 export const synchronizeCollaborators = async (
   migration: Migration,
-  { given, repository }: Pick<CopiedRepository, 'given' | 'repository'>,
+  { key, repository }: Pick<CopiedRepository, 'key' | 'repository'>,
   levels: ReadonlyMap<string, Level>,
 ): Promise<void> => {
-  const { allot, history } = migration
-  const { accounts, collaborators } = allot.hosting
-  const owner = await accounts.byId(repository.owner)
-  if (owner === undefined) return
-  const path = { owner: owner.name, name: repository.name }
-  const scope = given.full_name.toLowerCase()
-  const parts = async (login: string) => {
-    const account = await accounts.byName(login)
+  const { allot, history, names } = migration
+  const { collaborators } = allot.hosting
+  const path = await names.addressOf(repository)
+  if (path === undefined) return
+  const scope = textOf(key)
+  const loginOf = async (name: string) => (await names.account(name))?.name ?? name
+  const parts = async (name: string) => {
+    const account = await names.account(name)
     return account?.kind === 'user' ? [repository.id, account.id] : undefined
+  }
+  const has = async (name: string) => collaborators.has(OPERATOR, path, await loginOf(name))
+  const set = async (name: string, level: Level) => {
+    const login = await loginOf(name)
+    return collaborators.set(OPERATOR, path, login, level)
   }
   const things: Things = {
     ...{ kind: 'collaborator', scope, parts },
-    find: async (login) => ((await collaborators.has(OPERATOR, path, login)) ? parts(login) : undefined),
-    remove: async (login) => void (await collaborators.remove(OPERATOR, path, login)),
+    find: async (name) => ((await has(name)) ? parts(name) : undefined),
+    remove: async (name) => void (await collaborators.remove(OPERATOR, path, await loginOf(name))),
   }
   const wanted = [...levels].map(([login, level]) => ({
-    ...{ name: login, label: login, grants: [level] },
-    create: () => collaborators.set(OPERATOR, path, login, level),
+    ...{ name: names.key(login), label: login, grants: [level] },
+    create: () => set(names.key(login), level),
   }))
   await synchronize(migration, things, wanted)
   for (const [login, level] of levels) {
-    const known = await history.get('collaborator', scope, login)
+    const name = names.key(login)
+    const known = await history.get('collaborator', scope, name)
     if (known === undefined || known.ids.length === 0 || known.grants[0] === level) continue
-    if (await collaborators.has(OPERATOR, path, login)) {
-      await collaborators.set(OPERATOR, path, login, level)
+    if (await has(name)) {
+      await set(name, level)
       await history.save([{ ...known, grants: [level] }])
     }
   }

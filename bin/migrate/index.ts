@@ -1,39 +1,44 @@
 import { now } from '../../lib/clock.ts'
 import type { Account, Visibility } from '../../lib/records/schema/index.ts'
-import { copyUser, synchronizeAccount } from './accounts.ts'
+import { copyUser } from './accounts.ts'
 import { Authors } from './authors.ts'
 import { copyCollaborators } from './collaborators.ts'
-import { copyGitData } from './git-data.ts'
-import { copyIssues } from './issues.ts'
-import { reportLeftBehind } from './left-behind.ts'
-import { copyLfs } from './lfs.ts'
+import { copyGitData } from './content/git-data.ts'
+import { copyIssues } from './content/issues.ts'
+import { reportLeftBehind } from './content/left-behind.ts'
+import { copyLfs } from './content/lfs.ts'
+import { copyPackages } from './content/packages.ts'
+import { copyReleases } from './content/releases.ts'
+import { copyWebhooks } from './content/webhooks.ts'
+import { giveCredentials } from './credentials.ts'
+import { revokeDeletedAccounts, revokeDeletedRepositories } from './deleted.ts'
 import {
   apiPath,
   each,
   eachOfSeveral,
   ifAvailable,
-  isDeleted,
   type Migration,
   type MigrationOptions,
   reportErrors,
 } from './migration.ts'
-import { copyMembers, copyOrganization, usersOf } from './organizations.ts'
-import { copyPackages } from './packages.ts'
+import { followAccountNames, followRepositoryNames } from './names/follow.ts'
+import { type Named, Names } from './names/index.ts'
+import { checkRenames } from './names/renames.ts'
+import { copyOrganization, usersOf } from './organizations.ts'
 import { copyQuota } from './quota.ts'
-import { copyReleases } from './releases.ts'
 import {
   type CopiedRepository,
   copyRepository,
   linkParent,
+  type OwnedRepository,
   repositoriesOf,
   restoreDates,
-  synchronizeRepository,
 } from './repositories.ts'
 import { SourceOrganization, type SourceRepository, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 import type { TeamRights } from './team-rights.ts'
-import { copyTeamRepositories, copyTeams } from './teams.ts'
-import { copyEmails, copyKeys, copyRelations, removeUserData } from './user-data.ts'
+import { copyTeamRepositories } from './teams.ts'
+import { copyEmails, copyKeys, copyRelations } from './user-data.ts'
 
 /**
  * Copies accounts, repositories, keys, relations and quota from the source, one thing after another, each completely or not
@@ -46,47 +51,57 @@ import { copyEmails, copyKeys, copyRelations, removeUserData } from './user-data
  */
 export const migrate = async (options: MigrationOptions, names: readonly string[]): Promise<void> => {
   const { source } = options
-  const migration = begin(options)
-  const { users, organizations, owners } =
-    names.length === 0 ? await selectAll(source) : await selectNamed(source, names)
+  const all = await selectAll(source)
+  const migration = await begin(options, all)
+  await checkRenames(migration, named(all))
+  const { users, organizations, owners } = names.length === 0 ? all : await selectNamed(source, names)
   const logins = users.map(({ login }) => login)
-  if (names.length === 0)
-    await revokeDeletedAccounts(migration, [...logins, ...organizations.map(({ name }) => name)])
+  const deleted = names.length === 0 ? await revokeDeletedAccounts(migration, named(all)) : []
+  await followAccountNames(migration, named({ users, organizations }))
   await each('users', users, (user) => copyUser(migration, user))
   await each('organizations', organizations, (organization) => copyOrganization(migration, organization))
   await copyQuota(migration)
-  const copied = await copyRepositories(migration, owners)
+  const copied = await copyRepositories(migration, owners, deleted)
   // Before the contents: a right that the source has withdrawn must not give access to what is copied next.
   await each('teams', [...migration.teams], ([name, teams]) => copyTeamsOf(migration, name, teams))
   await eachOfSeveral('collaborators', copied, (one) => copyCollaborators(migration, one))
   await copyContents(migration, copied)
+  await copyWebhooks(migration, owners, copied, names.length === 0)
   await eachOfSeveral('packages', owners, ({ name }) => copyPackages(migration, name))
   await copyEmails(migration, logins)
   await each('keys', logins, (login) => copyKeys(migration, login))
   // Last, because they point to users and repositories that must exist.
   await each('follows, stars and watches', logins, (login) => copyRelations(migration, login))
+  if (options.credentials !== undefined) await giveCredentials(migration, options.credentials, logins)
 }
 
-const begin = (options: MigrationOptions): Migration => {
+/** @param accounts all users and organizations of the source */
+const begin = async (options: MigrationOptions, accounts: Accounts): Promise<Migration> => {
   const { hosting } = options.allot
   const history = hosting.migrated(options.source.base)
   const content = hosting.migratedContent(history)
-  const authors = new Authors(hosting.accounts, content)
+  const renames = options.renames ?? new Map()
+  const names = await Names.load({ history, hosting, renames }, named(accounts))
   return {
     ...options,
     history,
     content,
-    authors,
+    names,
+    authors: new Authors(names, content),
     startedAt: now(),
     repositories: new Map(),
     teams: new Map(),
+    deleted: new Set(),
   }
 }
 
-/** What a migration copies. */
-interface Selection {
+interface Accounts {
   users: SourceUser[]
   organizations: SourceOrganization[]
+}
+
+/** What a migration copies. */
+interface Selection extends Accounts {
   /** Accounts whose repositories are copied. */
   owners: Owner[]
 }
@@ -102,6 +117,12 @@ export const selectAll = async (source: Source): Promise<Selection> => {
   const organizations = await source.list(SourceOrganization, '/admin/orgs')
   return { users, organizations, owners: ownersIn(users, organizations) }
 }
+
+/** Users and organizations together. */
+const named = ({ users, organizations }: Accounts): Named[] => [
+  ...users.map(({ id, login: name }) => ({ id, name })),
+  ...organizations.map(({ id, name }) => ({ id, name })),
+]
 
 /** The members of a named organization are copied without their repositories. */
 export const selectNamed = async (source: Source, names: readonly string[]): Promise<Selection> => {
@@ -129,21 +150,22 @@ const ownersIn = (users: readonly SourceUser[], organizations: readonly SourceOr
   ...organizations.map(({ name, visibility }) => ({ kind: 'organization' as const, name, visibility })),
 ]
 
-/** A repository of the source, with the visibility of its owner there. */
-interface OwnedRepository {
-  readonly given: SourceRepository
-  readonly visibility: Visibility
-}
-
+/** @param deleted keys of the accounts that were deleted at the source */
 const copyRepositories = async (
   migration: Migration,
   owners: readonly Owner[],
+  deleted: readonly string[],
 ): Promise<CopiedRepository[]> => {
   const found: OwnedRepository[] = []
-  await each('lists of repositories', owners, async (owner) => {
-    for (const given of await listRepositories(migration, owner))
-      found.push({ given, visibility: owner.visibility })
+  const listed = new Set(deleted)
+  await each('lists of repositories', owners, async ({ kind, name, visibility }) => {
+    const repositories = await listRepositories(migration, kind, name)
+    if (repositories === undefined) return
+    for (const given of repositories) found.push({ given, visibility })
+    listed.add(migration.names.key(name))
   })
+  await followRepositoryNames(migration, found)
+  await revokeDeletedRepositories(migration, { owners: listed, repositories: found })
   const copied: CopiedRepository[] = []
   await eachOfSeveral('repositories', found, async ({ given, visibility }) => {
     const repository = await copyRepository(migration, given, visibility)
@@ -158,17 +180,13 @@ const copyRepositories = async (
  */
 const listRepositories = async (
   migration: Migration,
-  { kind, name }: Owner,
-): Promise<readonly SourceRepository[]> => {
-  let found: readonly SourceRepository[] = []
+  kind: Owner['kind'],
+  name: string,
+): Promise<readonly SourceRepository[] | undefined> => {
+  if (kind === 'organization') return migration.repositories.get(name.toLowerCase())
+  let found: readonly SourceRepository[] | undefined
   await reportErrors(migration.report, `the repositories of ${name}`, async () => {
-    const repositories =
-      kind === 'user'
-        ? await repositoriesOf(migration.source, kind, name)
-        : migration.repositories.get(name.toLowerCase())
-    if (repositories === undefined) return
-    await revokeDeletedRepositories(migration, name, repositories)
-    found = repositories
+    found = await repositoriesOf(migration.source, kind, name)
   })
   return found
 }
@@ -179,7 +197,7 @@ const copyTeamsOf = (
   teams: readonly TeamRights[],
 ): Promise<void> =>
   reportErrors(migration.report, `the teams of ${organization}`, async () => {
-    const account = await migration.allot.hosting.accounts.byName(organization)
+    const account = await migration.names.accountOf(organization)
     if (account !== undefined) await copyTeamRepositories(migration, account, teams)
   })
 
@@ -194,59 +212,4 @@ const copyContents = async (migration: Migration, copied: readonly CopiedReposit
     await linkParent(migration, one)
     await restoreDates(migration, one)
   })
-}
-
-/**
- * Revokes the rights of copied accounts that were deleted at the source. Nothing is deleted here, but only administrators
- * can use or see it any more.
- * @param names of all accounts at the source
- */
-const revokeDeletedAccounts = async (migration: Migration, names: readonly string[]): Promise<void> => {
-  const { history, allot, report } = migration
-  const existing = new Set(names.map((name) => name.toLowerCase()))
-  for (const record of await history.list('account')) {
-    if (existing.has(record.name)) continue
-    await reportErrors(report, `the account ${record.name}`, async () => {
-      const account = await allot.hosting.accounts.byName(record.name)
-      if (account === undefined || !record.ids.includes(account.id)) return history.remove([record])
-      const path = account.kind === 'user' ? apiPath('users', record.name) : apiPath('orgs', record.name)
-      if (await isDeleted(migration, path)) await revokeAccount(migration, account)
-    })
-  }
-}
-
-const revokeAccount = async (migration: Migration, account: Account): Promise<void> => {
-  await synchronizeAccount(migration, account, [])
-  await revokeDeletedRepositories(migration, account.name, [])
-  if (account.kind === 'user') await removeUserData(migration, account)
-  else {
-    await copyTeams(migration, account, [])
-    await copyMembers(migration, account, { owners: new Set(), members: new Set() })
-  }
-}
-
-/**
- * Makes copied repositories that were deleted at the source private and archived.
- * @param repositories all repositories of the owner at the source
- */
-const revokeDeletedRepositories = async (
-  migration: Migration,
-  ownerName: string,
-  repositories: readonly SourceRepository[],
-): Promise<void> => {
-  const { history, allot, report } = migration
-  const existing = new Set(repositories.map(({ name }) => name.toLowerCase()))
-  const owner = await allot.hosting.accounts.byName(ownerName)
-  if (owner === undefined) return
-  for (const record of await history.list('repository', ownerName.toLowerCase())) {
-    if (existing.has(record.name)) continue
-    await reportErrors(report, `the repository ${owner.name}/${record.name}`, async () => {
-      const [id] = record.ids
-      const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
-      if (repository === undefined || repository.owner !== owner.id) return history.remove([record])
-      const path = apiPath('repos', ownerName, record.name)
-      if (await isDeleted(migration, path))
-        await synchronizeRepository(migration, owner, repository, [], record.name)
-    })
-  }
 }

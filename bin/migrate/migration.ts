@@ -5,6 +5,8 @@ import type { Account } from '../../lib/records/schema/index.ts'
 import type { MigratedRecords } from '../../lib/repositories/migrated.ts'
 import { withProgressBar } from '../terminal.ts'
 import type { Authors } from './authors.ts'
+
+import type { Names, Renames } from './names/index.ts'
 import type { Report } from './report.ts'
 import type { SourceRepository } from './shapes.ts'
 import { type Source, SourceError } from './source.ts'
@@ -12,6 +14,12 @@ import { type Source, SourceError } from './source.ts'
 import type { TeamRights } from './team-rights.ts'
 
 export { apiPath } from './source.ts'
+
+/** Takes what a user signs in with. */
+export interface CredentialsSink {
+  /** @param line with the link as a path of the page on which the user sets a password, or as its URL */
+  add(line: { name: string; token: string; link: string }): Promise<void>
+}
 
 /** From where to where a migration copies. */
 export interface MigrationOptions {
@@ -22,6 +30,12 @@ export interface MigrationOptions {
   readonly git: { directory: string; git: string } | undefined
   /** Whether copies stay as they are when the source has changed. Rights are withdrawn all the same. */
   readonly keep?: boolean
+  /** Names to have here, by the name at the source. */
+  readonly renames?: Renames
+  /** Gets a token and a link for each user who cannot sign in yet. */
+  readonly credentials?: CredentialsSink | undefined
+  /** Address of this server, where it is configured. */
+  readonly baseUrl?: string | undefined
 }
 
 /** What all parts of a migration share. */
@@ -30,10 +44,13 @@ export interface Migration extends MigrationOptions {
   readonly history: MigratedRecords
   readonly content: MigratedContent
   readonly authors: Authors
+  readonly names: Names
   /** When the migration began, in seconds since 1970: the date of what has none at the source. */
   readonly startedAt: number
   /** Repositories of the organizations whose members were copied, by the name of the organization in lower case. */
   readonly repositories: Map<string, readonly SourceRepository[]>
+  /** Ids of copied repositories that were deleted at the source, as far as this run has found them. */
+  readonly deleted: Set<number>
   /** Teams of these organizations, that of the owners included. */
   readonly teams: Map<string, readonly TeamRights[]>
 }
@@ -68,15 +85,18 @@ export const reportErrors = async (
   work: () => Promise<void>,
 ): Promise<void> => void (await succeeds(report, what, work))
 
-/** Works on a user who exists here; does nothing for one who doesn't. */
+/**
+ * Works on a user who exists here; does nothing for one who doesn't.
+ * @param login the name at the source
+ */
 export const forUserHere = (
-  { allot, report }: Migration,
+  { names, report }: Migration,
   what: string,
   login: string,
   work: (user: Account) => Promise<void>,
 ): Promise<void> =>
   reportErrors(report, what, async () => {
-    const account = await allot.hosting.accounts.byName(login)
+    const account = await names.accountOf(login)
     if (account?.kind === 'user') await work(account)
   })
 

@@ -3,7 +3,9 @@ import { type Account, audienceOf } from '../../lib/records/schema/index.ts'
 import {
   audienceGrants,
   followAccount,
+  freeName,
   isOfKind,
+  newRecord,
   profileAt,
   synchronizeAccount,
   visibilityAt,
@@ -19,6 +21,7 @@ import { copyTeams } from './teams.ts'
 const NO_OWNER =
   'organizations without an owner, because their owners do not exist here: administrators manage them'
 const NOT_HERE = 'members who do not exist here'
+const EMAIL = 'email addresses of organizations'
 const CREATED_HERE = 'an organization of this name was created here, so nothing is copied into it'
 
 /** The right of an owner. The history stores this text, so it must not change. */
@@ -40,7 +43,9 @@ export const copyOrganization = (migration: Migration, organization: SourceOrgan
     const teams = await teamRights(source, name, repositories)
     const rights = await memberRights(source, name, teams)
     const account = await accountFor(migration, organization, rights.owners)
-    await followAccount(migration, account, organization)
+    await followAccount(migration, account, organization, name)
+    if (organization.email !== '')
+      migration.report.note('notCopied', EMAIL, `${organization.email} of ${name}`)
     await copyMembers(migration, account, rights)
     await copyTeams(
       migration,
@@ -78,12 +83,11 @@ const accountFor = async (
   organization: SourceOrganization,
   owners: MemberRights['owners'],
 ): Promise<Account> => {
-  const { source, allot, report, history } = migration
+  const { source, allot, report, history, names } = migration
   const { accounts } = allot.hosting
-  const name = organization.name.toLowerCase()
-  const existing = await accounts.byName(name)
+  const existing = await names.accountOf(organization.name)
   if (!isOfKind(existing, 'organization')) return createOrganization(migration, organization, owners)
-  const known = await history.get('account', '', name)
+  const known = await history.get('account', '', names.key(organization.name))
   const isCopied = known !== undefined && (known.ids.length === 0 || known.ids.includes(existing.id))
   if (!isCopied) throw invalid(CREATED_HERE)
   report.count('organizations', 'found')
@@ -96,27 +100,40 @@ const grantsAt = (source: Source, { visibility }: SourceOrganization): string[] 
 
 /** The first of the source's owners who exists here becomes the owner; otherwise the organization has none. */
 const createOrganization = async (
-  { source, allot, report, history }: Migration,
+  migration: Migration,
   organization: SourceOrganization,
   owners: MemberRights['owners'],
 ): Promise<Account> => {
-  const { accounts, organizations } = allot.hosting
-  const { name } = organization
-  const scope = name.toLowerCase()
-  const record = { kind: 'account', scope: '', name: scope, ids: [], grants: [] } as const
+  const { source, allot, report, history, names } = migration
+  const name = await freeName(migration, organization.name)
+  const record = newRecord(migration, organization)
   await history.save([record])
-  let owner: Account | undefined
-  for (const login of owners) {
-    const account = await accounts.byName(login)
-    if (account?.kind === 'user') owner ??= account
-  }
+  const owner = await firstOwner(migration, owners)
   if (owner !== undefined)
-    await history.save([{ kind: 'membership', scope, name: owner.name.toLowerCase(), ids: [], grants: [] }])
-  const { id } = await organizations.create(owner?.id, { name, ...profileAt(source, organization) })
+    await history.save([
+      { kind: 'membership', scope: record.name, name: names.keyHere(owner), ids: [], grants: [] },
+    ])
+  const { id } = await allot.hosting.organizations.create(owner?.id, {
+    name,
+    ...profileAt(source, organization),
+  })
+  const created = (await allot.hosting.accounts.byId(id))!
   await history.save([{ ...record, ids: [id], grants: grantsAt(source, organization) }])
+  names.created(created, record.name)
   report.count('organizations', 'copied')
-  if (owner === undefined) report.note('notCopied', NO_OWNER, name)
-  return (await accounts.byId(id))!
+  if (owner === undefined) report.note('notCopied', NO_OWNER, organization.name)
+  return created
+}
+
+const firstOwner = async (
+  { names }: Migration,
+  owners: MemberRights['owners'],
+): Promise<Account | undefined> => {
+  for (const login of owners) {
+    const account = await names.accountOf(login)
+    if (account?.kind === 'user') return account
+  }
+  return undefined
 }
 
 /** Copied memberships follow the source, to more rights and to fewer. Memberships that were created here stay. */
@@ -125,15 +142,15 @@ export const copyMembers = async (
   organization: Account,
   { owners, members }: MemberRights,
 ): Promise<void> => {
-  const { allot, report } = migration
-  const { accounts, organizations } = allot.hosting
+  const { allot, report, names } = migration
+  const { organizations } = allot.hosting
   const memberships = membershipsOf(migration, organization)
   const wanted = [...members].map((login) => ({
-    name: login,
+    name: names.key(login),
     label: login,
     grants: owners.has(login) ? [OWNER] : [],
     async create() {
-      const member = await accounts.byName(login)
+      const member = await names.accountOf(login)
       const isUser = member?.kind === 'user'
       if (isUser) await organizations.setMember(organization.id, member.id, { owner: owners.has(login) })
       else report.note('notCopied', NOT_HERE, `${login} of ${organization.name}`)
@@ -152,20 +169,21 @@ const synchronizeOwnership = async (
   login: string,
   isOwnerAtSource: boolean,
 ): Promise<void> => {
-  const { history, allot } = migration
+  const { history, allot, names } = migration
   const { organizations } = allot.hosting
-  const ids = await find(login)
+  const name = names.key(login)
+  const ids = await find(name)
   if (ids === undefined) return
   const [id, member] = ids as [number, number]
   const isOwner = await organizations.isOwner(id, member)
-  const known = await history.get(kind, scope, login)
+  const known = await history.get(kind, scope, name)
   const isCopied = known !== undefined && String(known.ids) === String(ids)
   // The member became an owner at the source after the membership was copied.
   if (isCopied && isOwnerAtSource && !isOwner && !known.grants.includes(OWNER)) {
     await organizations.setMember(id, member, { owner: true })
     return history.save([{ ...known, grants: [OWNER] }])
   }
-  const subject = { kind, scope, name: login, id: member, label: `${login} (${organization.name})` }
+  const subject = { kind, scope, name, id: member, label: `${login} (${organization.name})` }
   const [here, source] = [isOwner ? [OWNER] : [], isOwnerAtSource ? [OWNER] : []]
   await synchronizeGrants(migration, { ...subject, here, source }, () =>
     organizations.setMember(id, member, { owner: false, by: asOperator(0) }),
@@ -173,23 +191,24 @@ const synchronizeOwnership = async (
 }
 
 /** Memberships of owners, and of others who have not only the rights of teams. */
-const membershipsOf = ({ allot }: Migration, organization: Account): Things => {
-  const { accounts, organizations, teams } = allot.hosting
-  const parts = async (login: string) => {
-    const member = await accounts.byName(login)
+const membershipsOf = ({ allot, names }: Migration, organization: Account): Things => {
+  const { organizations, teams } = allot.hosting
+  const parts = async (key: string) => {
+    const member = await names.account(key)
     return member?.kind === 'user' ? [organization.id, member.id] : undefined
   }
   return {
     kind: 'membership',
-    scope: organization.name.toLowerCase(),
+    scope: names.keyHere(organization),
     parts,
-    async find(login) {
-      const ids = await parts(login)
+    async find(key) {
+      const ids = await parts(key)
       const isFull = ids !== undefined && (await organizations.isFullMember(organization.id, ids[1]!))
       return isFull ? ids : undefined
     },
-    async remove(login, [id, member]) {
+    async remove(key, [id, member]) {
       // A former owner keeps the rights of teams.
+      const login = (await names.account(key))?.name ?? key
       const wasOwner = await teams.removeMember(asOperator(0), id!, login)
       if (!wasOwner) await organizations.removeMember(id!, member!, { by: asOperator(0) })
     },

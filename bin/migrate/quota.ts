@@ -81,17 +81,18 @@ const copyGroup = async ({ allot, report }: Migration, name: string, rules: read
 const isSameSet = (left: readonly string[], right: readonly string[]): boolean =>
   [...left].sort().join('\n') === [...right].sort().join('\n')
 
-const copyAssignments = async ({ source, allot, report }: Migration, group: string): Promise<void> => {
+const copyAssignments = async ({ source, allot, report, names }: Migration, group: string): Promise<void> => {
   const { groups } = allot.quota
   for (const { login } of await source.list(
     SourceUser,
     apiPath('admin', 'quota', 'groups', group, 'users'),
   )) {
-    if ((await allot.hosting.accounts.byName(login)) === undefined)
-      report.note('notCopied', NOT_HERE, `${login} in ${group}`)
-    else if ((await groups.assignedTo(login)).includes(group)) report.count('quota assignments', 'found')
+    const account = await names.accountOf(login)
+    if (account === undefined) report.note('notCopied', NOT_HERE, `${login} in ${group}`)
+    else if ((await groups.assignedTo(account.name)).includes(group))
+      report.count('quota assignments', 'found')
     else {
-      await groups.assign(login, group)
+      await groups.assign(account.name, group)
       report.count('quota assignments', 'copied')
     }
   }

@@ -2,6 +2,8 @@ import { escapeControl } from '../terminal.ts'
 
 /** Sections of the report that list names, by what their entries are. */
 const SECTIONS = {
+  /** Names that differ, since they were chosen or changed. */
+  renamed: 'with another name here',
   /** Cannot be copied. */
   notCopied: 'not copied',
   /** Rights that Allot cannot express. */

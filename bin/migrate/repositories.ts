@@ -9,11 +9,13 @@ import {
 } from '../../lib/records/schema/index.ts'
 import { audienceGrants, visibilityAt } from './accounts.ts'
 import { apiPath, asOperator, type Migration, reportErrors } from './migration.ts'
+import { type Names, type RepositoryKey, textOf } from './names/index.ts'
 import { SourceRepository } from './shapes.ts'
 import type { Source } from './source.ts'
 import { followDetails, synchronizeGrants } from './synchronize.ts'
 
 const MORE_VISIBLE = 'more people may see it here than at the source, so its contents are not copied'
+const MOVED = 'repositories that have another owner here, into which nothing is copied'
 const FORK = 'forks without the repository that they were forked from'
 
 /** Whether pushes are possible, as a right. The history stores this text, so it must not change. */
@@ -23,8 +25,16 @@ const WRITABLE = 'it is not archived'
 export interface CopiedRepository {
   readonly given: SourceRepository
   readonly repository: Repository
+  /** Identifies it in the history. */
+  readonly key: RepositoryKey
   /** Whether a migration from this source created it. */
   readonly isOwn: boolean
+}
+
+/** A repository of the source, with the visibility of its owner there. */
+export interface OwnedRepository {
+  readonly given: SourceRepository
+  readonly visibility: Visibility
 }
 
 /** Path of a repository in the API of the source. */
@@ -53,42 +63,37 @@ export const copyRepository = async (
 ): Promise<CopiedRepository | undefined> => {
   let copied: CopiedRepository | undefined
   await reportErrors(migration.report, `the repository ${given.full_name}`, async () => {
-    const { allot, report, source, history } = migration
-    const owner = await allot.hosting.accounts.byName(given.owner.login)
+    const { report, source, history, names } = migration
+    const owner = await names.accountOf(given.owner.login)
     if (owner === undefined) throw invalid('its owner does not exist here')
     const audience = audienceAt(source, ownerVisibility, given)
-    const existing = await findHere(migration, owner, given)
+    const key = names.repositoryKey(given.owner.login, given.name, given.id)
+    const existing = await names.repositoryOf(given.owner.login, given.name, given.id)
+    if (existing !== undefined && existing.owner !== owner.id)
+      return report.note('differs', MOVED, given.full_name)
     if (existing !== undefined) report.count('repositories', 'found')
     const repository =
       existing === undefined
         ? await createRepository(migration, owner, given, audience)
-        : await synchronizeRepository(
-            migration,
-            owner,
-            existing,
-            grantsOf(audience, given.archived),
-            given.name,
-          )
+        : await synchronizeRepository(migration, owner, existing, grantsOf(audience, given.archived), key)
     if (audienceHere(owner, repository) < audience) throw invalid(MORE_VISIBLE)
-    await followRepository(migration, owner, repository, given)
-    const known = await history.get('repository', owner.name.toLowerCase(), given.name.toLowerCase())
-    copied = { given, repository, isOwn: known?.ids.includes(repository.id) === true }
+    reportName(migration, owner, repository, given)
+    await followRepository(migration, repository, given, key)
+    const known = await history.get('repository', key.scope, key.name)
+    copied = { given, repository, key, isOwn: known?.ids.includes(repository.id) === true }
   })
   return copied
 }
 
-/** By its name, or by its id when it was copied and then renamed here. */
-const findHere = async (
-  { allot, history }: Migration,
+const reportName = (
+  { report }: Migration,
   owner: Account,
-  { name }: SourceRepository,
-): Promise<Repository | undefined> => {
-  const { repositories } = allot.hosting
-  const found = await repositories.find(asOperator(0), owner.name, name)
-  if (found !== undefined) return found
-  const known = await history.get('repository', owner.name.toLowerCase(), name.toLowerCase())
-  const renamed = known?.ids[0] === undefined ? undefined : await repositories.byId(known.ids[0])
-  return renamed?.owner === owner.id ? renamed : undefined
+  repository: Repository,
+  { full_name: label }: SourceRepository,
+): void => {
+  const here = `${owner.name}/${repository.name}`
+  if (here.toLowerCase() !== label.toLowerCase())
+    report.note('renamed', 'repositories', `${label} is ${here}`)
 }
 
 /** A repository is never visible to more people than its owner is. */
@@ -108,7 +113,6 @@ const grantsHere = (owner: Account, repository: Repository): string[] =>
 
 /**
  * @param source the rights at the source; none when the repository was deleted there
- * @param name the name at the source
  * @returns the repository as it is afterwards
  */
 export const synchronizeRepository = async (
@@ -116,14 +120,14 @@ export const synchronizeRepository = async (
   owner: Account,
   repository: Repository,
   source: readonly string[],
-  name: string,
+  { scope, name }: RepositoryKey,
 ): Promise<Repository> => {
   const { repositories } = migration.allot.hosting
   const { id } = repository
   const subject = {
     kind: 'repository',
-    scope: owner.name.toLowerCase(),
-    name: name.toLowerCase(),
+    scope,
+    name,
     id,
     label: `${owner.name}/${repository.name}`,
   } as const
@@ -151,14 +155,13 @@ const detailsOf = ({
 
 const followRepository = (
   migration: Migration,
-  { name: ownerName }: Account,
   repository: Repository,
   given: SourceRepository,
+  { scope, name }: RepositoryKey,
 ): Promise<void> => {
   const { repositories, topics } = migration.allot.hosting
   const { id, description, website, defaultBranch } = repository
   const here = { description, website, defaultBranch, topics: repository.topics ?? [] }
-  const [scope, name] = [ownerName.toLowerCase(), given.name.toLowerCase()]
   const subject = { kind: 'repository', scope, name, label: given.full_name } as const
   const template = repository.template === true
   const source = detailsOf(given)
@@ -175,19 +178,31 @@ const followRepository = (
 
 /** Private when its owner here is visible to more people than the repository is at the source. */
 const createRepository = async (
-  { allot, history, report }: Migration,
+  migration: Migration,
   owner: Account,
   given: SourceRepository,
   audience: Audience,
 ): Promise<Repository> => {
+  const { allot, history, report, names } = migration
   const { repositories } = allot.hosting
-  const [scope, name] = [owner.name.toLowerCase(), given.name.toLowerCase()]
-  const record = { kind: 'repository', scope, name, ids: [], grants: [] } as const
+  const { login } = given.owner
+  const key = names.repositoryKey(login, given.name, given.id)
+  const name = await freeName(migration, owner, given, key)
+  const record = {
+    ...({ kind: 'repository', ...key, ids: [], grants: [] } as const),
+    ...originalOf(names, given),
+  }
   // A user who creates a repository watches it, and may no longer watch it at the source.
-  const watch = { ...record, kind: 'watch', name: `${scope}/${name}` } as const
+  const watch = {
+    kind: 'watch',
+    scope: names.keyHere(owner),
+    name: textOf(key),
+    ids: [],
+    grants: [],
+  } as const
   await history.save(owner.kind === 'user' ? [record, watch] : [record])
   const { id } = await repositories.create(owner, owner, {
-    name: given.name,
+    name,
     description: given.description,
     // In a hidden account a public repository is as hidden, and stays public when the account is shown.
     private: given.private || audience > audienceOf[owner.visibility],
@@ -201,14 +216,35 @@ const createRepository = async (
   return created
 }
 
+/** What the history follows a repository by: its id, and its name with the key of its owner. */
+export const originalOf = (
+  names: Names,
+  { id, name, owner }: SourceRepository,
+): { original?: { id: number; name: string } } =>
+  id === undefined ? {} : { original: { id, name: `${names.key(owner.login)}/${name.toLowerCase()}` } }
+
+/** @throws AllotError invalid when the copy of another repository has the name */
+const freeName = async (
+  { allot, names }: Migration,
+  owner: Account,
+  given: SourceRepository,
+  key: RepositoryKey,
+): Promise<string> => {
+  const name = names.wantedRepository(given.owner.login, given.name)
+  const found = await allot.hosting.repositories.find(asOperator(0), owner.name, name)
+  if (found === undefined || !names.isCopyOfOther('repository', found.id, textOf(key))) return name
+  throw invalid(
+    `name: ${owner.name}/${name} here is the copy of another repository of the source: give --rename ${given.full_name}=${given.owner.login}/NAME, or rename the copy`,
+  )
+}
+
 /** Makes a copied fork a fork here. Its parent is a repository of the same name, which may have been copied or created here. */
 export const linkParent = (migration: Migration, { repository, given }: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the parent of ${given.full_name}`, async () => {
-    const { allot, history, report } = migration
+    const { names, history, report } = migration
     if (!given.fork || repository.parent !== null) return
     const { owner, name } = given.parent ?? {}
-    const parent =
-      owner && name ? await allot.hosting.repositories.find(asOperator(0), owner.login, name) : undefined
+    const parent = owner && name ? await names.repositoryOf(owner.login, name) : undefined
     if (parent === undefined || !(await history.setParent(repository.id, parent.id)))
       report.note('notCopied', FORK, given.full_name)
   })

@@ -13,8 +13,15 @@ const time = v.pipe(
   }),
 )
 
+/** Undefined when the source sends none that can be one. */
+const sourceId = v.pipe(
+  v.nullish(v.number()),
+  v.transform((sent) => (Number.isSafeInteger(sent) && sent! > 0 ? sent! : undefined)),
+)
+
 /** What users and organizations have in common. */
 const profile = {
+  id: sourceId,
   full_name: text,
   website: text,
   description: text,
@@ -37,12 +44,13 @@ export const SourceUser = v.object({
 export type SourceUser = v.InferOutput<typeof SourceUser>
 
 export const SourceOrganization = v.pipe(
-  v.object({ ...profile, name: v.optional(v.string()), username: v.optional(v.string()) }),
+  v.object({ ...profile, email: text, name: v.optional(v.string()), username: v.optional(v.string()) }),
   v.transform(({ name, username, ...rest }) => ({ ...rest, name: name ?? username ?? '' })),
 )
 export type SourceOrganization = v.InferOutput<typeof SourceOrganization>
 
 export const SourceRepository = v.object({
+  id: sourceId,
   name: v.string(),
   full_name: v.string(),
   owner: v.object({ login: v.string(), active: v.nullish(v.boolean(), true) }),

@@ -26,6 +26,7 @@ const LABELS = {
   teamMember: { one: 'team membership', many: 'team memberships' },
   teamRepository: { one: 'repository of a team', many: 'repositories of teams' },
   collaborator: { one: 'collaborator', many: 'collaborators' },
+  hook: { one: 'webhook', many: 'webhooks' },
 } as const
 
 /** Things of one kind that belong to one account. */

@@ -18,6 +18,8 @@ type SourceTeam = v.InferOutput<typeof SourceTeam>
 /** A team as it may be here. Names of users and repositories are in lower case. */
 export interface TeamRights {
   readonly name: string
+  /** Name of the organization at the source. */
+  readonly organization: string
   readonly description: string
   readonly isOwners: boolean
   readonly level: Level
@@ -54,12 +56,13 @@ export const teamRights = async (
     const listed = isForAll ? undefined : await source.list(SourceRepository, `/teams/${team.id}/repos`)
     const names = listed && new Set(listed.map(({ name }) => name.toLowerCase()))
     const covered = repositories.filter(({ name }) => names?.has(name.toLowerCase()) !== false)
-    teams.push(await rightsOf(team, isOwners, { users, names, covered, isGuarded }))
+    teams.push(await rightsOf(team, isOwners, { organization, users, names, covered, isGuarded }))
   }
   return teams
 }
 
 interface Extent {
+  readonly organization: string
   readonly users: readonly SourceUser[]
   readonly names: ReadonlySet<string> | undefined
   readonly covered: readonly SourceRepository[]
@@ -69,7 +72,7 @@ interface Extent {
 const rightsOf = async (
   team: SourceTeam,
   isOwners: boolean,
-  { users, names, covered, isGuarded }: Extent,
+  { organization, users, names, covered, isGuarded }: Extent,
 ): Promise<TeamRights> => {
   const isAdmin = isOwners || team.permission === 'admin'
   const units = isAdmin ? [] : unitsOf(team)
@@ -77,7 +80,8 @@ const rightsOf = async (
   const isLowered = code?.level === 'write' && (await someAsync(covered, isGuarded))
   if (isLowered && code !== undefined) code.level = 'read'
   return {
-    ...{ name: team.name, description: team.description, isOwners, units, isLowered, repositories: names },
+    ...{ name: team.name, organization, description: team.description, isOwners, units, isLowered },
+    repositories: names,
     level: isAdmin ? 'admin' : units.some(({ level }) => level === 'write') ? 'write' : 'read',
     canCreate: team.can_create_org_repo,
     users: new Set(users.map(({ login }) => login.toLowerCase())),

@@ -1,6 +1,7 @@
 import type { Account, Team } from '../../lib/records/schema/index.ts'
 import { asOperator, type Migration, reportErrors } from './migration.ts'
-import { followDetails, synchronize, type Things } from './synchronize.ts'
+import { textOf } from './names/index.ts'
+import { followDetails, type SourceThing, synchronize, type Things } from './synchronize.ts'
 import type { TeamRights } from './team-rights.ts'
 
 const LOWERED =
@@ -43,28 +44,61 @@ export const copyTeamRepositories = async (
   organization: Account,
   teams: readonly TeamRights[],
 ): Promise<void> => {
-  const { teamRepositories, repositories } = migration.allot.hosting
+  const { allot, names } = migration
+  const { teamRepositories } = allot.hosting
+  const owner = names.keyHere(organization)
   for (const team of teams) {
     const here = await ownTeam(migration, organization, team, { isReported: false })
     if (here === undefined || here.allRepositories || team.repositories === undefined) continue
+    // The records name repositories without their first owner, where that is the organization.
+    const find = (name: string) => names.repository(name.includes('/') ? name : `${owner}/${name}`)
+    const path = async (name: string) => ({
+      owner: organization.name,
+      name: (await find(name))?.name ?? name,
+    })
     const parts = async (name: string) => {
-      const repository = await repositories.find(OPERATOR, organization.name, name)
-      return repository && [here.id, repository.id]
+      const repository = await find(name)
+      return repository?.owner === organization.id ? [here.id, repository.id] : undefined
     }
-    const path = (name: string) => ({ owner: organization.name, name })
     const things: Things = {
       kind: 'teamRepository',
-      scope: scopeOf(organization, team),
+      scope: scopeOf(migration, organization, team),
       parts,
       find: async (name) =>
-        (await teamRepositories.find(OPERATOR, here.id, path(name))) && (await parts(name)),
-      remove: async (name) => void (await teamRepositories.remove(OPERATOR, here.id, path(name))),
+        (await teamRepositories.find(OPERATOR, here.id, await path(name))) && (await parts(name)),
+      remove: async (name) => void (await teamRepositories.remove(OPERATOR, here.id, await path(name))),
     }
-    const wanted = [...team.repositories].map((name) => ({
-      ...{ name, label: name },
-      create: () => teamRepositories.add(OPERATOR, here.id, path(name)),
-    }))
-    await synchronize(migration, things, wanted)
+    const wanted = [...team.repositories].map((label) => {
+      const key = names.repositoryKey(team.organization, label)
+      const name = key.scope === owner ? key.name : textOf(key)
+      const create = async () => teamRepositories.add(OPERATOR, here.id, await path(name))
+      return { name, label, create }
+    })
+    await synchronize(migration, things, [...wanted, ...(await keptOf(migration, things.scope))])
+  }
+}
+
+/** With `--keep`, teams keep repositories that were deleted at the source. */
+const keptOf = async ({ history, deleted, keep }: Migration, scope: string): Promise<SourceThing[]> => {
+  if (keep !== true) return []
+  const known = await history.list('teamRepository', scope)
+  const kept = known.filter(({ ids }) => ids[1] !== undefined && deleted.has(ids[1]))
+  return kept.map(({ name }) => ({ name, label: name, create: async () => false }))
+}
+
+/** Takes a repository out of the teams that it was copied into. */
+export const removeFromTeams = async (
+  { allot, history, names, report }: Migration,
+  id: number,
+): Promise<void> => {
+  const repository = await allot.hosting.repositories.byId(id)
+  const path = repository && (await names.addressOf(repository))
+  for (const record of await history.list('teamRepository')) {
+    const [team, copy] = record.ids
+    if (copy !== id || team === undefined) continue
+    const isRemoved = path && (await allot.hosting.teamRepositories.remove(OPERATOR, team, path))
+    if (isRemoved) report.note('revoked', 'repositories of teams', `${record.name} (${record.scope})`)
+    await history.remove([record])
   }
 }
 
@@ -72,7 +106,8 @@ const editOf = ({ name, description, level, units, canCreate, repositories }: Te
   ...{ name, description, level, units, canCreate, allRepositories: repositories === undefined },
 })
 
-const scopeOf = ({ name }: Account, team: TeamRights): string => `${name}/${team.name}`.toLowerCase()
+const scopeOf = ({ names }: Migration, organization: Account, { name }: TeamRights): string =>
+  `${names.keyHere(organization)}/${name.toLowerCase()}`
 
 /** A team of the organization by its name. */
 const findTeam = async (
@@ -92,7 +127,7 @@ const ownTeam = async (
   { isReported = true } = {},
 ): Promise<Team | undefined> => {
   const here = await findTeam(migration, organization, name)
-  const scope = organization.name.toLowerCase()
+  const scope = migration.names.keyHere(organization)
   const known = await migration.history.get('team', scope, name.toLowerCase())
   if (here === undefined || known?.ids.includes(here.id)) return here
   if (isReported) migration.report.note('differs', CREATED_HERE, `${name} of ${organization.name}`)
@@ -101,7 +136,7 @@ const ownTeam = async (
 
 const teamsOf = (migration: Migration, organization: Account): Things => ({
   kind: 'team',
-  scope: organization.name.toLowerCase(),
+  scope: migration.names.keyHere(organization),
   parts: async () => [organization.id],
   async find(name) {
     const team = await findTeam(migration, organization, name)
@@ -117,7 +152,7 @@ const followTeam = (
   here: Team,
   team: TeamRights,
 ): Promise<void> => {
-  const scope = organization.name.toLowerCase()
+  const scope = migration.names.keyHere(organization)
   const subject = { kind: 'team', scope, name: team.name.toLowerCase() } as const
   const label = `the team ${team.name} of ${organization.name}`
   const wanted = editOf(team)
@@ -150,21 +185,23 @@ const copyMembersOf = (
   { id }: Team,
   team: TeamRights,
 ): Promise<void> => {
-  const { accounts, teams } = migration.allot.hosting
-  const parts = async (login: string) => {
-    const account = await accounts.byName(login)
+  const { allot, names } = migration
+  const { teams } = allot.hosting
+  const loginOf = async (key: string) => (await names.account(key))?.name ?? key
+  const parts = async (key: string) => {
+    const account = await names.account(key)
     return account?.kind === 'user' ? [id, account.id] : undefined
   }
   const things: Things = {
     kind: 'teamMember',
-    scope: scopeOf(organization, team),
+    scope: scopeOf(migration, organization, team),
     parts,
-    find: async (login) => (await teams.member(OPERATOR, id, login)) && (await parts(login)),
-    remove: async (login) => void (await teams.removeMember(OPERATOR, id, login)),
+    find: async (key) => (await teams.member(OPERATOR, id, await loginOf(key))) && (await parts(key)),
+    remove: async (key) => void (await teams.removeMember(OPERATOR, id, await loginOf(key))),
   }
   const wanted = [...team.users].map((login) => ({
-    ...{ name: login, label: login },
-    create: () => teams.addMember(OPERATOR, id, login),
+    ...{ name: names.key(login), label: login },
+    create: async () => teams.addMember(OPERATOR, id, await loginOf(names.key(login))),
   }))
   return reportErrors(migration.report, `the team ${team.name} of ${organization.name}`, () =>
     synchronize(migration, things, wanted),

@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { importWith } from '../../lib/optional-package.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
 import { apiPath, asOperator, forUserHere, ifAvailable, type Migration } from './migration.ts'
+import { textOf } from './names/index.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
 import type { Shape, Source } from './source.ts'
 import { type SourceThing, synchronize, type Things } from './synchronize.ts'
@@ -30,17 +31,17 @@ interface UserThings<T> extends Things {
 
 export const copyKeys = (migration: Migration, login: string): Promise<void> =>
   forUserHere(migration, `the keys of ${login}`, login, async (user) => {
-    await copyList(migration, user, sshKeysOf(migration, user), KEYS_NOT_SHOWN)
-    await copyList(migration, user, gpgKeysOf(migration, user), KEYS_NOT_SHOWN)
+    await copyList(migration, login, sshKeysOf(migration, user), KEYS_NOT_SHOWN)
+    await copyList(migration, login, gpgKeysOf(migration, user, login), KEYS_NOT_SHOWN)
   })
 
 /** Copies whom a user follows, and which repositories the user stars and watches. */
 export const copyRelations = (migration: Migration, login: string): Promise<void> =>
   forUserHere(migration, `what ${login} follows, stars and watches`, login, async (user) => {
     // Read as the user, who sees more of these lists than an administrator.
-    await copyList(migration, user, followsOf(migration, user), RELATIONS_NOT_SHOWN, user.name)
-    await copyList(migration, user, starsOf(migration, user), RELATIONS_NOT_SHOWN, user.name)
-    await copyList(migration, user, watchesOf(migration, user), RELATIONS_NOT_SHOWN, user.name)
+    await copyList(migration, login, followsOf(migration, user), RELATIONS_NOT_SHOWN, login)
+    await copyList(migration, login, starsOf(migration, user), RELATIONS_NOT_SHOWN, login)
+    await copyList(migration, login, watchesOf(migration, user), RELATIONS_NOT_SHOWN, login)
   })
 
 export const SourceEmail = v.object({
@@ -76,10 +77,13 @@ export const removeUserData = async (migration: Migration, user: Account): Promi
     await synchronize(migration, thingsOf(migration, user), [])
 }
 
-/** @param sudo user to read the list as; when the source refuses that, the list may be incomplete */
+/**
+ * @param name of the user at the source
+ * @param sudo user to read the list as; when the source refuses that, the list may be incomplete
+ */
 const copyList = async <T>(
   migration: Migration,
-  { name }: Account,
+  name: string,
   things: UserThings<T>,
   notShown: string,
   sudo?: string,
@@ -95,11 +99,14 @@ const copyList = async <T>(
   else await synchronize(migration, things, items.map(things.thingFor), isComplete)
 }
 
-const sshKeysOf = ({ allot }: Migration, user: Account): UserThings<v.InferOutput<typeof SourceKey>> => {
+const sshKeysOf = (
+  { allot, names }: Migration,
+  user: Account,
+): UserThings<v.InferOutput<typeof SourceKey>> => {
   const { sshKeys } = allot.hosting
   return {
     kind: 'sshKey',
-    ...keysOf(user, sshKeys, ({ fingerprint }) => fingerprint),
+    ...keysOf({ id: user.id, scope: names.keyHere(user) }, sshKeys, ({ fingerprint }) => fingerprint),
     list: 'keys',
     shape: SourceKey,
     thingFor: ({ key, title }) => ({
@@ -120,11 +127,11 @@ interface UserKeys<K> {
 
 /** @param nameOf what identifies a key, here and at the source */
 const keysOf = <K extends { id: number }>(
-  { id, name }: Account,
+  { id, scope }: { id: number; scope: string },
   keys: UserKeys<K>,
   nameOf: (key: K) => string,
 ): Omit<Things, 'kind'> => ({
-  scope: name.toLowerCase(),
+  scope,
   parts: async () => [id],
   async find(wanted) {
     const { items } = await keys.list(id, ALL)
@@ -142,20 +149,21 @@ export const fingerprintOf = (key: string): string => {
 
 /** The API has only the bare packets of a key, without its signatures. Gitea and Forgejo publish whole keys on a page. */
 const gpgKeysOf = (
-  { source, allot, report }: Migration,
+  { source, allot, report, names }: Migration,
   user: Account,
+  login = user.name,
 ): UserThings<v.InferOutput<typeof SourceGpgKey>> => {
   const { gpgKeys } = allot.hosting
   let published: Promise<Map<string, string>> | undefined
   return {
     kind: 'gpgKey',
-    ...keysOf(user, gpgKeys, ({ keyId }) => keyId),
+    ...keysOf({ id: user.id, scope: names.keyHere(user) }, gpgKeys, ({ keyId }) => keyId),
     list: 'gpg_keys',
     shape: SourceGpgKey,
     thingFor(key) {
       const keyId = key.key_id.toUpperCase()
       const create = async () => {
-        published ??= publishedKeys(source, user.name)
+        published ??= publishedKeys(source, login)
         const armored = (await published).get(keyId)
         if (armored === undefined) report.note('notCopied', NO_SIGNATURES, `${keyId} of ${user.name}`)
         else await gpgKeys.add(user.id, { armored })
@@ -177,27 +185,28 @@ const splitKeys = async (text: string | undefined): Promise<Map<string, string>>
   return new Map(keys.map((key) => [key.getKeyID().toHex().toUpperCase(), key.toPublic().armor()]))
 }
 
-const followsOf = ({ allot, report }: Migration, { id, name }: Account): UserThings<SourceUser> => {
-  const { accounts, relations } = allot.hosting
-  const { follows } = relations
+const followsOf = ({ allot, report, names }: Migration, account: Account): UserThings<SourceUser> => {
+  const { follows } = allot.hosting.relations
+  const { id, name } = account
   const user = asOperator(id)
-  const parts = async (login: string) => {
-    const followed = await accounts.byName(login)
+  const loginOf = async (key: string) => (await names.account(key))?.name ?? key
+  const parts = async (key: string) => {
+    const followed = await names.account(key)
     return followed && [id, followed.id]
   }
   return {
     kind: 'follow',
-    scope: name.toLowerCase(),
+    scope: names.keyHere(account),
     parts,
-    find: async (login) => ((await follows.check(user, id, login)) ? parts(login) : undefined),
-    remove: async (login) => void (await follows.unfollow(user, login)),
+    find: async (key) => ((await follows.check(user, id, await loginOf(key))) ? parts(key) : undefined),
+    remove: async (key) => void (await follows.unfollow(user, await loginOf(key))),
     list: 'following',
     shape: SourceUser,
     thingFor: ({ login }) => ({
-      name: login.toLowerCase(),
+      name: names.key(login),
       label: login,
       async create() {
-        const isHere = await follows.follow(user, login)
+        const isHere = await follows.follow(user, await loginOf(names.key(login)))
         if (!isHere) report.note('notCopied', NOT_HERE, `${name}: ${login}`)
         return isHere
       },
@@ -216,34 +225,36 @@ const watchesOf = (migration: Migration, user: Account) => relationsOf(migration
 
 /** Relations to repositories; the name of each is `owner/repository`. */
 const relationsOf = (
-  { allot, report }: Migration,
-  { id, name }: Account,
+  { allot, report, names }: Migration,
+  account: Account,
   kind: keyof typeof RELATIONS,
 ): UserThings<SourceRepository> => {
-  const { repositories, relations } = allot.hosting
-  const relation = relations[RELATIONS[kind].relation]
+  const relation = allot.hosting.relations[RELATIONS[kind].relation]
+  const { id, name } = account
   const user = asOperator(id)
-  const addressOf = (path: string) => {
-    const [owner = '', repository = ''] = path.split('/')
-    return { owner, name: repository }
+  const addressOf = async (key: string) => {
+    const repository = await names.repository(key)
+    return repository && names.addressOf(repository)
   }
   const idsOf = (repository: { id: number } | undefined) => repository && [id, repository.id]
+  const change = async <R>(key: string, work: (path: { owner: string; name: string }) => Promise<R>) => {
+    const path = await addressOf(key)
+    return path === undefined ? undefined : work(path)
+  }
   return {
     kind,
-    scope: name.toLowerCase(),
-    async parts(path) {
-      const { owner, name } = addressOf(path)
-      return idsOf(await repositories.find(user, owner, name))
-    },
-    find: async (path) => idsOf(await relation.check(user, addressOf(path))),
-    remove: async (path) => void (await relation.clear(user, addressOf(path))),
+    scope: names.keyHere(account),
+    parts: async (key) => idsOf(await names.repository(key)),
+    find: async (key) => idsOf(await change(key, (path) => relation.check(user, path))),
+    remove: async (key) => void (await change(key, (path) => relation.clear(user, path))),
     list: RELATIONS[kind].list,
     shape: SourceRepository,
-    thingFor: ({ owner, name: repository, full_name: label }) => ({
-      name: `${owner.login}/${repository}`.toLowerCase(),
+    thingFor: ({ id, owner, name: repository, full_name: label }) => ({
+      name: textOf(names.repositoryKey(owner.login, repository, id)),
       label,
       async create() {
-        const found = await relation.set(user, { owner: owner.login, name: repository })
+        const key = textOf(names.repositoryKey(owner.login, repository, id))
+        const found = await change(key, (path) => relation.set(user, path))
         if (found === undefined) report.note('notCopied', NOT_HERE, `${name}: ${label}`)
         return found !== undefined
       },

@@ -144,6 +144,8 @@ export class Accounts {
       if (before === undefined) return undefined
       const edit = typeof change === 'function' ? change(before) : { ...change, password: undefined }
       const after: Account = { ...before, ...definedMembers(edit), ...hashed, updatedAt: now() }
+      // A link that sets a password must not replace this one.
+      if (password !== undefined) delete after.passwordLink
       checkTexts('account', edit)
       if (after.email !== before.email) {
         await refuseTakenEmail(tx, after)
@@ -268,7 +270,8 @@ const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
     throw invalid('email: it is already used by another account')
 }
 
-const checkPassword = (password: string): string => {
+/** @throws AllotError invalid */
+export const checkPassword = (password: string): string => {
   if (password.length < 8) throw invalid('password: must have at least 8 characters')
   return password
 }

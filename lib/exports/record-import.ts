@@ -144,6 +144,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
       requireAtMost(member, chosen, 50)
     if (account.avatar !== undefined) requireMatch('avatar', account.avatar, AVATAR_KEY)
     if (account.password !== null) requireMatch('password', account.password, PASSWORD)
+    if (account.passwordLink !== undefined) requireMatch('passwordLink', account.passwordLink.hash, SHA256)
   }),
   checkOf(avatars, ({ type, content }) => {
     const bytes = Buffer.from(content, 'base64')
@@ -208,9 +209,9 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
       if (text === '' || (text?.length ?? 0) > 255) throw invalid(`${member}: must have 1 to 255 characters`)
   }),
   checkOf(issues, checkIssue),
-  checkOf(migrated, ({ source, scope, name, grants, digest }) => {
+  checkOf(migrated, ({ source, scope, name, grants, digest, original }) => {
     if (digest !== undefined) requireMatch('digest', digest, SHA256)
-    const texts = { source, scope, name, grants: grants.join() }
+    const texts = { source, scope, name, grants: grants.join(), original: original?.name ?? '' }
     for (const [member, text] of Object.entries(texts)) requireAtMost(member, text, MAX_NAME)
   }),
   checkOf(comments, (comment) => checkTexts('comment', comment)),

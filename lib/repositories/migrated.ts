@@ -1,3 +1,6 @@
+import { accountByName } from '../accounts/access.ts'
+import { checkAccountName } from '../accounts/names.ts'
+import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
 import { accounts, type Migrated, migrated, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -60,6 +63,19 @@ export class MigratedRecords {
     return this.#inBatches(records, (tx, { kind, scope, name }) =>
       migrated.remove(tx, [this.source, kind, scope, name]),
     )
+  }
+
+  /**
+   * Renames a user or an organization. What belongs to it follows, since records name accounts by id.
+   * @throws AllotError invalid for a malformed, reserved or taken name
+   */
+  async setName(id: number, name: string): Promise<void> {
+    checkAccountName(name)
+    await this.#store.write(async (tx) => {
+      const [account, other] = [await accounts.get(tx, [id]), await accountByName(tx, name)]
+      if (other !== undefined && other.id !== id) throw invalid(`name: ${name} is already taken`)
+      if (account !== undefined) await accounts.save(tx, { ...account, name, updatedAt: now() })
+    })
   }
 
   /** Gives an account the date of its source. Writes nothing when it has that date. */

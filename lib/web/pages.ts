@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
-import { clientOf } from '../clients.ts'
+import { addressOf, clientOf } from '../clients.ts'
 import type { Brand } from '../host-pages/brand.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
 import type { Failure, Log } from '../http/failure.ts'
@@ -20,6 +20,7 @@ import {
   signInRoutes,
   signInTo,
 } from './session.tsx'
+import { setPasswordRoutes } from './set-password.tsx'
 import { Highlighter } from './source/highlighter.ts'
 import { type Asset, assetsOf } from './styles/index.ts'
 
@@ -164,8 +165,9 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     const { site, browser, origin, mount } = this.#visitOf(context)
     const place = { site, pagesUrl: origin + mount, path: url.path }
     const client = clientOf(req, user, trustedProxies)
+    const address = addressOf(req, trustedProxies)
     return route.handle(
-      { ...place, user, params, query, form, req, client, secret: browser.secret },
+      { ...place, user, params, query, form, req, client, address, secret: browser.secret },
       services,
     )
   }
@@ -243,7 +245,7 @@ const allowHeader = (methods: string): string =>
 const routerOf = ({ brand, hasOwnLogin, services }: Options): Router<AnyRoute> => {
   const { own } = services.settings
   const served = pageRoutes.filter(({ kind }) => kind === undefined || own.has(kind))
-  const signIn = hasOwnLogin ? [] : signInRoutes
+  const signIn = hasOwnLogin ? [] : [...signInRoutes, ...setPasswordRoutes]
   return new Router<AnyRoute>([...served, ...signIn, ...assetRoutesOf(brand)], ROUTER_OPTIONS)
 }
 

@@ -60,6 +60,8 @@ export interface PageRequest<Name extends string = string, User = Identity | nul
   readonly path: string
   /** Client whose budgets the request counts against (`lib/clients.ts`). */
   readonly client: string
+  /** IP address of the client. */
+  readonly address: string
   readonly params: Readonly<Record<Name, string>>
   readonly query: URLSearchParams
   readonly form: Form

@@ -91,9 +91,12 @@ const OTHER_EVENTS = [
 const ALL_EVENTS = '*'
 const KNOWN: ReadonlySet<string> = new Set([...EVENTS, ...OTHER_EVENTS, ALL_EVENTS])
 
+/** Whether a server of this API has an event of the name. */
+export const isEvent = (name: string): boolean => KNOWN.has(name)
+
 /** @throws AllotError invalid for a name that no server of this API has */
 export const checkEvents = (events: readonly string[]): void => {
-  const unknown = events.find((name) => !KNOWN.has(name))
+  const unknown = events.find((name) => !isEvent(name))
   if (unknown !== undefined)
     throw invalid(
       `events: there is no event ${JSON.stringify(unknown.slice(0, 60))}; the events are ${EVENTS.join(', ')}, and * for all of them`,

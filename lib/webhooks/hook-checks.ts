@@ -12,6 +12,8 @@ export interface HookEdit {
   events?: string[] | undefined
   branchFilter?: string | undefined
   active?: boolean | undefined
+  /** URL of the service in the request, which a webhook keeps that has none yet. */
+  baseUrl?: string | undefined
 }
 
 /** Longest texts, in characters. */

@@ -223,7 +223,8 @@ const newHook = (
 
 /** The header `Authorization` is for one receiver only: whoever changes the URL to another must give it again. */
 const edited = (before: Hook, edit: HookEdit): Hook => {
-  const after = { ...before, ...definedMembers(edit), updatedAt: now() }
+  const baseUrl = before.baseUrl || (edit.baseUrl ?? '')
+  const after = { ...before, ...definedMembers(edit), baseUrl, updatedAt: now() }
   const isSameReceiver = new URL(after.url).origin === new URL(before.url).origin
   return isSameReceiver || edit.authorization !== undefined ? after : { ...after, authorization: '' }
 }

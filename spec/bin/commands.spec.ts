@@ -38,6 +38,14 @@ describe('allot user, token and org', () => {
       data,
     ])
     assert.match(narrow.out, /^[0-9a-f]{40}\n$/)
+    const link = await allot(['user', 'link', 'CI', '--data', data])
+    assert.match(link.out, /^\/-\/set-password\?user=ci&code=[\w-]{43}\n$/)
+    assert.match(
+      link.err,
+      /^the link for ci works once, within 14 days\nit is a path at the address of the server, /,
+    )
+    const nobody = await allot(['user', 'link', 'acme', '--data', data])
+    assert.deepEqual([nobody.code, nobody.err], [1, 'allot: there is no user named acme\n'])
     const org = await allot(['org', 'add', 'acme', '--owner', 'ci', '--data', data])
     assert.deepEqual([org.code, org.err], [0, 'added the organization acme, owned by ci\n'])
 

@@ -1,6 +1,7 @@
 import {
   type Level,
   type Model,
+  type ModelHook,
   type ModelOrganization,
   type ModelRepository,
   type ModelTeam,
@@ -51,13 +52,23 @@ export const modelSource = async (model: Model): Promise<ModelSource> => {
 }
 
 const userIn = (one: ModelUser) => ({
+  ...(one.id && { id: one.id }),
   ...{ login: one.login, email: `${one.login}@example.org`, is_admin: one.admin, active: one.active },
   ...{ prohibit_login: one.prohibited, restricted: one.restricted, visibility: one.visibility, source_id: 0 },
 })
 
-const organizationIn = ({ name, visibility }: ModelOrganization) => ({ name, username: name, visibility })
+const organizationIn = ({ id, name, visibility, email }: ModelOrganization) => ({
+  ...(id && { id }),
+  ...{ name, username: name, visibility, email },
+})
+
+const hookIn = ({ id, url, type = 'gitea', events = ['push'] }: ModelHook) => ({
+  ...{ id, type, events, active: true, branch_filter: '*', authorization_header: 'Bearer hidden' },
+  config: { url, content_type: 'json' },
+})
 
 const repositoryIn = (model: Model) => (one: ModelRepository) => ({
+  ...(one.id && { id: one.id }),
   ...{ name: one.name, full_name: `${one.owner}/${one.name}`, owner: { login: one.owner }, empty: true },
   ...{ private: one.private, archived: one.archived },
   // As Gitea says of what is public in a private owner.
@@ -83,6 +94,10 @@ const answerAt = (model: Model, path: string): unknown => {
   if (kind === 'user') return []
   if (kind === 'users') return ofUser(model, first, second)
   if (kind === 'orgs') return ofOrganization(model, first, second, users)
+  if (kind === 'repositories') {
+    const found = model.repositories.find(({ id }) => id === Number(first))
+    return found && repositoryIn(model)(found)
+  }
   if (kind === 'teams') return ofTeam(model, Number(first), second, users)
   const permissionOf = /^\/repos\/([^/]+)\/([^/]+)\/collaborators\/([^/]+)\/permission$/.exec(path)
   if (permissionOf !== null) return { permission: permissionAt(model, permissionOf.slice(1) as Names) }
@@ -138,6 +153,7 @@ const ofOrganization = (model: Model, name: string, list: string, users: Users):
     '': organizationIn(found),
     members: users(found.teams.flatMap(({ members }) => members)),
     teams: found.teams.map(teamIn),
+    hooks: (found.hooks ?? []).map(hookIn),
     repos: model.repositories.filter(({ owner }) => owner === name).map(repositoryIn(model)),
   }
   return lists[list]
@@ -158,6 +174,7 @@ const ofRepository = (model: Model, owner: string, name: string, list: string, u
   if (found === undefined) return undefined
   const lists: Record<string, unknown> = {
     '': repositoryIn(model)(found),
+    hooks: (found.hooks ?? []).map(hookIn),
     branch_protections: found.protected ? [{ branch_name: 'main' }] : [],
     tag_protections: [],
     collaborators: users(Object.keys(found.collaborators)),

@@ -6,6 +6,8 @@ export type Visibility = 'public' | 'limited' | 'private'
 export type Level = 'none' | 'read' | 'write' | 'admin' | 'owner'
 
 export interface ModelUser {
+  /** Absent: the source sends no ids. */
+  id?: number
   login: string
   admin: boolean
   active: boolean
@@ -29,13 +31,25 @@ export interface ModelTeam {
   create: boolean
 }
 
+export interface ModelHook {
+  id: number
+  url: string
+  type?: string
+  events?: string[]
+}
+
 export interface ModelOrganization {
+  id?: number
+  email?: string
+  hooks?: ModelHook[]
   name: string
   visibility: Visibility
   teams: ModelTeam[]
 }
 
 export interface ModelRepository {
+  id?: number
+  hooks?: ModelHook[]
   owner: string
   name: string
   private: boolean

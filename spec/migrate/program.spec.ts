@@ -5,9 +5,9 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { allot, begin, PROGRAM } from '../bin/program.ts'
+import { allot, begin, PROGRAM, served } from '../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
-import { start, type TestServer } from '../support/test-server.ts'
+import { createSender, start, type TestServer } from '../support/test-server.ts'
 import { replay } from './replay.ts'
 import { pushed } from './two.ts'
 
@@ -62,6 +62,49 @@ describe('allot migrate', () => {
     const hidden = [source.root.token, Buffer.from(`root:${source.root.token}`).toString('base64')]
     for (const one of hidden) assert.ok(!`${words}${out}`.includes(one))
     await verified('whole')
+  })
+
+  it('writes a token and a link for each user who cannot sign in yet, which work, into a file of its owner', async () => {
+    const [file, second] = [join(folder, 'tokens'), join(folder, 'tokens-2')]
+    const linesOf = (path: string): { name: string; token: string; link: string }[] =>
+      readFileSync(path, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    const first = await migrate('keyed', '--tokens', file, '--rename', 'ann=anna')
+    assert.deepEqual([first.code, first.err], [0, ''])
+    assert.match(first.out, /^tokens and links: 2 copied/m)
+    assert.match(first.out, /^ {2}accounts: ann is anna$/m)
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    const lines = linesOf(file)
+    assert.deepEqual(
+      lines.map(({ name }) => name),
+      ['anna', 'root'],
+    )
+    const server = await served(['--data', join(folder, 'keyed')])
+    try {
+      const [{ token, link }] = lines as [(typeof lines)[0]]
+      const ask = createSender(server.api)
+      assert.equal((await ask('GET', '/user', { token })).body.login, 'anna')
+      assert.match(link, /^\/-\/set-password\?user=anna&code=[\w-]{43}$/)
+      const page = await fetch(new URL(link, server.api))
+      assert.match(await page.text(), /For the user <bdi>anna<\/bdi>/)
+      assert.ok(!`${server.printed()}${first.out}`.includes(link.slice(-43)))
+      assert.ok(!`${server.printed()}${first.out}`.includes(token))
+    } finally {
+      await server.stop()
+    }
+    const again = await migrate('keyed', '--tokens', file)
+    assert.deepEqual([again.code, again.out], [1, ''])
+    assert.match(again.err, /^allot: --tokens \S+: the file exists: name another one\n$/)
+    assert.equal((await migrate('keyed', '--tokens', second)).code, 0)
+    const replaced = linesOf(second)
+    assert.deepEqual(
+      replaced.map(({ name }) => name),
+      ['root'],
+      'anna has used her token',
+    )
+    assert.notEqual(replaced[0]!.token, lines[1]!.token)
   })
 
   it('leaves a consistent store when it is killed while git fetches, and completes it when run again', async () => {
@@ -122,11 +165,31 @@ describe('allot migrate', () => {
         2,
         /^allot: the source needs an access token: give --token, or set ALLOT_FROM_TOKEN/,
       ],
+      [
+        ['--from', source.base, '--rename', 'ann'],
+        { ALLOT_FROM_TOKEN: 't' },
+        2,
+        /^allot: --rename ann: expected OLD=NEW/,
+      ],
+      [
+        ['--from', source.base, '--rename', 'nobody=x'],
+        {},
+        1,
+        /^allot: --rename nobody=x: there is no user or organization named nobody at \S+; nothing was copied\n$/,
+      ],
+      [
+        ['--from', source.base, '--tokens', join(folder, 'no/where')],
+        {},
+        1,
+        /^allot: --tokens \S+: the file cannot be written: no such file or directory\n$/,
+      ],
       [['--from', source.base, '--token', 'wrong'], {}, 1, /^allot: http:\S+ does not know this token\n$/],
     ]
     await Promise.all(
       REFUSED.map(async ([args, env, code, err]) => {
-        const outcome = await allot(['migrate', ...args, '--data', join(folder, 'none')], folder, { env })
+        const more = { ALLOT_FROM_TOKEN: source.root.token, ...env }
+        const data = join(folder, args.includes('nobody=x') ? 'nobody' : 'none')
+        const outcome = await allot(['migrate', ...args, '--data', data], folder, { env: more })
         assert.equal(outcome.code, code, outcome.err)
         assert.match(outcome.err, err)
       }),

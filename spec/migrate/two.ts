@@ -1,5 +1,6 @@
 import { connectSource } from '../../bin/migrate/connect.ts'
 import { migrate } from '../../bin/migrate/index.ts'
+import type { MigrationOptions } from '../../bin/migrate/migration.ts'
 import { Report } from '../../bin/migrate/report.ts'
 import { Source } from '../../bin/migrate/source.ts'
 import { LIMITS } from '../../bin/migrate/source-requests.ts'
@@ -18,6 +19,7 @@ export interface Target extends TestServer {
   from(
     source: Pick<TestServer, 'base' | 'root'>,
     owners?: readonly string[],
+    options?: Partial<MigrationOptions>,
   ): Promise<Report & { text: string }>
   /** Compares what was moved with the source. */
   compared(
@@ -36,10 +38,11 @@ export const startTarget = async (): Promise<Target> => {
     ...target,
     directory,
     store: new Store(made.driver),
-    async from({ base, root }, owners = []) {
+    async from({ base, root }, owners = [], options = {}) {
       const report = new Report()
       const source = await connectSource(base, root.token)
-      await migrate({ source, allot: target.allot, report, git: { directory, git: 'git' } }, owners)
+      const git = { directory, git: 'git' }
+      await migrate({ source, allot: target.allot, report, git, ...options }, owners)
       return Object.assign(report, { text: report.lines().join('\n') })
     },
     async compared({ base, root }, owners = []) {

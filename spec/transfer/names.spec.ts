@@ -74,6 +74,7 @@ const REFUSED: [collection: string, change: Record_][] = [
   ['account', { fullName: long(101) }],
   ['account', { location: long(51) }],
   ['account', { password: 'plain' }],
+  ['account', { passwordLink: { hash: 'x', expiresAt: 1 } }],
   ...['../x', '..', '.', 'a/b', 'a.git', 'a.wiki', '', long(101), 'a\n'].map((name): [string, Record_] => [
     'repository',
     { name },

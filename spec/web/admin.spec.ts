@@ -121,6 +121,7 @@ describe('The table of owners', () => {
       'account/token',
       'account/active',
       'account/password',
+      'account/password-link',
       'accounts/new',
     ])
       assert.equal(

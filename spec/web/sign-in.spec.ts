@@ -196,3 +196,124 @@ describe('The limit of failed logins', () => {
     }
   })
 })
+
+describe('A link that sets a password', () => {
+  let allot: PageServer
+  before(async () => {
+    allot = await startPages({ login: { wrongTokens: 8 } })
+    await allot.allot.hosting.accounts.edit(allot.root.id, { password: PASSWORD })
+  })
+  after(() => allot.stop())
+
+  const CHOSEN = 'a chosen password'
+  const newUser = async (name: string) => (await allot.person(name)).id
+  const linkFor = async (id: number) => (await allot.allot.hosting.passwordLinks.create(id))!
+  const fieldsOf = (link: string) => Object.fromEntries(new URLSearchParams(link.split('?')[1]))
+  /** Opens a link in a new browser, and sends the password. */
+  const used = async (link: string, password = CHOSEN) => {
+    const browser = allot.browser()
+    await browser.get(link)
+    const answer = await browser.post('/-/set-password', { ...fieldsOf(link), password })
+    return { browser, ...answer }
+  }
+
+  it('is made on the page of the account, shows its user, signs in with the new password, and works once', async () => {
+    await newUser('una')
+    const root = allot.browser()
+    await root.signIn('root', PASSWORD)
+    await root.get('/-/admin/account?name=una')
+    const made = await root.post('/-/admin/account/password-link', { name: 'una' })
+    const [url] = /http:\/\/[^\s<]+\/-\/set-password\?[^\s<]+/.exec(made.text)!
+    const link = url.replace(allot.base, '').replaceAll('&amp;', '&')
+    assert.match(link, /^\/-\/set-password\?user=una&code=[\w-]{43}$/)
+    assert.match((await allot.browser().get(link)).text, /For the user <bdi>una<\/bdi>/)
+    const { status, headers, browser } = await used(link)
+    assert.deepEqual([status, headers.get('location')], [303, '/'])
+    assert.match((await browser.get('/')).text, /una/)
+    assert.equal((await allot.browser().signIn('una', CHOSEN)).status, 303)
+    assert.equal((await allot.browser().get(link)).status, 404)
+    const { body } = await allot.as(allot.root, 'GET', '/admin/audit')
+    assert.equal(body[0].action, 'password link created')
+    assert.ok(!JSON.stringify(body).includes(fieldsOf(link).code!))
+  })
+
+  it('sets one password when two requests use it together', async () => {
+    const link = await linkFor(await newUser('twice'))
+    const [one, other] = [allot.browser(), allot.browser()]
+    const answers = await Promise.all(
+      [one, other].map(async (browser, at) => {
+        await browser.get(link)
+        return browser.post('/-/set-password', { ...fieldsOf(link), password: `${CHOSEN} ${at}` })
+      }),
+    )
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 404])
+  })
+
+  it('stays valid after a password that is too short', async () => {
+    const link = await linkFor(await newUser('short'))
+    const refused = await used(link, 'short')
+    assert.equal(refused.status, 422)
+    assert.match(refused.text, /Password: must have at least 8 characters/)
+    assert.equal((await used(link)).status, 303)
+  })
+
+  const ENDED: [what: string, end: (id: number) => Promise<unknown>][] = [
+    ['a new link', linkFor],
+    ['a change of the password', (id) => allot.allot.hosting.accounts.edit(id, { password: PASSWORD })],
+    ['the deletion of the user', (id) => allot.allot.hosting.accounts.remove(id)],
+  ]
+  for (const [at, [what, end]] of ENDED.entries())
+    it(`ends with ${what}`, async () => {
+      const id = await newUser(`ended${at}`)
+      const link = await linkFor(id)
+      const browser = allot.browser()
+      await browser.get(link)
+      await end(id)
+      const { status, text } = await browser.post('/-/set-password', { ...fieldsOf(link), password: CHOSEN })
+      assert.equal(status, 404)
+      assert.match(text, /This link is not valid: it was used, replaced, or has expired/)
+    })
+
+  it('is refused to a user who may not sign in, and is not made for an organization', async () => {
+    const id = await newUser('idle')
+    const link = await linkFor(id)
+    await allot.allot.hosting.accounts.edit(id, { active: false })
+    assert.equal((await allot.browser().get(link)).status, 403)
+    const { id: org } = await allot.allot.hosting.organizations.create(id, { name: 'club' })
+    await assert.rejects(allot.allot.hosting.passwordLinks.create(org), /an organization has no password/)
+  })
+
+  it('is stored as a hash', async () => {
+    const link = await linkFor(await newUser('hashed'))
+    const chunks: Uint8Array[] = []
+    await allot.allot.export(async (bytes) => void chunks.push(bytes))
+    const text = Buffer.concat(chunks).toString()
+    assert.match(text, /"passwordLink":\{/)
+    assert.ok(!text.includes(fieldsOf(link).code!))
+  })
+
+  it('expires after fourteen days, and wrong ones are limited, while a valid one works', async () => {
+    const id = await newUser('late')
+    const link = await linkFor(id)
+    mock.timers.enable({ apis: ['Date'], now: Date.now() })
+    try {
+      mock.timers.tick(14 * 86_400_000)
+      assert.equal((await allot.browser().get(link)).status, 404)
+      const statuses: number[] = []
+      for (const query of [
+        '',
+        '?user=late',
+        '?user=late&code=x',
+        '?user=nobody&code=x',
+        '?user=late&code=y',
+        '',
+      ])
+        statuses.push((await allot.browser().get(`/-/set-password${query}`)).status)
+      assert.equal(statuses.at(-1), 429)
+      assert.ok(statuses.every((status) => status === 404 || status === 429))
+      assert.equal((await allot.browser().get(await linkFor(id))).status, 200)
+    } finally {
+      mock.timers.reset()
+    }
+  })
+})

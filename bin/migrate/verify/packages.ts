@@ -1,5 +1,5 @@
+import { IN_PRIVATE, isPrivateOrganization, OTHER_TYPE } from '../content/packages.ts'
 import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
-import { IN_PRIVATE, isPrivateOrganization, OTHER_TYPE } from '../packages.ts'
 import { SourcePackage, SourcePackageFile } from '../shapes.ts'
 import type { Source } from '../source.ts'
 import { dateOf, type Item } from './comparison.ts'

@@ -88,8 +88,9 @@ const hookRoutesOf = (group: Group): HookRoute[] => {
       summary: `Change a webhook of ${of}; with another receiver, the Authorization header is removed unless it is given again`,
       ...{ params, body: EditHookOption },
       responses: { 200: Hook, 403: Forbidden, 404: NotFound, 422: ValidationError },
-      handle: async ({ user, params, body }, { hosting }) => {
-        const hook = await hosting.hooks.edit(user, place(user, params), params.id, editIn(body))
+      handle: async ({ user, params, body, baseUrl }, { hosting }) => {
+        const edit = { ...editIn(body), baseUrl }
+        const hook = await hosting.hooks.edit(user, place(user, params), params.id, edit)
         return replyFound(hook, presentHook)
       },
     }),

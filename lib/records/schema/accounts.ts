@@ -44,6 +44,15 @@ const Account = v.object({
   active: v.boolean(),
   /** An scrypt hash; null when the account signs in with tokens or through the host only. */
   password: v.nullable(v.string()),
+  /** The link with which the user can set a password once; absent: none. */
+  passwordLink: v.optional(
+    v.object({
+      /** SHA-256 of its code, in hex. */
+      hash: v.string(),
+      /** When it ends, in seconds since 1970. */
+      expiresAt: seconds,
+    }),
+  ),
   /** Settings that clients keep for the user; absent until the user changes one. */
   preferences: v.optional(Preferences),
   /** Key of the uploaded image, in hex; absent while the image is made of the name. */

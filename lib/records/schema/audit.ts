@@ -5,7 +5,8 @@ import { count, seconds } from '../fields.ts'
 export const AuditAction = v.picklist([
   ...['rule created', 'rule changed', 'rule deleted'],
   ...['group created', 'group changed', 'group deleted', 'groups assigned'],
-  ...['account created', 'account changed', 'account deleted', 'password changed'],
+  ...['account created', 'account changed', 'account deleted'],
+  ...['password changed', 'password link created'],
   ...['token created', 'token revoked'],
   ...['webhook created', 'webhook changed', 'webhook deleted'],
 ] as const)

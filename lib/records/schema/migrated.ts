@@ -18,14 +18,17 @@ const Migrated = v.object({
       'teamMember',
       'teamRepository',
     ],
-    ...['collaborator', 'email'],
+    ...['collaborator', 'email', 'hook'],
   ] as const),
   /**
    * The account or organization that the record belongs to, in lower case, or `owner/repository` for what a repository
    * contains; empty for accounts.
    */
   scope: v.string(),
-  /** Name at the source, in lower case. */
+  /**
+   * Name at the source, in lower case. An account or a repository keeps its first one, whatever its name is later; when another
+   * one has that name already, `#` and the id at the source follow.
+   */
   name: v.string(),
   /** Ids of the copies; empty until they are written. */
   ids: v.array(id),
@@ -33,6 +36,11 @@ const Migrated = v.object({
   grants: v.array(v.string()),
   /** SHA-256 of what the source had, in hex, to notice its changes; absent where nothing but existence is followed. */
   digest: v.optional(v.string()),
+  /**
+   * Of accounts and repositories: the id at the source, and the name there that the copy follows, in lower case. Absent when
+   * the source sends no ids.
+   */
+  original: v.optional(v.object({ id, name: v.string() })),
 })
 export type Migrated = v.InferOutput<typeof Migrated>
 

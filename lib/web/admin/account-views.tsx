@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Views of the pages of administrators about one account. */
 import type { Identity } from '../../accounts/access.ts'
+import { LINK_DAYS } from '../../accounts/password-links.ts'
 import { formatExactLimit, formatSize } from '../../byte-sizes.ts'
 import type { QuotaExplanation } from '../../quota/evaluate.ts'
 import { usedBy } from '../../quota/subjects.ts'
@@ -15,6 +16,7 @@ import {
   Section,
   SizeCell,
   Table,
+  usePageContext,
 } from '../components.tsx'
 import type { Form } from '../form.ts'
 import type { PageServices, View } from '../route.ts'
@@ -149,6 +151,16 @@ const Access = ({ user, account: { name } }: { user: Identity; account: Account 
         Set password
       </button>
     </Post>
+    {usePageContext().hasSessions && (
+      <Post to="/-/admin/account/password-link" fields={[['name', name]]} class="stacked">
+        <p class="small">
+          Or let {name} choose one: a link that works once, for {LINK_DAYS} days.
+        </p>
+        <button type="submit" class="secondary">
+          Make a link
+        </button>
+      </Post>
+    )}
     <details class="more">
       <summary>Make a token for {name}</summary>
       <Post to="/-/admin/account/token" fields={[['name', name]]} class="stacked">

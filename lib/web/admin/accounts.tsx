@@ -6,6 +6,7 @@ import { AllotError, invalid } from '../../errors.ts'
 import type { Account } from '../../records/schema/index.ts'
 import type { Form } from '../form.ts'
 import { type PageReply, type PageRequest, type PageServices, page } from '../route.ts'
+import { passwordLinkView } from '../set-password.tsx'
 import { createdView } from '../storage/account.tsx'
 import { accountView, deletionView, newAccountView } from './account-views.tsx'
 import { adminPage } from './form.tsx'
@@ -108,6 +109,11 @@ export const accountFormRoutes = [
     if (account.kind !== 'user') throw invalid('an organization has no password')
     await hosting.accounts.edit(account.id, { password: form.raw('password') }, undefined, user)
     return { to: `${accountPath(account.name)}&done=saved` }
+  }),
+  accountForm('/-/admin/account/password-link', async ({ user, pagesUrl }, { hosting }, account) => {
+    const link = await hosting.passwordLinks.create(account.id, user)
+    if (link === undefined) throw new AllotError('not_found', `${account.name} was deleted meanwhile`)
+    return passwordLinkView(account.name, pagesUrl + link, crumbsOf(account.name))
   }),
   accountForm('/-/admin/account/token', async ({ form, user }, { hosting }, account) => {
     if (account.kind !== 'user') throw invalid('an organization has no tokens')

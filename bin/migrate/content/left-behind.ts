@@ -1,10 +1,9 @@
-import type { Migration } from './migration.ts'
-import { type CopiedRepository, repositoryPath } from './repositories.ts'
+import type { Migration } from '../migration.ts'
+import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 
 /** Lists of a repository that Allot has nothing for, by what their entries are. */
 const LISTS: readonly [list: string, what: string][] = [
   ['wiki/pages', 'wikis'],
-  ['hooks', 'webhooks'],
   ['keys', 'deploy keys'],
   ['branch_protections', 'branch protections'],
   ['tag_protections', 'tag protections'],

@@ -1,6 +1,6 @@
-import type { PackageName } from '../../lib/content/packages.ts'
-import type { Account, Migrated } from '../../lib/records/schema/index.ts'
-import { digestOf } from './follow.ts'
+import type { PackageName } from '../../../lib/content/packages.ts'
+import type { Account, Migrated } from '../../../lib/records/schema/index.ts'
+import { digestOf } from '../follow.ts'
 import {
   apiPath,
   asOperator,
@@ -9,8 +9,8 @@ import {
   type Migration,
   reportErrors,
   succeeds,
-} from './migration.ts'
-import { SourcePackage, SourcePackageFile } from './shapes.ts'
+} from '../migration.ts'
+import { SourcePackage, SourcePackageFile } from '../shapes.ts'
 
 export const OTHER_TYPE = 'packages of other types than generic'
 export const IN_PRIVATE = 'packages of private organizations: every member could read them here'
@@ -24,29 +24,34 @@ const MAX_NAME = 512
 /** Copies the generic packages of an owner, whatever repository they are linked to. */
 export const copyPackages = (migration: Migration, ownerName: string): Promise<void> =>
   reportErrors(migration.report, `the packages of ${ownerName}`, async () => {
-    const { source, allot, report } = migration
-    const owner = await allot.hosting.accounts.byName(ownerName)
+    const { source, report, names } = migration
+    const owner = await names.accountOf(ownerName)
     const found = owner && (await ifAvailable(source.list(SourcePackage, apiPath('packages', ownerName))))
     if (owner === undefined || found === undefined) return
     if (!source.isAllot && isPrivateOrganization(owner)) return noteLeftOut(report, ownerName, found.length)
-    await copyFound(migration, ownerName, owner.name, found)
+    await copyFound(migration, { there: ownerName, here: owner.name, key: names.keyHere(owner) }, found)
   })
 
-const copyFound = async (
-  migration: Migration,
-  ownerName: string,
-  owner: string,
-  found: SourcePackage[],
-): Promise<void> => {
+/** Names of an owner. */
+interface OwnerNames {
+  readonly there: string
+  readonly here: string
+  /** In the history. */
+  readonly key: string
+}
+
+const copyFound = async (migration: Migration, owner: OwnerNames, found: SourcePackage[]): Promise<void> => {
   const { history, report } = migration
-  const known = new Map(
-    (await history.list('package', ownerName.toLowerCase())).map((record) => [record.name, record]),
-  )
+  const known = new Map((await history.list('package', owner.key)).map((record) => [record.name, record]))
   const seen = new Set<string>()
   let isComplete = true
   for (const version of found.reverse())
     if (version.type !== 'generic')
-      report.note('notCopied', OTHER_TYPE, `${ownerName}: ${version.type} ${version.name} ${version.version}`)
+      report.note(
+        'notCopied',
+        OTHER_TYPE,
+        `${owner.there}: ${version.type} ${version.name} ${version.version}`,
+      )
     else if (!(await copyVersion(migration, owner, version, known, seen))) isComplete = false
   if (isComplete) await removeOthers(migration, owner, known, seen)
 }
@@ -62,22 +67,22 @@ const noteLeftOut = (report: Migration['report'], organization: string, count: n
 /** @returns whether everything was copied */
 const copyVersion = (
   migration: Migration,
-  owner: string,
+  owner: OwnerNames,
   given: SourcePackage,
   known: ReadonlyMap<string, Migrated>,
   seen: Set<string>,
 ): Promise<boolean> => {
   const { source, report, history } = migration
-  const label = `${owner}: ${given.name} ${given.version}`
+  const label = `${owner.there}: ${given.name} ${given.version}`
   return succeeds(report, `the package ${label}`, async () => {
     const names = [given.type, given.name, given.version]
-    const path = apiPath('packages', owner, ...names)
+    const path = apiPath('packages', owner.there, ...names)
     for (const file of await source.list(SourcePackageFile, `${path}/files`)) {
       const name = historyName([...names, file.name])
       seen.add(name)
       const id = await copyFile(migration, owner, given, file, known.has(name))
       if (id === undefined) continue
-      await history.save([{ kind: 'package', scope: owner.toLowerCase(), name, ids: [id], grants: [] }])
+      await history.save([{ kind: 'package', scope: owner.key, name, ids: [id], grants: [] }])
       report.count('package files', 'copied')
     }
   })
@@ -86,14 +91,14 @@ const copyVersion = (
 /** @returns the id of the copy; undefined when nothing was copied */
 const copyFile = async (
   { source, allot, report, authors, startedAt }: Migration,
-  owner: string,
+  { there, here: owner }: OwnerNames,
   { type, name, version, ...given }: SourcePackage,
   { name: fileName, size, sha256 }: SourcePackageFile,
   isKnown: boolean,
 ): Promise<number | undefined> => {
   const { packages } = allot.hosting
   const path: PackageName = { owner, type, name, version }
-  const label = `${owner}: ${name} ${version} ${fileName}`
+  const label = `${there}: ${name} ${version} ${fileName}`
   const creator = (await authors.find(given.creator)).id
   const operator = asOperator(creator)
   const here = await packages.file(operator, path, fileName)
@@ -106,7 +111,7 @@ const copyFile = async (
     report.note('differs', REMOVED_HERE, label)
     return undefined
   }
-  const content = await source.download(`/api${apiPath('packages', owner, type, name, version, fileName)}`)
+  const content = await source.download(`/api${apiPath('packages', there, type, name, version, fileName)}`)
   const made = { size, creator, createdAt: given.created_at ?? startedAt }
   return (await packages.add(operator, path, fileName, content, made))?.id
 }
@@ -119,7 +124,7 @@ const historyName = (names: readonly string[]): string => {
 /** Removes copied files that the source has removed. One that was replaced here stays. */
 const removeOthers = async (
   migration: Migration,
-  owner: string,
+  { there, here: owner }: OwnerNames,
   known: ReadonlyMap<string, Migrated>,
   seen: ReadonlySet<string>,
 ): Promise<void> => {
@@ -128,8 +133,8 @@ const removeOthers = async (
   for (const [key, record] of known) {
     const [type = '', name = '', version = '', file = ''] = key.split('/')
     if (seen.has(key) || file === '') continue
-    const path = apiPath('packages', owner, type, name, version)
-    const label = `${owner}: ${name} ${version} ${file}`
+    const path = apiPath('packages', there, type, name, version)
+    const label = `${there}: ${name} ${version} ${file}`
     if (keep) {
       report.note('differs', KEPT, label)
       continue

@@ -1,9 +1,10 @@
 import * as v from 'valibot'
-import type { Attachment } from '../../lib/records/schema/index.ts'
-import { FollowedContent } from './follow.ts'
-import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from './migration.ts'
-import { type CopiedRepository, repositoryPath } from './repositories.ts'
-import { type SourceAttachment, SourceComment, SourceIssue } from './shapes.ts'
+import type { Attachment } from '../../../lib/records/schema/index.ts'
+import { FollowedContent } from '../follow.ts'
+import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from '../migration.ts'
+import { textOf } from '../names/index.ts'
+import { type CopiedRepository, repositoryPath } from '../repositories.ts'
+import { type SourceAttachment, SourceComment, SourceIssue } from '../shapes.ts'
 
 const NOT_SHOWN = 'issues, which the source has turned off or does not show'
 const LINKS = 'attachments that are links to other servers'
@@ -22,11 +23,11 @@ interface IssueContents {
 export const copyIssues = (migration: Migration, copied: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the issues of ${copied.given.full_name}`, async () => {
     const { source, report } = migration
-    const { full_name: scope } = copied.given
+    const scope = textOf(copied.key)
     const path = `${repositoryPath(copied.given)}/issues`
     // The first page tells whether the source shows issues, before anything is compared with it.
     if ((await ifAvailable(source.get(ANYTHING, `${path}?state=all&type=issues&limit=1`))) === undefined) {
-      if (!source.isAllot) report.note('notCopied', NOT_SHOWN, scope)
+      if (!source.isAllot) report.note('notCopied', NOT_SHOWN, copied.given.full_name)
       return
     }
     const contents: IssueContents = {

@@ -1,8 +1,8 @@
-import { invalid } from '../../lib/errors.ts'
-import { fetchFrom } from '../../lib/git/bundle.ts'
-import { apiPath, type Migration, reportErrors } from './migration.ts'
-import type { CopiedRepository } from './repositories.ts'
-import type { SourceRepository } from './shapes.ts'
+import { invalid } from '../../../lib/errors.ts'
+import { fetchFrom } from '../../../lib/git/bundle.ts'
+import { apiPath, type Migration, reportErrors } from '../migration.ts'
+import type { CopiedRepository } from '../repositories.ts'
+import type { SourceRepository } from '../shapes.ts'
 
 const DIVERGED = 'some of its branches or tags have diverged here, and stay unchanged'
 export const OF_INACTIVE =

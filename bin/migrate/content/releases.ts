@@ -1,14 +1,15 @@
-import { FollowedContent } from './follow.ts'
+import { FollowedContent } from '../follow.ts'
+import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from '../migration.ts'
+import { textOf } from '../names/index.ts'
+import { type CopiedRepository, repositoryPath } from '../repositories.ts'
+import { SourceRelease } from '../shapes.ts'
 import { copyAttachments } from './issues.ts'
-import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from './migration.ts'
-import { type CopiedRepository, repositoryPath } from './repositories.ts'
-import { SourceRelease } from './shapes.ts'
 
 /** Copies the releases of a repository, drafts too, with their files. */
 export const copyReleases = (migration: Migration, copied: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the releases of ${copied.given.full_name}`, async () => {
     const { source } = migration
-    const { full_name: scope } = copied.given
+    const scope = textOf(copied.key)
     const path = `${repositoryPath(copied.given)}/releases`
     const found = await ifAvailable(source.list(SourceRelease, path))
     if (found === undefined) return

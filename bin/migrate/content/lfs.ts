@@ -1,10 +1,10 @@
 import * as v from 'valibot'
-import { type LfsPointer, lfsPointers, listReferences } from '../../lib/git/lfs-pointers.ts'
-import { digestOf } from './follow.ts'
-import { apiPath, type Migration, reportErrors, succeeds } from './migration.ts'
-import type { CopiedRepository } from './repositories.ts'
-import type { SourceRepository } from './shapes.ts'
-import type { Source } from './source.ts'
+import { type LfsPointer, lfsPointers, listReferences } from '../../../lib/git/lfs-pointers.ts'
+import { digestOf } from '../follow.ts'
+import { apiPath, type Migration, reportErrors, succeeds } from '../migration.ts'
+import type { CopiedRepository } from '../repositories.ts'
+import type { SourceRepository } from '../shapes.ts'
+import type { Source } from '../source.ts'
 
 const MISSING = 'LFS objects, which the source does not have either'
 
@@ -29,12 +29,12 @@ const Batch = v.object({
 })
 
 /** Copies the LFS objects that the git data of a repository refers to, all of its commits, and that are missing here. */
-export const copyLfs = (migration: Migration, { repository, given }: CopiedRepository): Promise<void> =>
+export const copyLfs = (migration: Migration, { repository, given, key }: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the LFS objects of ${given.full_name}`, async () => {
     const { git, history } = migration
     if (git === undefined || given.empty) return
     const { id } = repository
-    const [scope, name] = [given.owner.login.toLowerCase(), given.name.toLowerCase()]
+    const { scope, name } = key
     const digest = digestOf([await listReferences(id, git)])
     const known = await history.get('lfs', scope, name)
     if (known?.digest === digest && known.ids.includes(id)) return

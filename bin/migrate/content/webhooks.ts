@@ -1,0 +1,216 @@
+import * as v from 'valibot'
+import type { Authorizer } from '../../../lib/accounts/authorize.ts'
+import type { Actor } from '../../../lib/audit.ts'
+import { AllotError } from '../../../lib/errors.ts'
+import type { Account, Hook } from '../../../lib/records/schema/index.ts'
+import { isEvent } from '../../../lib/webhooks/events.ts'
+import type { HookPlace, NewHook } from '../../../lib/webhooks/hooks.ts'
+import { apiPath, each, ifAvailable, type Migration, reportErrors } from '../migration.ts'
+import { textOf } from '../names/index.ts'
+import { type CopiedRepository, repositoryPath } from '../repositories.ts'
+import { followDetails, type SourceThing, synchronize, type Things } from '../synchronize.ts'
+
+const INACTIVE =
+  'webhooks without their secrets: they are inactive here, so that no receiver is told twice; set the secret and `active` when this server takes over'
+const OTHER_TYPE =
+  'webhooks of other types than gitea, gogs and forgejo, or without an event that happens here'
+const REFUSED = 'webhooks that are refused here'
+const ACTIVE = 'webhooks that were removed at the source, and are active here'
+
+const ALL = { offset: 0, limit: 100 }
+/** Of the instance, where webhooks have no account. */
+const OPERATOR: Actor = { id: 0, username: 'operator' }
+
+const text = v.nullish(v.string(), '')
+
+const SourceHook = v.object({
+  id: v.number(),
+  type: text,
+  config: v.nullish(v.object({ url: text, content_type: text, http_method: text }), {}),
+  branch_filter: text,
+  events: v.nullish(v.array(v.string()), []),
+  active: v.nullish(v.boolean(), false),
+})
+type SourceHook = v.InferOutput<typeof SourceHook>
+
+/** Webhooks of one repository, account or of the instance. */
+interface HooksOf {
+  /** In the history. */
+  readonly scope: string
+  /** In the report. */
+  readonly label: string
+  readonly place: HookPlace
+  /** Whose view of what happens the receivers get. */
+  readonly creator: Actor
+  /** List of the source. */
+  readonly path: string
+  /** User to read it as. */
+  readonly sudo?: string
+}
+
+/** Copies the webhooks of repositories, of users and organizations, and with everything also those of the instance. */
+export const copyWebhooks = async (
+  migration: Migration,
+  accounts: readonly { kind: Account['kind']; name: string }[],
+  repositories: readonly CopiedRepository[],
+  isWhole: boolean,
+): Promise<void> => {
+  const found: HooksOf[] = []
+  for (const { kind, name } of accounts) {
+    const account = await migration.names.accountOf(name)
+    if (account?.kind === kind) found.push(ofAccount(migration, account, name))
+  }
+  for (const copied of repositories) {
+    const owner = await migration.allot.hosting.accounts.byId(copied.repository.owner)
+    if (owner !== undefined) found.push(ofRepository(copied, owner))
+  }
+  const place: HookPlace = { scope: 'instance', target: 0, name: 'the instance' }
+  if (isWhole)
+    found.push({ scope: '', label: 'the instance', place, creator: OPERATOR, path: '/admin/hooks' })
+  await each('webhooks', found, (one) => copyList(migration, one))
+}
+
+const ofAccount = ({ names }: Migration, account: Account, login: string): HooksOf => ({
+  scope: names.keyHere(account),
+  label: login,
+  place: { scope: 'account', target: account.id, name: account.name },
+  creator: { id: account.id, username: account.name },
+  ...(account.kind === 'user'
+    ? { path: '/user/hooks', sudo: login }
+    : { path: `${apiPath('orgs', login)}/hooks` }),
+})
+
+const ofRepository = ({ repository, given, key }: CopiedRepository, owner: Account): HooksOf => ({
+  scope: textOf(key),
+  label: given.full_name,
+  place: { scope: 'repository', target: repository.id, name: `${owner.name}/${repository.name}` },
+  creator: { id: owner.id, username: owner.name },
+  path: `${repositoryPath(given)}/hooks`,
+})
+
+const copyList = (migration: Migration, of: HooksOf): Promise<void> =>
+  reportErrors(migration.report, `the webhooks of ${of.label}`, async () => {
+    const { source, keep, report } = migration
+    let isComplete = keep !== true
+    let isRefused = false
+    const onRefused = () => {
+      isRefused = true
+    }
+    const found = await ifAvailable(source.list(SourceHook, of.path, of.sudo, onRefused))
+    // The list of the token's owner is of another user.
+    if (found === undefined || isRefused) return
+    const wanted = found.filter((hook) => {
+      const isPossible = kindOf(hook) !== undefined && eventsOf(hook).length > 0
+      if (!isPossible) report.note('notCopied', OTHER_TYPE, labelOf(of, hook))
+      return isPossible
+    })
+    const things = thingsOf(migration, of, wanted)
+    if (await someActive(migration, of, found)) isComplete = false
+    await synchronize(
+      migration,
+      things,
+      wanted.map((hook) => thingFor(migration, of, hook)),
+      isComplete,
+    )
+    for (const hook of wanted) await followHook(migration, of, things, hook)
+  })
+
+const labelOf = ({ label }: HooksOf, { id }: { id: number | string }): string => `webhook ${id} of ${label}`
+
+const kindOf = ({ type, config }: SourceHook): Hook['type'] | undefined =>
+  (type === 'gitea' || type === 'gogs' || type === 'forgejo') && !/^get$/i.test(config.http_method)
+    ? type
+    : undefined
+
+const eventsOf = ({ events }: SourceHook): string[] => [...new Set(events)].filter(isEvent)
+
+const placeOf =
+  ({ place }: HooksOf): Authorizer<HookPlace> =>
+  async () =>
+    place
+
+/** What a copy has of its original. */
+const editOf = (hook: SourceHook) => ({
+  url: hook.config.url,
+  contentType: hook.config.content_type === 'form' ? ('form' as const) : ('json' as const),
+  events: eventsOf(hook),
+  branchFilter: hook.branch_filter,
+})
+
+const thingsOf = ({ allot, history }: Migration, of: HooksOf, wanted: readonly SourceHook[]): Things => {
+  const { hooks } = allot.hosting
+  const urls = new Map(wanted.map(({ id, config }) => [String(id), config.url]))
+  return {
+    kind: 'hook',
+    scope: of.scope,
+    parts: async () => [],
+    async find(name) {
+      const known = await history.get('hook', of.scope, name)
+      if (known === undefined) return undefined
+      const [id] = known.ids
+      if (id !== undefined) return (await hooks.find(placeOf(of), id)) && [id]
+      // A run that was killed has created it, and not recorded that.
+      const copies = new Set((await history.list('hook', of.scope)).flatMap(({ ids }) => ids))
+      const page = await hooks.list(placeOf(of), ALL)
+      const own = page?.items.find((one) => one.url === urls.get(name) && !copies.has(one.id))
+      return own && [own.id]
+    },
+    remove: async (_, ids) => void (await hooks.remove(of.creator, placeOf(of), ids[0]!)),
+  }
+}
+
+const thingFor = (migration: Migration, of: HooksOf, hook: SourceHook): SourceThing => ({
+  name: String(hook.id),
+  label: String(hook.id),
+  async create() {
+    const { allot, report, baseUrl = '' } = migration
+    const given: NewHook = { ...editOf(hook), type: kindOf(hook)!, baseUrl, active: false }
+    try {
+      return (await allot.hosting.hooks.create(of.creator, placeOf(of), given)) !== undefined
+    } catch (error) {
+      if (!(error instanceof AllotError)) throw error
+      report.note('notCopied', REFUSED, `${labelOf(of, hook)} (${error.message})`)
+      return false
+    }
+  },
+})
+
+/** Whether a webhook that was removed at the source is used here. Then this server has taken over, and nothing is removed. */
+const someActive = async (
+  { allot, history, report }: Migration,
+  of: HooksOf,
+  found: readonly SourceHook[],
+): Promise<boolean> => {
+  const existing = new Set(found.map(({ id }) => String(id)))
+  let isAny = false
+  for (const { name, ids } of await history.list('hook', of.scope)) {
+    if (existing.has(name) || ids[0] === undefined) continue
+    const copy = await allot.hosting.hooks.find(placeOf(of), ids[0])
+    if (copy?.active !== true) continue
+    report.note('differs', ACTIVE, labelOf(of, { id: name }))
+    isAny = true
+  }
+  return isAny
+}
+
+const followHook = async (
+  migration: Migration,
+  of: HooksOf,
+  { find }: Things,
+  hook: SourceHook,
+): Promise<void> => {
+  const { allot, report } = migration
+  const name = String(hook.id)
+  const [id] = (await find(name)) ?? []
+  const copy = id === undefined ? undefined : await allot.hosting.hooks.find(placeOf(of), id)
+  if (copy === undefined) return
+  if (!copy.active) report.note('notCopied', INACTIVE, labelOf(of, hook))
+  const source = editOf(hook)
+  const { url, contentType, events, branchFilter } = copy
+  const subject = { kind: 'hook', scope: of.scope, name, label: labelOf(of, hook) } as const
+  await followDetails(
+    migration,
+    { ...subject, here: { url, contentType, events, branchFilter }, source },
+    () => allot.hosting.hooks.edit(of.creator, placeOf(of), copy.id, source),
+  )
+}

@@ -1,0 +1,74 @@
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import type { Account } from '../../lib/records/schema/index.ts'
+import { type CredentialsSink, each, forUserHere, type Migration } from './migration.ts'
+
+/** Name of the token of `--tokens`. */
+const TOKEN = 'migration'
+/** More tokens than tell whether the user has another one. */
+const SOME = { offset: 0, limit: 10 }
+
+/**
+ * The file of `--tokens`: a line of JSON with name, token and link for each user. Only its owner may read it. It is created
+ * before anything is copied, and a file that exists is not replaced: it can have the only tokens of an earlier run.
+ */
+export class CredentialsFile implements CredentialsSink {
+  readonly #file: string
+  readonly #handle: FileHandle
+  #lines = 0
+
+  private constructor(file: string, handle: FileHandle) {
+    this.#file = file
+    this.#handle = handle
+  }
+
+  /** @throws Error when it exists, or cannot be written */
+  static async create(file: string): Promise<CredentialsFile> {
+    const handle = await open(file, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
+      if (cause.code === 'EEXIST') throw new Error(`--tokens ${file}: the file exists: name another one`)
+      const reason = cause.message.replace(/^\w+: |, open .*/g, '')
+      throw new Error(`--tokens ${file}: the file cannot be written: ${reason}`)
+    })
+    return new CredentialsFile(file, handle)
+  }
+
+  async add(line: { name: string; token: string; link: string }): Promise<void> {
+    this.#lines++
+    await this.#handle.appendFile(`${JSON.stringify(line)}\n`)
+  }
+
+  /** Leaves no empty file behind. */
+  async close(): Promise<void> {
+    if (this.#lines > 0) await this.#handle.sync()
+    await this.#handle.close()
+    if (this.#lines === 0) await rm(this.#file, { force: true })
+  }
+}
+
+/**
+ * Gives each copied user who cannot sign in yet a token with all scopes, and a link that sets a password once. These are
+ * the users without a password whose only token is one of an earlier migration that was never used: it is replaced.
+ * @param logins names at the source
+ */
+export const giveCredentials = (
+  migration: Migration,
+  file: CredentialsSink,
+  logins: readonly string[],
+): Promise<void> =>
+  each('tokens', logins, (login) =>
+    forUserHere(migration, `the token of ${login}`, login, async (user) => {
+      if (!(await isCopied(migration, user)) || !user.active || user.password !== null) return
+      const { allot, report, baseUrl = '' } = migration
+      const { tokens, passwordLinks } = allot.hosting
+      const { items } = await tokens.list(user.id, SOME)
+      if (items.some(({ name, lastUsedAt }) => name !== TOKEN || lastUsedAt !== undefined)) return
+      for (const { id } of items) await tokens.remove(user.id, String(id))
+      const { secret: token } = await tokens.create(user.id, TOKEN, ['all'])
+      const link = await passwordLinks.create(user.id)
+      if (link === undefined) return
+      await file.add({ name: user.name, token, link: baseUrl + link })
+      report.count('tokens and links', 'copied')
+    }),
+  )
+
+const isCopied = async ({ history, names }: Migration, user: Account): Promise<boolean> =>
+  (await history.get('account', '', names.keyHere(user)))?.ids.includes(user.id) === true

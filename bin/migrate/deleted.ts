@@ -1,0 +1,135 @@
+import * as v from 'valibot'
+import type { Account, Migrated, Repository } from '../../lib/records/schema/index.ts'
+import { synchronizeAccount } from './accounts.ts'
+import { synchronizeCollaborators } from './collaborators.ts'
+import { apiPath, isDeleted, type Migration, reportErrors } from './migration.ts'
+import { followRepositoryNames } from './names/follow.ts'
+import type { Named } from './names/index.ts'
+import { textOf } from './names/index.ts'
+import { copyMembers } from './organizations.ts'
+import { type OwnedRepository, synchronizeRepository } from './repositories.ts'
+import { SourceRepository } from './shapes.ts'
+import { parseResponse } from './source.ts'
+import { copyTeams, removeFromTeams } from './teams.ts'
+import { removeUserData } from './user-data.ts'
+
+const SHARED = 'repositories that were deleted at the source, and stay shared'
+
+/**
+ * Revokes the rights of copied accounts that were deleted at the source. Nothing is deleted here, but only administrators
+ * can use or see it any more.
+ * @param accounts all users and organizations of the source
+ * @returns the keys of the deleted accounts
+ */
+export const revokeDeletedAccounts = async (
+  migration: Migration,
+  accounts: readonly Named[],
+): Promise<string[]> => {
+  const { history, report, names } = migration
+  const existing = new Set(accounts.map(({ name }) => names.key(name)))
+  const deleted: string[] = []
+  for (const record of await history.list('account')) {
+    if (existing.has(record.name)) continue
+    await reportErrors(report, `the account ${record.original?.name ?? record.name}`, async () => {
+      const account = await names.account(record.name)
+      if (account === undefined || !record.ids.includes(account.id)) return history.remove([record])
+      if (!(await isAccountDeleted(migration, account.kind, record))) return
+      deleted.push(record.name)
+      await revokeAccount(migration, account)
+    })
+  }
+  return deleted
+}
+
+const Identified = v.object({ id: v.nullish(v.number()) })
+
+/** Another account can have its name now. */
+const isAccountDeleted = async (
+  { source }: Migration,
+  kind: Account['kind'],
+  { name, original }: Migrated,
+): Promise<boolean> => {
+  const path = apiPath(kind === 'user' ? 'users' : 'orgs', original?.name ?? name)
+  const { status, text } = await source.request(path)
+  if (status !== 200) return status === 404 || (status >= 300 && status < 400)
+  return original !== undefined && parseResponse(Identified, source.base, path, text).id !== original.id
+}
+
+const revokeAccount = async (migration: Migration, account: Account): Promise<void> => {
+  await synchronizeAccount(migration, account, [])
+  if (account.kind === 'user') await removeUserData(migration, account)
+  else {
+    await copyTeams(migration, account, [])
+    await copyMembers(migration, account, { owners: new Set(), members: new Set() })
+  }
+}
+
+/** What a migration has seen at the source. */
+export interface Listed {
+  /** Keys of the owners whose repositories were all listed. */
+  readonly owners: ReadonlySet<string>
+  readonly repositories: readonly OwnedRepository[]
+}
+
+/** Makes copied repositories that were deleted at the source, or belong to nobody here, private and archived. */
+export const revokeDeletedRepositories = async (
+  migration: Migration,
+  { owners, repositories }: Listed,
+): Promise<void> => {
+  const { history, names, report } = migration
+  const seen = new Set<string>()
+  for (const { given } of repositories)
+    if ((await names.accountOf(given.owner.login)) !== undefined)
+      seen.add(textOf(names.repositoryKey(given.owner.login, given.name, given.id)))
+  for (const record of await history.list('repository')) {
+    const path = record.original?.name ?? textOf(record)
+    if (seen.has(textOf(record)) || !owners.has(path.split('/')[0]!)) continue
+    await reportErrors(report, `the repository ${path}`, () => revokeIfGone(migration, record, path))
+  }
+}
+
+const revokeIfGone = async (migration: Migration, record: Migrated, path: string): Promise<void> => {
+  const { history, names, allot } = migration
+  const [id] = record.ids
+  const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
+  if (repository === undefined) return history.remove([record])
+  const owner = await allot.hosting.accounts.byId(repository.owner)
+  const former = await names.account(path.split('/')[0]!)
+  // It was moved here.
+  if (owner === undefined || owner.id !== former?.id) return
+  const moved = await movedTo(migration, record)
+  if (moved === 'unknown') return
+  if (moved !== undefined && (await names.accountOf(moved.given.owner.login)) !== undefined)
+    return followRepositoryNames(migration, [moved])
+  await revokeRepository(migration, owner, repository, record)
+}
+
+/** Where the original is now; undefined when it was deleted. */
+const movedTo = async (
+  migration: Migration,
+  { scope, name, original }: Migrated,
+): Promise<OwnedRepository | undefined | 'unknown'> => {
+  const { source } = migration
+  if (original === undefined)
+    return (await isDeleted(migration, apiPath('repos', scope, name))) ? undefined : 'unknown'
+  const path = apiPath('repositories', String(original.id))
+  const { status, text } = await source.request(path)
+  if (status === 404) return undefined
+  if (status !== 200) return 'unknown'
+  // The owner was not listed, so its visibility is not known.
+  return { given: parseResponse(SourceRepository, source.base, path, text), visibility: 'private' }
+}
+
+const revokeRepository = async (
+  migration: Migration,
+  owner: Account,
+  repository: Repository,
+  key: Migrated,
+): Promise<void> => {
+  migration.deleted.add(repository.id)
+  await synchronizeRepository(migration, owner, repository, [], key)
+  const label = `${owner.name}/${repository.name}`
+  if (migration.keep === true) return migration.report.note('differs', SHARED, label)
+  await synchronizeCollaborators(migration, { repository, key }, new Map())
+  await removeFromTeams(migration, repository.id)
+}

@@ -1,0 +1,202 @@
+import { AllotError } from '../../../lib/errors.ts'
+import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
+import type { Migration } from '../migration.ts'
+import { audienceAt, audienceHere, type OwnedRepository, originalOf } from '../repositories.ts'
+import type { SourceRepository } from '../shapes.ts'
+import type { Named } from './index.ts'
+
+/**
+ * Gives copies the names and the owners that their originals have got since. A copy that has another name than its original
+ * had, because it was chosen with `--rename` or changed here, keeps it.
+ */
+
+const KEPT = 'names and owners that were changed at the source, and are kept'
+const REFUSED = 'names and owners that were changed at the source, and cannot be followed'
+const MOVED_HERE = 'owners that were changed at the source, while the copies were moved here'
+
+/** A change that may have to wait until another one has made its name free. */
+interface Change {
+  readonly label: string
+  /** @throws AllotError when it is not possible */
+  run(): Promise<unknown>
+  /** Remembers what the copy follows now. */
+  done(): Promise<void>
+}
+
+/** @param accounts users and organizations of the source */
+export const followAccountNames = async (migration: Migration, accounts: readonly Named[]): Promise<void> => {
+  const changes: Change[] = []
+  for (const account of accounts) {
+    const change = await accountChange(migration, account)
+    if (change !== undefined) changes.push(change)
+  }
+  await runAll(migration, changes)
+}
+
+/** Undefined when there is nothing to do. */
+const accountChange = async (migration: Migration, { id, name }: Named): Promise<Change | undefined> => {
+  const { history, names, allot } = migration
+  const known = await history.get('account', '', names.key(name))
+  const copy = known?.ids[0] === undefined ? undefined : await allot.hosting.accounts.byId(known.ids[0])
+  if (known === undefined || copy === undefined) return undefined
+  const original = id === undefined ? {} : { original: { id, name: name.toLowerCase() } }
+  const done = () => remember(migration, known, original)
+  const wanted = namesToFollow(known.original?.name, copy.name, name, names.chosen(name))
+  if (wanted === undefined) return void (await done())
+  return changeTo(migration, names.chosen(name) !== undefined, {
+    label: `${copy.name} to ${wanted}`,
+    run: () => history.setName(copy.id, wanted),
+    done,
+  })
+}
+
+/**
+ * The name that a copy gets; undefined when it keeps its own.
+ * @param before the name that the copy followed until now
+ */
+const namesToFollow = (
+  before: string | undefined,
+  here: string,
+  there: string,
+  chosen: string | undefined,
+): string | undefined => {
+  const lowered = here.toLowerCase()
+  if (chosen !== undefined) return lowered === chosen.toLowerCase() ? undefined : chosen
+  const isChanged = before !== undefined && before !== there.toLowerCase()
+  return isChanged && lowered === before ? there : undefined
+}
+
+/** A change at the source is not followed with `--keep`; a name that was chosen is given. */
+const changeTo = (migration: Migration, isChosen: boolean, change: Change): Change | undefined => {
+  if (migration.keep !== true || isChosen) return change
+  migration.report.note('differs', KEPT, change.label)
+  return undefined
+}
+
+const remember = async (
+  { history }: Migration,
+  known: Migrated,
+  { original }: Pick<Migrated, 'original'>,
+): Promise<void> => {
+  if (original === undefined) return
+  if (known.original?.id === original.id && known.original.name === original.name) return
+  await history.save([{ ...known, original }])
+}
+
+/** Each change can make a name free for another one. */
+const runAll = async (migration: Migration, changes: readonly Change[]): Promise<void> => {
+  let waiting = changes
+  for (;;) {
+    const refused: { change: Change; reason: string }[] = []
+    for (const change of waiting) {
+      const reason = await refusalOf(change)
+      if (reason === undefined) migration.report.count('names', 'updated')
+      else refused.push({ change, reason })
+    }
+    if (refused.length > 0 && refused.length < waiting.length) {
+      waiting = refused.map(({ change }) => change)
+      continue
+    }
+    for (const { change, reason } of refused)
+      migration.report.note('differs', REFUSED, `${change.label} (${reason})`)
+    return
+  }
+}
+
+/** @returns why it is not possible */
+const refusalOf = async (change: Change): Promise<string | undefined> => {
+  try {
+    await change.run()
+  } catch (error) {
+    if (!(error instanceof AllotError)) throw error
+    return error.message
+  }
+  await change.done()
+  return undefined
+}
+
+/** @param found repositories of the source */
+export const followRepositoryNames = async (
+  migration: Migration,
+  found: readonly OwnedRepository[],
+): Promise<void> => {
+  const changes: Change[] = []
+  for (const one of found) {
+    const change = await repositoryChange(migration, one)
+    if (change !== undefined) changes.push(change)
+  }
+  await runAll(migration, changes)
+}
+
+/** Undefined when there is nothing to do. */
+const repositoryChange = async (
+  migration: Migration,
+  { given, visibility }: OwnedRepository,
+): Promise<Change | undefined> => {
+  const { history, names, allot } = migration
+  const key = names.repositoryKey(given.owner.login, given.name, given.id)
+  const known = await history.get('repository', key.scope, key.name)
+  const copy = known?.ids[0] === undefined ? undefined : await allot.hosting.repositories.byId(known.ids[0])
+  if (known === undefined || copy === undefined) return undefined
+  const [ownerBefore, nameBefore] = known.original?.name.split('/') ?? []
+  const chosen = names.chosen(`${given.owner.login}/${given.name}`)
+  const wanted = namesToFollow(nameBefore, copy.name, given.name, chosen)
+  const owner = await ownerToFollow(migration, given, copy, ownerBefore)
+  if (owner === 'kept') return undefined
+  const done = () => remember(migration, known, originalOf(names, given))
+  if (wanted === undefined && owner === undefined) return void (await done())
+  const audience = audienceAt(migration.source, visibility, given)
+  const isPrivate = owner !== undefined && audienceHere(owner, copy) < audience
+  return changeTo(migration, chosen !== undefined && owner === undefined, {
+    label: `${given.full_name} from ${known.original?.name ?? copy.name}`,
+    async run() {
+      // Never visible to more people than at the source, not even for a moment.
+      if (isPrivate) await allot.hosting.repositories.edit(copy.id, { private: true })
+      await move(migration, copy, owner, wanted)
+    },
+    done,
+  })
+}
+
+/** The owner that a copy gets; undefined when it has the right one. */
+const ownerToFollow = async (
+  { names, report }: Migration,
+  { owner, full_name: label }: SourceRepository,
+  copy: Repository,
+  before: string | undefined,
+): Promise<Account | undefined | 'kept'> => {
+  const key = names.key(owner.login)
+  if (before === undefined || before === key) return undefined
+  const [from, to] = [await names.account(before), await names.account(key)]
+  // Without its new owner here, the repository is as one that was deleted.
+  if (to === undefined) return 'kept'
+  if (copy.owner === to.id) return undefined
+  if (from?.id === copy.owner) return to
+  report.note('differs', MOVED_HERE, label)
+  return 'kept'
+}
+
+/** A name may have to change first, because the new owner has another repository of the former one. */
+const move = async (
+  { allot }: Migration,
+  { id, owner, name }: Repository,
+  to: Account | undefined,
+  wanted: string | undefined,
+): Promise<void> => {
+  const { repositories } = allot.hosting
+  const rename = async () => wanted !== undefined && (await repositories.edit(id, { name: wanted }))
+  const transfer = async () => to !== undefined && (await repositories.transfer(id, to.id))
+  try {
+    await rename()
+    await transfer()
+  } catch (error) {
+    if (!(error instanceof AllotError)) throw error
+    // Not with half of it.
+    await repositories.edit(id, { name })
+    await transfer()
+    await rename().catch(async (reason) => {
+      await repositories.transfer(id, owner)
+      throw reason
+    })
+  }
+}

@@ -1,0 +1,215 @@
+import type { Hosting } from '../../../lib/hosting.ts'
+import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
+import type { MigratedRecords } from '../../../lib/repositories/migrated.ts'
+
+/** Something that has a name at the source. */
+export interface Named {
+  /** Undefined when the source sends no ids: then it is followed by its name. */
+  readonly id?: number | undefined
+  readonly name: string
+}
+
+/** Identifies a repository in the history, whatever its name and its owner are now. */
+export interface RepositoryKey {
+  /** Key of the owner that the repository had first. */
+  readonly scope: string
+  readonly name: string
+}
+
+/** Names to have here, by the name at the source in lower case: `owner` or `owner/name`. */
+export type Renames = ReadonlyMap<string, string>
+
+interface NamesOptions {
+  readonly history: MigratedRecords
+  readonly hosting: Pick<Hosting, 'accounts' | 'repositories'>
+  readonly renames: Renames
+}
+
+/**
+ * Finds the accounts and repositories here that are those of the source. The history has a record for each, whose name is
+ * the key: the first name at the source. Later names of the source lead to the same key by the id there, so a copy is found
+ * whatever it is called at the source or here. What has no record is found by its name.
+ *
+ * Invariant: a copy is never found for another account or repository, which has got its name since.
+ */
+export class Names {
+  readonly #options: NamesOptions
+  readonly #accounts = new KnownNames()
+  readonly #repositories = new KnownNames()
+  /** Keys of the accounts here that were found, by id. */
+  readonly #keysHere = new Map<number, string>()
+
+  private constructor(options: NamesOptions) {
+    this.#options = options
+  }
+
+  /** @param accounts all users and organizations of the source */
+  static async load(options: NamesOptions, accounts: readonly Named[]): Promise<Names> {
+    const { history } = options
+    const names = new Names(options)
+    for (const record of await history.list('account')) {
+      names.#accounts.know(record, record.name)
+      for (const id of record.ids) names.#keysHere.set(id, record.name)
+    }
+    for (const record of await history.list('repository')) names.#repositories.know(record, pathOf(record))
+    for (const account of accounts) names.#accounts.learn(account, account.name.toLowerCase())
+    return names
+  }
+
+  /** Key of an account in the history. @param login its name at the source */
+  key(login: string): string {
+    return this.#accounts.keyOf(login.toLowerCase())
+  }
+
+  /** Key of an account that was found here. */
+  keyHere({ id, name }: Account): string {
+    return this.#keysHere.get(id) ?? name.toLowerCase()
+  }
+
+  /** Name that the account gets here. @param login its name at the source */
+  wanted(login: string): string {
+    return this.#options.renames.get(login.toLowerCase()) ?? login
+  }
+
+  /** The name that `--rename` gives the account or the repository. @param name `owner` or `owner/name` at the source */
+  chosen(name: string): string | undefined {
+    return this.#options.renames.get(name.toLowerCase())
+  }
+
+  /** The account here. @param login its name at the source */
+  accountOf(login: string): Promise<Account | undefined> {
+    return this.account(this.key(login))
+  }
+
+  /** The account here that has the key. */
+  async account(key: string): Promise<Account | undefined> {
+    const { history, hosting } = this.#options
+    const [id] = (await history.get('account', '', key))?.ids ?? []
+    const copy = id === undefined ? undefined : await hosting.accounts.byId(id)
+    if (copy !== undefined) return copy
+    const found = await hosting.accounts.byName(this.wanted(this.#accounts.nameOf(key)))
+    if (found === undefined || this.#accounts.isOther(found.id, key)) return undefined
+    this.#keysHere.set(found.id, key)
+    return found
+  }
+
+  /** Remembers the copy of an account that was created now. */
+  created({ id }: Account, key: string): void {
+    this.#keysHere.set(id, key)
+    this.#accounts.claim(id, key)
+  }
+
+  /** Whether an account or a repository here is the copy of another one than the key names. */
+  isCopyOfOther(kind: 'account' | 'repository', id: number, key: string): boolean {
+    return (kind === 'account' ? this.#accounts : this.#repositories).isOther(id, key)
+  }
+
+  /** Key of a repository in the history. @param owner @param name names at the source @param id there */
+  repositoryKey(owner: string, name: string, id?: number): RepositoryKey {
+    const path = `${this.key(owner)}/${name.toLowerCase()}`
+    if (id !== undefined) this.#repositories.learn({ id, name }, path)
+    const [scope = '', own = ''] = this.#repositories.keyOf(path).split('/')
+    return { scope, name: own }
+  }
+
+  /** Name that the repository gets here. */
+  wantedRepository(owner: string, name: string): string {
+    return this.chosen(`${owner}/${name}`) ?? name
+  }
+
+  /** The repository here. @param owner @param name names at the source @param id there */
+  async repositoryOf(owner: string, name: string, id?: number): Promise<Repository | undefined> {
+    const key = this.repositoryKey(owner, name, id)
+    const copy = await this.#copyOf(key)
+    if (copy !== undefined) return copy
+    const account = await this.accountOf(owner)
+    return account && this.#byName(account, this.wantedRepository(owner, name), key)
+  }
+
+  /** The repository here that has the key, as a text. */
+  async repository(key: string): Promise<Repository | undefined> {
+    const [scope = '', name = ''] = key.split('/')
+    const copy = await this.#copyOf({ scope, name })
+    if (copy !== undefined) return copy
+    const [owner = '', own = ''] = this.#repositories.nameOf(key).split('/')
+    const account = await this.account(owner)
+    const login = this.#accounts.nameOf(owner)
+    return account && this.#byName(account, this.wantedRepository(login, own), { scope, name })
+  }
+
+  /** Where a repository is here. */
+  async addressOf({ owner, name }: Repository): Promise<{ owner: string; name: string } | undefined> {
+    const account = await this.#options.hosting.accounts.byId(owner)
+    return account && { owner: account.name, name }
+  }
+
+  async #copyOf({ scope, name }: RepositoryKey): Promise<Repository | undefined> {
+    const { history, hosting } = this.#options
+    const [id] = (await history.get('repository', scope, name))?.ids ?? []
+    return id === undefined ? undefined : hosting.repositories.byId(id)
+  }
+
+  async #byName(owner: Account, name: string, key: RepositoryKey): Promise<Repository | undefined> {
+    const found = await this.#options.hosting.repositories.find({ id: 0, admin: true }, owner.name, name)
+    return found && this.#repositories.isOther(found.id, textOf(key)) ? undefined : found
+  }
+}
+
+/** A key as a text: `owner/name`. */
+export const textOf = ({ scope, name }: RepositoryKey): string => `${scope}/${name}`
+
+const pathOf = ({ scope, name }: Migrated): string => `${scope}/${name}`
+
+/** Keys of the history by the names and the ids of the source. */
+class KnownNames {
+  readonly #byId = new Map<number, string>()
+  readonly #byName = new Map<string, string>()
+  readonly #names = new Map<string, string>()
+  readonly #originals = new Map<string, number | undefined>()
+  /** Keys by the ids of the copies. */
+  readonly #copies = new Map<number, string>()
+
+  know({ ids, original }: Migrated, key: string): void {
+    this.#originals.set(key, original?.id)
+    for (const id of ids) this.#copies.set(id, key)
+    if (original === undefined) return
+    this.#byId.set(original.id, key)
+    this.#byName.set(original.name, key)
+    this.#names.set(key, original.name)
+  }
+
+  /** @param path its name at the source, in lower case; of a repository with the key of its owner */
+  learn({ id, name }: Named, path: string): void {
+    const known = id === undefined ? undefined : this.#byId.get(id)
+    const key = known ?? this.#newKey(id, path)
+    if (id !== undefined) {
+      this.#byId.set(id, key)
+      this.#originals.set(key, id)
+    }
+    this.#byName.set(path, key)
+    this.#names.set(key, path.includes('/') ? path.replace(/[^/]*$/, () => name) : name)
+  }
+
+  #newKey(id: number | undefined, path: string): string {
+    const other = this.#originals.get(path)
+    return id === undefined || other === undefined || other === id ? path : `${path}#${id}`
+  }
+
+  claim(id: number, key: string): void {
+    this.#copies.set(id, key)
+  }
+
+  keyOf(path: string): string {
+    return this.#byName.get(path) ?? path
+  }
+
+  /** The present name at the source. */
+  nameOf(key: string): string {
+    return this.#names.get(key) ?? key
+  }
+
+  isOther(id: number, key: string): boolean {
+    const copy = this.#copies.get(id)
+    return copy !== undefined && copy !== key
+  }
+}

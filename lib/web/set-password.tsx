@@ -1,0 +1,124 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The page on which a user sets a password once, with a link that an administrator or a migration has made. */
+import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../accounts/password-links.ts'
+import { AllotError } from '../errors.ts'
+import { FlashMessage, Link, Notice, PageHead, Post, Section } from './components.tsx'
+import { type Crumb, type PageRequest, page, type View } from './route.ts'
+
+const linkIn = ({ address }: PageRequest, values: { get(name: string): string | null }): LinkUse => ({
+  user: values.get('user') ?? '',
+  code: values.get('code') ?? '',
+  address,
+})
+
+export const setPasswordRoutes = [
+  page({
+    method: 'GET',
+    path: SET_PASSWORD,
+    auth: 'optional',
+    async handle(request, { hosting }) {
+      const link = linkIn(request, request.query)
+      try {
+        const { name } = await hosting.passwordLinks.find(link)
+        return setPasswordView({ ...link, user: name })
+      } catch (error) {
+        return refusalView(error, link)
+      }
+    },
+  }),
+  page({
+    method: 'POST',
+    path: SET_PASSWORD,
+    auth: 'optional',
+    async handle(request, { hosting }) {
+      const { form, client, secret } = request
+      const link = linkIn(request, { get: (name) => form.text(name) })
+      try {
+        const account = await hosting.passwordLinks.use(link, form.raw('password'), client)
+        const value = await hosting.sessions.begin({ account, token: null })
+        await hosting.sessions.end(secret)
+        return { to: '/', secret: { value, seconds: hosting.sessions.lifetime } }
+      } catch (error) {
+        return refusalView(error, link)
+      }
+    },
+  }),
+]
+
+/** @throws the error, unless the page says what is wrong */
+const refusalView = (error: unknown, link: LinkUse): View => {
+  if (!(error instanceof AllotError)) throw error
+  if (error.code === 'invalid') return { ...setPasswordView(link, error.message), status: 422 }
+  if (error.code !== 'not_found') throw error
+  const body = (
+    <div class="narrow">
+      <h1>Set a password</h1>
+      <FlashMessage failure={error.message} />
+    </div>
+  )
+  return { status: 404, title: 'Set a password', body }
+}
+
+const setPasswordView = ({ user, code }: LinkUse, failure?: string): View => ({
+  title: 'Set a password',
+  body: (
+    <div class="narrow">
+      <h1>Set a password</h1>
+      <p>
+        For the user <bdi>{user}</bdi>. The link works once.
+      </p>
+      <FlashMessage failure={failure} />
+      <Post
+        to={SET_PASSWORD}
+        fields={[
+          ['user', user],
+          ['code', code],
+        ]}
+        class="stacked"
+      >
+        <label for="password">New password</label>
+        <input
+          id="password"
+          name="password"
+          type="password"
+          autocomplete="new-password"
+          required
+          aria-describedby="password-hint"
+        />
+        <p class="hint" id="password-hint">
+          At least 8 characters.
+        </p>
+        <button type="submit">Set password and sign in</button>
+      </Post>
+    </div>
+  ),
+})
+
+/** Shows a link once. */
+export const passwordLinkView = (name: string, link: string, crumbs: readonly Crumb[]): View => ({
+  title: 'Link to set a password',
+  crumbs,
+  body: (
+    <>
+      <PageHead title="Link to set a password" subtitle={<bdi>{name}</bdi>} />
+      <Notice kind="success">
+        The link is made, and earlier ones of {name} have ended. Copy it now: it is not shown again.
+      </Notice>
+      <Section id="link" title="Link">
+        <p>
+          <code class="secret" data-copy="">
+            {link}
+          </code>
+        </p>
+        <p class="small">
+          It works once, within {LINK_DAYS} days. Whoever opens it chooses the password of {name}.
+        </p>
+        <div class="buttons">
+          <Link class="button" to={crumbs.at(-1)!.to}>
+            Done
+          </Link>
+        </div>
+      </Section>
+    </>
+  ),
+})

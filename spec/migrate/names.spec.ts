@@ -1,0 +1,370 @@
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import type { MigrationOptions } from '../../bin/migrate/migration.ts'
+import { parseRenames } from '../../bin/migrate/names/renames.ts'
+import type { Model, ModelUser } from './model.ts'
+import { type ModelSource, modelSource } from './model-source.ts'
+import { startTarget, type Target } from './two.ts'
+
+const OPERATOR = { id: 0, admin: true }
+
+const user = (id: number, login: string, more: Partial<ModelUser> = {}): ModelUser => ({
+  ...{ id, login, admin: false, active: true, prohibited: false, restricted: false, visibility: 'public' },
+  ...{ keys: [], follows: [], stars: [], ...more },
+})
+
+const repository = (id: number, owner: string, name: string) => ({
+  ...{ id, owner, name, private: false, archived: false, protected: false, collaborators: {} },
+})
+
+const aModel = (): Model => ({
+  open: true,
+  users: [
+    user(1, 'root1', { admin: true }),
+    user(2, 'ann'),
+    user(3, 'ben', { follows: ['ann'], stars: ['ann/demo'] }),
+    user(5, 'dora'),
+  ],
+  organizations: [
+    {
+      ...{ id: 4, name: 'acme', visibility: 'public' },
+      teams: [
+        {
+          ...{
+            id: 1,
+            name: 'owners',
+            level: 'owner',
+            all: true,
+            repositories: [],
+            members: ['ann'],
+            create: true,
+          },
+          units: {
+            'repo.code': 'owner',
+            'repo.issues': 'owner',
+            'repo.releases': 'owner',
+            'repo.packages': 'owner',
+          },
+        },
+        {
+          ...{ id: 2, name: 'crew', level: 'write', all: false, repositories: ['site'], members: ['ben'] },
+          create: false,
+          units: {
+            'repo.code': 'write',
+            'repo.issues': 'write',
+            'repo.releases': 'write',
+            'repo.packages': 'none',
+          },
+        },
+      ],
+    },
+  ],
+  repositories: [
+    repository(10, 'ann', 'demo'),
+    repository(11, 'ann', 'other'),
+    { ...repository(12, 'acme', 'site'), private: true, collaborators: { root1: 'read' } },
+    { ...repository(13, 'ann', 'shared'), private: true, collaborators: { dora: 'write' } },
+  ],
+})
+
+let source: ModelSource
+let target: Target
+let isStarted = false
+const run = async (options: Partial<MigrationOptions> = {}, owners: string[] = []) =>
+  (await target.from({ base: source.base, root: { ...target.root, token: 'secret' } }, owners, options)).text
+const renaming = (...pairs: string[]) => ({ renames: parseRenames(pairs) })
+
+before(async () => {
+  source = await modelSource(aModel())
+})
+const fresh = async () => {
+  source.model = aModel()
+  target = await startTarget()
+  isStarted = true
+}
+afterEach(async () => {
+  if (isStarted) await target.stop()
+  isStarted = false
+})
+after(() => source.stop())
+
+const at = {
+  user: (login: string) => source.model.users.find((one) => one.login === login)!,
+  repository: (id: number) => source.model.repositories.find((one) => one.id === id)!,
+}
+const account = (name: string) => target.allot.hosting.accounts.byName(name)
+const found = (owner: string, name: string) => target.allot.hosting.repositories.find(OPERATOR, owner, name)
+/** Renames a user at the source, with everything there that names the user. */
+const renameUser = (from: string, to: string) => {
+  const text = JSON.stringify(source.model)
+  source.model = JSON.parse(text.replaceAll(`"${from}"`, `"${to}"`).replaceAll(`"${from}/`, `"${to}/`))
+}
+
+describe('A name that is chosen', () => {
+  it('is that of the account and of the repository here, and follows, stars and teams lead to them', async () => {
+    await fresh()
+    await target.person('ann')
+    const text = await run(renaming('Ann=anna', 'ann/demo=ann/show', 'acme=ACME2', 'acme/site=acme/page'))
+    assert.match(text, /^with another name here:\n {2}accounts: ann is anna, acme is ACME2\n/m)
+    assert.match(text, /^ {2}repositories: .*ann\/demo is anna\/show/m)
+    assert.ok(await found('anna', 'show'))
+    const [ben, anna] = [(await account('ben'))!, (await account('anna'))!]
+    const { relations, organizations, teamRepositories, teams } = target.allot.hosting
+    assert.equal(await relations.follows.check(OPERATOR, ben.id, 'anna'), true)
+    assert.ok(await relations.stars.check({ ...OPERATOR, id: ben.id }, { owner: 'anna', name: 'show' }))
+    assert.equal(await organizations.isOwner((await account('acme2'))!.id, anna.id), true)
+    const page = await teams.list(OPERATOR, 'acme2', { offset: 0, limit: 9 })
+    const crew = page!.items.find(({ team }) => team?.name === 'crew')!.team!
+    assert.ok(await teamRepositories.find(OPERATOR, crew.id, { owner: 'acme2', name: 'page' }))
+    assert.equal(await found('ann', 'demo'), undefined, 'the account of that name here is another one')
+  })
+
+  it('is remembered: a later run without it finds the copies and changes nothing', async () => {
+    await fresh()
+    await run(renaming('ann=anna', 'ann/demo=ann/show'))
+    const again = await run()
+    assert.doesNotMatch(again, /[1-9]\d* (copied|updated)|^(revoked|failed)/m)
+    assert.match(again, /ann is anna/)
+    assert.equal(await account('ann'), undefined)
+  })
+
+  it('is given to a copy that has another one', async () => {
+    await fresh()
+    await run()
+    const { id } = (await account('ann'))!
+    await run(renaming('ann=anna', 'ann/demo=ann/show'))
+    assert.equal((await account('anna'))!.id, id)
+    assert.ok(await found('anna', 'show'))
+    assert.equal(await account('ann'), undefined)
+  })
+
+  const WRONG: [pair: string[], why: RegExp][] = [
+    [['ann'], /^--rename ann: expected OLD=NEW, or OWNER\/OLD=OWNER\/NEW for a repository$/],
+    [['ann='], /^--rename ann=: expected OLD=NEW/],
+    [['a=b=c'], /^--rename a=b=c: expected OLD=NEW/],
+    [['ann/demo=show'], /^--rename ann\/demo=show: expected OLD=NEW/],
+    [['ann/=ann/x'], /^--rename ann\/=ann\/x: expected OLD=NEW/],
+    [['ann/demo=ben/demo'], /: a repository keeps its owner: name the same one on both sides/],
+    [['ann=a..b'], /^--rename ann=a\.\.b: name: only letters, digits/],
+    [['ann=login'], /^--rename ann=login: name: login is reserved$/],
+    [['ann/demo=ann/x.git'], /: name: the name of a repository must not end in \.git/],
+    [['ann=x', 'Ann=y'], /^--rename Ann=y: Ann is given twice$/],
+    [['ann=x', 'ben=X'], /^--rename ben=X: X is given twice$/],
+  ]
+  for (const [pairs, why] of WRONG)
+    it(`is refused in one sentence: ${pairs.join(' ')}`, () => {
+      assert.throws(
+        () => parseRenames(pairs),
+        ({ message }: Error) => {
+          assert.match(message, why)
+          return !message.includes('\n')
+        },
+      )
+    })
+
+  it('is refused before anything is copied when it is taken, or nothing has the old one', async () => {
+    await fresh()
+    await target.person('eve')
+    const TAKEN: [pair: string, why: RegExp][] = [
+      ['nobody=x', /: there is no user or organization named nobody at http\S+; nothing was copied$/],
+      ['ann=ben', /: ben is another account at http\S+: choose another name, or rename that one too; /],
+      ['ann=eve', /: eve exists here already: choose another name; nothing was copied$/],
+      ['ann/none=ann/x', /: there is no repository ann\/none at http\S+; nothing was copied$/],
+      ['ann/demo=ann/other', /: ann\/other is another repository at http\S+: choose another name; /],
+    ]
+    for (const [pair, why] of TAKEN) await assert.rejects(run(renaming(pair)), why)
+    assert.equal(await account('ann'), undefined)
+  })
+})
+
+describe('A later run', () => {
+  it('renames the copies of what was renamed at the source, with everything that they have', async () => {
+    await fresh()
+    await run()
+    const { id } = (await account('ann'))!
+    renameUser('ann', 'anna')
+    at.repository(10).name = 'show'
+    at.user('ben').stars = ['anna/show']
+    const text = await run()
+    assert.doesNotMatch(text, /^(revoked|removed|failed|different)/m)
+    assert.equal((await account('anna'))!.id, id)
+    assert.equal(await account('ann'), undefined)
+    assert.equal((await found('anna', 'show'))!.owner, id)
+    const ben = (await account('ben'))!
+    assert.equal(await target.allot.hosting.relations.follows.check(OPERATOR, ben.id, 'anna'), true)
+    assert.doesNotMatch(await run(), /[1-9]\d* (copied|updated)|^(revoked|failed)/m)
+  })
+
+  it('exchanges names that another copy must leave first', async () => {
+    await fresh()
+    await run()
+    const [ann, ben] = [(await account('ann'))!.id, (await account('ben'))!.id]
+    renameUser('ben', 'carl')
+    renameUser('ann', 'ben')
+    at.user('carl').follows = ['ben']
+    assert.doesNotMatch(await run(), /^(revoked|failed|different)/m)
+    assert.deepEqual([(await account('ben'))!.id, (await account('carl'))!.id], [ann, ben])
+  })
+
+  it('gives nothing of a copy to another account that has got its name at the source', async () => {
+    await fresh()
+    await run()
+    const { id } = (await account('ann'))!
+    source.model.users = source.model.users.filter(({ login }) => login !== 'ann')
+    source.model.users.push(user(20, 'ann'))
+    source.model.repositories = source.model.repositories.filter(({ owner }) => owner !== 'ann')
+    source.model.organizations[0]!.teams[0]!.members = []
+    const text = await run()
+    assert.match(
+      text,
+      /^ {2}the user ann: name: ann here is the copy of another account .*--rename ann=NAME/m,
+    )
+    assert.equal((await account('ann'))!.active, false)
+    const later = await run(renaming('ann=ann2'))
+    assert.match(later, /ann is ann2/)
+    assert.notEqual((await account('ann2'))!.id, id)
+    assert.equal((await account('ann2'))!.active, true)
+  })
+
+  it('moves a repository that was transferred at the source, with its rights', async () => {
+    await fresh()
+    await run()
+    const { id } = (await found('ann', 'shared'))!
+    Object.assign(at.repository(13), { owner: 'acme', name: 'joint' })
+    const text = await run()
+    assert.doesNotMatch(text, /^(failed|revoked)/m)
+    const [moved, acme] = [(await found('acme', 'joint'))!, (await account('acme'))!]
+    assert.deepEqual([moved.id, moved.owner, moved.private], [id, acme.id, true])
+    assert.equal(
+      await target.allot.hosting.collaborators.has(OPERATOR, { owner: 'acme', name: 'joint' }, 'dora'),
+      true,
+    )
+    assert.doesNotMatch(await run(), /[1-9]\d* (copied|updated)|^(revoked|failed)/m)
+  })
+
+  it('of one owner moves a repository that this owner gave away, and hides one whose new owner is not here', async () => {
+    await fresh()
+    await run()
+    at.repository(10).owner = 'ben'
+    source.model.users.push(user(30, 'zoe'))
+    at.repository(11).owner = 'zoe'
+    await run({}, ['ann'])
+    assert.ok(await found('ben', 'demo'))
+    const hidden = (await found('ann', 'other'))!
+    assert.deepEqual([hidden.private, hidden.archived], [true, true])
+  })
+
+  it('keeps a name that was chosen here when the source changes its own', async () => {
+    await fresh()
+    await run(renaming('ann=annette'))
+    renameUser('ann', 'anna')
+    const text = await run()
+    assert.match(text, /anna is annette/)
+    assert.equal(await account('anna'), undefined)
+  })
+
+  it('with --keep renames and moves nothing, and says so', async () => {
+    await fresh()
+    await run()
+    renameUser('ben', 'carl')
+    at.user('carl').follows = ['ann']
+    Object.assign(at.repository(10), { owner: 'carl' })
+    const text = await run({ keep: true })
+    assert.match(text, /^ {2}names and owners that were changed at the source, and are kept: ben to carl, /m)
+    assert.ok(await account('ben'))
+    assert.ok(await found('ann', 'demo'))
+  })
+
+  it('names what it cannot follow, since the new name is taken here', async () => {
+    await fresh()
+    await run()
+    await target.person('anna')
+    renameUser('ann', 'anna')
+    const text = await run()
+    assert.match(text, /cannot be followed: ann to anna \(name: anna is already taken\)/)
+    assert.ok(await account('ann'))
+  })
+
+  it('takes a repository that was deleted at the source from its collaborators and teams, and with --keep leaves it to them', async () => {
+    for (const keep of [true, false]) {
+      await fresh()
+      await run()
+      source.model.repositories = source.model.repositories.filter(({ id }) => id !== 12 && id !== 13)
+      source.model.organizations[0]!.teams[1]!.repositories = []
+      const text = await run({ keep })
+      const [ben, dora] = [(await account('ben'))!.id, (await account('dora'))!.id]
+      const { repositories } = target.allot.hosting
+      const seen = await Promise.all([
+        repositories.find({ id: dora, admin: false }, 'ann', 'shared'),
+        repositories.find({ id: ben, admin: false }, 'acme', 'site'),
+      ])
+      assert.deepEqual(
+        seen.map((one) => one !== undefined),
+        [keep, keep],
+      )
+      if (keep) assert.match(text, /deleted at the source, and stay shared: .*(site|shared)/)
+      else {
+        assert.match(text, /^ {2}collaborators: dora \(ann\/shared\)$/m)
+        assert.match(text, /^ {2}repositories of teams: site \(acme\/crew\)$/m)
+      }
+      if (keep) await target.stop()
+    }
+  })
+})
+
+describe('Webhooks', () => {
+  it('come without secrets and inactive, and follow the source until they are active here', async () => {
+    await fresh()
+    at.repository(10).hooks = [
+      { id: 1, url: 'https://ci.example.org/one' },
+      { id: 2, url: 'https://chat.example.org/two', type: 'slack' },
+      { id: 3, url: 'https://ci.example.org/three', events: ['push', 'moon_phase'] },
+      { id: 4, url: 'http://127.0.0.1/four' },
+    ]
+    source.model.organizations[0]!.hooks = [{ id: 5, url: 'https://ci.example.org/five' }]
+    source.model.organizations[0]!.email = 'office@example.org'
+    const text = await run()
+    assert.match(text, /^webhooks: 3 copied/m)
+    assert.match(
+      text,
+      /^ {2}webhooks without their secrets: .*: webhook 5 of acme, webhook 1 of ann\/demo, /m,
+    )
+    assert.match(text, /^ {2}webhooks of other types than .*: webhook 2 of ann\/demo$/m)
+    assert.match(text, /^ {2}webhooks that are refused here: webhook 4 of ann\/demo \(config\.url: .+\)$/m)
+    assert.match(text, /^ {2}email addresses of organizations: office@example\.org of acme$/m)
+    const { hooks } = target.allot.hosting
+    const { id } = (await found('ann', 'demo'))!
+    const place = async () => ({ scope: 'repository', target: id, name: 'ann/demo' }) as const
+    const all = async () => (await hooks.list(place, { offset: 0, limit: 9 }))!.items
+    assert.deepEqual(
+      (await all()).map(({ url, active, secret, authorization, events }) => [
+        url,
+        active,
+        secret + authorization,
+        events,
+      ]),
+      [
+        ['https://ci.example.org/one', false, '', ['push']],
+        ['https://ci.example.org/three', false, '', ['push']],
+      ],
+    )
+    const by = { id: 1, username: 'root' }
+    await hooks.edit(by, place, (await all())[0]!.id, { active: true, secret: 'a secret' })
+    at.repository(10).hooks = [{ id: 3, url: 'https://ci.example.org/3' }]
+    const later = await run()
+    assert.match(later, /removed at the source, and are active here: webhook 1 of ann\/demo/)
+    assert.deepEqual(
+      (await all()).map(({ url, active }) => [url, active]),
+      [
+        ['https://ci.example.org/one', true],
+        ['https://ci.example.org/3', false],
+      ],
+    )
+    await hooks.edit(by, place, (await all())[0]!.id, { active: false })
+    await run()
+    assert.deepEqual(
+      (await all()).map(({ url }) => url),
+      ['https://ci.example.org/3'],
+    )
+  })
+})
