@@ -15,6 +15,7 @@ export const READS: readonly [path: string, goal: number | undefined][] = [
   ['/user/quota/explain?subject=size:all', undefined],
   ['/user/repos', 0.7],
   ['/repos/root/demo', 0.72],
+  ['/repos/root/demo/contents/README.md', 0.6],
   ['/repos/search?q=dem', 0.25],
 ]
 
@@ -24,10 +25,10 @@ const embedded = async (): Promise<Program> => {
   return { ...hosted, token: hosted.told.token }
 }
 
-/** A repository of the administrator, and two of another user, of which the search for `dem` finds one. */
+/** A repository of the administrator with a file, and two of another user, of which the search for `dem` finds one. */
 const fill = async (served: Program): Promise<void> => {
   const ann = { username: 'ann', email: 'ann@example.test', password: 'correct horse battery' }
-  await post(served, '/user/repos', { name: 'demo' })
+  await post(served, '/user/repos', { name: 'demo', auto_init: true })
   await post(served, '/admin/users', ann)
   for (const name of ['notes', 'website']) await post(served, '/user/repos', { name }, 'ann')
 }
