@@ -4,6 +4,7 @@ import { type CacheInput, type CacheKey, cacheKey } from '../caches.ts'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
 import { decodeKey, rangeBelow } from './key-codec.ts'
 import { decodeValue, encodeValue, sequenceKey } from './layout.ts'
+import { paced } from './pacing.ts'
 import { BLOCK_SIZE, nextIds, shardOf } from './shards.ts'
 
 /** A write transaction with callbacks around its commit. */
@@ -91,8 +92,8 @@ export class Store {
         actions = []
         const added: Actions = { before: [], after: [] }
         const value = await work(writeContext(tx, added))
-        // An action may add others.
-        for (const action of added.before) await action()
+        // An action may add others, and a batch has one for each of its owners.
+        if (added.before.length > 0) for await (const action of paced(added.before)) await action()
         actions = added.after
         return value
       })
