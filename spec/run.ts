@@ -20,7 +20,7 @@ const files = specFiles(import.meta.dirname, words)
 const folder = mkdtempSync(join(tmpdir(), 'allot-produced-'))
 process.env[COVERAGE_FOLDER] = folder
 
-// What is published starts in a third of the time that its source takes.
+// The built program starts in a third of the time that its source takes.
 process.env.ALLOT_PROGRAM ??= buildProgram()
 
 // One database for all of them, where all of them use one.

@@ -5,7 +5,7 @@ import { countReads } from '../counted.ts'
 import { assertError, assertNoContent } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 
-/** What other users do must not slow down the requests of a user. Reads of records are counted, not milliseconds. */
+/** Other users must not be able to slow down the requests of a user. The specs count reads of records, not milliseconds. */
 const counted = countReads(memory())
 let allot: TestServer
 let victim: Person

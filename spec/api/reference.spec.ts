@@ -51,7 +51,7 @@ const bodiesOf = ({ title, requestBody, responses }: (typeof operations)[number]
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
 
-/** What is wrong with an example, by a validator that knows nothing but the document. */
+/** The errors of an example, from a validator that knows only the document. */
 const problemsOf = (example: unknown, schema: object): string[] => {
   if (ajv.getSchema('document') === undefined)
     ajv.addSchema({ $id: 'document', components: document.components })

@@ -160,7 +160,7 @@ const repositories = async (served: Program, folder: string, rounds: number): Pr
   return compare({ ...compared, against: '`git init` and `git fast-import`', goal: 0.6 }, rounds, ours, hand)
 }
 
-/** What clients write, against the same work by hand. */
+/** The writes of clients, against the same work written by hand. */
 export const changes: Bench = {
   name: 'changes',
   sendsLoad: true,

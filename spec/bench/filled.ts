@@ -26,7 +26,7 @@ export interface Shape {
 /** A million records: 2 % accounts, 8 % repositories with their tallies, half of them ledger entries, and stars. */
 export const MILLION: Shape = { people: 20_000, repos: 80_000, entries: 500_000, stars: 300_000 }
 
-/** What an instance of some age has: a few have much, most have little. */
+/** The contents of an instance of some age: a few owners have much, most have little. */
 export const INSTANCE: Shape = { people: 100_000, repos: 1_000_000, entries: 10_000_000, stars: 1_000_000 }
 
 export type Filled = (done: number, total: number) => void
@@ -94,7 +94,7 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
   filler.put(sequenceKey('repository'), encodeValue(repos + 1))
 }
 
-/** What is beyond this many of a repository is on a shelf of its own, which is not made here. */
+/** Further entries of a repository would be in a partition of their own, which is not made here. */
 const MAX = 500
 
 const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) => {

@@ -16,7 +16,7 @@ const PACKED_AT_ONCE = { minLoose: MIN_COMPACTED, maxLoose: BATCH_SIZE, maxBlock
 
 const isPacked = (counter: Bytes): boolean => String(decodeKey(counter)[0]).endsWith(':trigrams')
 
-/** What says of the list of a count that it has grown. */
+/** The compaction mark of a counted list. */
 const grown = (key: Bytes): Bytes => {
   const [counter, ...head] = decodeKey(key)
   const [collection, index] = String(counter).split(':')

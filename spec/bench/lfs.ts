@@ -26,7 +26,7 @@ const oidOf = async (): Promise<string> => {
   return hash.digest('hex')
 }
 
-/** What is published is what is measured. */
+/** The built program is measured. */
 const started = async (folder: string): Promise<{ server: Served; token: string }> => {
   process.env.ALLOT_PROGRAM = buildProgram()
   const { served } = await import('../bin/program.ts')

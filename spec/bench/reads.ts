@@ -6,7 +6,7 @@ import { ask, type Hosted, host } from './servers/index.ts'
 import { loadWith, local, processorTime } from './servers/load.ts'
 import { API, latencyAt, type Program, post, program } from './servers/program.ts'
 
-/** What clients ask for most, and the part of the processor time of the whole that a bare server may take at least. */
+/** The most frequent requests, and the least share of the processor time that a bare server may take. */
 export const READS: readonly [path: string, goal: number | undefined][] = [
   ['/version', 0.85],
   ['/user', 0.78],

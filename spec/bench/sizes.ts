@@ -5,7 +5,7 @@ import { ask, type Hosted, host } from './servers/index.ts'
 const SMALLEST = 0.0001
 const READS = 200
 
-/** What is asked for one at a time, on a connection that is open, and how much it may grow from the smallest to the largest. */
+/** Requests that are sent one at a time on an open connection, and how much their time may grow from the smallest instance to the largest. */
 const ASKED: readonly [name: string, path: (at: number) => string, within?: number][] = [
   ['`GET /user/quota`', () => '/user/quota', 1.1],
   // Another page each time, so that none is cached.

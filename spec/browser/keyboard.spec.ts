@@ -7,7 +7,7 @@ import type { PageServer } from '../web/browser.ts'
 import { PASSWORD, startFixture } from '../web/fixture.ts'
 import { type Site, startSite } from '../web/site.ts'
 
-/** What a form is told: text for the field with a label, `on` for a box, the beginning of an option for a list. */
+/** The input of a form: text for the field with a label, `on` for a box, the beginning of an option for a list. */
 type Entries = Readonly<Record<string, string>>
 
 interface Step {
@@ -16,7 +16,7 @@ interface Step {
   readonly enter?: Entries
   /** The button that sends it. */
   readonly press: string
-  /** What the page then says. */
+  /** Text of the page afterwards. */
   readonly shows: RegExp
 }
 

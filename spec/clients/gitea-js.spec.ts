@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => allot.stop())
 
-/** What the client does, from accounts to quota; each step builds on the steps before it. */
+/** The calls of the client, from accounts to quota; each step builds on the steps before it. */
 describe('The published client gitea-js', () => {
   it('works with accounts, repositories, relations, keys, markdown, rules and quota', async () => {
     const admin = giteaApi(allot.base, { token: allot.root.token })

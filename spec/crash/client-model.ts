@@ -30,7 +30,7 @@ export interface PackageFile {
 export type Visibility = 'public' | 'limited' | 'private'
 
 /**
- * What one client has written. No other client changes these accounts, so that the expected state after a kill is known
+ * The writes of one client. No other client changes these accounts, so that the expected state after a kill is known
  * exactly.
  */
 export interface ClientModel {

@@ -22,7 +22,7 @@ export interface AnswerBody {
   sha1: string
 }
 
-/** What a client knows besides its model. */
+/** The knowledge of a client besides its model. */
 export interface ClientState {
   /** The newest token of each user. */
   secrets: Map<string, { name: string; secret: string }>

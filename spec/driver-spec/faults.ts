@@ -16,7 +16,7 @@ class InjectedFault extends Error {
   }
 }
 
-/** What happens before a call. */
+/** The fault before a call. */
 type Event = 'nothing' | 'short delay' | 'long delay' | 'fault'
 
 const anyEvents: fc.Arbitrary<Event[]> = fc.array(

@@ -13,7 +13,7 @@ const exec = promisify(execFile)
 /** The folder in which an example runs. */
 const cwdOf = new Map<string, string>()
 
-/** What the command of a reader runs, in a temporary directory. The program `tsx` itself can end before its child does. */
+/** Runs the command of a reader in a temporary directory. The program `tsx` itself can end before its child does. */
 const command = (file: string): [string, string[], object] => {
   const args = ['--import', import.meta.resolve('tsx'), join(examples, file)]
   const env = { ...process.env, PORT: '0', TSX_TSCONFIG_PATH: join(examples, '../tsconfig.json') }
@@ -30,7 +30,7 @@ const hasPages = (file: string) => sourceOf(file).includes("'/storage'")
 const CURL = /try: (curl .*)\n/
 const PAGES_TOO = /try: (curl .*)\nor open (.*)\n/
 
-/** What else a reader would try, by example. @param curl the command that the example prints */
+/** Further requests that a reader would try, by example. @param curl the command that the example prints */
 const MORE: Record<string, (curl: string) => Promise<void>> = {
   'refuse-upload.ts': async (curl) => {
     const url = /http\S+/.exec(curl)![0]

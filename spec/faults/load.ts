@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import pg from 'pg'
 import type { Fleet } from './patroni.ts'
 
-/** What clients found during a strike. */
+/** The observations of clients during a strike. */
 export interface Outcome {
   /** Writes that were acknowledged. */
   acknowledged: number

@@ -11,7 +11,7 @@ export const PATRONI = environment === undefined ? 'patroni' : join(environment,
 const canRun = (program: string, ...args: string[]): boolean =>
   spawnSync(program, args, { cwd: '/', ...unprivileged() }).status === 0
 
-/** What a run needs and this machine does not have, as sentences. */
+/** Sentences that name the programs that a run needs and this machine does not have. */
 export const missingPrograms = (): string[] => {
   const sentences: string[] = []
   if (noPostgres !== false) sentences.push(noPostgres)

@@ -5,7 +5,7 @@ import type { Fleet } from './patroni.ts'
 import { signalAll, withDescendants } from './processes.ts'
 import { cannotDropPackets, dropPackets } from './programs.ts'
 
-/** What a strike can act on. */
+/** The processes that a strike can act on. */
 export interface Target {
   readonly fleet: Fleet
   readonly server: Served
@@ -17,7 +17,7 @@ export interface Target {
 
 export interface Strike {
   readonly name: string
-  /** What Allot's URL names instead of the three hosts: HAProxy, or PgBouncer in front of HAProxy. */
+  /** The proxy in Allot's URL instead of the three hosts: HAProxy, or PgBouncer in front of HAProxy. */
   readonly through?: 'HAProxy' | 'PgBouncer'
   /** Why it cannot be done here; false when it can. */
   readonly impossible?: () => string | false

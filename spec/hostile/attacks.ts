@@ -3,7 +3,7 @@ import { aCheckout, git } from '../git/client.ts'
 import { pktLine } from '../git/slow-push.ts'
 import type { Send } from '../support/request.ts'
 
-/** What the preparation of an attack can use. */
+/** The means for preparing an attack. */
 export interface AttackSetup {
   /** Without a slash at the end. */
   base: string

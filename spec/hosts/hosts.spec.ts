@@ -23,7 +23,7 @@ const run = (host: string): Promise<{ code: number | null; text: string }> => {
   const paths = files.map((file) => specs + file)
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const child = spawn(process.execPath, [...RUNNER, ...paths], {
-    // What they run of the lines is known from the specs themselves.
+    // The specs themselves say which lines they run.
     env: { ...env, ALLOT_SPEC_HOST: host, NODE_V8_COVERAGE: '' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

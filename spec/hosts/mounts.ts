@@ -10,9 +10,9 @@ import type { Allot } from '../../lib/index.ts'
 /** A server of a host that has mounted Allot, before it listens. */
 export interface Mounted {
   listener: RequestListener
-  /** What its URLs begin with, before the base path. */
+  /** Prefix of its URLs, before the base path. */
   prefix: string
-  /** What the URLs of its pages begin with, after the prefix. */
+  /** Prefix of the URLs of its pages, after the first prefix. */
   pages: string
 }
 

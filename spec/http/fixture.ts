@@ -12,12 +12,12 @@ import {
   serveReference,
 } from '../../lib/http/index.ts'
 
-/** What the handlers of these specs work with: nothing. */
+/** The handlers of these specs need no services. */
 export type Nothing = Record<string, never>
 
 export const { route, reply, pageOf } = routesFor<Identity, Nothing>()
 
-/** What every declaration needs and no spec here looks at. */
+/** Members that every declaration needs, and that the specs here do not check. */
 export const plain = { tag: 'spec', summary: 'of a spec' } as const
 
 export interface Told {
@@ -29,7 +29,7 @@ export interface HttpFixture {
   readonly port: number
   /** Up to the base path and with it. */
   readonly api: string
-  /** What went to the log as an error. */
+  /** Errors in the log. */
   readonly told: Told[]
   idle(): Promise<void>
   /** Bytes over a connection of their own, and all that comes back until it ends. */

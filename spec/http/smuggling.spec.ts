@@ -39,7 +39,7 @@ after(() => floor.stop())
 
 const POST = 'POST /api/v1/text HTTP/1.1\r\nHost: x.test\r\n'
 const CHUNKED = `${POST}Transfer-Encoding: chunked\r\n\r\n`
-/** What the other reader of an ambiguous request would take for the next one. */
+/** The request that another reader would find inside an ambiguous one. */
 const NEXT = 'GET /api/v1/smuggled HTTP/1.1\r\nHost: x.test\r\n\r\n'
 
 const HEADERS: [what: string, bytes: string][] = [

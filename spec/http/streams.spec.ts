@@ -15,7 +15,7 @@ import { closing, type HttpFixture, type Nothing, plain, reply, route, serve } f
 
 const LINE = Buffer.from(`${JSON.stringify({ line: 'x'.repeat(65_000) })}\n`)
 
-/** What the next answer is made by. */
+/** The handler of the next request. */
 let produce: Produce
 let floor: HttpFixture
 /** The same where a connection may be idle for a moment only. */

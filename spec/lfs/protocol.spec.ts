@@ -12,7 +12,7 @@ import { aContent, contentOf, LFS, type ServedLfs, sha256, startLfs, token } fro
 let allot: ServedLfs
 let alice: Person
 let bob: Person
-/** What went to the log as an error. */
+/** Errors in the log. */
 const logged: { err?: Error; path?: string }[] = []
 before(async () => {
   const log = { error: (fields: object) => void logged.push(fields), info: () => undefined }

@@ -66,7 +66,7 @@ after(async () => {
   await target.stop()
 })
 
-/** What each server has of its own. */
+/** The state of each server. */
 const OWN =
   /^(id|uuid|url|html_url|api_url|browser_download_url|upload_url|avatar_url|download_count|fork_of)$/
 

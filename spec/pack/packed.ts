@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** What the specs of the published package share. They get its dependencies from the registry. */
+/** Shared by the specs of the published package. They get its dependencies from the registry. */
 export const root = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Folder outside of the checkout, so that nothing is resolved from its packages. */

@@ -29,7 +29,7 @@ const HOSTS: Record<string, string> = {
   Hono: mountOf('hono'),
 }
 
-/** What the page about embedding says to install for the snippets. */
+/** The packages that the page about embedding installs for its snippets. */
 const PACKAGES = ['express', 'fastify', 'hono', '@hono/node-server', '@types/node@20', '@types/express']
 
 const WAYS = Object.entries(HOSTS).flatMap(([host, mount]) =>

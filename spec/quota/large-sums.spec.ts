@@ -55,7 +55,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ does: fc.constant('remove' as const), repository: few }) },
 )
 
-/** What is used, summed anew in BigInt. */
+/** The usage, summed again in BigInt. */
 class Model {
   readonly repositories: (Modelled | undefined)[] = []
   readonly entries = new Map<string, { repository: number; kind: string; size: bigint }>()

@@ -28,7 +28,7 @@ const anchorOf = (heading: string): string =>
 const anchorsIn = (document: string): string[] =>
   [...proseOf(document).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading!))
 
-/** What npm publishes without being told. */
+/** Files that npm publishes although `files` does not name them. */
 const ALWAYS = ['package.json', 'README.md', 'LICENSE']
 const { files } = JSON.parse(readDocument('package.json')) as { files: string[] }
 const published = [...ALWAYS, ...files.filter((file) => !file.startsWith('!'))]

@@ -29,7 +29,7 @@ const author = {
 
 const ADDRESS = '127.0.0.1:3000'
 
-/** What the `sh` snippets of a document print, in this order. */
+/** The output of the `sh` snippets of a document, in order. */
 const PRINTED: Record<string, readonly RegExp[]> = {
   'docs/getting-started.md': [
     /"full_name":"root\/first"/,
@@ -129,7 +129,7 @@ describe('The sh snippets', () => {
     })
 })
 
-/** What a snippet needs when it continues an earlier one of its page. */
+/** The code before a snippet that continues an earlier one of its page. */
 const CONTINUED: readonly [before: string, after: string] = [
   `import { createAllot } from 'allot'
 import { memory } from 'allot/drivers/memory'

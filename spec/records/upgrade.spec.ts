@@ -66,7 +66,7 @@ const close: UpgradeStep = {
 const run = (driver: StorageDriver, plan: Partial<UpgradePlan> = {}): Promise<void> =>
   upgradeLayout(driver, { ...upgradePlan, steps: [rename], batchSize: 3, ...plan })
 
-/** What the steps make of the sample when nothing interrupts them. */
+/** The sample after all steps, without an interruption. */
 const undisturbed = async (plan: Partial<UpgradePlan> = {}): Promise<Raw> => {
   const driver = await filled()
   await run(driver, plan)

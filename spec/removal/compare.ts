@@ -79,7 +79,7 @@ const compareUsed = async (fixture: RemovalFixture, model: Model, owner: string,
 
 const ALL = { offset: 0, limit: 100 }
 
-/** What one who asks can know of. */
+/** The records that a viewer can see. */
 const compareSeen = async (
   { hosting, store }: RemovalFixture,
   model: Model,

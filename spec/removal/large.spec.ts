@@ -48,7 +48,7 @@ const timed = async (work: () => Promise<unknown>): Promise<number> => {
   return performance.now() - begun
 }
 
-/** What the list of a person counts, and what it uses. */
+/** The total of a person's list, and the bytes used. */
 const listed = async (person: Person): Promise<[total: number, used: number]> => {
   const list = await server.as(person, 'GET', '/user/quota/artifacts?limit=1')
   const { body } = await server.as(person, 'GET', '/user/quota')

@@ -56,7 +56,7 @@ export const canSee = (model: Model, sender: Asker, name: string): boolean =>
 export const canRead = (model: Model, sender: Asker, repo: Repo): boolean =>
   knows(sender, repo.private ? 2 : AUDIENCE[model.accounts.get(repo.owner)!.visibility], repo.owner)
 
-/** What goes with an account. */
+/** Removes everything that belongs to an account from the model. */
 export const forgetAccount = (model: Model, name: string): void => {
   for (const [id, repo] of model.repositories) {
     if (repo.owner === name) forgetRepository(model, id)

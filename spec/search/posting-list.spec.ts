@@ -98,7 +98,7 @@ describe('A posting list in blocks', () => {
       ),
       // One pack holds what is in the next: entries twice, and out of order.
       ...packed.slice(1).map(([, value], at) => [packed[at]![0], value] as [string, string]),
-      // What says that a list has grown names none.
+      // A compaction mark names no posting.
       [Buffer.from(encodeKey(['repository', 'g', 'trigrams', 'zz'])).toString('hex'), ''],
       // Something is said to be gone that never was there.
       [Buffer.from(encodeKey(['repository', 'o', 'trigrams', 'zz', 0, 'zz', 99])).toString('hex'), ''],

@@ -9,7 +9,7 @@ const deletions = (place: string, count: number) =>
     (_, at) => [encodeKey(['repository', 'o', 'trigrams', place, at]), undefined] as const,
   )
 
-/** What is asked of a database that takes its time. */
+/** The requests to a slow database. */
 const asked = () => {
   const ranges: string[] = []
   let done = () => {}

@@ -9,7 +9,7 @@ const because =
   (error: unknown): boolean =>
     error instanceof StorageError && error.reason === reason
 
-/** What LevelDB says when a write to the disk fails, and what it means. */
+/** Messages of LevelDB when a write to the disk fails, and the error that each becomes. */
 const failures: { says: string; reason: StorageReason; code: string }[] = [
   { says: 'IO error: /store/000003.log: Input/output error', reason: 'failed', code: 'unavailable' },
   { says: 'IO error: /store/000003.log: No space left on device', reason: 'full', code: 'storage_full' },

@@ -3,7 +3,7 @@ import { type Batch, type Database, overAbstractLevel } from '../../drivers/leve
 import { toStorageError } from '../../drivers/level/folder.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
-/** What happened to the batches of a driver, and what is to happen to the next ones. */
+/** Records the batches of a driver, and makes the next ones fail or wait. */
 export interface Observed {
   driver: StorageDriver
   /** Each batch that reached the database: how many operations, and whether it was to be synced. */

@@ -56,7 +56,7 @@ const filesIn = (folder: string): string[] =>
     entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
   )
 
-/** What is in a store, on its disk and in its records. */
+/** The contents of a store, on its disk and in its records. */
 const stateOf = async ({ driver, folder }: Store) => ({
   records: await exactly(driver),
   disk: filesIn(folder),

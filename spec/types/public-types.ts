@@ -34,7 +34,7 @@ export class Declarations {
 
   constructor() {
     const tsc = join(root, 'node_modules/typescript/bin/tsc')
-    // What the types are checked for is the task of `npm run check`.
+    // `npm run check` checks the types themselves.
     const options = ['-p', join(root, 'tsconfig.build.json'), '--noCheck', '--outDir', this.#folder]
     execFileSync(process.execPath, [tsc, ...options], { stdio: 'inherit' })
     symlinkSync(join(root, 'node_modules'), join(this.#folder, 'node_modules'))
@@ -54,7 +54,7 @@ export class Declarations {
     return this.#project.checker
   }
 
-  /** What each entry point exports, by the name that a host imports from. */
+  /** The exports of each entry point, by the name that a host imports from. */
   entries(): [module: string, exports: Export[]][] {
     return Object.keys(entryPoints).map((name, index) => {
       const file = this.#project.program.getSourceFile(join(this.#folder, this.files[index]!))!

@@ -118,7 +118,7 @@ const WRONG_OPTIONS: Wrong[] = [
 const { accounts, organizations, repositories, tokens } = allot
 const { rules, groups } = allot.quota
 const small = { name: 'small', limit: 1 }
-/** What somebody writes who follows the README in JavaScript, and forgets an argument or takes another type. */
+/** Wrong calls in JavaScript: a forgotten argument, or one of another type. */
 const WRONG_ARGUMENTS: Wrong[] = [
   [
     // @ts-expect-error

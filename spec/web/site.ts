@@ -11,7 +11,7 @@ import { MARKUP, PASSWORD } from './fixture.ts'
 
 export const LONG = 'a-repository-with-a-rather-long-name-that-goes-on-and-on-for-a-narrow-screen'
 
-/** What the site has, for the specs. */
+/** The people and repositories of the site, for the specs. */
 export interface Site extends PageServer {
   readonly mia: Person
   readonly noa: Person

@@ -128,7 +128,7 @@ const drained = async (
   await sleep(500)
 }
 
-/** What was lost, and where a later event came before an earlier one. */
+/** Lost events, and events that came after a later one. */
 const faultsAt = (receiver: Receiver, path: string, acknowledged: ReadonlySet<number>): string[] => {
   const numbers = numbersAt(receiver, path)
   const got = new Set(numbers)

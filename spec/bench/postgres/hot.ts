@@ -18,7 +18,7 @@ const begin = async (kind: 'allot' | 'hand', url: string, name: string): Promise
   return child
 }
 
-/** What it says next; one that ends says nothing. */
+/** The next message of a process. Fails when the process ends first. */
 const told = async (child: ChildProcess): Promise<unknown[]> => {
   const heard = new AbortController()
   const { signal } = heard
@@ -33,7 +33,7 @@ const told = async (child: ChildProcess): Promise<unknown[]> => {
   }
 }
 
-/** What so many of the processes push in a second, all together. */
+/** Pushes in a second of a number of processes together. */
 const push = async (processes: readonly ChildProcess[]): Promise<Pushed> => {
   const pushed = await Promise.all(
     processes.map(async (child) => {

@@ -6,9 +6,9 @@ export interface Measurement {
   reference?: number
   /** µs are of processor time, for each request. */
   unit: 'requests/s' | 'transactions/s' | 'MiB/s' | 'µs' | 'ms' | 's' | 'MiB'
-  /** What the reference is. */
+  /** Name of the reference. */
   against?: string
-  /** What must be reached, in words. */
+  /** The goal, in words. */
   goal?: string
   isReached?: boolean
   /** Of a row of the same thing measured at several sizes: how many records there are. */

@@ -14,7 +14,7 @@ export interface Sample {
 export interface Hosted {
   port: number
   pid: number
-  /** What the server said of itself when it was ready. */
+  /** The message of the server when it was ready. */
   // biome-ignore lint/suspicious/noExplicitAny: each kind of server tells something else
   told: any
   stop(): Promise<void>

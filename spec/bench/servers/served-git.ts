@@ -24,7 +24,7 @@ export const git = async (listen: Listen): Promise<void> => {
   listen(handler, { token: secret, directory })
 }
 
-/** What git ships for web servers, and nothing around it. */
+/** The CGI program of git, without anything around it. */
 export const httpBackend = (listen: Listen, directory: string): void =>
   listen((req, res) => {
     const [path, query = ''] = req.url!.split('?')

@@ -17,7 +17,7 @@ export const instance = async (listen: Listen, store: string, people: number): P
 const tokenOf = async ({ hosting }: OpenAllot, account: number): Promise<string> =>
   (await hosting.tokens.create(account, `bench ${Date.now()} ${Math.random()}`, ['all'])).secret
 
-/** What somebody would write who has Fastify, a map of tokens, and the quota in process. */
+/** A host with Fastify, a map of tokens, and the quota in process. */
 const fastify = async (allot: OpenAllot, token: string): Promise<RequestListener> => {
   const names = new Map([[`token ${token}`, 'user-1']])
   const app = Fastify()

@@ -13,7 +13,7 @@ import type { Sample } from './index.ts'
 import { git, httpBackend } from './served-git.ts'
 import { instance } from './served-instance.ts'
 
-/** What runs in the processes that `host` starts: the server itself, or the bare one that it is held against. */
+/** The program of the processes that `host` starts: the server itself, or the bare one that it is compared with. */
 const [kind, word, number] = process.argv.slice(2)
 
 // The pipe from whoever started this ends with them, however they end: no server outlives the run.
@@ -131,7 +131,7 @@ const syncedBatches = async (keys: number) => {
   }, {})
 }
 
-/** What a host writes: the handler of a data folder on a server of its own. */
+/** The code of a host: the handler of a data folder on its own server. */
 const embedded = async () => {
   const data = mkdtempSync(join(tmpdir(), 'allot-bench-'))
   process.once('exit', () => rmSync(data, { recursive: true, force: true }))
