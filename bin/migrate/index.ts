@@ -119,7 +119,7 @@ export const selectAll = async (source: Source): Promise<Selection> => {
 }
 
 /** Users and organizations together. */
-const named = ({ users, organizations }: Accounts): Named[] => [
+export const named = ({ users, organizations }: Accounts): Named[] => [
   ...users.map(({ id, login: name }) => ({ id, name })),
   ...organizations.map(({ id, name }) => ({ id, name })),
 ]

@@ -69,6 +69,12 @@ const fill = async () => {
     rules: [{ name: 'total', limit: 1000, subjects: ['size:git:all', 'size:assets:wiki'] }],
   })
   await as(source.root, 'PUT', '/admin/quota/groups/free/users/ann')
+  const hook = {
+    type: 'gitea',
+    config: { url: 'https://ci.example.org/', content_type: 'json' },
+    events: ['push'],
+  }
+  await as(ann, 'POST', `${APP}/hooks`, hook)
   checkout = await pushed(source, ann, 'ann/app')
   await commit(checkout, { 'big.bin': POINTER })
   await git(checkout, 'push', '--quiet', 'origin', 'main')
@@ -122,6 +128,7 @@ describe('A comparison after a migration', () => {
       /^ {2}issues: 3$/m,
       /^ {2}LFS objects: 2$/m,
       /^ {2}packages: 2$/m,
+      /^ {2}webhooks: 1$/m,
       // Everyone and three users on each of four repositories.
       /^ {2}rights of a user on a repository: 16$/m,
       /^left behind by design:\n {2}passwords, access tokens, .*wikis, pull requests, /m,
@@ -147,6 +154,14 @@ describe('A comparison after a migration', () => {
     assert.match(report.text, /^only here:\n {2}ben\/own\n {2}dora$/m)
     assert.match(report.text, /^ {2}user emil: not here$/m)
     await target.as(target.root, 'DELETE', '/repos/ben/own')
+  })
+
+  it('finds a copy by its id when the original has another name by now', async () => {
+    await source.as(ann, 'PATCH', '/repos/ann/empty', { name: 'bare' })
+    const report = await target.compared(given(), OWNERS)
+    await source.as(ann, 'PATCH', '/repos/ann/bare', { name: 'empty' })
+    assert.match(report.text, /^ {2}repositories with another name here: 1$/m)
+    assert.match(report.text, /^different:\n {2}repository ann\/bare: updated is .*\n1 difference$/m)
   })
 })
 
@@ -276,6 +291,11 @@ CHANGES.push(
     'a release',
     there('PATCH', `${APP}/releases/1`, { name: 'Second', prerelease: true }),
     /^ {2}release ann\/app v1: title is "First" here, "Second" at the source\n {2}release ann\/app v1: prerelease is false here, true at the source$/m,
+  ],
+  [
+    'a webhook',
+    there('DELETE', `${APP}/hooks/1`),
+    /^ {2}webhook ann\/app https:\/\/ci\.example\.org\/: only here$/m,
   ],
   ['a draft', there('DELETE', `${APP}/releases/2`), /^ {2}release ann\/app next: only here$/m],
   ['a package', there('DELETE', '/packages/ann/generic/kit/1.0'), /^ {2}package ann kit 1\.0: only here$/m],

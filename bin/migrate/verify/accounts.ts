@@ -8,6 +8,7 @@ import { fingerprintOf, publishedKeys, SourceEmail, SourceGpgKey, SourceKey } fr
 import { dateOf, type Fields, type Item } from './comparison.ts'
 import type { Sides } from './sides.ts'
 
+export const OTHER_NAME = 'accounts with another name here'
 const RESTRICTED = 'restricted users, who are inactive here'
 const UNVERIFIED = 'further addresses that their users have not confirmed'
 const NO_SIGNATURES = 'GPG keys whose signatures the source does not give'
@@ -32,6 +33,8 @@ export const compareUser = (sides: Sides, user: SourceUser): Promise<void> =>
     const account = await names.account(user.login)
     if (account?.kind !== 'user') return report.missing('user', user.login)
     report.count('user')
+    if (account.name.toLowerCase() !== user.login.toLowerCase())
+      report.note('renamed', OTHER_NAME, `${user.login} is ${account.name}`)
     const copy = await here.get(SourceUser, apiPath('users', account.name))
     report.fields('user', user.login, fieldsOf(source, user), fieldsOf(here, copy))
     if (user.restricted) report.note('leftOut', RESTRICTED, user.login)

@@ -16,6 +16,7 @@ const KINDS = {
   issue: 'issues',
   comment: 'comments',
   release: 'releases',
+  webhook: 'webhooks',
   package: 'packages',
   quota: 'quota rules and groups',
   right: 'rights of a user on a repository',
@@ -146,7 +147,7 @@ export class Comparison {
 }
 
 const NEVER_COPIED =
-  'passwords, access tokens, blocks, whose membership of an organization is public, avatars, webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow, packages of other types than generic'
+  'passwords, access tokens, blocks, whose membership of an organization is public, addresses of organizations, avatars, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow, packages of other types than generic'
 
 const lineOf = ({ kind, name, field, source, here }: Difference): string => {
   if (field !== undefined)

@@ -1,6 +1,7 @@
 import type { OpenAllot } from '../../../lib/allot.ts'
-import { type Owner, selectAll, selectNamed } from '../index.ts'
+import { named, type Owner, selectAll, selectNamed } from '../index.ts'
 import { each, eachOfSeveral, type MigrationOptions, reportErrors } from '../migration.ts'
+import { Names } from '../names/index.ts'
 import { repositoriesOf } from '../repositories.ts'
 import { SourceOrganization, SourceUser } from '../shapes.ts'
 import { Source } from '../source.ts'
@@ -14,7 +15,8 @@ import { comparePackages } from './packages.ts'
 import { compareQuota } from './quota.ts'
 import { compareRepository, type RepositoryPair } from './repositories.ts'
 import { compareRights } from './rights.ts'
-import { Names, OPERATOR, type Sides } from './sides.ts'
+import { NamesHere, OPERATOR, type Sides } from './sides.ts'
+import { compareAccountHooks, compareRepositoryHooks } from './webhooks.ts'
 
 interface VerifyOptions extends Omit<MigrationOptions, 'report' | 'keep'> {
   /** The API of the store, see {@link apiHere}. */
@@ -30,9 +32,11 @@ interface VerifyOptions extends Omit<MigrationOptions, 'report' | 'keep'> {
 export const verifyMigration = async (options: VerifyOptions, owners: readonly string[]): Promise<void> => {
   const { source, allot, report } = options
   const { hosting } = allot
-  const names = new Names(hosting, hosting.migrated(source.base))
+  const all = await selectAll(source)
+  const history = hosting.migrated(source.base)
+  const names = new NamesHere(hosting, await Names.load({ history, hosting, renames: new Map() }, named(all)))
   const sides: Sides = { ...options, hosting, names, teams: new Map() }
-  const selected = owners.length === 0 ? await selectAll(source) : await selectNamed(source, owners)
+  const selected = owners.length === 0 ? all : await selectNamed(source, owners)
   const { users, organizations } = selected
   await each('users', users, (user) => compareUser(sides, user))
   await compareEmails(sides, users)
@@ -43,6 +47,8 @@ export const verifyMigration = async (options: VerifyOptions, owners: readonly s
   await eachOfSeveral('LFS objects', pairs, (pair) => compareLfs(sides, pair))
   await eachOfSeveral('issues', pairs, (pair) => compareIssues(sides, pair))
   await eachOfSeveral('releases', pairs, (pair) => compareReleases(sides, pair))
+  await eachOfSeveral('webhooks', pairs, (pair) => compareRepositoryHooks(sides, pair))
+  await eachOfSeveral('webhooks', selected.owners, (owner) => compareAccountHooks(sides, owner))
   await eachOfSeveral('packages', selected.owners, ({ name }) => comparePackages(sides, name))
   await eachOfSeveral('follows, stars and watches', users, (user) => compareRelations(sides, user))
   await eachOfSeveral('rights', [undefined, ...users], (user) => compareRights(sides, user, pairs))

@@ -5,6 +5,7 @@ import { repositoriesOf } from '../repositories.ts'
 import { SourceOrganization } from '../shapes.ts'
 import type { Source } from '../source.ts'
 import { type TeamRights, teamRights } from '../team-rights.ts'
+import { OTHER_NAME } from './accounts.ts'
 import type { Fields, Item } from './comparison.ts'
 import type { Sides } from './sides.ts'
 
@@ -20,6 +21,8 @@ export const compareOrganization = (sides: Sides, given: SourceOrganization): Pr
     teams.set(given.name.toLowerCase(), expected)
     if (account?.kind !== 'organization') return report.missing('organization', given.name)
     report.count('organization')
+    if (account.name.toLowerCase() !== given.name.toLowerCase())
+      report.note('renamed', OTHER_NAME, `${given.name} is ${account.name}`)
     const copy = await here.get(SourceOrganization, apiPath('orgs', account.name))
     report.fields('organization', given.name, fieldsOf(source, given), fieldsOf(here, copy))
     for (const { name, isLowered } of expected)

@@ -6,6 +6,7 @@ import { SourceRepository, SourceUser } from '../shapes.ts'
 import { dateOf, type Fields, type Item } from './comparison.ts'
 import { OPERATOR, type RepositoryHere, type Sides } from './sides.ts'
 
+const OTHER_NAME = 'repositories with another name here'
 const FORK = 'forks without the repository that they were forked from'
 
 /** A repository that exists on both sides. */
@@ -26,10 +27,12 @@ export const compareRepository = async (
   let pair: RepositoryPair | undefined
   await reportErrors(sides.report, `the repository ${given.full_name}`, async () => {
     const { source, here, report, names } = sides
-    const found = await names.repository(given.owner.login, given.name)
+    const found = await names.repository(given.owner.login, given.name, given.id)
     if (found === undefined) return report.missing('repository', given.full_name)
     report.count('repository')
     pair = { ...found, given }
+    if (found.path.toLowerCase() !== given.full_name.toLowerCase())
+      report.note('renamed', OTHER_NAME, `${given.full_name} is ${found.path}`)
     const copy = await here.get(SourceRepository, apiPath('repos', found.owner.name, found.repository.name))
     const audiences = [audienceAt(source, visibility, given), audienceHere(found.owner, found.repository)]
     const [expected, actual] = audiences.map(

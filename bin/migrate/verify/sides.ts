@@ -1,7 +1,7 @@
 import type { OpenAllot } from '../../../lib/allot.ts'
 import type { Account, Repository } from '../../../lib/records/schema/index.ts'
-import type { MigratedRecords } from '../../../lib/repositories/migrated.ts'
 import type { Migration } from '../migration.ts'
+import type { Names } from '../names/index.ts'
 import type { Source } from '../source.ts'
 import type { TeamRights } from '../team-rights.ts'
 import type { Comparison } from './comparison.ts'
@@ -12,7 +12,7 @@ export interface Sides {
   /** The API of the store, read as the source is. */
   readonly here: Source
   readonly hosting: OpenAllot['hosting']
-  readonly names: Names
+  readonly names: NamesHere
   readonly report: Comparison
   /** Where git data is stored; undefined when repositories are turned off. */
   readonly git: Migration['git']
@@ -28,56 +28,32 @@ export interface RepositoryHere {
   readonly path: string
 }
 
-/** What is what here: an account or a repository of the source can have another name here. */
-export class Names {
+/** Finds the accounts and repositories here that are those of the source, whatever they are called. */
+export class NamesHere {
   readonly #hosting: OpenAllot['hosting']
-  readonly #history: MigratedRecords
-  readonly #accounts = new Map<string, Promise<Account | undefined>>()
-  readonly #repositories = new Map<string, Promise<RepositoryHere | undefined>>()
+  readonly #names: Names
 
-  constructor(hosting: OpenAllot['hosting'], history: MigratedRecords) {
+  constructor(hosting: OpenAllot['hosting'], names: Names) {
     this.#hosting = hosting
-    this.#history = history
+    this.#names = names
   }
 
-  /** The account here of an account of the source. */
+  /** @param name at the source */
   account(name: string): Promise<Account | undefined> {
-    const key = name.toLowerCase()
-    const found = this.#accounts.get(key) ?? this.#readAccount(key)
-    this.#accounts.set(key, found)
-    return found
+    return this.#names.accountOf(name)
   }
 
-  repository(owner: string, name: string): Promise<RepositoryHere | undefined> {
-    const key = `${owner}/${name}`.toLowerCase()
-    const found = this.#repositories.get(key) ?? this.#readRepository(owner, name)
-    this.#repositories.set(key, found)
-    return found
+  /** @param owner @param name names at the source @param id there */
+  async repository(owner: string, name: string, id?: number): Promise<RepositoryHere | undefined> {
+    const repository = await this.#names.repositoryOf(owner, name, id)
+    const account = repository && (await this.#hosting.accounts.byId(repository.owner))
+    return account && { owner: account, repository, path: `${account.name}/${repository.name}` }
   }
 
   /** The name here of an author or creator; that of a ghost when there is no such user. */
   async person(login: string): Promise<string> {
     const account = login === '' ? undefined : await this.account(login)
     return account?.kind === 'user' ? account.name.toLowerCase() : 'ghost'
-  }
-
-  async #readAccount(name: string): Promise<Account | undefined> {
-    const { accounts } = this.#hosting
-    for (const id of (await this.#history.get('account', '', name))?.ids ?? []) {
-      const account = await accounts.byId(id)
-      if (account !== undefined) return account
-    }
-    return accounts.byName(name)
-  }
-
-  async #readRepository(ownerName: string, name: string): Promise<RepositoryHere | undefined> {
-    const { accounts, repositories } = this.#hosting
-    const known = await this.#history.get('repository', ownerName.toLowerCase(), name.toLowerCase())
-    const copied = known?.ids[0] === undefined ? undefined : await repositories.byId(known.ids[0])
-    const account = await this.account(ownerName)
-    const repository = copied ?? (account && (await repositories.find(OPERATOR, account.name, name)))
-    const owner = repository && (await accounts.byId(repository.owner))
-    return owner && { owner, repository, path: `${owner.name}/${repository.name}` }
   }
 }
 
