@@ -25,7 +25,8 @@ export const createSpecStore = async (): Promise<EmptyStore> => {
     throw new Error(`ALLOT_SPEC_STORAGE=${kind}: expected memory, level, postgres or postgres-plain`)
   const { url, drop } = await emptyStore()
   const plain = kind === 'postgres-plain'
-  return { driver: postgres(url, { readers: 3, writers: 2, connectTimeout: PATIENT_MS, plain }), drop }
+  const limits = { connectTimeout: PATIENT_MS, writeTimeout: PATIENT_MS }
+  return { driver: postgres(url, { readers: 3, writers: 2, ...limits, plain }), drop }
 }
 
 /** Creates an empty store that persists: PostgreSQL when ALLOT_SPEC_STORAGE is postgres, LevelDB otherwise. */
