@@ -15,8 +15,9 @@ export interface Found {
 
 /** Limit for a reply on the connection that {@link connectTo} returns. */
 export const REPLY_TIMEOUT_MS = 5000
-/** Limit for each host, from the beginning of the connection to the reply. */
+/** Limit for each host, from the beginning of the connection to the reply; longer where connections may take long to open. */
 const ASK_TIMEOUT_MS = 3000
+const askTimeoutMs = ({ connectTimeout }: Settings) => Math.max(ASK_TIMEOUT_MS, connectTimeout - 2000)
 /** How long to wait for other hosts when one has replied: during a promotion there can be two primaries. */
 const OTHER_HOSTS_MS = 500
 
@@ -32,7 +33,7 @@ export const clientConfig = ({ tls, connectTimeout }: Settings): ClientConfig =>
 export const connectTo = async (
   settings: Settings,
   host: number,
-  timeoutMs = ASK_TIMEOUT_MS,
+  timeoutMs = askTimeoutMs(settings),
 ): Promise<Found> => {
   const config = { ...clientConfig(settings), connectionString: settings.urls[host]! }
   const client = new pg.Client({ ...config, query_timeout: REPLY_TIMEOUT_MS })
@@ -66,7 +67,7 @@ export const findPrimary = async (
   const found: Found[] = []
   const failures: unknown[] = []
   // Before the first primary is known there is nothing to leave, so a slow one is waited for.
-  const timeoutMs = newest === undefined ? settings.connectTimeout : ASK_TIMEOUT_MS
+  const timeoutMs = newest === undefined ? settings.connectTimeout : askTimeoutMs(settings)
   const asked = settings.urls.map((_, host) => connectTo(settings, host, timeoutMs))
   await new Promise<void>((resolve) => {
     const collect = async (answer: Promise<Found>, host: number) => {

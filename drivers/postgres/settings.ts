@@ -9,7 +9,10 @@ export interface PostgresOptions {
   readers?: number | undefined
   /** Size of the connection pool for writes. Default: 4. */
   writers?: number | undefined
-  /** Limit for opening a connection, and for waiting until a pool has a free one. Default: 5,000. */
+  /**
+   * Limit for opening a connection, and for waiting until a pool has a free one; a silent host is left 2,000 earlier, and after
+   * 3,000 at the earliest. Default: 5,000.
+   */
   connectTimeout?: number | undefined
   /** Limit for one statement of a write; one of a read has at most 4,500. Default: 20,000. */
   statementTimeout?: number | undefined
