@@ -6,6 +6,9 @@ import type { Crumb, PageContext, View } from './route.ts'
 import { SIGN_IN, signInTo } from './session.tsx'
 import { ICON_PATH, SCRIPT_PATH } from './styles/index.ts'
 
+/** Browsers that know it paint the whole page at once: what they painted of a part of it could move. Preact has no type for it. */
+const WAITS_FOR_CONTENT = { blocking: 'render' }
+
 /** Renders a whole HTML document. Preact escapes every text and attribute. */
 export const renderDocument = ({ title, crumbs = [], body }: View, context: PageContext): string =>
   `<!doctype html>\n${renderToString(
@@ -18,6 +21,7 @@ export const renderDocument = ({ title, crumbs = [], body }: View, context: Page
           <title>{`${title} · ${context.brand.name}`}</title>
           <link rel="icon" href={context.brand.logo ?? context.urlOf(ICON_PATH)} />
           <link rel="stylesheet" href={context.urlOf('/-/style.css')} />
+          <link rel="expect" href="#content" {...WAITS_FOR_CONTENT} />
           <script src={context.urlOf(SCRIPT_PATH)} defer />
         </head>
         <body>
