@@ -30,12 +30,14 @@ const sender = ({ request, root }: TestServer, token: string) => {
     })
 }
 
+const FREQUENT = [200, 204, 401, 404, 422]
+
 it('Random requests get a status that the route declares, never a 5xx, with and without credentials', async (t) => {
   const statuses = new Map<number, number>()
   const end = performance.now() + TIME
   const property = fc.asyncProperty(requests, async (asked) => {
-    // At least one server is tried, however slow the machine is.
-    if (performance.now() > end && statuses.size > 0) return
+    // A slow machine tries few servers, but as many as it takes for the frequent statuses.
+    if (performance.now() > end && FREQUENT.every((status) => statuses.has(status))) return
     const running = await start()
     try {
       const ask = sender(running, (await populate(running.allot)).alice.token)
@@ -51,7 +53,5 @@ it('Random requests get a status that the route declares, never a 5xx, with and 
   await fc.assert(property, { numRuns: 60, includeErrorInReport: true })
   const told = [...statuses].sort(([a], [b]) => a - b)
   t.diagnostic(told.map(([status, times]) => `${status}: ${times}`).join(', '))
-  // A slow machine tries few servers, so only frequent statuses are required.
-  for (const status of [200, 204, 401, 404, 422])
-    assert.ok(statuses.has(status), `${status} was never answered`)
+  for (const status of FREQUENT) assert.ok(statuses.has(status), `${status} was never answered`)
 })
