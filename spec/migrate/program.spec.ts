@@ -94,6 +94,9 @@ describe('allot migrate', () => {
     } finally {
       await server.stop()
     }
+    const keyed = ['migrate', 'verify', '--from', source.base, '--data', join(folder, 'keyed')]
+    const compared = await allot(keyed, folder, { env })
+    assert.deepEqual([compared.code, compared.err], [0, ''], compared.out)
     const again = await migrate('keyed', '--tokens', file)
     assert.deepEqual([again.code, again.out], [1, ''])
     assert.match(again.err, /^allot: --tokens \S+: the file exists: name another one\n$/)
