@@ -90,7 +90,7 @@ export const freeName = async ({ allot, names }: Migration, login: string): Prom
   )
 }
 
-/** What does not come along is named in every run, until it is set here. */
+/** Reports the parts of an account that cannot be copied, in every run until they are set here. */
 const reportUser = ({ report }: Migration, account: Account, user: SourceUser): void => {
   if (account.email === '') report.note('notCopied', NO_EMAIL, user.login)
   if (user.restricted) report.note('leftOut', RESTRICTED, user.login)
@@ -169,7 +169,7 @@ const textsOf = ({
   ...{ fullName, website, description, location },
 })
 
-/** What is copied of a user and of an organization alike. */
+/** The members that are copied of users and of organizations. */
 export const profileAt = (source: Source, account: Omit<SourceOrganization, 'name' | 'email'>) => ({
   ...textsOf(account),
   visibility: visibilityAt(source, account.visibility),

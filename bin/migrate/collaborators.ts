@@ -5,7 +5,7 @@ import { textOf } from './names/index.ts'
 import type { Report } from './report.ts'
 import { type CopiedRepository, repositoryPath } from './repositories.ts'
 import { type SourceRepository, SourceUser } from './shapes.ts'
-import { synchronize, type Things } from './synchronize.ts'
+import { type ExistenceSubject, synchronize } from './synchronize.ts'
 import { isProtected } from './team-rights.ts'
 
 const NOT_SHOWN =
@@ -77,7 +77,7 @@ export const synchronizeCollaborators = async (
     const login = await loginOf(name)
     return collaborators.set(OPERATOR, path, login, level)
   }
-  const things: Things = {
+  const things: ExistenceSubject = {
     ...{ kind: 'collaborator', scope, parts },
     find: async (name) => ((await has(name)) ? parts(name) : undefined),
     remove: async (name) => void (await collaborators.remove(OPERATOR, path, await loginOf(name))),

@@ -64,7 +64,7 @@ const revokeAccount = async (migration: Migration, account: Account): Promise<vo
   }
 }
 
-/** What a migration has seen at the source. */
+/** The accounts and repositories that a migration has found at the source. */
 export interface Listed {
   /** Keys of the owners whose repositories were all listed. */
   readonly owners: ReadonlySet<string>

@@ -3,8 +3,12 @@ import type { ContentKind, Origin } from '../../lib/content/migrated-content.ts'
 import type { Migrated } from '../../lib/records/schema/index.ts'
 import type { Migration } from './migration.ts'
 
-/** In the report: several of a kind. */
-const LABELS = {
+/*
+ * Follows contents with texts: issues, comments, releases and attachments. Things without texts are followed by synchronize.ts.
+ */
+
+/** Names of the kinds in the report. */
+const CONTENT_LABELS = {
   issue: 'issues',
   comment: 'comments',
   release: 'releases',
@@ -17,7 +21,7 @@ export interface SourceContent {
   name: string
   /** Its name in the report. */
   label: string
-  /** What the source says of it. When this changes, a later migration changes the copy. */
+  /** The members at the source. When they change, a later migration changes the copy. */
   values: Readonly<Record<string, unknown>>
 }
 
@@ -64,7 +68,7 @@ export class FollowedContent {
     save: (origin: Origin, id: number | undefined) => Promise<number>,
   ): Promise<number | undefined> {
     const { report, keep, content } = this.#migration
-    const kinds = LABELS[this.#kind]
+    const kinds = CONTENT_LABELS[this.#kind]
     this.#seen.add(name)
     const origin = { scope: this.#scope, name, digest: digestOf(values) }
     const before = this.#known.get(name)
@@ -102,7 +106,7 @@ export class FollowedContent {
     const { report, keep, content } = this.#migration
     for (const [name, copy] of this.#known) {
       if (this.#seen.has(name) || !(await isGone(name))) continue
-      const [kinds, label] = [LABELS[this.#kind], `${name} (${this.#scope})`]
+      const [kinds, label] = [CONTENT_LABELS[this.#kind], `${name} (${this.#scope})`]
       if (keep) report.note('differs', `${kinds} that were removed at the source, and are kept`, label)
       else {
         await content.remove(copy)

@@ -100,7 +100,7 @@ interface Accounts {
   organizations: SourceOrganization[]
 }
 
-/** What a migration copies. */
+/** The accounts that a migration copies. */
 interface Selection extends Accounts {
   /** Accounts whose repositories are copied. */
   owners: Owner[]

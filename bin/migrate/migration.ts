@@ -38,9 +38,9 @@ export interface MigrationOptions {
   readonly baseUrl?: string | undefined
 }
 
-/** What all parts of a migration share. */
+/** Shared by all parts of a migration. */
 export interface Migration extends MigrationOptions {
-  /** What was copied from this source, by this and earlier migrations. */
+  /** The copies from this source, of this and earlier migrations. */
   readonly history: MigratedRecords
   readonly content: MigratedContent
   readonly authors: Authors

@@ -14,7 +14,7 @@ import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from '
 import { repositoriesOf } from './repositories.ts'
 import { type SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
-import { synchronize, synchronizeGrants, type Things } from './synchronize.ts'
+import { type ExistenceSubject, synchronize, synchronizeGrants } from './synchronize.ts'
 import { type TeamRights, teamRights } from './team-rights.ts'
 import { copyTeams } from './teams.ts'
 
@@ -165,7 +165,7 @@ export const copyMembers = async (
 const synchronizeOwnership = async (
   migration: Migration,
   organization: Account,
-  { kind, scope, find }: Things,
+  { kind, scope, find }: ExistenceSubject,
   login: string,
   isOwnerAtSource: boolean,
 ): Promise<void> => {
@@ -191,7 +191,7 @@ const synchronizeOwnership = async (
 }
 
 /** Memberships of owners, and of others who have not only the rights of teams. */
-const membershipsOf = ({ allot, names }: Migration, organization: Account): Things => {
+const membershipsOf = ({ allot, names }: Migration, organization: Account): ExistenceSubject => {
   const { organizations, teams } = allot.hosting
   const parts = async (key: string) => {
     const member = await names.account(key)

@@ -22,7 +22,7 @@ const [MAX_NAMES, MAX_IMPORTANT_NAMES] = [10, 100]
 
 type Outcome = 'copied' | 'found' | 'updated'
 
-/** What a migration did, and what it could not do. */
+/** The results of a migration: counts, and notes of what differs or could not be copied. */
 export class Report {
   readonly #counts = new Map<string, Record<Outcome, number>>()
   readonly #entries = new Map<Section, Map<string, Set<string>>>()

@@ -140,7 +140,7 @@ export const synchronizeRepository = async (
   return (await repositories.byId(id)) ?? repository
 }
 
-/** What can change at the source besides rights. */
+/** The members that can change at the source, besides rights. */
 const detailsOf = ({
   description,
   website,
@@ -216,7 +216,7 @@ const createRepository = async (
   return created
 }
 
-/** What the history follows a repository by: its id, and its name with the key of its owner. */
+/** Key of a repository in the history: its id, and its name with the key of its owner. */
 export const originalOf = (
   names: Names,
   { id, name, owner }: SourceRepository,

@@ -19,7 +19,7 @@ const sourceId = v.pipe(
   v.transform((sent) => (Number.isSafeInteger(sent) && sent! > 0 ? sent! : undefined)),
 )
 
-/** What users and organizations have in common. */
+/** The common members of users and organizations. */
 const profile = {
   id: sourceId,
   full_name: text,

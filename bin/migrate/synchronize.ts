@@ -4,18 +4,21 @@ import { digestOf } from './follow.ts'
 import { type Migration, reportErrors } from './migration.ts'
 
 /**
- * Brings what was copied up to date with the source. The history has a record for each thing that a migration copied, with the ids of
+ * Brings things that exist or not (keys, memberships, rights, stars) up to date with the source: `synchronize` creates and removes
+ * them. `followDetails` changes members of accounts, repositories and teams. Contents with texts are followed by follow.ts.
+ *
+ * The history has a record for each thing that a migration copied, with the ids of
  * the records here and the rights (`grants`) that came with it. The record is saved without ids before the thing is
  * created, and with them afterwards, so that a later migration completes what an interrupted one began.
  *
  * Invariant: only what the history knows is removed or revoked. What was created here by other means stays.
  */
 
-/** Kinds of which the history knows nothing but that they exist, and their rights. */
-type Kind = keyof typeof LABELS
+/** Kinds of which the history knows only their existence and their rights. */
+type Kind = keyof typeof EXISTENCE_LABELS
 
-/** In the report: a thing of a kind, and several. */
-const LABELS = {
+/** Names of a kind in the report, in the singular and the plural. */
+const EXISTENCE_LABELS = {
   membership: { one: 'membership', many: 'memberships' },
   sshKey: { one: 'SSH key', many: 'SSH keys' },
   gpgKey: { one: 'GPG key', many: 'GPG keys' },
@@ -29,8 +32,8 @@ const LABELS = {
   hook: { one: 'webhook', many: 'webhooks' },
 } as const
 
-/** Things of one kind that belong to one account. */
-export interface Things {
+/** The things of one kind that belong to one account, and how they are found and removed here. */
+export interface ExistenceSubject {
   kind: Kind
   /** Name of the account, in lower case. */
   scope: string
@@ -59,7 +62,7 @@ export interface SourceThing {
  */
 export const synchronize = async (
   migration: Migration,
-  things: Things,
+  things: ExistenceSubject,
   wanted: readonly SourceThing[],
   isComplete = true,
 ): Promise<void> => {
@@ -79,11 +82,11 @@ export const synchronize = async (
 /** Reports a thing that exists here, or that was removed here after it was copied. */
 const isToBeCreated = async (
   { history, report }: Migration,
-  things: Things,
+  things: ExistenceSubject,
   thing: SourceThing,
   before: Migrated | undefined,
 ): Promise<boolean> => {
-  const label = LABELS[things.kind].many
+  const label = EXISTENCE_LABELS[things.kind].many
   const ids = await things.find(thing.name)
   if (ids !== undefined) {
     report.count(label, 'found')
@@ -101,7 +104,7 @@ const isToBeCreated = async (
 }
 
 /** Whether everything that the thing connected still exists. Otherwise it was removed together with one of these. */
-const wasRemovedHere = async ({ parts }: Things, { name, ids }: Migrated): Promise<boolean> => {
+const wasRemovedHere = async ({ parts }: ExistenceSubject, { name, ids }: Migrated): Promise<boolean> => {
   if (ids.length === 0) return false
   const existing = await parts(name)
   return existing?.every((id, index) => id === ids[index]) === true
@@ -109,28 +112,28 @@ const wasRemovedHere = async ({ parts }: Things, { name, ids }: Migrated): Promi
 
 const createThing = (
   migration: Migration,
-  { kind, scope, find }: Things,
+  { kind, scope, find }: ExistenceSubject,
   thing: SourceThing,
 ): Promise<void> =>
-  reportErrors(migration.report, `the ${LABELS[kind].one} ${thing.label} of ${scope}`, async () => {
+  reportErrors(migration.report, `the ${EXISTENCE_LABELS[kind].one} ${thing.label} of ${scope}`, async () => {
     if (!(await thing.create())) return
     const ids = await find(thing.name)
     if (ids === undefined) return
     await migration.history.save([{ kind, scope, name: thing.name, ids, grants: thing.grants ?? [] }])
-    migration.report.count(LABELS[kind].many, 'copied')
+    migration.report.count(EXISTENCE_LABELS[kind].many, 'copied')
   })
 
 /** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
 const removeThing = async (
   { history, report }: Migration,
-  { kind, scope, find, remove }: Things,
+  { kind, scope, find, remove }: ExistenceSubject,
   record: Migrated,
 ): Promise<void> => {
   const ids = await find(record.name)
   const wasInterrupted = record.ids.length === 0
   if (ids !== undefined && (wasInterrupted || String(ids) === String(record.ids))) {
     await remove(record.name, ids)
-    if (!wasInterrupted) report.note('revoked', LABELS[kind].many, `${record.name} (${scope})`)
+    if (!wasInterrupted) report.note('revoked', EXISTENCE_LABELS[kind].many, `${record.name} (${scope})`)
   }
   await history.remove([record])
 }

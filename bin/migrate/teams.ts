@@ -1,7 +1,7 @@
 import type { Account, Team } from '../../lib/records/schema/index.ts'
 import { asOperator, type Migration, reportErrors } from './migration.ts'
 import { textOf } from './names/index.ts'
-import { followDetails, type SourceThing, synchronize, type Things } from './synchronize.ts'
+import { type ExistenceSubject, followDetails, type SourceThing, synchronize } from './synchronize.ts'
 import type { TeamRights } from './team-rights.ts'
 
 const LOWERED =
@@ -60,7 +60,7 @@ export const copyTeamRepositories = async (
       const repository = await find(name)
       return repository?.owner === organization.id ? [here.id, repository.id] : undefined
     }
-    const things: Things = {
+    const things: ExistenceSubject = {
       kind: 'teamRepository',
       scope: scopeOf(migration, organization, team),
       parts,
@@ -134,7 +134,7 @@ const ownTeam = async (
   return undefined
 }
 
-const teamsOf = (migration: Migration, organization: Account): Things => ({
+const teamsOf = (migration: Migration, organization: Account): ExistenceSubject => ({
   kind: 'team',
   scope: migration.names.keyHere(organization),
   parts: async () => [organization.id],
@@ -192,7 +192,7 @@ const copyMembersOf = (
     const account = await names.account(key)
     return account?.kind === 'user' ? [id, account.id] : undefined
   }
-  const things: Things = {
+  const things: ExistenceSubject = {
     kind: 'teamMember',
     scope: scopeOf(migration, organization, team),
     parts,

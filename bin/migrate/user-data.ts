@@ -6,7 +6,7 @@ import { apiPath, asOperator, forUserHere, ifAvailable, type Migration } from '.
 import { textOf } from './names/index.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
 import type { Shape, Source } from './source.ts'
-import { type SourceThing, synchronize, type Things } from './synchronize.ts'
+import { type ExistenceSubject, type SourceThing, synchronize } from './synchronize.ts'
 
 const KEYS_NOT_SHOWN = 'keys, which the source does not show'
 const NO_SIGNATURES =
@@ -21,8 +21,8 @@ const ALL = { offset: 0, limit: 10_000 }
 export const SourceKey = v.object({ key: v.string(), title: v.nullish(v.string()) })
 export const SourceGpgKey = v.object({ key_id: v.string() })
 
-/** Things of one kind that belong to a user, and the list of the source that has them. */
-interface UserThings<T> extends Things {
+/** The things of one kind that belong to a user, and the list of the source that has them. */
+interface UserSubject<T> extends ExistenceSubject {
   /** Name of the list in the API of the source. */
   list: string
   shape: Shape<T>
@@ -84,7 +84,7 @@ export const removeUserData = async (migration: Migration, user: Account): Promi
 const copyList = async <T>(
   migration: Migration,
   name: string,
-  things: UserThings<T>,
+  things: UserSubject<T>,
   notShown: string,
   sudo?: string,
 ): Promise<void> => {
@@ -102,7 +102,7 @@ const copyList = async <T>(
 const sshKeysOf = (
   { allot, names }: Migration,
   user: Account,
-): UserThings<v.InferOutput<typeof SourceKey>> => {
+): UserSubject<v.InferOutput<typeof SourceKey>> => {
   const { sshKeys } = allot.hosting
   return {
     kind: 'sshKey',
@@ -130,7 +130,7 @@ const keysOf = <K extends { id: number }>(
   { id, scope }: { id: number; scope: string },
   keys: UserKeys<K>,
   nameOf: (key: K) => string,
-): Omit<Things, 'kind'> => ({
+): Omit<ExistenceSubject, 'kind'> => ({
   scope,
   parts: async () => [id],
   async find(wanted) {
@@ -152,7 +152,7 @@ const gpgKeysOf = (
   { source, allot, report, names }: Migration,
   user: Account,
   login = user.name,
-): UserThings<v.InferOutput<typeof SourceGpgKey>> => {
+): UserSubject<v.InferOutput<typeof SourceGpgKey>> => {
   const { gpgKeys } = allot.hosting
   let published: Promise<Map<string, string>> | undefined
   return {
@@ -185,7 +185,7 @@ const splitKeys = async (text: string | undefined): Promise<Map<string, string>>
   return new Map(keys.map((key) => [key.getKeyID().toHex().toUpperCase(), key.toPublic().armor()]))
 }
 
-const followsOf = ({ allot, report, names }: Migration, account: Account): UserThings<SourceUser> => {
+const followsOf = ({ allot, report, names }: Migration, account: Account): UserSubject<SourceUser> => {
   const { follows } = allot.hosting.relations
   const { id, name } = account
   const user = asOperator(id)
@@ -228,7 +228,7 @@ const relationsOf = (
   { allot, report, names }: Migration,
   account: Account,
   kind: keyof typeof RELATIONS,
-): UserThings<SourceRepository> => {
+): UserSubject<SourceRepository> => {
   const relation = allot.hosting.relations[RELATIONS[kind].relation]
   const { id, name } = account
   const user = asOperator(id)

@@ -99,7 +99,7 @@ const copyComment = async (
   await copyAttachments(migration, attachments, target)
 }
 
-/** What attachments belong to, here, and those of the source. */
+/** The target of attachments here, and the attachments of the source. */
 interface AttachmentsOf extends Pick<Attachment, 'on' | 'targetId' | 'uploader'> {
   /** The name of the target in the report. */
   readonly label: string

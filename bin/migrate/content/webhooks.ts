@@ -8,7 +8,7 @@ import type { HookPlace, NewHook } from '../../../lib/webhooks/hooks.ts'
 import { apiPath, each, ifAvailable, type Migration, reportErrors } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
-import { followDetails, type SourceThing, synchronize, type Things } from '../synchronize.ts'
+import { type ExistenceSubject, followDetails, type SourceThing, synchronize } from '../synchronize.ts'
 
 const INACTIVE =
   'webhooks without their secrets: they are inactive here, so that no receiver is told twice; set the secret and `active` when this server takes over'
@@ -129,7 +129,7 @@ const placeOf =
   async () =>
     place
 
-/** What a copy has of its original. */
+/** The members of a webhook that its copy has. */
 const editOf = (hook: SourceHook) => ({
   url: hook.config.url,
   contentType: hook.config.content_type === 'form' ? ('form' as const) : ('json' as const),
@@ -137,7 +137,11 @@ const editOf = (hook: SourceHook) => ({
   branchFilter: hook.branch_filter,
 })
 
-const thingsOf = ({ allot, history }: Migration, of: HooksOf, wanted: readonly SourceHook[]): Things => {
+const thingsOf = (
+  { allot, history }: Migration,
+  of: HooksOf,
+  wanted: readonly SourceHook[],
+): ExistenceSubject => {
   const { hooks } = allot.hosting
   const urls = new Map(wanted.map(({ id, config }) => [String(id), config.url]))
   return {
@@ -196,7 +200,7 @@ const someActive = async (
 const followHook = async (
   migration: Migration,
   of: HooksOf,
-  { find }: Things,
+  { find }: ExistenceSubject,
   hook: SourceHook,
 ): Promise<void> => {
   const { allot, report } = migration

@@ -1,7 +1,7 @@
 import { escapeControl } from '../../terminal.ts'
 import type { Section } from '../report.ts'
 
-/** What is compared, and several of it. */
+/** Names of a compared kind, in the singular and the plural. */
 const KINDS = {
   user: 'users',
   address: 'users with further addresses',
@@ -48,7 +48,7 @@ interface Difference {
   readonly here: Value
 }
 
-/** What a comparison has found. */
+/** The results of a comparison. */
 export class Comparison {
   readonly #counts = new Map<Kind, number>()
   readonly #differences: Difference[] = []

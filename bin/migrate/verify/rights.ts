@@ -23,7 +23,7 @@ const Found = v.object({
 })
 type Found = v.InferOutput<typeof Found>
 
-/** What a viewer may do, by the path of the repository in lower case. Repositories that the viewer cannot see are absent. */
+/** The rights of a viewer, by the path of the repository in lower case. Repositories that the viewer cannot see are absent. */
 type Rights = ReadonlyMap<string, number>
 
 /**

@@ -6,7 +6,7 @@ import type { Source } from '../source.ts'
 import type { TeamRights } from '../team-rights.ts'
 import type { Comparison } from './comparison.ts'
 
-/** What all parts of a comparison share. */
+/** Shared by all parts of a comparison. */
 export interface Sides {
   readonly source: Source
   /** The API of the store, read as the source is. */
