@@ -188,6 +188,8 @@ describe('A Gitea', () => {
     const gitea = await forgejo(behind, {
       '/admin/orgs': NONE,
       '/users/alice/gpg_keys': NONE,
+      // The server behind has other ids.
+      '/users/alice/subscriptions': NONE,
       '/users/root1/repos': NONE,
       '/users/alice/repos': { body: [inactive, ...others], total: others.length + 1 },
       [`/alice/${first!.name}.git/info/refs?service=git-upload-pack`]: FORBIDDEN,
