@@ -1,6 +1,6 @@
 /**
  * Keys of cached reads. These are the caches of records and credentials; those of git data are in `lib/git/objects` and
- * `lib/repositories/contents`:
+ * `lib/repositories/contents`. "Memory of caches" in docs/operations.md has the bound of each:
  *
  * - the read cache of the storage driver, for all reads of records. LevelDB drops an entry before a record that it was read
  *   from is written; PostgreSQL, where other processes write too, validates it by one query before each use;
@@ -9,6 +9,8 @@
  * - the last token of a connection (`lib/accounts/identity.ts`), valid until the next write, for the same reason;
  * - totals of searches (`lib/repositories/search.ts`), valid for one version of the index;
  * - passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash;
+ * - the uses of tokens that were noted (`lib/accounts/token-uses.ts`), valid for an hour: losing one only costs a write;
+ * - whether there is no webhook at all (`lib/webhooks/outbox.ts`), only on a store of one process, until one is created;
  * - the table of all owners and the history of the instance (`lib/content/owner-table.ts`, `instance-history.ts`), which
  *   the pages of administrators show. Only these may be out of date: they have the figures of the last scan.
  */

@@ -152,7 +152,7 @@ describe('A data folder that holds something else', () => {
       assert.deepEqual(filesBelow(data), before)
     })
 
-  it('is answered with its parent when it is the store of a data folder', async () => {
+  it('that is the `store` folder itself is refused, and the error names the folder above it', async () => {
     const data = join(temporaryDirectory(), 'data')
     await fill({ data })
     await assert.rejects(createAllot({ data: join(data, 'store') }), {

@@ -95,7 +95,7 @@ export const StorageOptions = v.strictObject({
   ),
   retries: v.pipe(
     positive,
-    v.description('How often a write is retried after a conflict with another write.'),
+    v.description('How often each engine retries a write after conflicts with other writes.'),
   ),
   readCache: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1024 * 1024))),

@@ -229,7 +229,7 @@ interface CacheEvent {
 const measureCaches = (): void => {
   const lookups = new Counter({
     name: 'allot_cache_requests_total',
-    help: 'Lookups in the caches of quota usage and of totals of searches, by outcome.',
+    help: 'Lookups in the named caches, by outcome.',
     labelNames: ['cache', 'outcome'],
   })
   const caches = new Map<{ size: number }, ReturnType<typeof countersOf>>()

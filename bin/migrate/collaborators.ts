@@ -17,7 +17,7 @@ const OPERATOR = asOperator(0)
 
 const Permission = v.object({ permission: v.string() })
 
-/** Copies with whom a repository is shared. The rights follow the source. */
+/** Copies the collaborators of a repository. The rights follow the source. */
 export const copyCollaborators = (migration: Migration, copied: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the collaborators of ${copied.given.full_name}`, async () => {
     const { source } = migration

@@ -41,9 +41,13 @@ import { copyTeamRepositories } from './teams.ts'
 import { copyEmails, copyKeys, copyRelations } from './user-data.ts'
 
 /**
- * Copies accounts, repositories, keys, relations and quota from the source, one thing after another, each completely or not
- * at all. It recognises what exists here by name, so running it again continues where a run ended, and changes nothing when
- * the run was complete and the source is the same.
+ * Copies users, organizations and teams, repositories with their issues, releases and webhooks, packages, keys, relations and
+ * quota from the source, one thing after another, each completely or not at all. Running it again continues where a run ended,
+ * and changes nothing when the run was complete and the source is the same.
+ *
+ * Copies are found by the ids of the source ({@link Names}). What was not copied before is looked for by name: a user or repository
+ * here that is not the copy of another one is taken for the same, and an organization that was created here is refused, as is an
+ * account of the other kind. No name is invented: `--rename` chooses another one.
  *
  * Invariant: a migration gives no more rights than the source gives at that time. It revokes what an earlier one gave and
  * the source has revoked since. What was given here by other means stays, and is reported.

@@ -10,15 +10,18 @@ export interface PostgresOptions {
   /** Size of the connection pool for writes. Default: 4. */
   writers?: number | undefined
   /**
-   * Limit for opening a connection, and for waiting until a pool has a free one; a silent host is left 2,000 earlier, and after
-   * 3,000 at the earliest. Default: 5,000.
+   * Limit for opening a connection, and for waiting until a pool has a free one. A host that does not answer is given up 2,000
+   * before this limit, but not before 3,000. Default: 5,000.
    */
   connectTimeout?: number | undefined
   /** Limit for one statement of a write; one of a read has at most 4,500. Default: 20,000. */
   statementTimeout?: number | undefined
   /** Limit in which a write is acknowledged or refused, waiting included, while the database does not reply. Default: 25,000. */
   writeTimeout?: number | undefined
-  /** How many times a write is retried after conflicts with concurrent writes. Default: 30. */
+  /**
+   * How many times each engine retries a write after conflicts with concurrent writes: the optimistic engine passes a write that
+   * still conflicts to the plain engine. Default: 30.
+   */
   retries?: number | undefined
   /** Bytes of database content to cache, so that reads and writes need fewer round trips. Default: 32 MiB. */
   readCache?: number | undefined

@@ -9,7 +9,7 @@ import type { ContentLine } from './format.ts'
 
 /** Git data or a file that is being received. */
 interface Incoming {
-  /** Tells a line of other content. */
+  /** Names this content in messages and tells its lines from others'. */
   readonly name: string
   /** Message for content that is not completed. */
   readonly incomplete: string

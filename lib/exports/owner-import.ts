@@ -228,7 +228,7 @@ const requireShards = async (tx: ReadTransaction, { shard }: FirstLine): Promise
   if (own === undefined || shard === undefined)
     throw new AllotError(
       'conflict',
-      `the store is not empty, and ${own === undefined ? 'it' : 'the one of the file'} is not a shard, so that ids can be equal: import into an empty store, or see \`allot shard\``,
+      `the store is not empty, and ${own === undefined ? 'it is not' : 'the file does not come from'} a shard, so ids may collide: import into an empty store, or see \`allot shard\``,
     )
   const from = parseShard(shard)
   if (from.of !== own.of || from.number === own.number)

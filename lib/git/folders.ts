@@ -1,3 +1,4 @@
+/** The layout of the repositories folder: `<id mod 256, in hex>/<id>.git`. */
 import { execFile } from 'node:child_process'
 import { readdir, stat } from 'node:fs'
 import { readdir as list, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -5,8 +6,6 @@ import { dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { ifMissing, isUnchangedFor, syncToDisk } from '../disk.ts'
-
-/** The layout of the repositories folder: `<shard>/<id>.git`. */
 
 /** Path of a repository, made of its id, so that renaming or transferring it moves no files. */
 export const folderOf = (directory: string, id: number): string =>

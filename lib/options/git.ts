@@ -47,7 +47,7 @@ export const ContentOptions = v.strictObject({
   timeout: described(milliseconds(HOUR, 30_000), 'Milliseconds after which a read is ended with 503.'),
   cacheSize: described(
     v.optional(v.pipe(Size, v.minValue(1024 * 1024)), 64 * 1024 * 1024),
-    'Maximum memory for objects that were read: bytes, or `"64 MiB"`.',
+    'Maximum memory for git objects and for responses made of them, half each: bytes, or `"64 MiB"`.',
   ),
   maxObjectSize: described(
     v.optional(v.pipe(Size, v.minValue(64 * 1024)), 16 * 1024 * 1024),

@@ -84,8 +84,8 @@ export interface WebhooksOptions {
   /** Maximum number of deliveries that are sent to one host at a time. Default: `5`. */
   maxConcurrentPerReceiver?: number | undefined
   /**
-   * Milliseconds for which a delivery that fails is tried again, with growing pauses. Later deliveries of the
-   * webhook wait for it. Default: `86400000`.
+   * Milliseconds after the change that caused it in which a delivery that fails is tried again, with growing
+   * pauses. Later deliveries of the webhook wait for it. Default: `86400000`.
    */
   retryFor?: number | undefined
   /** Milliseconds for which deliveries are kept after they were sent or given up. Default: `604800000`. */
@@ -173,7 +173,10 @@ export interface ContentsOptions {
   maxConcurrent?: number | undefined
   /** Milliseconds after which a read is ended with 503. Default: `30000`. */
   timeout?: number | undefined
-  /** Maximum memory for objects that were read: bytes, or `"64 MiB"`. Default: `67108864`. */
+  /**
+   * Maximum memory for git objects and for responses made of them, half each: bytes, or `"64 MiB"`. Default:
+   * `67108864`.
+   */
   cacheSize?: number | string | undefined
   /**
    * Maximum size of a file in a JSON response, and of a folder; larger files are downloads. Bytes, or `"16 MiB"`.

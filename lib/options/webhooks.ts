@@ -20,7 +20,7 @@ export const WebhookOptions = v.strictObject({
   ),
   retryFor: described(
     milliseconds(7 * DAY, DAY),
-    'Milliseconds for which a delivery that fails is tried again, with growing pauses. Later deliveries of the webhook wait for it.',
+    'Milliseconds after the change that caused it in which a delivery that fails is tried again, with growing pauses. Later deliveries of the webhook wait for it.',
   ),
   keepFor: described(
     milliseconds(90 * DAY, 7 * DAY),

@@ -20,7 +20,7 @@ export interface GitServices {
   readonly pushes: Pushes
 }
 
-/** Account id for a recount that no user caused. `OPERATOR` (lib/accounts/identity.ts) has the id 0 as well. */
+/** Account id for a recount that no user caused. */
 const NOBODY = 0
 
 /** Pushes over HTTP and SSH. Invariant: git's report reaches the client after the new size is durable. */

@@ -6,8 +6,8 @@ import { matchesPattern } from './events.ts'
 
 /**
  * Which addresses receivers may have. Webhooks are made by users, so without a check they could send requests into the network
- * of the server. Invariant: the address is checked that the connection is made to, so a name that resolves differently
- * the second time gains nothing.
+ * of the server. Invariant: the address that is checked is the one connected to, so a name that resolves differently the
+ * second time gains nothing.
  */
 export class AllowedAddresses {
   readonly #networks: [ipaddr.IPv4 | ipaddr.IPv6, number][] = []

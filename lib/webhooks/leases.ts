@@ -2,7 +2,10 @@ import { randomUUID } from 'node:crypto'
 import { hookLeases } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 
-/** Beyond the end of a lease another process sends, so this much longer than a delivery takes; clocks may differ a little. */
+/**
+ * A lease outlasts the longest delivery by this much, since another process sends once it has ended; it also covers clocks that
+ * differ.
+ */
 const MARGIN_MS = 30_000
 /** Pause before the lease of another process is looked at again; it doubles, since most leases end after a moment. */
 const RETRY_MS = { first: 250, last: 20_000 }

@@ -16,7 +16,7 @@ interface SenderSettings {
   readonly timeout: number
   readonly maxConcurrent: number
   readonly maxConcurrentPerReceiver: number
-  /** How long a delivery is tried again. */
+  /** How long after the change that caused it a delivery is tried again. Each has at least one attempt. */
   readonly retryFor: number
   /** How long deliveries are kept afterwards. */
   readonly keepFor: number

@@ -32,7 +32,7 @@ const USAGE = `npm run bench -- [options]   measures each operation and a refere
 
   --only NAME,NAME      some of the benchmarks
   --rounds N            rounds of each (5 by default)
-  --scale S             part of the largest instance, from 0.001 to 1 (0.1 by default)
+  --scale S             part of the largest instance, above 0 and at most 1 (0.1 by default)
   --storage postgres    a PostgreSQL that the benchmark starts
   --peer URL --peer-token TOKEN   asks another server of the same API the same, in turns
   --last FILE           figures to compare with, which this run replaces
@@ -73,7 +73,7 @@ const rounds = Number(flags.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds ${flags.rounds}: expected a whole number from 1`)
 
 const scale = Number(flags.scale)
-if (!(scale > 0 && scale <= 1)) fail(`--scale ${flags.scale}: expected a number from 0.001 to 1`)
+if (!(scale > 0 && scale <= 1)) fail(`--scale ${flags.scale}: expected a number above 0 and at most 1`)
 
 const all = {
   level: [

@@ -216,7 +216,7 @@ describe('An object', () => {
     assert.deepEqual([status, bytes.length], [200, 0])
   })
 
-  it('is verified', async () => {
+  it('is verified with 200 when it has the given size, otherwise refused with 422, or with 404 when it is absent', async () => {
     const path = await repository()
     const there = aContent()
     await allot.put(path, alice, there)

@@ -66,7 +66,7 @@ describe('A list of the source', () => {
     circle.stop()
   })
 
-  it('ends whatever pages and totals the server sends', async () => {
+  it('is read to an end, whatever pages and totals the server sends', async () => {
     const total = fc.option(fc.constantFrom('0', '7', '1e15', '-1', 'many', '9'.repeat(30)), {
       nil: undefined,
     })

@@ -140,7 +140,7 @@ describe('A migration copies', () => {
       assert.deepEqual(sizeless(await seen(target, path)), sizeless(await seen(source, path)), path)
   })
 
-  it('nothing more in a second run, and verifies', async () => {
+  it('nothing more in a second run, after which the store verifies', async () => {
     const before = await everything()
     const report = await target.from(source)
     assert.ok(report.isComplete(), report.text)

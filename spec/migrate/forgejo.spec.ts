@@ -158,7 +158,7 @@ describe('An owner named with --owner', () => {
 })
 
 describe('A Gitea', () => {
-  it('has no quota, and everything else is copied', async () => {
+  it('has no quota, and what a Forgejo gives is copied from it too', async () => {
     const gitea = await forgejo(behind, {
       '/admin/orgs': NONE,
       '/admin/quota/rules': { status: 404, body: '404 page not found\n' },

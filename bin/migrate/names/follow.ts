@@ -1,14 +1,13 @@
+/**
+ * Gives copies the names and the owners that their originals have got since. A copy that has another name than its original
+ * had, because it was chosen with `--rename` or changed here, keeps it.
+ */
 import { AllotError } from '../../../lib/errors.ts'
 import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
 import type { Migration } from '../migration.ts'
 import { audienceAt, audienceHere, type OwnedRepository, originalOf } from '../repositories.ts'
 import type { SourceRepository } from '../shapes.ts'
 import type { Named } from './index.ts'
-
-/**
- * Gives copies the names and the owners that their originals have got since. A copy that has another name than its original
- * had, because it was chosen with `--rename` or changed here, keeps it.
- */
 
 const KEPT = 'names and owners that were changed at the source, and are kept'
 const REFUSED = 'names and owners that were changed at the source, and cannot be followed'

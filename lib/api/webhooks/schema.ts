@@ -69,7 +69,7 @@ export const editIn = (body: v.InferOutput<typeof EditHookOption>): HookEdit => 
   url: body.config?.url || undefined,
   contentType: body.config?.content_type || undefined,
   secret: body.config?.secret || undefined,
-  // As secrets: a client that sends back what it was shown must not remove it.
+  // Like the secret: an empty text keeps what is set, since clients send back what they were shown.
   authorization: body.authorization_header || undefined,
   events: body.events?.length === 0 ? undefined : body.events,
   branchFilter: body.branch_filter,
