@@ -176,7 +176,9 @@ export const openDiskStorage = (located: Located, log: Log): DiskStorage => {
   const transport = isServed ? new Transport({ ...repositories, ...git, onError }) : undefined
   const gitStorage = new GitStorage({ ...repositories, ...handlers })
   if (contents === false) return { gitStorage, transport, gitReader: undefined, fileStorage }
-  const reading = { ...repositories, ...contents, cacheSize: contents.cacheSize / 2 }
+  const { cacheSize, ...limits } = contents
+  const cacheSizes = { objectCacheSize: cacheSize / 2, responseCacheSize: cacheSize / 2 }
+  const reading = { ...repositories, ...limits, ...cacheSizes }
   const gitReader = new GitReader({ ...reading, maxMemory: git.maxMemory, download: git, onError })
   return { gitStorage, transport, gitReader, fileStorage }
 }

@@ -166,7 +166,7 @@ const registerJobs = (parts: Parameters<typeof registerRemovalJobs>[0] & { files
 
 /** Undefined when the contents of repositories are not served. */
 const contentsOf = ({ store, gitReader }: HostingOptions): RepositoryContents | undefined =>
-  gitReader && new RepositoryContents(store, gitReader, gitReader.cacheSize)
+  gitReader && new RepositoryContents(store, gitReader, gitReader.responseCacheSize)
 
 /** Services that only the pages use. */
 const forPages = (store: Store, quota: QuotaEngine) => ({

@@ -72,11 +72,22 @@ export type WebhookEvent =
 
 export type EventName = WebhookEvent['event']
 
+/** Every event but `ping`, which the compiler checks. */
+const EVENT_NAMES = {
+  push: true,
+  create: true,
+  delete: true,
+  fork: true,
+  repository: true,
+  issues: true,
+  issue_comment: true,
+  release: true,
+  package: true,
+  quota: true,
+} satisfies Record<Exclude<EventName, 'ping'>, true>
+
 /** Names of the events that webhooks and listeners of hosts get. */
-export const EVENTS = [
-  ...(['push', 'create', 'delete', 'fork', 'repository', 'issues', 'issue_comment'] as const),
-  ...(['release', 'package', 'quota'] as const),
-] satisfies EventName[]
+export const EVENTS = Object.keys(EVENT_NAMES) as (keyof typeof EVENT_NAMES)[]
 
 /** Further names that clients of Gitea and Forgejo choose. They are stored, and Allot has no such events. */
 const OTHER_EVENTS = [

@@ -83,6 +83,8 @@ const inRepository = async (
       const [details] = await contentDetails(tx, recipient.user, repository, 'release', [event.release])
       return { action: event.action, release: presentRelease(details!, recipient), ...around }
     }
+    default:
+      return event satisfies never
   }
 }
 

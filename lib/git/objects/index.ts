@@ -12,7 +12,9 @@ interface ReaderOptions extends Omit<ProcessesOptions, 'maxConcurrentPerClient' 
   /** Maximum number of `git cat-file` processes. */
   readonly processes: number
   /** Bytes of objects that are kept in memory. */
-  readonly cacheSize: number
+  readonly objectCacheSize: number
+  /** Bytes of responses made of objects that are kept in memory. */
+  readonly responseCacheSize: number
   /** Bytes of an object that is read into memory as a whole. */
   readonly maxObjectSize: number
   /** Bytes of the output of a command that is read into memory as a whole. */
@@ -53,16 +55,16 @@ export class GitReader {
     this.#objects = namedCache(
       'git objects',
       new LRUCache<string, GitObject>({
-        maxSize: options.cacheSize,
-        maxEntrySize: options.cacheSize / 8,
+        maxSize: options.objectCacheSize,
+        maxEntrySize: options.objectCacheSize / 8,
         sizeCalculation: ({ content }) => content.length + ENTRY_OVERHEAD,
       }),
     )
   }
 
-  /** Bytes of memory for objects. */
-  get cacheSize(): number {
-    return this.#options.cacheSize
+  /** Bytes of memory for responses made of objects, which its callers cache. */
+  get responseCacheSize(): number {
+    return this.#options.responseCacheSize
   }
 
   /** Bytes of the largest object that {@link GitReader.object} returns. */
