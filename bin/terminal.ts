@@ -6,7 +6,7 @@ export interface PrintFlags {
 
 /**
  * Replaces control characters and invisible formatting characters. Names and messages come from other users and servers,
- * and must not move the cursor, change colours or reorder text.
+ * and must not move the cursor, change colors or reorder text.
  */
 export const escapeControl = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '�')
 
@@ -30,7 +30,7 @@ export const shareBar = (share: number, cells: number): string => {
 const WARNING_SHARE = 0.8
 const [RED, YELLOW, GREEN, RESET] = ['\u001b[31m', '\u001b[33m', '\u001b[32m', '\u001b[0m']
 
-const colourOf = (share: number): string => {
+const colorOf = (share: number): string => {
   if (share >= 1) return RED
   return share >= WARNING_SHARE ? YELLOW : GREEN
 }
@@ -45,7 +45,7 @@ export interface ChartRow {
 
 /**
  * Lines of a bar chart whose columns fit the terminal; 80 columns when the output is not a terminal.
- * @param hasWarnings whether bars become yellow and red near and over 1. Colour only repeats what the comment says.
+ * @param hasWarnings whether bars become yellow and red near and over 1. Color only repeats what the comment says.
  */
 export const chart = (rows: readonly ChartRow[], { hasWarnings = false } = {}): string[] => {
   const widthOf = (column: 'label' | 'amount' | 'comment') =>
@@ -53,10 +53,10 @@ export const chart = (rows: readonly ChartRow[], { hasWarnings = false } = {}): 
   const [labels, amounts] = [widthOf('label'), widthOf('amount')]
   const columns = Math.min(process.stdout.columns ?? 80, 120)
   const cells = Math.max(8, Math.min(columns - labels - amounts - widthOf('comment') - 8, 40))
-  const isColoured = hasWarnings && process.stdout.isTTY === true && process.stdout.hasColors()
+  const isColored = hasWarnings && process.stdout.isTTY === true && process.stdout.hasColors()
   return rows.map(({ label, amount, share, comment }) => {
     const bar = share === undefined ? ' '.repeat(cells) : shareBar(share, cells)
-    const shown = isColoured && share !== undefined ? colourOf(share) + bar + RESET : bar
+    const shown = isColored && share !== undefined ? colorOf(share) + bar + RESET : bar
     return `  ${label.padEnd(labels)}  ${amount.padStart(amounts)}  ${shown}  ${comment}`.trimEnd()
   })
 }

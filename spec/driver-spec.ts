@@ -9,7 +9,7 @@ import { model } from './driver-spec/model.ts'
 import { sharing } from './driver-spec/processes.ts'
 import { ranges } from './driver-spec/ranges.ts'
 import { readAgain } from './driver-spec/repeated-reads.ts'
-import { serialisability } from './driver-spec/serialisability.ts'
+import { serializability } from './driver-spec/serializability.ts'
 import { values } from './driver-spec/values.ts'
 
 export type { Candidate, Fixture, Recipe } from './driver-spec/fixture.ts'
@@ -21,7 +21,7 @@ const parts = [
   isolation,
   readAgain,
   namedReads,
-  serialisability,
+  serializability,
   sharing,
   durability,
   model,

@@ -127,7 +127,7 @@ const existingParent = async (path: string): Promise<string> => {
 }
 
 const CLOCK_YEARS = { first: 2025, last: 2100 }
-/** Clocks that are synchronised step back by less. */
+/** Clocks that are synchronized step back by less. */
 const MAX_STEP_MS = 60_000
 
 /** @param store folder of the records, whose newest file must not be from the future */

@@ -87,7 +87,7 @@ const databaseFindings = (where: string, { version, fsync, skewMs }: DatabaseAns
     found.push(finding('database', 'warning', 'fsync is off, so a crash loses writes: turn it on'))
   if (Math.abs(skewMs) > MAX_SKEW_MS)
     found.push(
-      finding('clock', 'warning', `the clock of the database differs by ${skewMs} ms: synchronise both`),
+      finding('clock', 'warning', `the clock of the database differs by ${skewMs} ms: synchronize both`),
     )
   return found
 }

@@ -140,7 +140,7 @@ export const SourcePackage = v.object({
 })
 export type SourcePackage = v.InferOutput<typeof SourcePackage>
 
-/** `Size` is capitalised up to Gitea 1.25. */
+/** `Size` is capitalized up to Gitea 1.25. */
 export const SourcePackageFile = v.pipe(
   v.object({ name: v.string(), Size: v.nullish(v.number()), size: v.nullish(v.number()), sha256: text }),
   v.transform(({ Size, size, ...file }) => ({ ...file, size: size ?? Size ?? 0 })),

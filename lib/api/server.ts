@@ -173,7 +173,7 @@ export const exportRoutes = [
   }),
 ]
 
-/** Forgejo's clients send capitalised names; names in lower case are accepted, too. */
+/** Forgejo's clients send capitalized names; names in lower case are accepted, too. */
 const MarkdownOption = v.object({
   Text: v.optional(text('It **works**.')),
   Mode: v.optional(example(shortText, 'gfm')),

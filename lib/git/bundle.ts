@@ -80,7 +80,7 @@ export const startBundleImport = async (git: string, folder: string): Promise<Bu
     async finish(head) {
       await file.close()
       await rm(unfinished, { recursive: true, force: true })
-      await initialise(git, unfinished, 'main')
+      await initialize(git, unfinished, 'main')
       if (size > 0) await fetchBundle(git, unfinished, bundle)
       await setHead(git, unfinished, head)
       await removeFolder(folder)
@@ -95,7 +95,7 @@ export const startBundleImport = async (git: string, folder: string): Promise<Bu
 }
 
 /** Creates an empty repository, without the user's templates and hooks. */
-export const initialise = async (git: string, folder: string, branch: string): Promise<void> => {
+export const initialize = async (git: string, folder: string, branch: string): Promise<void> => {
   await runGit(git, ['init', '--quiet', '--bare', '--template=', `--initial-branch=${branch}`, folder])
 }
 

@@ -1,4 +1,4 @@
-import { initialise } from './bundle.ts'
+import { initialize } from './bundle.ts'
 import { runGit } from './process.ts'
 
 /** The parts that a copy of a repository takes over. */
@@ -18,7 +18,7 @@ export const copyRepository = async (
   folder: string,
   { branch, only, first }: CopyOptions,
 ): Promise<void> => {
-  await initialise(git, folder, branch)
+  await initialize(git, folder, branch)
   const refs =
     only === undefined
       ? ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']

@@ -6,7 +6,7 @@ import {
   type Bundle,
   type BundleImport,
   createBundle,
-  initialise,
+  initialize,
   setHead,
   startBundleImport,
 } from './bundle.ts'
@@ -61,7 +61,7 @@ export class GitStorage {
     const unfinished = `${folder}${UNFINISHED}`
     await mkdir(dirname(folder), { recursive: true })
     await removeTree(unfinished)
-    await initialise(this.#git, unfinished, defaultBranch)
+    await initialize(this.#git, unfinished, defaultBranch)
     if (first !== undefined) {
       const args = [`--git-dir=${unfinished}`, 'fast-import', '--quiet', '--done', '--date-format=raw']
       await runGit(this.#git, args, { input: firstCommitStream(defaultBranch, first) })

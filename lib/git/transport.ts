@@ -129,7 +129,7 @@ export class Transport {
   async receive(id: number, request: PushRequest, listener: PushListener): Promise<Readable> {
     const { idleTimeout, maxPushSize } = this.#options
     const push = await readPush(request.body, { size: request.size, timeoutMs: idleTimeout })
-    // Before a large push git sends an empty one, to learn whether it is authorised.
+    // Before a large push git sends an empty one, to learn whether it is authorized.
     if (push.updates.length === 0) return Readable.from([])
     const limits = limitsOf(maxPushSize, request.size)
     const hook = isSmallPush(push.pack, maxPushSize) ? [] : await this.#pushCheck.config()

@@ -15,7 +15,7 @@ import {
 import { linkTarget, sanitize } from './sanitize.ts'
 
 /**
- * Renders CommonMark to safe HTML. The sanitiser takes several times as long as the rest, so it is used only for texts with
+ * Renders CommonMark to safe HTML. The sanitizer takes several times as long as the rest, so it is used only for texts with
  * raw HTML or unusual addresses. In all others every tag was written by this renderer.
  */
 export const renderCommonMark = (text: string, links: Links = linksAsWritten): string => {

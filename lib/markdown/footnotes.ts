@@ -131,7 +131,7 @@ export const withFootnotes = (parser: Parser): Parser => {
 
 /** Replaces references in a tree of commonmark by links, and moves the definitions into a list at the end. */
 export const placeFootnotes = (tree: Node): void => {
-  // A definition is recognised in its merged text.
+  // A definition is recognized in its merged text.
   textsOf(tree)
   const footnotes = new Map<string, PlainFootnote>()
   for (let block = tree.firstChild; block !== null; ) {

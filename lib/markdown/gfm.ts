@@ -74,7 +74,7 @@ const rendererOf = (references: References): RendererObject => {
 
 /**
  * After these tags a browser reads everything as text ("Disallowed Raw HTML" of GFM). Escaping them keeps an unquoted
- * `<title>` from hiding the rest of the text. Scripts and styles are removed by the sanitiser.
+ * `<title>` from hiding the rest of the text. Scripts and styles are removed by the sanitizer.
  */
 const escapeRawText = (html: string): string =>
   html.replace(/<(?=\/?(?:title|textarea|xmp|noembed|noframes|plaintext)\b)/gi, '&lt;')

@@ -112,7 +112,7 @@ export interface References extends Links {
   inRepository(owner: string, repository: string, path: string): string
 }
 
-/** Ordinary addresses. Stricter than the sanitiser, which decides about all others. */
+/** Ordinary addresses. Stricter than the sanitizer, which decides about all others. */
 export const ADDRESSES = {
   link: /^(?:(?:https?:\/\/|mailto:)[^\0- ]*|[^:\0- ]*)$/i,
   image: /^(?:https?:\/\/[^\0- ]*|[^:\0- ]*)$/i,

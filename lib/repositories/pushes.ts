@@ -32,7 +32,7 @@ export class Pushes {
   }
 
   /**
-   * Takes a push that is authorised, and counts it.
+   * Takes a push that is authorized, and counts it.
    * @returns git's report
    * @throws AllotError bad_request, too_large, unavailable
    */

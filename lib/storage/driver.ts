@@ -1,9 +1,9 @@
 import { AllotError, type ErrorCode } from '../errors.ts'
 
 /**
- * The contract between Allot and its databases: ordered bytes, snapshot reads and serialisable writes. All methods
+ * The contract between Allot and its databases: ordered bytes, snapshot reads and serializable writes. All methods
  * are required, and `spec/driver-spec.ts` is the suite that a driver must pass. The contract fits LevelDB, a sorted map, and any
- * SQL engine with serialisable transactions.
+ * SQL engine with serializable transactions.
  */
 
 /** A key or a value. Keys are ordered by their bytes, which are unsigned. */
@@ -78,7 +78,7 @@ export interface StorageDriver {
    */
   read<T>(body: (tx: ReadTransaction) => Promise<T>, options?: ReadOptions): Promise<T>
   /**
-   * Runs `body` in a serialisable transaction, and resolves when its changes are durable. The driver may run `body` again.
+   * Runs `body` in a serializable transaction, and resolves when its changes are durable. The driver may run `body` again.
    * Nothing is written when `body` rejects. `body` must not wait for another `write` of the same driver: drivers that run
    * writes one at a time would wait for ever.
    */

@@ -13,7 +13,7 @@ interface Batch {
 }
 
 /**
- * Runs write transactions one at a time, which makes them serialisable; each sees the changes of those before it. The
+ * Runs write transactions one at a time, which makes them serializable; each sees the changes of those before it. The
  * transactions that end while a batch is being written share the next batch, and each resolves when its batch is durable.
  * After a failed batch the state of the disk is unknown, so every later write is refused, and nothing is retried.
  */

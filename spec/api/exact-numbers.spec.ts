@@ -96,7 +96,7 @@ describe('A number that JSON.parse would round to an integer', () => {
     }
   })
 
-  it('is recognised by its digits, and ignored within strings', () => {
+  it('is recognized by its digits, and ignored within strings', () => {
     for (const [text, value] of INTEGERS) assert.equal(Number(parseJson(text)), value, text)
     for (const text of ['0.5', '-1.25', '1234567890.123456789', '1.5e3', '5e-324'])
       assert.equal(parseJson(text), Number(text), text)

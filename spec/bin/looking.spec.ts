@@ -90,7 +90,7 @@ describe('The command line', () => {
     assert.match(shown, /^group free$/m)
     assert.match(shown, /^ {2}few +3\.0 MiB of 2\.0 MiB {2}█+ {2}150 %, OVER by 1\.0 MiB$/m)
     assert.ok(shown.split('\n').every((line) => line.length <= 80))
-    assert.ok(!shown.includes('\u001b'), 'no colours in a pipe')
+    assert.ok(!shown.includes('\u001b'), 'no colors in a pipe')
     const { used } = JSON.parse(out('show --json'))
     assert.equal(used.size.assets.artifacts, 3 * MIB)
   })

@@ -120,7 +120,7 @@ describe('Pushing', () => {
     assert.equal((await refs('alice/public', token(write), 'receive-pack')).status, 200)
   })
 
-  it('is authorised again for the push itself, after the list of references', async () => {
+  it('is authorized again for the push itself, after the list of references', async () => {
     const push = (headers: Record<string, string>) =>
       fetch(`${allot.base}/alice/public.git/git-receive-pack`, {
         method: 'POST',

@@ -164,7 +164,7 @@ const partOf = ({ field, filename, bytes, ...part }: Part): Buffer => {
 
 const agent = new Agent({ keepAlive: true })
 
-/** Does not use fetch, which normalises paths such as `/./version`. */
+/** Does not use fetch, which normalizes paths such as `/./version`. */
 const context = (
   base: string,
   method: string,

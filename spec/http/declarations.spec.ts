@@ -43,7 +43,7 @@ const refused = [
   route({ ...open, responses, handle: async () => reply(201, { id: 1 }) }),
   // @ts-expect-error a body that the schema does not describe
   route({ ...open, responses, handle: async () => reply(200, { id: 'one' }) }),
-  // @ts-expect-error serialised JSON that the schema does not describe
+  // @ts-expect-error serialized JSON that the schema does not describe
   route({ ...open, responses, handle: async () => reply(200, new SerializedJson({ id: 'one' })) }),
   // @ts-expect-error no body where there must be one
   route({ ...open, responses, handle: async () => reply(200) }),

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
 import { tests } from 'commonmark-spec'
 import { Markdown } from '../../lib/markdown/index.ts'
-import { normalised } from './normalised.ts'
+import { normalized } from './normalized.ts'
 
 const markdown = new Markdown({ deadline: 2000 })
 after(() => markdown.close())
@@ -11,7 +11,7 @@ after(() => markdown.close())
 const baseUrl = 'http://allot.test'
 const render = (text: string, mode: string) => markdown.render('host', { text, mode, baseUrl })
 
-/** The sanitiser changes raw HTML, so the output of these examples differs. */
+/** The sanitizer changes raw HTML, so the output of these examples differs. */
 const hasRawHtml = ({ section, html, markdown: text }: { section: string; html: string; markdown: string }) =>
   /HTML/.test(section) || rawTags(text).some((tag) => html.includes(tag))
 const rawTags = (text: string) => text.match(/<\/?[a-z][a-z0-9-]*(?:\s[^<>]*)?\/?>/gi) ?? []
@@ -29,7 +29,7 @@ describe('The mode `markdown` is CommonMark', () => {
 
   for (const { number, section, markdown: text, html } of examples)
     it(`renders example ${number} (${section}) as the specification does`, async () => {
-      assert.equal(normalised(await render(text, 'markdown')), normalised(html))
+      assert.equal(normalized(await render(text, 'markdown')), normalized(html))
     })
 })
 
@@ -45,7 +45,7 @@ describe('The mode `gfm` is GitHub Flavored Markdown', () => {
   const examples = JSON.parse(readFileSync(file, 'utf8')) as GfmExample[]
 
   /** Known differences, by the number of the example. */
-  const misses = new Map([[653, 'the sanitiser removes scripts and styles instead of showing them as text']])
+  const misses = new Map([[653, 'the sanitizer removes scripts and styles instead of showing them as text']])
 
   it('is compared with all 24 examples of the extensions, of which 23 agree', () => {
     assert.equal(examples.length, 24)
@@ -54,9 +54,9 @@ describe('The mode `gfm` is GitHub Flavored Markdown', () => {
 
   for (const { number, section, markdown: text, html } of examples)
     it(`renders example ${number} (${section}) ${misses.has(number) ? `with a known difference: ${misses.get(number)}` : 'as the specification does'}`, async () => {
-      const same = normalised(await render(text, 'gfm')) === normalised(html)
+      const same = normalized(await render(text, 'gfm')) === normalized(html)
       if (misses.has(number))
         assert.ok(!same, 'this example agrees now: remove it from the known differences')
-      else assert.equal(normalised(await render(text, 'gfm')), normalised(html))
+      else assert.equal(normalized(await render(text, 'gfm')), normalized(html))
     })
 })

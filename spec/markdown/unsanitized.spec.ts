@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { renderCommonMark } from '../../lib/markdown/commonmark.ts'
 import { linksAsWritten } from '../../lib/markdown/html.ts'
 import { sanitize } from '../../lib/markdown/sanitize.ts'
-import { normalised } from './normalised.ts'
+import { normalized } from './normalized.ts'
 
 /** Parts of syntax, which are joined in any order. */
 const pieces = [
@@ -55,11 +55,11 @@ const pieces = [
 
 const texts = fc.array(fc.oneof(fc.constantFrom(...pieces), fc.string({ maxLength: 5 })), { maxLength: 40 })
 
-describe('CommonMark without raw HTML, which is rendered without the sanitiser,', () => {
-  it('would not be changed by the sanitiser', () => {
+describe('CommonMark without raw HTML, which is rendered without the sanitizer,', () => {
+  it('would not be changed by the sanitizer', () => {
     const property = fc.property(texts, (parts) => {
       const html = renderCommonMark(parts.join(''))
-      assert.equal(normalised(html), normalised(sanitize(html, linksAsWritten)))
+      assert.equal(normalized(html), normalized(sanitize(html, linksAsWritten)))
     })
     fc.assert(property, { numRuns: 3000 })
   })

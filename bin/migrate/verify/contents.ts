@@ -84,7 +84,7 @@ const issueFields = async (issue: SourceIssue, person: Person): Promise<Fields> 
   }
 }
 
-/** A comment is recognised by its author and its date. */
+/** A comment is recognized by its author and its date. */
 const commentItem = async (
   sides: Sides,
   issue: string,

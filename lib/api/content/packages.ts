@@ -43,7 +43,7 @@ const Package = v.object({
 })
 type Package = v.InferOutput<typeof Package>
 
-/** `Size` is capitalised, as on Forgejo. */
+/** `Size` is capitalized, as on Forgejo. */
 const PackageFile = v.object({
   id: number(13),
   Size: number(5),

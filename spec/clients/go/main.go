@@ -1,5 +1,5 @@
 // Goes through the API with the published Go SDK of Gitea. Arguments: the server's URL, an administrator's token, an SSH
-// public key and an armoured GPG key. Each step stands on the ones before it; the first that fails ends the program.
+// public key and an armored GPG key. Each step stands on the ones before it; the first that fails ends the program.
 package main
 
 import (

@@ -128,7 +128,7 @@ export const markdown: readonly Difference[] = [
     lines: ['html lacks <b>', 'html lacks text " "', 'html lacks </b>'],
   },
   {
-    title: 'Code is not coloured, and has the class of its language only',
+    title: 'Code is not colored, and has the class of its language only',
     reason: 'Allot has no highlighter and no style sheet for one.',
     records: of('*.code.*'),
     lines: [
@@ -174,7 +174,7 @@ export const markdown: readonly Difference[] = [
   },
   {
     title:
-      'A content type that the operation does not take is 415; JSON is recognised in any case, and an absent type is fine',
+      'A content type that the operation does not take is 415; JSON is recognized in any case, and an absent type is fine',
     reason: 'Media types have no case (RFC 9110 §8.3.1).',
     records: of('ctype*', 'raw.ctype*', 'form*', 'multipart', 'query'),
     lines: ['status 422 → 415', 'status 200 → 415', 'status 422 → 200'],

@@ -8,7 +8,7 @@ export interface DifferenceCase {
 
 /** One intended difference between Allot and Forgejo. */
 export interface Difference extends DifferenceCase {
-  /** The behaviour of Allot, for a reader of the documentation. */
+  /** The behavior of Allot, for a reader of the documentation. */
   readonly title: string
   /** Why: the API document, or the reason of the decision. */
   readonly reason: string

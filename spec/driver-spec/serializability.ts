@@ -17,8 +17,8 @@ import {
 const together = <T>(count: number, start: (at: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => start(at)))
 
-export const serialisability: Part = (candidate) =>
-  describe('writes are serialisable', () => {
+export const serializability: Part = (candidate) =>
+  describe('writes are serializable', () => {
     test('no update is lost', (t) => lostUpdates(t, candidate))
     test('each write sees the state that the write before it left', (t) => oneOrder(t, candidate))
     test('two writes that read what the other one changes do not both use the old value (write skew)', (t) =>

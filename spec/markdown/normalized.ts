@@ -5,11 +5,11 @@ type Element = DefaultTreeAdapterTypes.Element
 
 /**
  * HTML for comparisons: parsed as a browser parses it, with sorted attributes. Removes intended differences from both sides:
- * `rel`; links with schemes that the sanitiser does not allow (CommonMark's examples have some); the prefix of ids; what
+ * `rel`; links with schemes that the sanitizer does not allow (CommonMark's examples have some); the prefix of ids; what
  * Forgejo adds, too (ids of headings, text directions, the class of task lists, links around images, lazy loading); and white
  * space that browsers do not show.
  */
-export const normalised = (html: string): string =>
+export const normalized = (html: string): string =>
   parseFragment(html)
     .childNodes.map((node) => shown(node, false))
     .join('')
