@@ -166,7 +166,10 @@ const textsOf = ({
   description,
   location,
 }: Omit<SourceOrganization, 'name' | 'email'>) => ({
-  ...{ fullName, website, description, location },
+  fullName,
+  website,
+  description,
+  location,
 })
 
 /** The members that are copied of users and of organizations. */

@@ -78,12 +78,16 @@ export const synchronizeCollaborators = async (
     return collaborators.set(OPERATOR, path, login, level)
   }
   const things: ExistenceSubject = {
-    ...{ kind: 'collaborator', scope, parts },
+    kind: 'collaborator',
+    scope,
+    parts,
     find: async (name) => ((await has(name)) ? parts(name) : undefined),
     remove: async (name) => void (await collaborators.remove(OPERATOR, path, await loginOf(name))),
   }
   const wanted = [...levels].map(([login, level]) => ({
-    ...{ name: names.key(login), label: login, grants: [level] },
+    name: names.key(login),
+    label: login,
+    grants: [level],
     create: () => set(names.key(login), level),
   }))
   await synchronize(migration, things, wanted)

@@ -3,7 +3,7 @@ import type { Account, Migrated, Repository } from '../../lib/records/schema/ind
 import { synchronizeAccount } from './accounts.ts'
 import { synchronizeCollaborators } from './collaborators.ts'
 import { apiPath, isDeleted, type Migration, reportErrors } from './migration.ts'
-import { followRepositoryNames } from './names/follow.ts'
+import { followRepositoryNames } from './names/changes.ts'
 import type { Named } from './names/index.ts'
 import { textOf } from './names/index.ts'
 import { copyMembers } from './organizations.ts'

@@ -21,7 +21,7 @@ import {
   type MigrationOptions,
   reportErrors,
 } from './migration.ts'
-import { followAccountNames, followRepositoryNames } from './names/follow.ts'
+import { followAccountNames, followRepositoryNames } from './names/changes.ts'
 import { type Named, Names } from './names/index.ts'
 import { checkRenames } from './names/renames.ts'
 import { copyOrganization, usersOf } from './organizations.ts'

@@ -148,7 +148,9 @@ const detailsOf = ({
   topics,
   default_branch: defaultBranch,
 }: SourceRepository) => ({
-  ...{ description, website, template },
+  description,
+  website,
+  template,
   ...(defaultBranch === '' ? {} : { defaultBranch }),
   ...(topics ? { topics: topics.map((topic) => topic.toLowerCase()).sort() } : {}),
 })

@@ -1,11 +1,12 @@
 import type { Migrated } from '../../lib/records/schema/index.ts'
 import type { NewMigrated } from '../../lib/repositories/migrated.ts'
-import { digestOf } from './follow.ts'
+import { digestOf } from './copied-content.ts'
 import { type Migration, reportErrors } from './migration.ts'
 
 /**
  * Brings things that exist or not (keys, memberships, rights, stars) up to date with the source: `synchronize` creates and removes
- * them. `followDetails` changes members of accounts, repositories and teams. Contents with texts are followed by follow.ts.
+ * them. `followDetails` changes members of accounts, repositories and teams. Contents with texts are followed by
+ * copied-content.ts.
  *
  * The history has a record for each thing that a migration copied, with the ids of
  * the records here and the rights (`grants`) that came with it. The record is saved without ids before the thing is

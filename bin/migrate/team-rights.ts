@@ -80,7 +80,12 @@ const rightsOf = async (
   const isLowered = code?.level === 'write' && (await someAsync(covered, isGuarded))
   if (isLowered && code !== undefined) code.level = 'read'
   return {
-    ...{ name: team.name, organization, description: team.description, isOwners, units, isLowered },
+    name: team.name,
+    organization,
+    description: team.description,
+    isOwners,
+    units,
+    isLowered,
     repositories: names,
     level: isAdmin ? 'admin' : units.some(({ level }) => level === 'write') ? 'write' : 'read',
     canCreate: team.can_create_org_repo,

@@ -103,7 +103,12 @@ export const removeFromTeams = async (
 }
 
 const editOf = ({ name, description, level, units, canCreate, repositories }: TeamRights) => ({
-  ...{ name, description, level, units, canCreate, allRepositories: repositories === undefined },
+  name,
+  description,
+  level,
+  units,
+  canCreate,
+  allRepositories: repositories === undefined,
 })
 
 const scopeOf = ({ names }: Migration, organization: Account, { name }: TeamRights): string =>
@@ -175,7 +180,11 @@ const shown = ({
   canCreate,
   allRepositories,
 }: ReturnType<typeof editOf>) => ({
-  ...{ name, description, level, canCreate, allRepositories },
+  name,
+  description,
+  level,
+  canCreate,
+  allRepositories,
   units: units.map(({ unit, level }) => `${unit} ${level}`).sort(),
 })
 
@@ -200,7 +209,8 @@ const copyMembersOf = (
     remove: async (key) => void (await teams.removeMember(OPERATOR, id, await loginOf(key))),
   }
   const wanted = [...team.users].map((login) => ({
-    ...{ name: names.key(login), label: login },
+    name: names.key(login),
+    label: login,
     create: async () => teams.addMember(OPERATOR, id, await loginOf(names.key(login))),
   }))
   return reportErrors(migration.report, `the team ${team.name} of ${organization.name}`, () =>

@@ -66,9 +66,9 @@ export const contentChecks: IntegrityChecks['checks'] = [
   ),
   check(comments, ({ id, issue: issueId, repository }, find, report) => {
     requireIssue(find, issueId, `comment ${id} is on`, report)
-    const of = find(issue, issueId)
-    if (repository !== undefined && of !== undefined && of !== repository)
-      report(`comment ${id} names repository ${repository}, but its issue is in repository ${of}`)
+    const found = find(issue, issueId)
+    if (repository !== undefined && found !== undefined && found !== repository)
+      report(`comment ${id} names repository ${repository}, but its issue is in repository ${found}`)
   }),
   check(issueEvents, ({ id, issue: issueId }, find, report) =>
     requireIssue(find, issueId, `event ${id} is of`, report),

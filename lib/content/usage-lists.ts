@@ -52,16 +52,16 @@ export const pageOfEntry = (
   if (kind === 'artifacts')
     return { kind: 'artifact', owner, repo: repository, run: entry.run ?? 0, name, key }
   if (repository === undefined) return undefined
-  const of = { owner, repo: repository }
+  const place = { owner, repo: repository }
   switch (attached?.on) {
     case 'issue':
-      return { kind: 'issue', ...of, index: attached.targetId }
+      return { kind: 'issue', ...place, index: attached.targetId }
     case 'comment':
-      return { kind: 'comment', ...of, index, id: attached.targetId }
+      return { kind: 'comment', ...place, index, id: attached.targetId }
     case 'release':
-      return { kind: 'release', ...of, tag: attached.tag ?? '' }
+      return { kind: 'release', ...place, tag: attached.tag ?? '' }
   }
-  return { kind: on === 'issue' ? 'issue' : 'ledgerRelease', ...of, index }
+  return { kind: on === 'issue' ? 'issue' : 'ledgerRelease', ...place, index }
 }
 
 /** A repository with all bytes that it and everything in it use. */

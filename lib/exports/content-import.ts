@@ -68,10 +68,10 @@ export class ContentImport {
   }
 }
 
-const nameOf = (of: { repository: number } | { file: FilePlace }): string =>
-  'repository' in of
-    ? `repository ${of.repository}`
-    : `file ${of.file.area} ${of.file.ownerId} ${of.file.name}`
+const nameOf = (content: { repository: number } | { file: FilePlace }): string =>
+  'repository' in content
+    ? `repository ${content.repository}`
+    : `file ${content.file.area} ${content.file.ownerId} ${content.file.name}`
 
 const receiveRepository = async (
   { gitStorage }: TransferParts,

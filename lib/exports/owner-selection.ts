@@ -106,11 +106,11 @@ export const below = (collection: {
 export const within = <R>(
   name: string,
   records: (selection: Selection) => AsyncIterable<R>,
-  of: (record: R) => { accounts?: readonly number[]; repositories?: readonly (number | null)[] },
+  namesOf: (record: R) => { accounts?: readonly number[]; repositories?: readonly (number | null)[] },
 ): Select =>
   async function* (selection) {
     for await (const record of records(selection)) {
-      const { accounts = [], repositories = [] } = of(record)
+      const { accounts = [], repositories = [] } = namesOf(record)
       const isWithin =
         accounts.every((id) => selection.accounts.has(id)) &&
         repositories.every((id) => id === null || selection.repositories.has(id))

@@ -55,7 +55,7 @@ const STAGING_FOLDER = 'arriving'
 const READ_BYTES = 256 * 1024
 
 /**
- * LFS objects, package files and attachments on disk, in `<area>/<shard>/<ownerId>/<first two characters of the name>/<name>`.
+ * LFS objects, package files and attachments on disk, in `<area>/<bucket>/<ownerId>/<first two characters of the name>/<name>`.
  * Contents are read and written as streams; a whole file is never held in memory. Knows no records:
  * lib/repositories/stored-files.ts keeps files and records consistent.
  */
@@ -123,8 +123,8 @@ export class FileStorage {
   async remove(place: FilePlace, onRemoved?: () => Promise<void>): Promise<void> {
     await this.#deletions.remove(async () => {
       await rm(pathOf(this.#directory, place), { force: true })
-      const [area, shard, ownerId, prefix] = foldersOf(place)
-      for (const folder of [join(area, shard, ownerId, prefix), join(area, shard, ownerId)])
+      const [area, bucket, ownerId, prefix] = foldersOf(place)
+      for (const folder of [join(area, bucket, ownerId, prefix), join(area, bucket, ownerId)])
         await rmdir(join(this.#directory, folder)).catch(ignoreFilled)
       await onRemoved?.()
     })
@@ -160,7 +160,7 @@ export const checkPlace = ({ ownerId, name }: FilePlace): void => {
   if (!Number.isSafeInteger(ownerId)) throw new Error(`not the id of a repository or an account: ${ownerId}`)
 }
 
-type Folders = [area: string, shard: string, ownerId: string, prefix: string]
+type Folders = [area: string, bucket: string, ownerId: string, prefix: string]
 
 const foldersOf = (place: FilePlace): Folders => {
   checkPlace(place)

@@ -85,10 +85,10 @@ export const markDue = (folder: string): Promise<void> =>
 
 /** Deletes what a killed process left, unless it changed within the last `age` seconds. */
 export const recoverFolders = async (directory: string, age: number): Promise<void> => {
-  const shards = await list(directory, { withFileTypes: true }).catch(ifMissing([]))
-  for (const shard of shards.filter((entry) => entry.isDirectory()))
-    for (const name of await list(join(directory, shard.name))) {
-      const path = join(directory, shard.name, name)
+  const buckets = await list(directory, { withFileTypes: true }).catch(ifMissing([]))
+  for (const bucket of buckets.filter((entry) => entry.isDirectory()))
+    for (const name of await list(join(directory, bucket.name))) {
+      const path = join(directory, bucket.name, name)
       if (![DUE, UNFINISHED, DISCARDED].some((suffix) => name.endsWith(suffix))) continue
       if (!(await isUnchangedFor(path, age))) continue
       if (name.endsWith(DUE)) await removeRepository(path.slice(0, -DUE.length))

@@ -213,12 +213,18 @@ const newHook = (
   { type, url, baseUrl, contentType = 'json', secret = '', authorization = '', ...given }: NewHook,
 ): Hook => ({
   ...ids,
-  ...{ type, url, baseUrl, contentType, secret, authorization },
+  type,
+  url,
+  baseUrl,
+  contentType,
+  secret,
+  authorization,
   // As on Gitea: events that are not chosen are pushes.
   events: given.events === undefined || given.events.length === 0 ? ['push'] : given.events,
   branchFilter: given.branchFilter ?? '',
   active: given.active ?? false,
-  ...{ createdAt: now(), updatedAt: now() },
+  createdAt: now(),
+  updatedAt: now(),
 })
 
 /** The header `Authorization` is for one receiver only: whoever changes the URL to another must give it again. */
@@ -235,8 +241,12 @@ const requireActive = ({ active }: Hook): void => {
 
 /** The members of a webhook in the log of changes: no secrets, and no URL, whose query may have some. */
 const auditedPart = ({ id, url, events, active, secret, authorization }: Hook) => ({
-  ...{ id, host: new URL(url).host, events, active },
-  ...{ hasSecret: secret !== '', hasAuthorization: authorization !== '' },
+  id,
+  host: new URL(url).host,
+  events,
+  active,
+  hasSecret: secret !== '',
+  hasAuthorization: authorization !== '',
 })
 
 const audit = (
@@ -248,6 +258,8 @@ const audit = (
   after: Hook | undefined,
 ): Promise<void> =>
   recordAudit(tx, by, {
-    ...{ action, subject: name },
-    ...{ before: before && auditedPart(before), after: after && auditedPart(after) },
+    action,
+    subject: name,
+    before: before && auditedPart(before),
+    after: after && auditedPart(after),
   })

@@ -187,9 +187,20 @@ export class Outbox {
     if (number % CHECK_INTERVAL === 0 && (await isFull(tx, hook, number))) return undefined
     await hookQueues.save(tx, { hook: hook.id, last: number })
     const delivery: Delivery = {
-      ...{ hook: hook.id, number, uuid: repeated?.uuid ?? randomUUID(), ...content },
-      ...{ repeats: repeated?.number ?? null, state: 'waiting', attempts: 0, nextAt: 0 },
-      ...{ createdAt: now(), finishedAt: null, duration: null, status: null, answer: '', error: '' },
+      hook: hook.id,
+      number,
+      uuid: repeated?.uuid ?? randomUUID(),
+      ...content,
+      repeats: repeated?.number ?? null,
+      state: 'waiting',
+      attempts: 0,
+      nextAt: 0,
+      createdAt: now(),
+      finishedAt: null,
+      duration: null,
+      status: null,
+      answer: '',
+      error: '',
     }
     await deliveries.save(tx, delivery)
     tx.afterCommit(() => this.#wake(hook))

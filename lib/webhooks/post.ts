@@ -63,7 +63,10 @@ const exchange = (
   const body = bodyOf(hook, delivery)
   const { request } = url.protocol === 'https:' ? https : http
   const options = {
-    ...{ method: 'POST', signal, lookup: addresses.lookup, agent: false },
+    method: 'POST',
+    signal,
+    lookup: addresses.lookup,
+    agent: false,
     headers: { ...headersOf(hook, delivery, body), 'Content-Length': body.length },
   }
   return new Promise((resolve, reject) => {

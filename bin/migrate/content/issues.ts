@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Attachment } from '../../../lib/records/schema/index.ts'
-import { FollowedContent } from '../follow.ts'
+import { FollowedContent } from '../copied-content.ts'
 import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
@@ -67,7 +67,11 @@ const copyIssue = (
     )
     if (id === undefined) return
     await copyAttachments(migration, contents.attachments, {
-      ...{ on: 'issue', targetId: id, uploader: author.id, label, assets: issue.assets },
+      on: 'issue',
+      targetId: id,
+      uploader: author.id,
+      label,
+      assets: issue.assets,
     })
     if (issue.comments === 0) return
     const path = `${repositoryPath(given)}/issues/${number}/comments`
@@ -87,8 +91,10 @@ const copyComment = async (
   const author = await authors.find(comment.user)
   const createdAt = comment.created_at ?? startedAt
   const values = {
-    ...{ body: comment.body, author: author.name },
-    ...{ createdAt, updatedAt: comment.updated_at ?? createdAt },
+    body: comment.body,
+    author: author.name,
+    createdAt,
+    updatedAt: comment.updated_at ?? createdAt,
   }
   const record = { ...values, issue, author: author.id }
   const id = await comments.follow({ name: String(comment.id), label, values }, (origin, before) =>

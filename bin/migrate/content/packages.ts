@@ -1,6 +1,6 @@
 import type { PackageName } from '../../../lib/content/packages.ts'
 import type { Account, Migrated } from '../../../lib/records/schema/index.ts'
-import { digestOf } from '../follow.ts'
+import { digestOf } from '../copied-content.ts'
 import {
   apiPath,
   asOperator,

@@ -1,4 +1,4 @@
-import { FollowedContent } from '../follow.ts'
+import { FollowedContent } from '../copied-content.ts'
 import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'

@@ -78,8 +78,12 @@ const issueFields = async (issue: SourceIssue, person: Person): Promise<Fields> 
   const { title, body, state, user, created_at, updated_at, closed_at } = issue
   const updated = updated_at ?? created_at
   return {
-    ...{ title, body, state, author: await person(user) },
-    ...{ created: dateOf(created_at), updated: dateOf(updated) },
+    title,
+    body,
+    state,
+    author: await person(user),
+    created: dateOf(created_at),
+    updated: dateOf(updated),
     closed: state === 'closed' ? dateOf(closed_at ?? updated) : null,
   }
 }

@@ -55,7 +55,8 @@ type NameHere = (name: string) => Promise<string | undefined>
 const teamItem = async (team: TeamRights, userHere: NameHere, repositoryHere: NameHere): Promise<Item> => {
   const { name, description, isOwners, level, units, canCreate, users, repositories } = team
   const fields = {
-    ...{ description, level },
+    description,
+    level,
     units: isOwners ? [] : units.map((unit) => `${unit.unit} ${unit.level}`).sort(),
     canCreate: isOwners || canCreate,
     members: await namesHere(users, userHere),

@@ -90,10 +90,10 @@ export const collaboratorRoutes = [
       const { user, params } = request
       const name = repositoryNameOf(params)
       const found = await hosting.collaborators.permission(user, name, params.collaborator)
-      return replyFound(found, ({ user: of, permission }) => ({
+      return replyFound(found, ({ user: collaborator, permission }) => ({
         permission,
         role_name: permission,
-        user: presentUser(of, request),
+        user: presentUser(collaborator, request),
       }))
     },
   }),

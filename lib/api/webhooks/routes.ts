@@ -34,7 +34,7 @@ interface Group {
   /** Beginning of the operation ids. */
   readonly prefix: string
   /** Owner of the webhooks, in summaries. */
-  readonly of: string
+  readonly ownerText: string
   readonly tag: string
   readonly auth: 'required' | 'admin'
   readonly scope: string
@@ -51,13 +51,13 @@ const accessOf = ({ tag, auth, scope }: Group) => ({
 })
 
 const hookRoutesOf = (group: Group): HookRoute[] => {
-  const { path, names, prefix, of, place } = group
+  const { path, names, prefix, ownerText, place } = group
   const { read, write } = accessOf(group)
   const params = v.object({ ...names, id: hookId })
   return [
     route({
       ...{ ...read, method: 'GET', path, operationId: `${prefix}ListHooks` },
-      summary: `The webhooks of ${of}`,
+      summary: `The webhooks of ${ownerText}`,
       params: v.object(names),
       paging: 'lenient',
       responses: { 200: v.array(Hook), 403: Forbidden, 404: NotFound },
@@ -68,7 +68,7 @@ const hookRoutesOf = (group: Group): HookRoute[] => {
     }),
     route({
       ...{ ...write, method: 'POST', path, operationId: `${prefix}CreateHook` },
-      summary: `Create a webhook of ${of}`,
+      summary: `Create a webhook of ${ownerText}`,
       params: v.object(names),
       body: CreateHookOption,
       responses: { 201: Hook, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
@@ -79,13 +79,17 @@ const hookRoutesOf = (group: Group): HookRoute[] => {
     }),
     route({
       ...{ ...read, method: 'GET', path: `${path}/{id}`, operationId: `${prefix}GetHook` },
-      ...{ summary: `A webhook of ${of}`, params, responses: { 200: Hook, 403: Forbidden, 404: NotFound } },
+      ...{
+        summary: `A webhook of ${ownerText}`,
+        params,
+        responses: { 200: Hook, 403: Forbidden, 404: NotFound },
+      },
       handle: async ({ user, params }, { hosting }) =>
         replyFound(await hosting.hooks.find(place(user, params), params.id), presentHook),
     }),
     route({
       ...{ ...write, method: 'PATCH', path: `${path}/{id}`, operationId: `${prefix}EditHook` },
-      summary: `Change a webhook of ${of}; with another receiver, the Authorization header is removed unless it is given again`,
+      summary: `Change a webhook of ${ownerText}; with another receiver, the Authorization header is removed unless it is given again`,
       ...{ params, body: EditHookOption },
       responses: { 200: Hook, 403: Forbidden, 404: NotFound, 422: ValidationError },
       handle: async ({ user, params, body, baseUrl }, { hosting }) => {
@@ -96,7 +100,7 @@ const hookRoutesOf = (group: Group): HookRoute[] => {
     }),
     route({
       ...{ ...write, method: 'DELETE', path: `${path}/{id}`, operationId: `${prefix}DeleteHook` },
-      summary: `Delete a webhook of ${of}, with its deliveries`,
+      summary: `Delete a webhook of ${ownerText}, with its deliveries`,
       ...{ params, responses: { 204: Empty, 403: Forbidden, 404: NotFound } },
       handle: async ({ user, params }, { hosting }) =>
         replyEmpty(await hosting.hooks.remove(user, place(user, params), params.id)),
@@ -105,7 +109,7 @@ const hookRoutesOf = (group: Group): HookRoute[] => {
 }
 
 const deliveryRoutesOf = (group: Group): HookRoute[] => {
-  const { path, names, prefix, of, place } = group
+  const { path, names, prefix, ownerText, place } = group
   const { read, write } = accessOf(group)
   const params = v.object({ ...names, id: hookId })
   const deliveryParams = v.object({ ...names, id: hookId, delivery: deliveryId })
@@ -117,7 +121,7 @@ const deliveryRoutesOf = (group: Group): HookRoute[] => {
         path: `${path}/{id}/deliveries`,
         operationId: `${prefix}ListHookDeliveries`,
       },
-      summary: `The deliveries of a webhook of ${of} in the last days, the newest first`,
+      summary: `The deliveries of a webhook of ${ownerText} in the last days, the newest first`,
       ...{
         params,
         paging: 'lenient',
@@ -131,7 +135,7 @@ const deliveryRoutesOf = (group: Group): HookRoute[] => {
     route({
       ...{ ...read, method: 'GET', path: `${path}/{id}/deliveries/{delivery}` },
       operationId: `${prefix}GetHookDelivery`,
-      summary: `A delivery of a webhook of ${of}, with what was sent and the answer`,
+      summary: `A delivery of a webhook of ${ownerText}, with what was sent and the answer`,
       ...{ params: deliveryParams, responses: { 200: HookDeliveryDetails, 403: Forbidden, 404: NotFound } },
       handle: async ({ user, params }, { hosting }) => {
         const found = await hosting.hooks.delivery(place(user, params), params.id, params.delivery)
@@ -141,7 +145,7 @@ const deliveryRoutesOf = (group: Group): HookRoute[] => {
     route({
       ...{ ...write, method: 'POST', path: `${path}/{id}/deliveries/{delivery}/attempts` },
       operationId: `${prefix}RedeliverHook`,
-      summary: `Send a delivery of a webhook of ${of} again`,
+      summary: `Send a delivery of a webhook of ${ownerText} again`,
       params: deliveryParams,
       responses: { 202: HookDelivery, 403: Forbidden, 404: NotFound, 409: ErrorBody },
       handle: async ({ user, params }, { hosting }) => {
@@ -157,11 +161,11 @@ const TestQuery = v.object({
 })
 
 const testRouteOf = (group: Group): HookRoute => {
-  const { path, names, prefix, of, place, testPush } = group
+  const { path, names, prefix, ownerText, place, testPush } = group
   const { write } = accessOf(group)
   return route({
     ...{ ...write, method: 'POST', path: `${path}/{id}/tests`, operationId: `${prefix}TestHook` },
-    summary: `Send a test to a webhook of ${of}: ${testPush === undefined ? 'a ping' : 'a push of the last commit, or a ping when there is none'}`,
+    summary: `Send a test to a webhook of ${ownerText}: ${testPush === undefined ? 'a ping' : 'a push of the last commit, or a ping when there is none'}`,
     params: v.object({ ...names, id: hookId }),
     query: testPush === undefined ? (v.object({}) as unknown as typeof TestQuery) : TestQuery,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
@@ -198,7 +202,7 @@ const textOf = (params: Params, name: string): string => params[name] as string
 const repositoryHooks: Group = {
   path: '/repos/{owner}/{repo}/hooks',
   names: { owner: v.string(), repo: v.string() },
-  ...{ prefix: 'repo', of: 'a repository', tag: 'webhook', auth: 'required', scope: 'repository' },
+  ...{ prefix: 'repo', ownerText: 'a repository', tag: 'webhook', auth: 'required', scope: 'repository' },
   canForbid: true,
   place: (user, params) => hookPlaces.repository(user, textOf(params, 'owner'), textOf(params, 'repo')),
   async testPush({ hosting }, params, ref, client) {
@@ -221,17 +225,23 @@ const groups: Group[] = [
   {
     path: '/orgs/{org}/hooks',
     names: { org: v.string() },
-    ...{ prefix: 'org', of: 'an organization', tag: 'webhook', auth: 'required', scope: 'organization' },
+    ...{
+      prefix: 'org',
+      ownerText: 'an organization',
+      tag: 'webhook',
+      auth: 'required',
+      scope: 'organization',
+    },
     canForbid: true,
     place: (user, params) => hookPlaces.organization(user, textOf(params, 'org')),
   },
   {
-    ...{ path: '/user/hooks', names: {}, prefix: 'user', of: 'the signed-in user', tag: 'webhook' },
+    ...{ path: '/user/hooks', names: {}, prefix: 'user', ownerText: 'the signed-in user', tag: 'webhook' },
     ...{ auth: 'required', scope: 'user', canForbid: false },
     place: (user) => hookPlaces.user(user),
   },
   {
-    ...{ path: '/admin/hooks', names: {}, prefix: 'admin', of: 'the instance', tag: 'webhook' },
+    ...{ path: '/admin/hooks', names: {}, prefix: 'admin', ownerText: 'the instance', tag: 'webhook' },
     ...{ auth: 'admin', scope: 'admin', canForbid: true },
     place: () => hookPlaces.instance(),
   },
