@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { HtmlRenderer, Parser } from 'commonmark'
 import { withProgressBar } from '../../bin/terminal.ts'
 import { fill, INSTANCE, type Shape } from './filled.ts'
-import { type Bench, inTurns, type Measurement } from './report/measure.ts'
+import { atLeast, type Bench, inTurns, type Measurement } from './report/measure.ts'
 import { type Hosted, host } from './servers/index.ts'
 import { type Load, loadWith, local } from './servers/load.ts'
 
@@ -80,7 +80,7 @@ const markdown = async (served: Hosted, rounds: number): Promise<Measurement> =>
       unit: 'requests/s',
       against: 'commonmark alone',
     },
-    ...{ goal: 'at least 0.8', isReached: value / reference >= 0.8 },
+    ...atLeast(0.8, value / reference),
   }
 }
 

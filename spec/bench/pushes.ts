@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { git, gitEnvironment } from './clone.ts'
-import { inTurns, type Measurement } from './report/measure.ts'
+import { atLeast, inTurns, type Measurement } from './report/measure.ts'
 import { host } from './servers/index.ts'
 import type { Program } from './servers/program.ts'
 
@@ -77,7 +77,7 @@ export const pushes = async (
     return {
       ...{ name: 'a push of one commit, one after another', value, reference, unit: 'requests/s' },
       ...{ against: '`git http-backend` with the same checks and syncs, behind bare node:http' },
-      ...{ goal: 'at least 0.9', isReached: value / reference >= 0.9 },
+      ...atLeast(0.9, value / reference),
     }
   } finally {
     await backend.stop()

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Bench, type Measurement, median } from './report/measure.ts'
+import { atLeast, type Bench, type Measurement, median } from './report/measure.ts'
 import { ask, type Hosted, host } from './servers/index.ts'
 import { loadWith, local, processorTime } from './servers/load.ts'
 import { API, latencyAt, type Program, post, program } from './servers/program.ts'
@@ -85,10 +85,7 @@ const measure = async (
       ...{ name: `\`GET ${path.split('?subject')[0]}\`, ${name}`, value: processor, rate, unit: 'µs' },
       ...{ reference: reference!.processor, against: 'bare node:http, the same bytes' },
     })
-    const reached =
-      goal === undefined
-        ? {}
-        : { goal: `at least ${goal}`, isReached: reference!.processor / ours!.processor >= goal }
+    const reached = goal === undefined ? {} : atLeast(goal, reference!.processor / ours!.processor)
     return [
       { ...row('`npm start`', ours!), ...reached, latency, latencyOfReference },
       row('embedded', mounted!),

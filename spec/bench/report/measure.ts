@@ -40,6 +40,12 @@ export interface Bench {
 export const ratioOf = ({ value, reference, unit }: Measurement): number | undefined =>
   reference === undefined ? undefined : unit === 'µs' ? reference / value : value / reference
 
+/** A goal of at least this ratio, in words, and whether it is reached. */
+export const atLeast = (goal: number, ratio: number) => ({
+  goal: `at least ${goal}`,
+  isReached: ratio >= goal,
+})
+
 export const median = (numbers: readonly number[]): number => {
   const sorted = [...numbers].sort((one, other) => one - other)
   const middle = Math.floor(sorted.length / 2)
