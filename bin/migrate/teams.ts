@@ -86,7 +86,7 @@ const keptOf = async ({ history, deleted, keep }: Migration, scope: string): Pro
   return kept.map(({ name }) => ({ name, label: name, create: async () => false }))
 }
 
-/** Takes a repository out of the teams that it was copied into. */
+/** Takes a repository out of the teams that it was copied into. A team that is for all repositories now keeps it. */
 export const removeFromTeams = async (
   { allot, history, names, report }: Migration,
   id: number,
@@ -96,8 +96,10 @@ export const removeFromTeams = async (
   for (const record of await history.list('teamRepository')) {
     const [team, copy] = record.ids
     if (copy !== id || team === undefined) continue
-    const isRemoved = path && (await allot.hosting.teamRepositories.remove(OPERATOR, team, path))
-    if (isRemoved) report.note('revoked', 'repositories of teams', `${record.name} (${record.scope})`)
+    const found = path && (await allot.hosting.teams.find(OPERATOR, team))
+    const isListed = found?.team?.allRepositories === false
+    if (isListed && (await allot.hosting.teamRepositories.remove(OPERATOR, team, path!)))
+      report.note('revoked', 'repositories of teams', `${record.name} (${record.scope})`)
     await history.remove([record])
   }
 }

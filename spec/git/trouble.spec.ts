@@ -261,7 +261,7 @@ describe('A failure of the store', () => {
       state.left = 1
       const { code, err } = await attempt(checkout, ['push', urlFor(allot, path, alice), 'main:more'])
       assert.notEqual(code, 0)
-      assert.match(err, /not counted yet/)
+      assert.match(err, /could not be counted yet/)
       state.left = Number.POSITIVE_INFINITY
       await git(checkout, 'push', urlFor(allot, path, alice), 'main:again')
       await allot.assertCounted('alice')

@@ -310,6 +310,15 @@ describe('A later run', () => {
       if (keep) await target.stop()
     }
   })
+
+  it('copies the rest when a team of the repository that was deleted is for all repositories since then', async () => {
+    await fresh()
+    await run()
+    source.model.repositories = source.model.repositories.filter(({ id }) => id !== 12 && id !== 13)
+    source.model.organizations[0]!.teams[1]!.all = true
+    assert.doesNotMatch(await run(), /failed/)
+    assert.match(await run(), /repositories: 0 copied/)
+  })
 })
 
 describe('Webhooks', () => {
