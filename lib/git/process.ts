@@ -163,6 +163,7 @@ interface ProcessOptions extends ProcessLimits {
 type PipedProcess = ChildProcess & { stdin: Socket; stdout: Socket; stderr: Socket }
 
 const GRACE_MS = 5000
+const PIPE_CLOSE_MS = 1000
 const MAX_STDERR = 4096
 
 /** @throws AllotError unavailable when git is not installed */
@@ -183,13 +184,28 @@ export const startProcess = async (
   const clear = watchTimeouts(child, limits, stop)
   const stderr = collectText(child.stderr)
   const ended = new Promise<ExitResult>((resolve) => {
-    child.once('exit', (code) => {
+    child.once('exit', async (code) => {
       clear()
+      await closed(child.stderr)
       resolve({ code, stderr: stderr().trim(), cause: cause() })
     })
   })
   return { pid: child.pid!, stdin: child.stdin, stdout: child.stdout, ended, stop }
 }
+
+/**
+ * Resolves when a pipe of a process that has ended is read to its end, which may be later. Waits no longer than a second,
+ * since another process that it started can keep the pipe open.
+ */
+const closed = (pipe: Socket): Promise<void> =>
+  new Promise((resolve) => {
+    if (pipe.closed) return resolve()
+    const timer = setTimeout(resolve, PIPE_CLOSE_MS)
+    pipe.once('close', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
 
 const stopper = (child: ChildProcess, isDetached: boolean) => {
   let cause: ExitResult['cause'] = 'itself'

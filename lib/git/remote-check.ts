@@ -48,8 +48,10 @@ export const damagedObjects = async (git: string, directory: string, id: number)
   const args = [`--git-dir=${folderOf(directory, id)}`, 'fsck', '--full', '--no-dangling', '--no-progress']
   const { code, output, stderr } = await run(git, args, ENVIRONMENT)
   if (code === 0) return []
-  const lines = `${output}\n${stderr}`.split('\n').filter((line) => line !== '' && !OF_CONTENT.test(line))
-  return code === null ? [...lines, 'git fsck was stopped'] : lines
+  const said = `${output}\n${stderr}`.split('\n').filter((line) => line !== '')
+  const lines = said.filter((line) => !OF_CONTENT.test(line))
+  if (code === null) return [...lines, 'git fsck was stopped']
+  return said.length === 0 ? [`git fsck failed with ${code}`] : lines
 }
 
 /** There is no deadline: the repository has no limit in size. */

@@ -211,3 +211,27 @@ describe('The memory of git', () => {
     assert.deepEqual(args.slice(2), ['1024', 'git', '$(exit)', ';exit'])
   })
 })
+
+describe('The messages of git', () => {
+  const messages = async (script: string): Promise<string> => {
+    const args = ['-c', `alias.late=!${script}`, 'late']
+    const child = await startProcess(args, {
+      git: 'git',
+      env: { PATH: process.env.PATH },
+      isDetached: true,
+    })
+    child.stdin.end()
+    child.stdout.resume()
+    const { code, stderr } = await child.ended
+    assert.equal(code, 3)
+    return stderr
+  }
+
+  it('are read to their end, also after git has ended', async () => {
+    assert.equal(await messages('echo soon >&2; (sleep 0.3; echo late >&2) & exit 3'), 'soon\nlate')
+  })
+
+  it('are not waited for longer than a second', async () => {
+    assert.equal(await messages('echo soon >&2; sleep 3 & exit 3'), 'soon')
+  })
+})
