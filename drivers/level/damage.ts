@@ -73,12 +73,14 @@ const parse = (text: string, location: string): ShutdownManifest => {
 }
 
 const readState = async (location: string): Promise<ShutdownManifest> => {
+  // Read before the files: when another process opens the store meanwhile, the manifest is outdated instead of wrong.
+  const current = (await readCurrent(location)) ?? ''
   const files: ShutdownManifest['files'] = {}
   for (const name of (await readdir(location)).filter((file) => /\.(log|ldb|sst)$|^MANIFEST-/.test(file)))
     files[name] = await withSyncedFile(join(location, name), 'r+', (file) =>
       stateOf(file, !/\.(ldb|sst)$/.test(name)),
     )
-  return { current: (await readCurrent(location)) ?? '', files }
+  return { current, files }
 }
 
 const readCurrent = (location: string): Promise<string | undefined> =>

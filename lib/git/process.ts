@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { constants } from 'node:fs'
-import { access } from 'node:fs/promises'
+import { once } from 'node:events'
+import { access, constants } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { delimiter, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
@@ -163,6 +163,7 @@ interface ProcessOptions extends ProcessLimits {
 type PipedProcess = ChildProcess & { stdin: Socket; stdout: Socket; stderr: Socket }
 
 const GRACE_MS = 5000
+/** The rest of the messages is read after git has ended; another process that git has started can keep the pipe open. */
 const PIPE_CLOSE_MS = 1000
 const MAX_STDERR = 4096
 
@@ -186,26 +187,13 @@ export const startProcess = async (
   const ended = new Promise<ExitResult>((resolve) => {
     child.once('exit', async (code) => {
       clear()
-      await closed(child.stderr)
+      const signal = AbortSignal.timeout(PIPE_CLOSE_MS)
+      if (!child.stderr.closed) await once(child.stderr, 'close', { signal }).catch(() => undefined)
       resolve({ code, stderr: stderr().trim(), cause: cause() })
     })
   })
   return { pid: child.pid!, stdin: child.stdin, stdout: child.stdout, ended, stop }
 }
-
-/**
- * Resolves when a pipe of a process that has ended is read to its end, which may be later. Waits no longer than a second,
- * since another process that it started can keep the pipe open.
- */
-const closed = (pipe: Socket): Promise<void> =>
-  new Promise((resolve) => {
-    if (pipe.closed) return resolve()
-    const timer = setTimeout(resolve, PIPE_CLOSE_MS)
-    pipe.once('close', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 
 const stopper = (child: ChildProcess, isDetached: boolean) => {
   let cause: ExitResult['cause'] = 'itself'
@@ -305,11 +293,8 @@ const LIMIT_SCRIPT = 'ulimit -d "$0" 2>/dev/null; exec "$@"'
 const checkInstalled = async (git: string): Promise<void> => {
   const folders = git.includes('/') ? [''] : (process.env.PATH ?? '').split(delimiter)
   for (const folder of folders) {
-    const isExecutable = access(join(folder, git), constants.X_OK).then(
-      () => true,
-      () => false,
-    )
-    if (await isExecutable) return
+    const refusal = await access(join(folder, git), constants.X_OK).catch((error: Error) => error)
+    if (refusal === undefined) return
   }
   throw startError(git, Object.assign(new Error(`${git} was not found`), { code: 'ENOENT' }))
 }
