@@ -34,7 +34,9 @@ const USAGE = `npm run bench -- [options]   measures each operation and a refere
   --rounds N            rounds of each (5 by default)
   --scale S             part of the largest instance, above 0 and at most 1 (0.1 by default)
   --storage postgres    a PostgreSQL that the benchmark starts
-  --peer URL --peer-token TOKEN   asks another server of the same API the same, in turns
+  --peer URL --peer-token TOKEN   asks another server of the same API the same, in turns;
+                        creates 54 repositories there
+  --peer-pid PID        its process, to compare memory
   --last FILE           figures to compare with, which this run replaces
   --json FILE           writes the figures
   --svg FILE            writes the picture
@@ -50,6 +52,7 @@ const options = {
   last: { type: 'string', default: lastFile() },
   peer: { type: 'string' },
   'peer-token': { type: 'string' },
+  'peer-pid': { type: 'string' },
   scale: { type: 'string', default: '0.1' },
   docs: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -96,7 +99,13 @@ if (!(flags.storage in all)) fail(`--storage ${flags.storage}: expected level or
 const storage = flags.storage as keyof typeof all
 const names = all[storage].map(({ name }) => name).join(', ')
 
-const peer = flags.peer === undefined ? undefined : beside(scale, flags.peer, flags['peer-token'] ?? '')
+const pid = Number(flags['peer-pid'] ?? '0')
+if (!Number.isInteger(pid) || pid < 0)
+  fail(`--peer-pid ${flags['peer-pid']}: expected the number of a process`)
+const peer =
+  flags.peer === undefined
+    ? undefined
+    : beside({ url: flags.peer, token: flags['peer-token'] ?? '', ...(pid === 0 ? {} : { pid }) })
 
 const benches =
   peer !== undefined
