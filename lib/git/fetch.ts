@@ -8,6 +8,7 @@ import { AllotError } from '../errors.ts'
 import { createPktLineParser, type PktLine, pktLine } from './pkt-lines.ts'
 import { feed, type GitProcess } from './process.ts'
 import type { FindUnreachable } from './reachability.ts'
+import { readSmallBody } from './small-body.ts'
 
 /** The size of most fetch requests. */
 const MAX_BUFFERED = 64 * 1024
@@ -18,16 +19,8 @@ const MAX_BUFFERED = 64 * 1024
  * @returns a stream of the whole body
  */
 export const bufferStart = async (body: Readable): Promise<Readable> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-    chunks.push(chunk as Buffer)
-    size += (chunk as Buffer).length
-    if (size <= MAX_BUFFERED) continue
-    body.unshift(Buffer.concat(chunks))
-    return body
-  }
-  return Readable.from(chunks)
+  const whole = await readSmallBody(body, MAX_BUFFERED)
+  return whole === undefined ? body : Readable.from([whole])
 }
 
 /**

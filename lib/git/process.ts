@@ -164,7 +164,7 @@ type PipedProcess = ChildProcess & { stdin: Socket; stdout: Socket; stderr: Sock
 
 const GRACE_MS = 5000
 /** The rest of the messages is read after git has ended; another process that git has started can keep the pipe open. */
-const PIPE_CLOSE_MS = 1000
+const CLOSE_MS = 1000
 const MAX_STDERR = 4096
 
 /** @throws AllotError unavailable when git is not installed */
@@ -187,8 +187,8 @@ export const startProcess = async (
   const ended = new Promise<ExitResult>((resolve) => {
     child.once('exit', async (code) => {
       clear()
-      const signal = AbortSignal.timeout(PIPE_CLOSE_MS)
-      if (!child.stderr.closed) await once(child.stderr, 'close', { signal }).catch(() => undefined)
+      if (!child.stderr.closed)
+        await once(child.stderr, 'close', { signal: AbortSignal.timeout(CLOSE_MS) }).catch(() => undefined)
       resolve({ code, stderr: stderr().trim(), cause: cause() })
     })
   })

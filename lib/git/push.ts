@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'
 import { createPktLineParser, FLUSH, type PktLine, pktLine } from './pkt-lines.ts'
 import type { GitProcess } from './process.ts'
+import { readSmallBody } from './small-body.ts'
 import { MAX_SMALL_PACK } from './small-pack.ts'
 
 /** One reference that a push changes: `before` is null when it is created, `after` when it is deleted. */
@@ -46,21 +47,7 @@ export const readPush = async (
   }
   const commands = parseCommands(await within(readSection(body)))
   const hasSmallPack = size !== undefined && size - commands.bytes.length <= MAX_SMALL_PACK
-  return { ...commands, pack: hasSmallPack ? await within(readRest(body)) : undefined }
-}
-
-/** The rest of a body, when it is not larger than a small pack; otherwise puts it back into the stream. */
-const readRest = async (body: Readable): Promise<Buffer | undefined> => {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-    chunks.push(chunk as Buffer)
-    size += (chunk as Buffer).length
-    if (size <= MAX_SMALL_PACK) continue
-    body.unshift(Buffer.concat(chunks))
-    return undefined
-  }
-  return Buffer.concat(chunks)
+  return { ...commands, pack: hasSmallPack ? await within(readSmallBody(body, MAX_SMALL_PACK)) : undefined }
 }
 
 const parseCommands = (lines: readonly PktLine[]): Omit<PushRequest, 'pack'> => {
