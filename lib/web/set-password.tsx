@@ -2,8 +2,9 @@
 /** The page on which a user sets a password once, with a link that an administrator or a migration has made. */
 import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../accounts/password-links.ts'
 import { AllotError } from '../errors.ts'
-import { FlashMessage, Link, Notice, PageHead, Post, Section } from './components.tsx'
+import { FlashMessage, Post } from './components.tsx'
 import { type Crumb, type PageRequest, page, type View } from './route.ts'
+import { secretView } from './secret.tsx'
 
 const linkIn = ({ address }: PageRequest, values: { get(name: string): string | null }): LinkUse => ({
   user: values.get('user') ?? '',
@@ -95,30 +96,13 @@ const setPasswordView = ({ user, code }: LinkUse, failure?: string): View => ({
 })
 
 /** Shows a link once. */
-export const passwordLinkView = (name: string, link: string, crumbs: readonly Crumb[]): View => ({
-  title: 'Link to set a password',
-  crumbs,
-  body: (
-    <>
-      <PageHead title="Link to set a password" subtitle={<bdi>{name}</bdi>} />
-      <Notice kind="success">
-        The link is made, and earlier ones of {name} have ended. Copy it now: it is not shown again.
-      </Notice>
-      <Section id="link" title="Link">
-        <p>
-          <code class="secret" data-copy="">
-            {link}
-          </code>
-        </p>
-        <p class="small">
-          It works once, within {LINK_DAYS} days. Whoever opens it chooses the password of {name}.
-        </p>
-        <div class="buttons">
-          <Link class="button" to={crumbs.at(-1)!.to}>
-            Done
-          </Link>
-        </div>
-      </Section>
-    </>
-  ),
-})
+export const passwordLinkView = (name: string, link: string, crumbs: readonly Crumb[]): View =>
+  secretView({
+    title: 'Link to set a password',
+    name,
+    message: `The link is made, and earlier ones of ${name} have ended.`,
+    section: ['link', 'Link'],
+    secret: link,
+    hint: `It works once, within ${LINK_DAYS} days. Anyone who has the link can choose the password of ${name}.`,
+    crumbs,
+  })

@@ -13,7 +13,6 @@ import {
   FlashMessage,
   formatCount,
   Link,
-  Notice,
   PageHead,
   Pages,
   Post,
@@ -23,6 +22,7 @@ import {
   usePageContext,
 } from '../components.tsx'
 import { type Crumb, type PageServices, page, type View } from '../route.ts'
+import { secretView } from '../secret.tsx'
 
 type Scope = (typeof SCOPES)[number]
 
@@ -216,37 +216,26 @@ export const ScopeFields = ({ user, chosen }: { user: Identity; chosen: readonly
   </fieldset>
 )
 
-/** The only page that ever shows the token. */
+/** Shows a token once. */
 export const createdView = (
   username: string,
   name: string,
   secret: string,
   crumbs: readonly Crumb[] = CRUMBS,
-): View => ({
-  title: 'New token',
-  crumbs,
-  body: (
-    <>
-      <PageHead title="New token" subtitle={<bdi>{name}</bdi>} />
-      <Notice kind="success">The token is made. Copy it now: it is not shown again.</Notice>
-      <Section id="token" title="Token">
-        <p>
-          <code class="secret" data-copy="">
-            {secret}
-          </code>
-        </p>
-        <p class="small">
-          Programs send it as <code>Authorization: token …</code>; git takes it as the password of {username}.
-        </p>
-        <div class="buttons">
-          <Link class="button" to={crumbs.at(-1)!.to}>
-            Done
-          </Link>
-        </div>
-      </Section>
-    </>
-  ),
-})
+): View =>
+  secretView({
+    title: 'New token',
+    name,
+    message: 'The token is made.',
+    section: ['token', 'Token'],
+    secret,
+    hint: (
+      <>
+        Programs send it as <code>Authorization: token …</code>; git takes it as the password of {username}.
+      </>
+    ),
+    crumbs,
+  })
 
 const confirmation = (id: string, name: string): View => ({
   title: 'Revoke this token?',
