@@ -4,7 +4,7 @@ import { textOf } from './names/index.ts'
 import { type ExistenceSubject, followDetails, type SourceThing, synchronize } from './synchronize.ts'
 import type { TeamRights } from './team-rights.ts'
 
-const LOWERED =
+export const LOWERED =
   'teams that only read code here, since they write to a repository with protected branches or tags at the source'
 const CHANGED = 'rights of teams, which are now as at the source'
 const CREATED_HERE = 'teams created here, which get nothing from the team of the same name at the source'

@@ -12,7 +12,7 @@ const KEYS_NOT_SHOWN = 'keys, which the source does not show'
 const NO_SIGNATURES =
   'GPG keys without their signatures, which the source does not give: their owners add them again'
 const UNVERIFIED = 'further addresses that their users have not confirmed at the source'
-const NOT_HERE = 'follows, stars and watches of what does not exist here'
+export const NOT_HERE = 'follows, stars and watches of what does not exist here'
 const RELATIONS_NOT_SHOWN = 'follows, stars or watches, which the source does not show'
 
 /** More keys than any user has. */

@@ -5,9 +5,10 @@ import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import { type SourceAttachment, SourceComment, SourceIssue } from '../shapes.ts'
+import type { Source } from '../source.ts'
 
 const NOT_SHOWN = 'issues, which the source has turned off or does not show'
-const LINKS = 'attachments that are links to other servers'
+export const LINKS = 'attachments that are links to other servers'
 
 const ANYTHING = v.array(v.unknown())
 const NEWEST = v.array(v.object({ number: v.number() }))
@@ -25,8 +26,7 @@ export const copyIssues = (migration: Migration, copied: CopiedRepository): Prom
     const { source, report } = migration
     const scope = textOf(copied.key)
     const path = `${repositoryPath(copied.given)}/issues`
-    // The first page tells whether the source shows issues, before anything is compared with it.
-    if ((await ifAvailable(source.get(ANYTHING, `${path}?state=all&type=issues&limit=1`))) === undefined) {
+    if (!(await showsIssues(source, path))) {
       if (!source.isAllot) report.note('notCopied', NOT_SHOWN, copied.given.full_name)
       return
     }
@@ -44,6 +44,10 @@ export const copyIssues = (migration: Migration, copied: CopiedRepository): Prom
     await contents.comments.removeOthers((id) => isDeleted(migration, `${path}/comments/${id}`))
     await contents.attachments.removeOthers(async () => true)
   })
+
+/** Whether the source shows the issues of a repository, which may be turned off. @param path of its issues */
+export const showsIssues = async (source: Source, path: string): Promise<boolean> =>
+  (await ifAvailable(source.get(ANYTHING, `${path}?state=all&type=issues&limit=1`))) !== undefined
 
 /** @returns whether everything was copied */
 const copyIssue = (

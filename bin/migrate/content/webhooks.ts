@@ -8,11 +8,12 @@ import type { HookPlace, NewHook } from '../../../lib/webhooks/hooks.ts'
 import { apiPath, each, ifAvailable, type Migration, reportErrors } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
+import type { Source } from '../source.ts'
 import { type ExistenceSubject, followDetails, type SourceThing, synchronize } from '../synchronize.ts'
 
 const INACTIVE =
   'webhooks without their secrets: they are inactive here, so that no receiver is told twice; set the secret and `active` when this server takes over'
-const OTHER_TYPE =
+export const OTHER_TYPE =
   'webhooks of other types than gitea, gogs and forgejo, or without an event that happens here'
 const REFUSED = 'webhooks that are refused here'
 const ACTIVE = 'webhooks that were removed at the source, and are active here'
@@ -31,7 +32,7 @@ const SourceHook = v.object({
   events: v.nullish(v.array(v.string()), []),
   active: v.nullish(v.boolean(), false),
 })
-type SourceHook = v.InferOutput<typeof SourceHook>
+export type SourceHook = v.InferOutput<typeof SourceHook>
 
 /** Webhooks of one repository, account or of the instance. */
 interface HooksOf {
@@ -91,21 +92,13 @@ const ofRepository = ({ repository, given, key }: CopiedRepository, owner: Accou
 const copyList = (migration: Migration, of: HooksOf): Promise<void> =>
   reportErrors(migration.report, `the webhooks of ${of.label}`, async () => {
     const { source, keep, report } = migration
-    let isComplete = keep !== true
-    let isRefused = false
-    const onRefused = () => {
-      isRefused = true
-    }
-    const found = await ifAvailable(source.list(SourceHook, of.path, of.sudo, onRefused))
-    // The list of the token's owner is of another user.
-    if (found === undefined || isRefused) return
-    const wanted = found.filter((hook) => {
-      const isPossible = kindOf(hook) !== undefined && eventsOf(hook).length > 0
-      if (!isPossible) report.note('notCopied', OTHER_TYPE, labelOf(of, hook))
-      return isPossible
-    })
+    const found = await readHooks(source, of.path, of.sudo)
+    if (found === undefined) return
+    const wanted = found.filter(isPossible)
+    for (const hook of found)
+      if (!isPossible(hook)) report.note('notCopied', OTHER_TYPE, labelOf(of, hook))
     const things = thingsOf(migration, of, wanted)
-    if (await someActive(migration, of, found)) isComplete = false
+    const isComplete = !(await someActive(migration, of, found)) && keep !== true
     await synchronize(
       migration,
       things,
@@ -117,22 +110,45 @@ const copyList = (migration: Migration, of: HooksOf): Promise<void> =>
 
 const labelOf = ({ label }: HooksOf, { id }: { id: number | string }): string => `webhook ${id} of ${label}`
 
+/** Undefined when the server does not show them, or refuses to show them to the user. */
+export const readHooks = async (
+  server: Source,
+  path: string,
+  sudo: string | undefined,
+): Promise<SourceHook[] | undefined> => {
+  let isRefused = false
+  const onRefused = () => {
+    isRefused = true
+  }
+  const found = await ifAvailable(server.list(SourceHook, path, sudo, onRefused))
+  // Then the list is that of the token's owner.
+  return isRefused ? undefined : found
+}
+
+/** Whether webhooks here can have the type and one of the events. */
+export const isPossible = (hook: SourceHook): boolean =>
+  kindOf(hook) !== undefined && eventsOf(hook).length > 0
+
 const kindOf = ({ type, config }: SourceHook): Hook['type'] | undefined =>
   (type === 'gitea' || type === 'gogs' || type === 'forgejo') && !/^get$/i.test(config.http_method)
     ? type
     : undefined
 
-const eventsOf = ({ events }: SourceHook): string[] => [...new Set(events)].filter(isEvent)
+/** The events that happen here. */
+export const eventsOf = ({ events }: SourceHook): string[] => [...new Set(events)].filter(isEvent)
 
 const placeOf =
   ({ place }: HooksOf): Authorizer<HookPlace> =>
   async () =>
     place
 
+export const contentTypeOf = ({ config }: SourceHook): Hook['contentType'] =>
+  config.content_type === 'form' ? 'form' : 'json'
+
 /** The members of a webhook that its copy has. */
 const editOf = (hook: SourceHook) => ({
   url: hook.config.url,
-  contentType: hook.config.content_type === 'form' ? ('form' as const) : ('json' as const),
+  contentType: contentTypeOf(hook),
   events: eventsOf(hook),
   branchFilter: hook.branch_filter,
 })

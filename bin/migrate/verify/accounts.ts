@@ -4,7 +4,7 @@ import { profileAt, realEmail } from '../accounts.ts'
 import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
 import { SourceRepository, SourceUser } from '../shapes.ts'
 import type { Shape, Source } from '../source.ts'
-import { fingerprintOf, publishedKeys, SourceEmail, SourceGpgKey, SourceKey } from '../user-data.ts'
+import { fingerprintOf, NOT_HERE, publishedKeys, SourceEmail, SourceGpgKey, SourceKey } from '../user-data.ts'
 import { dateOf, type Fields, type Item } from './comparison.ts'
 import type { Sides } from './sides.ts'
 
@@ -12,7 +12,6 @@ export const OTHER_NAME = 'accounts with another name here'
 const RESTRICTED = 'restricted users, who are inactive here'
 const UNVERIFIED = 'further addresses that their users have not confirmed'
 const NO_SIGNATURES = 'GPG keys whose signatures the source does not give'
-const NOT_HERE = 'follows, stars and watches of what does not exist here'
 
 /** Whether a user of the source may sign in there. */
 export const canSignIn = ({ active, prohibit_login }: SourceUser): boolean => active && !prohibit_login

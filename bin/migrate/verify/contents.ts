@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { LINKS, showsIssues } from '../content/issues.ts'
 import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
 import { repositoryPath } from '../repositories.ts'
 import { type SourceAttachment, SourceComment, SourceIssue, SourceRelease } from '../shapes.ts'
@@ -7,9 +8,6 @@ import { dateOf, type Fields, type Item } from './comparison.ts'
 import type { RepositoryPair } from './repositories.ts'
 import type { Sides } from './sides.ts'
 
-const LINKS = 'attachments that are links to other servers'
-
-const ANYTHING = v.array(v.unknown())
 const IssueNumber = v.object({ number: v.number() })
 
 /** The name here of who wrote something. */
@@ -21,8 +19,7 @@ export const compareIssues = (sides: Sides, pair: RepositoryPair): Promise<void>
   reportErrors(sides.report, `the issues of ${pair.given.full_name}`, async () => {
     const { source } = sides
     const path = `${repositoryPath(pair.given)}/issues`
-    const isShown =
-      (await ifAvailable(source.get(ANYTHING, `${path}?state=all&type=issues&limit=1`))) !== undefined
+    const isShown = await showsIssues(source, path)
     const numbers = new Set<number>()
     let copies = 0
     const issues = isShown ? source.items(SourceIssue, `${path}?state=all&type=issues`) : []

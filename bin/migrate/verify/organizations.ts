@@ -5,12 +5,10 @@ import { repositoriesOf } from '../repositories.ts'
 import { SourceOrganization } from '../shapes.ts'
 import type { Source } from '../source.ts'
 import { type TeamRights, teamRights } from '../team-rights.ts'
+import { LOWERED } from '../teams.ts'
 import { OTHER_NAME } from './accounts.ts'
-import type { Fields, Item } from './comparison.ts'
+import type { Item } from './comparison.ts'
 import type { Sides } from './sides.ts'
-
-const LOWERED =
-  'teams that only read code here, since they write to a repository with protected branches or tags at the source'
 
 /** Compares the profile of an organization, its members, and its teams with their rights. */
 export const compareOrganization = (sides: Sides, given: SourceOrganization): Promise<void> =>
@@ -24,7 +22,7 @@ export const compareOrganization = (sides: Sides, given: SourceOrganization): Pr
     if (account.name.toLowerCase() !== given.name.toLowerCase())
       report.note('renamed', OTHER_NAME, `${given.name} is ${account.name}`)
     const copy = await here.get(SourceOrganization, apiPath('orgs', account.name))
-    report.fields('organization', given.name, fieldsOf(source, given), fieldsOf(here, copy))
+    report.fields('organization', given.name, profileAt(source, given), profileAt(here, copy))
     for (const { name, isLowered } of expected)
       if (isLowered) report.note('leftOut', LOWERED, `${name} of ${given.name}`)
     report.count('team', expected.length)
@@ -35,10 +33,6 @@ export const compareOrganization = (sides: Sides, given: SourceOrganization): Pr
     report.lists('team', given.name, items, itemsHere)
     await compareMembers(sides, given.name, account.name)
   })
-
-const fieldsOf = (side: Source, organization: SourceOrganization): Fields => ({
-  ...profileAt(side, organization),
-})
 
 const teamsAt = async (side: Source, organization: string): Promise<TeamRights[]> =>
   teamRights(side, organization, await repositoriesOf(side, 'organization', organization))

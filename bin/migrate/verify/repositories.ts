@@ -1,13 +1,12 @@
 import { audienceOf, type Visibility } from '../../../lib/records/schema/index.ts'
 import { collaboratorLevel } from '../collaborators.ts'
 import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
-import { audienceAt, audienceHere, repositoryPath } from '../repositories.ts'
+import { audienceAt, audienceHere, FORK, repositoryPath } from '../repositories.ts'
 import { SourceRepository, SourceUser } from '../shapes.ts'
 import { dateOf, type Fields, type Item } from './comparison.ts'
 import { OPERATOR, type RepositoryHere, type Sides } from './sides.ts'
 
 const OTHER_NAME = 'repositories with another name here'
-const FORK = 'forks without the repository that they were forked from'
 
 /** A repository that exists on both sides. */
 export interface RepositoryPair extends RepositoryHere {
