@@ -24,6 +24,9 @@ const READ_FAULTS: Partial<Record<string, string>> = {
   EISDIR: 'it is a folder',
 }
 
+/** Why a file cannot be created or written: the message of the system without its code and the path. */
+export const writeFault = ({ message }: Error): string => message.replace(/^\w+: |, open .*/g, '')
+
 /** Why a file cannot be read or parsed, in one line. */
 export const readFault = (error: unknown): string => {
   const { code = '', message } = error as NodeJS.ErrnoException

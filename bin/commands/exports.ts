@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import type { LastLine } from '../../lib/exports/format.ts'
 import { type ApiClient, type ApiFlags, remoteApi } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
-import { UsageError } from '../errors.ts'
+import { UsageError, writeFault } from '../errors.ts'
 import { type OnProgress, printNote, withProgressBar } from '../terminal.ts'
 import { appendValue, examples, remoteOptions, storeOptions } from './options.ts'
 
@@ -104,7 +104,7 @@ const openFile = async (file: string, canReplace: boolean): Promise<Output> => {
   const unfinished = `${file}.unfinished`
   await rm(unfinished, { force: true })
   const handle = await open(unfinished, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`${file} cannot be written: ${error.message.replace(/^\w+: |, open .*/g, '')}`)
+    throw new Error(`${file} cannot be written: ${writeFault(error)}`)
   })
   return {
     write: (bytes) => handle.appendFile(bytes),

@@ -1,20 +1,16 @@
-import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { readToken } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
-import type { Comparison } from '../migrate/verify/comparison.ts'
+import { writeReport } from '../migrate/report.ts'
 import { print } from '../terminal.ts'
-import { appendValue, examples, storeOptions } from './options.ts'
+import { appendValue, examples, storeOptions, tokenOption } from './options.ts'
 
 /** @param migrate the command that copies, which this one belongs to */
 export const addMigrateVerifyCommand = (migrate: Command): void => {
   storeOptions(migrate.command('verify'))
     .description('compare what was migrated with its source, field by field; changes nothing on either side')
     .requiredOption('--from <url>', 'address of the server that was copied from')
-    .option(
-      '--token <t>',
-      "an administrator's token for that server (or ALLOT_FROM_TOKEN, which other users of the machine cannot see)",
-    )
+    .addOption(tokenOption('ALLOT_FROM_TOKEN'))
     .option(
       '--owner <name>',
       'compare only this user, or this organization with its members; may be given several times',
@@ -72,8 +68,3 @@ const verifyAll = async ({ from, token, owner, report: file, ...flags }: Flags):
   for (const line of report.lines(file)) print(line)
   if (!report.isSame()) process.exitCode = 1
 }
-
-const writeReport = (file: string, report: Comparison): Promise<void> =>
-  writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`, { mode: 0o600 }).catch((cause: Error) => {
-    throw new Error(`the report ${file} cannot be written: ${cause.message.replace(/^\w+: |, open .*/g, '')}`)
-  })

@@ -1,22 +1,18 @@
-import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { readToken } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
-import type { Report } from '../migrate/report.ts'
+import { type Report, writeReport } from '../migrate/report.ts'
 import { print } from '../terminal.ts'
 import { addMigrateVerifyCommand } from './migrate-verify.ts'
-import { appendValue, examples, storeOptions } from './options.ts'
+import { appendValue, examples, storeOptions, tokenOption } from './options.ts'
 
 export const addMigrateCommand = (program: Command): void => {
   const migrate = storeOptions(program.command('migrate'))
     .description('copy everything that Allot has a place for from a Gitea, a Forgejo or an Allot')
     // Commander would also require it of the commands below.
     .option('--from <url>', 'address of the server to copy from (required)')
-    .option(
-      '--token <t>',
-      "an administrator's token for that server (or ALLOT_FROM_TOKEN, which other users of the machine cannot see)",
-    )
+    .addOption(tokenOption('ALLOT_FROM_TOKEN'))
     .option(
       '--owner <name>',
       'copy only this user, or this organization with its members; may be given several times',
@@ -105,11 +101,6 @@ const migrateAll = async ({
   if (file !== undefined) await writeReport(file, report)
   if (!report.isComplete()) process.exitCode = 1
 }
-
-const writeReport = (file: string, report: Report): Promise<void> =>
-  writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`, { mode: 0o600 }).catch((cause: Error) => {
-    throw new Error(`the report ${file} cannot be written: ${cause.message.replace(/^\w+: |, open .*/g, '')}`)
-  })
 
 const printReport = (report: Report): void => {
   for (const line of report.lines()) print(line)

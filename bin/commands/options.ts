@@ -17,11 +17,15 @@ export const storeOptions = (command: Command): Command =>
 export const serverOption = (command: Command): Command =>
   command.option('--url <url>', 'address of a running server to use instead of the store (or ALLOT_URL)')
 
-export const remoteOptions = (command: Command): Command =>
-  serverOption(command).option(
+/** @param variable of the environment that the command reads when the option is absent */
+export const tokenOption = (variable: 'ALLOT_TOKEN' | 'ALLOT_FROM_TOKEN'): Option =>
+  new Option(
     '--token <t>',
-    "an administrator's token for that server (or ALLOT_TOKEN, which other users of the machine cannot see)",
+    `an administrator's token for that server (or ${variable}, which other users of the machine cannot see)`,
   )
+
+export const remoteOptions = (command: Command): Command =>
+  serverOption(command).addOption(tokenOption('ALLOT_TOKEN'))
 
 /** Options of commands that call the API, of a server or of the store. */
 export const apiOptions = (command: Command): Command =>

@@ -1,5 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import type { Account } from '../../lib/records/schema/index.ts'
+import { writeFault } from '../errors.ts'
 import { type CredentialsSink, each, forUserHere, type Migration } from './migration.ts'
 
 /** Name of the token of `--tokens`. */
@@ -25,8 +26,7 @@ export class CredentialsFile implements CredentialsSink {
   static async create(file: string): Promise<CredentialsFile> {
     const handle = await open(file, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
       if (cause.code === 'EEXIST') throw new Error(`--tokens ${file}: the file exists: name another one`)
-      const reason = cause.message.replace(/^\w+: |, open .*/g, '')
-      throw new Error(`--tokens ${file}: the file cannot be written: ${reason}`)
+      throw new Error(`--tokens ${file}: the file cannot be written: ${writeFault(cause)}`)
     })
     return new CredentialsFile(file, handle)
   }

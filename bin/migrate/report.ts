@@ -1,3 +1,5 @@
+import { writeFile } from 'node:fs/promises'
+import { writeFault } from '../errors.ts'
 import { escapeControl } from '../terminal.ts'
 
 /** Sections of the report that list names, by what their entries are. */
@@ -90,3 +92,9 @@ export class Report {
 
 const titled = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]
+
+/** Writes the file of `--report`. @throws Error when it cannot be written */
+export const writeReport = (file: string, report: { toJSON(): object }): Promise<void> =>
+  writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`, { mode: 0o600 }).catch((cause: Error) => {
+    throw new Error(`the report ${file} cannot be written: ${writeFault(cause)}`)
+  })
