@@ -5,14 +5,13 @@ import type { Account } from '../../lib/records/schema/index.ts'
 import type { MigratedRecords } from '../../lib/repositories/migrated.ts'
 import { withProgressBar } from '../terminal.ts'
 import type { Authors } from './authors.ts'
-
 import type { Names, Renames } from './names/index.ts'
 import type { Report } from './report.ts'
 import type { SourceRepository } from './shapes.ts'
 import { type Source, SourceError } from './source.ts'
-
 import type { TeamRights } from './team-rights.ts'
 
+export { asOperator } from '../../lib/accounts/access.ts'
 export { apiPath } from './source.ts'
 
 /** Takes what a user signs in with. */
@@ -54,9 +53,6 @@ export interface Migration extends MigrationOptions {
   /** Teams of these organizations, that of the owners included. */
   readonly teams: Map<string, readonly TeamRights[]>
 }
-
-/** A viewer that sees and may change everything. @param id the account in whose name it acts */
-export const asOperator = (id: number) => ({ id, admin: true })
 
 /** Errors that concern only one thing: the migration reports them and continues. */
 const REPORTED: readonly ErrorCode[] = ['invalid', 'conflict', 'not_found', 'forbidden', 'too_large']

@@ -26,6 +26,9 @@ export type Viewer = {
 /** A viewer who has signed in. */
 export type SignedIn = NonNullable<Viewer>
 
+/** A viewer that sees and may change everything. @param id the account in whose name it acts; 0: none */
+export const asOperator = (id: number) => ({ id, admin: true })
+
 /** The user who sent a request, and the scopes of the credentials. */
 export interface Identity {
   /** Id of the account. */

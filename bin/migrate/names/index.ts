@@ -1,3 +1,4 @@
+import { asOperator } from '../../../lib/accounts/access.ts'
 import type { Hosting } from '../../../lib/hosting.ts'
 import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
 import type { MigratedRecords } from '../../../lib/repositories/migrated.ts'
@@ -51,7 +52,7 @@ export class Names {
       names.#accounts.know(record, record.name)
       for (const id of record.ids) names.#keysHere.set(id, record.name)
     }
-    for (const record of await history.list('repository')) names.#repositories.know(record, pathOf(record))
+    for (const record of await history.list('repository')) names.#repositories.know(record, textOf(record))
     for (const account of accounts) names.#accounts.learn(account, account.name.toLowerCase())
     return names
   }
@@ -150,15 +151,13 @@ export class Names {
   }
 
   async #byName(owner: Account, name: string, key: RepositoryKey): Promise<Repository | undefined> {
-    const found = await this.#options.hosting.repositories.find({ id: 0, admin: true }, owner.name, name)
+    const found = await this.#options.hosting.repositories.find(asOperator(0), owner.name, name)
     return found && this.#repositories.isOther(found.id, textOf(key)) ? undefined : found
   }
 }
 
 /** A key as a text: `owner/name`. */
 export const textOf = ({ scope, name }: RepositoryKey): string => `${scope}/${name}`
-
-const pathOf = ({ scope, name }: Migrated): string => `${scope}/${name}`
 
 /** Keys of the history by the names and the ids of the source. */
 class KnownNames {

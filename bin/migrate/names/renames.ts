@@ -1,14 +1,13 @@
 import { checkAccountName, checkRepositoryName } from '../../../lib/accounts/names.ts'
 import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
 import { UsageError } from '../../errors.ts'
-import { apiPath, type Migration } from '../migration.ts'
-import type { Named, Renames } from './index.ts'
-import { textOf } from './index.ts'
+import { apiPath, asOperator, type Migration } from '../migration.ts'
+import { type Named, type Renames, textOf } from './index.ts'
 
 /**
  * The names of `--rename`: `OLD=NEW` for users and organizations, `OWNER/OLD=OWNER/NEW` for repositories, where OWNER is the
  * name at the source.
- * @throws UsageError for what is not a pair of names, or two pairs that contradict each other
+ * @throws UsageError when a value is not a pair of names, or when two pairs contradict each other
  */
 export const parseRenames = (values: readonly string[]): Renames => {
   const renames = new Map<string, string>()
@@ -103,7 +102,7 @@ const checkRepository = async (
     throw failed(path, name, `${owner}/${name} is another repository at ${source.base}: choose another name`)
   const account = await names.accountOf(owner)
   const key = names.repositoryKey(owner, old)
-  const found = account && (await allot.hosting.repositories.find({ id: 0, admin: true }, account.name, name))
+  const found = account && (await allot.hosting.repositories.find(asOperator(0), account.name, name))
   if (isOther && !isFree(found, await history.get('repository', key.scope, key.name)))
     throw failed(
       path,

@@ -1,6 +1,6 @@
 import type { OpenAllot } from '../../../lib/allot.ts'
 import type { Account, Repository } from '../../../lib/records/schema/index.ts'
-import type { Migration } from '../migration.ts'
+import { asOperator, type Migration } from '../migration.ts'
 import type { Names } from '../names/index.ts'
 import type { Source } from '../source.ts'
 import type { TeamRights } from '../team-rights.ts'
@@ -50,11 +50,11 @@ export class NamesHere {
     return account && { owner: account, repository, path: `${account.name}/${repository.name}` }
   }
 
-  /** The name here of an author or creator; that of a ghost when there is no such user. */
+  /** The name here of the user who wrote or created something; `ghost` when the user does not exist here. */
   async person(login: string): Promise<string> {
     const account = login === '' ? undefined : await this.account(login)
     return account?.kind === 'user' ? account.name.toLowerCase() : 'ghost'
   }
 }
 
-export const OPERATOR = { id: 0, admin: true }
+export const OPERATOR = asOperator(0)
