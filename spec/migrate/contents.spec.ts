@@ -1,33 +1,14 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { after, before, describe, it, mock } from 'node:test'
 import { commit, git } from '../git/client.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { replay } from './replay.ts'
-import { pushed, startTarget, type Target } from './two.ts'
+import { attach, LFS, OID, POINTER, pushed, startTarget, type Target, upload } from './two.ts'
 
 let source: TestServer
 let target: Target
 let [ann, ben]: Person[] = []
 let old: string
-
-const LFS = 'large content\n'
-const OID = createHash('sha256').update(LFS).digest('hex')
-const POINTER = `version https://git-lfs.github.com/spec/v1\noid sha256:${OID}\nsize ${LFS.length}\n`
-
-const attach = async (path: string, content: string, name: string) => {
-  const body = new FormData()
-  body.append('attachment', new Blob([content]), name)
-  const headers = { authorization: `token ${ann!.token}` }
-  const { status } = await fetch(`${source.api}${path}/assets`, { method: 'POST', body, headers })
-  assert.equal(status, 201)
-}
-
-const upload = async (path: string, content: string) => {
-  const headers = { authorization: `token ${ann!.token}` }
-  const { ok } = await fetch(source.base + path, { method: 'PUT', body: content, headers })
-  assert.ok(ok, path)
-}
 
 /** An application with issues, releases, LFS objects and packages, made long ago. */
 before(async () => {
@@ -44,17 +25,17 @@ before(async () => {
   await source.as(ann, 'POST', '/repos/ann/app/issues/1/comments', { body: 'a comment' })
   await source.as(ben, 'POST', '/repos/ann/app/issues/1/comments', { body: 'another' })
   await source.as(ann, 'DELETE', '/repos/ann/app/issues/2')
-  await attach('/repos/ann/app/issues/1', 'log\n', 'log.txt')
-  await attach('/repos/ann/app/issues/comments/1', 'image', 'image ü.png')
+  await attach(source, ann, '/repos/ann/app/issues/1', 'log\n', 'log.txt')
+  await attach(source, ann, '/repos/ann/app/issues/comments/1', 'image', 'image ü.png')
   const release = { tag_name: 'v1', name: 'First', body: 'notes', prerelease: true }
   await source.as(ann, 'POST', '/repos/ann/app/releases', release)
   await source.as(ann, 'POST', '/repos/ann/app/releases', { tag_name: 'next', draft: true })
-  await attach('/repos/ann/app/releases/1', 'binary', 'app.bin')
+  await attach(source, ann, '/repos/ann/app/releases/1', 'binary', 'app.bin')
   const checkout = await pushed(source, ann, 'ann/app')
   await commit(checkout, { 'big.bin': POINTER })
   await git(checkout, 'push', '--quiet', 'origin', 'HEAD:refs/heads/side')
-  await upload(`/ann/app.git/info/lfs/objects/${OID}/${LFS.length}`, LFS)
-  await upload('/api/packages/ann/generic/kit/1.0/kit%201.tar', 'kit')
+  await upload(source, ann, `/ann/app.git/info/lfs/objects/${OID}/${LFS.length}`, LFS)
+  await upload(source, ann, '/api/packages/ann/generic/kit/1.0/kit%201.tar', 'kit')
   await source.as(ben, 'POST', '/repos/ann/app/forks', {})
   old = (await source.as(ann, 'GET', '/repos/ann/app')).body.created_at
   mock.timers.reset()

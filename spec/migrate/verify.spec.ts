@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { chmodSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -8,13 +7,10 @@ import { commit, git, urlFor } from '../git/client.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { type Replay, replay } from './replay.ts'
-import { pushed, startTarget, type Target } from './two.ts'
+import { attach, LFS, OID, POINTER, pushed, startTarget, type Target, upload } from './two.ts'
 
 const OWNERS = ['ann', 'ben', 'carl', 'acme']
 const APP = '/repos/ann/app'
-const LFS = 'large content\n'
-const OID = createHash('sha256').update(LFS).digest('hex')
-const POINTER = `version https://git-lfs.github.com/spec/v1\noid sha256:${OID}\nsize ${LFS.length}\n`
 
 let source: TestServer
 let target: Target
@@ -23,19 +19,6 @@ let checkout: string
 let seen: Replay
 /** What the source was asked: methods and paths. */
 let asked: string[] = []
-
-const attach = async (path: string, content: string, name: string) => {
-  const body = new FormData()
-  body.append('attachment', new Blob([content]), name)
-  const headers = { authorization: `token ${ann!.token}` }
-  const { status } = await fetch(`${source.api}${path}/assets`, { method: 'POST', body, headers })
-  assert.equal(status, 201)
-}
-
-const upload = async (path: string, content: string) => {
-  const headers = { authorization: `token ${ann!.token}` }
-  assert.ok((await fetch(source.base + path, { method: 'PUT', body: content, headers })).ok, path)
-}
 
 const fill = async () => {
   const as = (person: Person, method: string, path: string, body?: unknown) =>
@@ -56,12 +39,12 @@ const fill = async () => {
   await as(ann, 'PUT', `${APP}/topics`, { topics: ['git', 'quota'] })
   for (const title of ['one', 'two', 'three']) await as(ben, 'POST', `${APP}/issues`, { title, body: title })
   await as(ann, 'POST', `${APP}/issues/1/comments`, { body: 'a comment' })
-  await attach(`${APP}/issues/1`, 'log\n', 'log.txt')
+  await attach(source, ann, `${APP}/issues/1`, 'log\n', 'log.txt')
   await as(ann, 'POST', `${APP}/releases`, { tag_name: 'v1', name: 'First' })
   await as(ann, 'POST', `${APP}/releases`, { tag_name: 'next', draft: true })
-  await attach(`${APP}/releases/1`, 'binary', 'app.bin')
-  await upload('/api/packages/ann/generic/kit/1.0/kit.tar', 'kit')
-  await upload('/api/packages/ann/generic/kit/2.0/kit.tar', 'kit 2')
+  await attach(source, ann, `${APP}/releases/1`, 'binary', 'app.bin')
+  await upload(source, ann, '/api/packages/ann/generic/kit/1.0/kit.tar', 'kit')
+  await upload(source, ann, '/api/packages/ann/generic/kit/2.0/kit.tar', 'kit 2')
   await as(ben, 'PUT', '/user/starred/ann/app')
   await as(ben, 'PUT', '/user/following/ann')
   await as(source.root, 'POST', '/admin/quota/groups', {
@@ -78,7 +61,7 @@ const fill = async () => {
   checkout = await pushed(source, ann, 'ann/app')
   await commit(checkout, { 'big.bin': POINTER })
   await git(checkout, 'push', '--quiet', 'origin', 'main')
-  await upload(`/ann/app.git/info/lfs/objects/${OID}/${LFS.length}`, LFS)
+  await upload(source, ann, `/ann/app.git/info/lfs/objects/${OID}/${LFS.length}`, LFS)
   await as(ben, 'POST', `${APP}/forks`, {})
 }
 
