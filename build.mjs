@@ -82,14 +82,14 @@ const packageFolders = (/** @type {string[]} */ files) => [
   ...new Set(files.flatMap((file) => file.match(/^.*node_modules\/(?:@[^/]+\/)?[^/]+/) ?? [])),
 ]
 
-/** The licences of the packages in the folders. */
+/** The licenses of the packages in the folders. */
 const notices = (/** @type {string[]} */ folders) =>
   folders
     .sort()
     .map((folder) => {
       const { name, version, license } = readJson(`${folder}/package.json`)
       const file = readdirSync(folder).find((entry) => /^(?:licen[cs]e|copying)/i.test(entry))
-      if (file === undefined) throw new Error(`${name} has no licence file, so it cannot be bundled`)
+      if (file === undefined) throw new Error(`${name} has no license file, so it cannot be bundled`)
       return `${name} ${version} (${license})\n\n${readFileSync(`${folder}/${file}`, 'utf8').trim()}\n`
     })
     .join(`\n${'-'.repeat(80)}\n\n`)
@@ -104,7 +104,7 @@ const copyViewer = () => {
   writeFileSync(`dist/lib/${VIEWER}.LICENSE.txt`, notices(licensed))
 }
 
-/** A dependency of the viewer without a licence file, which scripts for browsers do not contain. */
+/** A dependency of the viewer without a license file, which scripts for browsers do not contain. */
 const SERVER_RENDERING = '@lit-labs/ssr-dom-shim'
 
 /** The folder of a package, and the folders of all packages that it depends on. @returns {string[]} */
@@ -120,7 +120,7 @@ const withDependencies = (/** @type {string} */ folder, /** @type {string[]} */ 
   return found
 }
 
-/** Writes the texts of all licences as one compressed file. Their package has them as HTML, too, and takes 12 MB. */
+/** Writes the texts of all licenses as one compressed file. Their package has them as HTML, too, and takes 12 MB. */
 const writeLicenses = () => {
   const licenses = Object.entries(require('spdx-license-list/full'))
   const texts = Object.fromEntries(licenses.map(([name, { licenseText }]) => [name, licenseText]))

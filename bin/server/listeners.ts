@@ -43,7 +43,7 @@ export const withHealthChecks = (
   }
 }
 
-/** Whether the promise fulfils in time. */
+/** Whether the promise is fulfilled in time. */
 const isDone = (work: Promise<unknown>): Promise<boolean> =>
   Promise.race([
     work.then(

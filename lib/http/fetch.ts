@@ -74,7 +74,7 @@ const rejectOnAbort = (signal: AbortSignal, onAbort: () => void): Promise<never>
     signal.addEventListener('abort', abort, { once: true })
   })
 
-/** Cancelling the body of the response has the effect of a closed socket. */
+/** Canceling the body of the response has the effect of a closed socket. */
 const destroyWith = (stream: Readable, response: ServerResponse): Readable =>
   stream.once('close', () => response.destroy())
 

@@ -40,7 +40,7 @@ const strictNumber = (query: URLSearchParams, name: string): number => {
 }
 
 /**
- * The headers of a page: `X-Total-Count`, and `Link` to the neighbouring pages. Invariant: links hold only members that the
+ * The headers of a page: `X-Total-Count`, and `Link` to the neighboring pages. Invariant: links hold only members that the
  * route reads, so that a client cannot make the headers longer than the route's declaration allows.
  * @param total items of the whole list; undefined when they are not counted yet
  * @param isFull whether the page has as many items as it may have, so that there can be a next one

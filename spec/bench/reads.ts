@@ -60,7 +60,7 @@ const samples = async (servers: readonly Hosted[], tokens: string[], path: strin
   const all = servers.map(() => [] as Sample[])
   for (let round = 0; round <= rounds; round++)
     for (const at of servers.keys()) {
-      // Neighbours change sides, so that none is always the first after a pause.
+      // Neighbors change sides, so that none is always the first after a pause.
       const index = round % 2 === 0 ? at : servers.length - 1 - at
       const sample = await sampleOf(servers[index]!, path, tokens[index]!)
       if (round > 0) all[index]!.push(sample)

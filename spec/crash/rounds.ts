@@ -146,11 +146,11 @@ class Run {
 
   async #kill(process: Served, server: Server): Promise<void> {
     server.killed = true
-    const signalled = performance.now()
+    const signaled = performance.now()
     const code = await process.stop(this.#signal)
     this.#totals.kills++
     if (this.#signal === 'SIGKILL') return
-    const took = performance.now() - signalled
+    const took = performance.now() - signaled
     if (code !== 0 || took > 10_000)
       this.#fault(new Error(`after SIGTERM the server exited with ${code} in ${took} ms`))
   }

@@ -75,12 +75,12 @@ describe('A server that gets SIGTERM', () => {
 
     const inFlight = writes.map((write) => send(agent, write, { api, token }))
     await Promise.all(inFlight.map(({ sent }) => sent))
-    const signalled = performance.now()
+    const signaled = performance.now()
     const ended = server.stop('SIGTERM')
     const answers = await Promise.all(inFlight.map(({ answer }) => answer))
     for (const { status, text } of answers) assert.equal(status, 201, text)
     assert.equal(await ended, 0)
-    assert.ok(performance.now() - signalled < 10_000)
+    assert.ok(performance.now() - signaled < 10_000)
     agent.destroy()
 
     const again = await served(['--data', data])

@@ -190,7 +190,7 @@ describe('parseOpenPgpKey refuses, with the reason,', () => {
     ['a signature', signature, /expected a block/],
     ['a signature before a key', signature + armored, /expected a block/],
     [
-      'a signature in a block labelled as a key',
+      'a signature in a block labeled as a key',
       signature.replaceAll('SIGNATURE', 'PUBLIC KEY BLOCK'),
       /no key/,
     ],

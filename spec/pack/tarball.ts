@@ -86,7 +86,7 @@ describe('The package', () => {
     }
   })
 
-  it('has the licence of every bundled package', () => {
+  it('has the license of every bundled package', () => {
     const notices = readFileSync(join(installed, 'dist/bundled.LICENSE.txt'), 'utf8')
     const bundled = packed.files
       .filter(({ path }) => path.endsWith('.map'))

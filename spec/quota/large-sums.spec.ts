@@ -21,7 +21,7 @@ const quiet = { error: () => undefined, info: () => undefined }
 const KINDS = ['lfs', 'artifacts', 'packages', 'attachments'] as const
 const OWNERS = ['ann', 'ben'] as const
 
-interface Modelled {
+interface Modeled {
   id: number
   owner: number
   private: boolean
@@ -57,7 +57,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
 
 /** The usage, summed again in BigInt. */
 class Model {
-  readonly repositories: (Modelled | undefined)[] = []
+  readonly repositories: (Modeled | undefined)[] = []
   readonly entries = new Map<string, { repository: number; kind: string; size: bigint }>()
 
   used(owner: number): Record<string, bigint> {

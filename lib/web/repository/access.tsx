@@ -164,7 +164,7 @@ export const RepositoryHead = ({
 }
 
 /** Links to the newer and the older items of a list whose end may be unknown. */
-export const Neighbours = ({
+export const Neighbors = ({
   newer,
   older,
   names = ['Newer', 'Older'],

@@ -13,7 +13,7 @@ import {
   defaultRef,
   filePath,
   missing,
-  Neighbours,
+  Neighbors,
   RepositoryHead,
   type RepositoryView,
   refTitle,
@@ -141,7 +141,7 @@ const historyView = async (
               ))}
             </ul>
           )}
-          <Neighbours
+          <Neighbors
             newer={number > 1 ? to(number - 1) : undefined}
             older={isLast ? undefined : to(number + 1)}
           />

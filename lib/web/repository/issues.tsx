@@ -21,7 +21,7 @@ import {
 } from '../components.tsx'
 import { AccountLink, Day } from '../people/account-parts.tsx'
 import { type Download, type PageRequest, type PageServices, page, type View } from '../route.ts'
-import { missing, Neighbours, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
+import { missing, Neighbors, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
 import { pictureType } from './picture-type.ts'
 import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
 
@@ -205,7 +205,7 @@ const issueView = async (
             />
           ))}
         </div>
-        <Neighbours
+        <Neighbors
           newer={from === undefined ? undefined : path}
           older={next && pathFrom(path, next)}
           names={['First comments', 'Further comments']}

@@ -54,7 +54,7 @@ export const median = (numbers: readonly number[]): number => {
 
 /**
  * The medians of several measurements that take turns, A B A B …: these machines are shared, and what slows one round
- * slows its neighbours too. The first round warms up and is not counted.
+ * slows its neighbors too. The first round warms up and is not counted.
  */
 export const inTurns = async (
   rounds: number,
