@@ -71,7 +71,10 @@ export interface Listed {
   readonly repositories: readonly OwnedRepository[]
 }
 
-/** Makes copied repositories that were deleted at the source, or belong to nobody here, private and archived. */
+/**
+ * Makes copied repositories private and archived when the source has deleted them, or has moved them to an owner who does not
+ * exist here.
+ */
 export const revokeDeletedRepositories = async (
   migration: Migration,
   { owners, repositories }: Listed,
@@ -95,7 +98,7 @@ const revokeIfGone = async (migration: Migration, record: Migrated, path: string
   if (repository === undefined) return history.remove([record])
   const owner = await allot.hosting.accounts.byId(repository.owner)
   const former = await names.account(path.split('/')[0]!)
-  // It was moved here.
+  // The copy was moved to another owner here.
   if (owner === undefined || owner.id !== former?.id) return
   const moved = await movedTo(migration, record)
   if (moved === 'unknown') return

@@ -16,7 +16,7 @@ export const MAX_AVATAR_PIXELS = 2048
 /** Form of the key of an image. */
 export const AVATAR_KEY = /^[0-9a-f]{32}$/
 
-/** @throws AllotError invalid for what is not an image, or too large in bytes or pixels */
+/** @throws AllotError invalid when the file is not an image, or too large in bytes or pixels */
 export const avatarTypeOf = (content: Buffer): AvatarType => {
   if (content.length === 0) throw invalid('image: must not be empty')
   if (content.length > MAX_AVATAR_BYTES)
@@ -55,7 +55,7 @@ export class Avatars {
   /**
    * Replaces the image of an account.
    * @returns false when there is no such account
-   * @throws AllotError invalid for what is not an image, or too large in bytes or pixels
+   * @throws AllotError invalid when the file is not an image, or too large in bytes or pixels
    */
   async set(which: Target<Account>, image: Buffer): Promise<boolean> {
     const type = avatarTypeOf(image)

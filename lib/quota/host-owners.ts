@@ -16,13 +16,13 @@ import { checkName } from './rules.ts'
 export const hostOwnerDirectory: OwnerDirectory = {
   title: 'owner',
 
-  /** @throws AllotError invalid for what cannot be a name */
+  /** @throws AllotError invalid when the name is not valid */
   async find(tx: ReadTransaction, name: string): Promise<Owner> {
     checkName(name, 'owner')
     return (await quotaOwners.findBy(tx, 'name', [name])) ?? { id: NO_OWNER, name }
   },
 
-  /** @throws AllotError invalid for what cannot be a name */
+  /** @throws AllotError invalid when the name is not valid */
   async claim(tx: WriteContext, name: string): Promise<Owner> {
     const found = await hostOwnerDirectory.find(tx, name)
     if (found !== undefined && found.id !== NO_OWNER) return found

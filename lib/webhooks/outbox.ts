@@ -76,9 +76,12 @@ export class Outbox {
     this.#wake = listener
   }
 
-  /** Tells the host and records an event. Without any webhook, this reads a single counter, and on a store of this process nothing. */
+  /**
+   * Reports an event to the host, and records it for webhooks. Without webhooks this reads a single counter; on a store that
+   * only this process uses, nothing.
+   */
   async record(tx: WriteContext, event: WebhookEvent): Promise<void> {
-    if (event.event !== 'ping' && event.event !== 'quota') await this.#tellHost(tx, event)
+    if (event.event !== 'ping' && event.event !== 'quota') await this.#reportToHost(tx, event)
     if (!(await this.#hasHooks(tx))) return
     const payloads = new Map<string, Promise<string | undefined>>()
     for (const hook of await hooksFor(tx, event)) {
@@ -160,7 +163,7 @@ export class Outbox {
     return hasAny
   }
 
-  async #tellHost(tx: WriteContext, event: RecordedEvent): Promise<void> {
+  async #reportToHost(tx: WriteContext, event: RecordedEvent): Promise<void> {
     const { listeners } = this.#options
     if (!listeners.has(event.event)) return
     const detail = await hostEvent(tx, event)

@@ -28,7 +28,7 @@ type Rights = ReadonlyMap<string, number>
 
 /**
  * Compares what each user, and everyone without an account, may do with each repository: one list for each user on each side.
- * A right that is less here is no difference when a migration lowers it by design; one that is more always is.
+ * A lesser right here is a difference unless a migration lowers it by design. A greater right always is.
  * @param user undefined: everyone
  */
 export const compareRights = async (
