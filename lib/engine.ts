@@ -112,7 +112,7 @@ export const createEngine = (options: EngineOptions): Engine => {
   }
 }
 
-/** What a host can listen to. @param names of all events */
+/** The listeners of a host. @param names of all events */
 export const createListeners = <Events extends object>(
   names: readonly (keyof Events & string)[],
   log: Log,

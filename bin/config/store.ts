@@ -80,7 +80,7 @@ export const foldersOf = ({ config, data }: StoreLocation) => foldersIn({ ...con
 
 /**
  * Creates the data folder, and the folders that are configured outside of it, for the user of the process alone. Folders that
- * exist keep their mode. What needs a folder that cannot be created says why.
+ * exist keep their mode. A folder that cannot be created is reported by the part that needs it.
  */
 export const createFolders = async (location: StoreLocation): Promise<void> => {
   const { repositories, files } = foldersOf(location)

@@ -45,12 +45,12 @@ import { copyEmails, copyKeys, copyRelations } from './user-data.ts'
  * quota from the source, one thing after another, each completely or not at all. Running it again continues where a run ended,
  * and changes nothing when the run was complete and the source is the same.
  *
- * Copies are found by the ids of the source ({@link Names}). What was not copied before is looked for by name: a user or repository
- * here that is not the copy of another one is taken for the same, and an organization that was created here is refused, as is an
- * account of the other kind. No name is invented: `--rename` chooses another one.
+ * Copies are found by the ids of the source ({@link Names}). Accounts and repositories without a copy are looked for by name: a
+ * user or repository of that name that is not the copy of another one is treated as the copy. An organization that was created
+ * here is refused, and so is an account of the other kind. Names are never changed automatically: `--rename` chooses another one.
  *
- * Invariant: a migration gives no more rights than the source gives at that time. It revokes what an earlier one gave and
- * the source has revoked since. What was given here by other means stays, and is reported.
+ * Invariant: a migration gives no more rights than the source gives at that time. It revokes rights that an
+ * earlier migration gave and the source has revoked since. Rights that were given here by other means stay, and are reported.
  * @param names users and organizations to copy; none: everything
  */
 export const migrate = async (options: MigrationOptions, names: readonly string[]): Promise<void> => {

@@ -251,7 +251,7 @@ export const linkParent = (migration: Migration, { repository, given }: CopiedRe
       report.note('notCopied', FORK, given.full_name)
   })
 
-/** Gives a repository the dates of the source. What was changed here later than there keeps its date of change. */
+/** Gives a repository the dates of the source. A repository that was changed here later than there keeps its date of change. */
 export const restoreDates = async (
   { history, startedAt }: Migration,
   { repository, given, isOwn }: CopiedRepository,

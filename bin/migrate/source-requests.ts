@@ -63,7 +63,7 @@ const readBody = async ({ body }: Response, maxBytes: number): Promise<string> =
 }
 
 /**
- * Begins a download. It fails when no byte arrives for `timeoutMs`; who reads it limits its size.
+ * Begins a download. It fails when no byte arrives for `timeoutMs`. The reader limits its size.
  * @throws Error when the server cannot be reached
  */
 export const openDownload = async (

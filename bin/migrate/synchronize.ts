@@ -8,11 +8,11 @@ import { type Migration, reportErrors } from './migration.ts'
  * them. `followDetails` changes members of accounts, repositories and teams. Contents with texts are followed by
  * copied-content.ts.
  *
- * The history has a record for each thing that a migration copied, with the ids of
- * the records here and the rights (`grants`) that came with it. The record is saved without ids before the thing is
- * created, and with them afterwards, so that a later migration completes what an interrupted one began.
+ * The history has a record for each thing that a migration copied, with the ids of the records here and the rights (`grants`)
+ * that came with it. The record is saved without ids before the thing is created, and with them afterwards, so that a later
+ * migration completes an interrupted one.
  *
- * Invariant: only what the history knows is removed or revoked. What was created here by other means stays.
+ * Invariant: only things of the history are removed or revoked. Things that were created here by other means stay.
  */
 
 /** Kinds of which the history knows only their existence and their rights. */
@@ -57,8 +57,8 @@ export interface SourceThing {
 }
 
 /**
- * Creates what is missing here, and removes what an earlier migration created and the source no longer has. What was
- * removed here after it was copied is not created again.
+ * Creates missing things here, and removes those that an earlier migration created and the source no longer has. A thing that
+ * was removed here after it was copied is not created again.
  * @param isComplete whether `wanted` is everything that the source has; otherwise nothing is removed
  */
 export const synchronize = async (

@@ -41,8 +41,8 @@ export const writeShutdownManifest = async (location: string): Promise<void> => 
 }
 
 /**
- * Call it once the database is open. Removes unfinished manifests too. What cannot be removed is harmless, because it is
- * outdated.
+ * Call it once the database is open. Removes unfinished manifests too. A manifest that cannot be removed is harmless,
+ * because it is outdated.
  */
 export const removeShutdownManifest = async (location: string): Promise<void> => {
   const names = await readdir(location).catch((): string[] => [])

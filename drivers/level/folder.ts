@@ -168,7 +168,7 @@ export const toStorageError = (location: string, cause: unknown): StorageError =
   return new StorageError('failed', `${location} cannot be used: ${message}`, { cause })
 }
 
-/** abstract-level wraps LevelDB's error as the cause of its own. */
+/** abstract-level throws an error whose cause is LevelDB's error. */
 const codeOf = (error: unknown): string | undefined => {
   if (!(error instanceof Error)) return undefined
   const { code } = error as { code?: string }

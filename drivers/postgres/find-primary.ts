@@ -58,7 +58,7 @@ export const disconnect = (client: object): void =>
 /**
  * Asks all hosts at the same time, and returns the newest primary.
  * @param newest the newest primary that is known: an older one is refused
- * @returns the primary, or why each host is none
+ * @returns the primary, or the reason why each host is not a primary
  */
 export const findPrimary = async (
   settings: Settings,

@@ -1,8 +1,8 @@
 import { AvatarType } from '../records/schema/index.ts'
 
-/** Reads the kind of an image and its size in pixels from its first bytes; no pixel is decoded. */
+/** Reads the kind of an image and its size in pixels from its first bytes, without decoding it. */
 
-/** What an image says of itself. */
+/** Kind and size of an image, as in its first bytes. */
 export interface ImageFormat {
   readonly type: AvatarType
   /** Pixels. */

@@ -17,7 +17,7 @@ const DAY_SECONDS = 86_400
 /** Path of the page that a link leads to. */
 export const SET_PASSWORD = '/-/set-password'
 
-/** What a link says. */
+/** The parameters of a link. */
 export interface PasswordLink {
   /** Name of the user. */
   readonly user: string

@@ -52,7 +52,7 @@ export class TokenUses {
     if (token !== undefined) this.note(token)
   }
 
-  /** Writes what was noted. What could not be written stays noted for the next time. */
+  /** Writes the noted uses. Those that cannot be written stay noted for the next call. */
   flush(): Promise<void> {
     this.#flushing ??= this.#writeAll().finally(() => {
       this.#flushing = undefined

@@ -97,7 +97,7 @@ export const targetOf = async (
   return found && ifVisible(tx, viewer, { repository, ...found })
 }
 
-/** The target of an attachment, whoever can see it; undefined when it was deleted. */
+/** The target of an attachment, without a check of rights; undefined when it was deleted. */
 export const anyTarget = async (
   tx: ReadTransaction,
   { on, targetId }: Pick<Attachment, 'on' | 'targetId'>,

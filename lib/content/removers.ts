@@ -96,7 +96,7 @@ export const removeIssueSequence: Remover = async (tx, repository) => {
   return 0
 }
 
-/** What attachments are on, and the cost of removing it, in records: the words of an issue's title have index entries. */
+/** Collections with attachments, and the cost of removing a record: an issue also has index entries for the words of its title. */
 const TARGETS = {
   issue: { collection: issues, cost: 2 },
   comment: { collection: comments, cost: 1 },

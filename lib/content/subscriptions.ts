@@ -15,8 +15,8 @@ interface WithSubscription {
 }
 
 /**
- * Who follows an issue. Its author and its commentators do until they unsubscribe, and so do the watchers of the repository.
- * Methods return undefined for what does not exist or the viewer cannot see.
+ * The subscribers of an issue: its author, its commentators and the watchers of the repository, until they unsubscribe.
+ * Methods return undefined when the issue does not exist or the viewer cannot see it.
  */
 export class IssueSubscriptions {
   readonly #store: Store

@@ -88,8 +88,8 @@ interface Received {
 }
 
 /**
- * Imports owners into a store that others use, also while servers serve it. The records are saved by a single transaction, the
- * last thing that the import does: until then nobody sees the owners, and a refused file changes nothing. Git data and files
+ * Imports owners into a store that others use, also while servers serve it. The last step saves the records in a
+ * single transaction: before it the owners are not visible, and a refused file changes nothing. Git data and files
  * come before it, and are recorded as on their way (lib/repositories/git-data.ts, stored-files.ts), so that a
  * later start of a server removes what a killed import leaves.
  */

@@ -183,7 +183,7 @@ async function* selectPushes({ tx, repositories }: Selection): AsyncGenerator<un
   for await (const push of pushJournal.all(tx)) if (repositories.has(push.repository)) yield push
 }
 
-/** What a job must concern to move along. One that removes what a deleted record had concerns nothing that is selected. */
+/** The kind of selected records that a job moves with. A job that removes the data of a deleted record moves with none. */
 const MOVES_WITH: Record<Job['kind'], 'accounts' | 'repositories' | undefined> = {
   updateRelations: 'repositories',
   copyLfsObjects: 'repositories',

@@ -66,7 +66,7 @@ const parsePackedRefs = (text: string): Map<string, string[]> => {
   return packed
 }
 
-/** What every git since 2.4 can do. */
+/** Capabilities that git has had since 2.4. */
 const CAPABILITIES = 'report-status delete-refs side-band-64k quiet atomic ofs-delta'
 
 const NONE = '0'.repeat(40)

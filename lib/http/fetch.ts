@@ -78,7 +78,7 @@ const rejectOnAbort = (signal: AbortSignal, onAbort: () => void): Promise<never>
 const destroyWith = (stream: Readable, response: ServerResponse): Readable =>
   stream.once('close', () => response.destroy())
 
-/** Headers about a connection, of which there is none. The host must set those of its own connection. */
+/** Headers about the connection to the client. The host sets those of its own connection. */
 const CONNECTION_HEADERS = ['connection', 'keep-alive', 'transfer-encoding', 'date']
 
 const headersOf = (headers: NodeJS.Dict<number | string | string[]>): Headers => {

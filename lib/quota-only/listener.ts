@@ -73,7 +73,7 @@ const refuse: HostAuthenticate = () => {
   )
 }
 
-/** Who sent a request, as the host's function says it. */
+/** Finds the sender of a request with the host's function. */
 const authenticator = (store: Store, authenticate: HostAuthenticate) => {
   const identityOf = async (name: string): Promise<Identity> => {
     const { id } = (await store.read((tx) => hostOwnerDirectory.find(tx, name)))!

@@ -20,7 +20,7 @@ import { noUsage, type Usage } from './subjects.ts'
 /** Bytes by kind to add to an owner's usage; negative to subtract. */
 type UsageDelta = Partial<Usage>
 
-/** What a transaction has changed of an owner's usage so far. */
+/** The change of an owner's usage by a transaction so far. */
 export interface UsageChange {
   readonly owner: number
   readonly before: Usage

@@ -68,7 +68,7 @@ interface ListingPart<Row> extends HoldsEntries {
 const heldBytesOf = (entries: readonly IndexEntry[]): number =>
   entries.reduce((sum, { order, recordKey }) => sum + order.length + recordKey.length + ENTRY_BYTES, 0)
 
-/** What an entry takes besides its bytes, about, given that the cache doubles what it counts. */
+/** Approximate overhead of an entry. The cache counts twice the bytes that it is given. */
 const ENTRY_BYTES = 100
 
 type PartInput = {

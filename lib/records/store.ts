@@ -10,8 +10,8 @@ import { BLOCK_SIZE, nextIds, shardOf } from './shards.ts'
 /** A write transaction with callbacks around its commit. */
 export interface WriteContext extends WriteTransaction {
   /**
-   * Runs the action at the end of the transaction, after its body, for records that follow from all of its changes. What it
-   * writes is part of the transaction.
+   * Runs the action at the end of the transaction, after its body, for records that follow from all of its changes. The
+   * action's own writes are part of the transaction.
    */
   beforeCommit(action: () => Promise<void>): void
   /**

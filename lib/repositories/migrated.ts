@@ -66,7 +66,7 @@ export class MigratedRecords {
   }
 
   /**
-   * Renames a user or an organization. What belongs to it follows, since records name accounts by id.
+   * Renames a user or an organization. Nothing else changes, since records name accounts by id.
    * @throws AllotError invalid for a malformed, reserved or taken name
    */
   async setName(id: number, name: string): Promise<void> {

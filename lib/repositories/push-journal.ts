@@ -19,8 +19,8 @@ interface PushJournalOptions {
 }
 
 /**
- * Journal of pushes. What git writes and the record that counts it cannot be written in one transaction. So an entry is
- * saved before git may change the repository, and removed in the write that saves the new size. The next start (on a shared
+ * Journal of pushes. Git data and the record of its size cannot be written in one transaction. So an entry is saved
+ * before git may change the repository, and removed in the write that saves the new size. The next start (on a shared
  * store any process, once they are a day old) settles the entries that a crash left, so that the counted size agrees with the disk again.
  */
 export class PushJournal {

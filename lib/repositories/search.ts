@@ -141,7 +141,7 @@ export class Search extends CacheConstant {
     ]
   }
 
-  /** Listings of what the viewer can see whoever owns it. */
+  /** Listings of the records that the viewer can see by their visibility alone. */
   #openListings<R extends { id: number }>(
     tx: ReadTransaction,
     index: TrigramIndex<R>,

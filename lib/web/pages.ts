@@ -249,7 +249,7 @@ const routerOf = ({ brand, hasOwnLogin, services }: Options): Router<AnyRoute> =
   return new Router<AnyRoute>([...served, ...signIn, ...assetRoutesOf(brand)], ROUTER_OPTIONS)
 }
 
-/** The page that says that there is none, at every path. */
+/** Matches every path with the page for paths that do not exist. */
 const ANY_PATH: Pick<Router<AnyRoute>, 'match'> = {
   match: () => ({
     params: {},

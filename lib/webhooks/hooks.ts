@@ -227,7 +227,7 @@ const newHook = (
   updatedAt: now(),
 })
 
-/** The header `Authorization` is for one receiver only: whoever changes the URL to another must give it again. */
+/** The header `Authorization` is for one receiver only: an edit that changes the receiver must give it again. */
 const edited = (before: Hook, edit: HookEdit): Hook => {
   const baseUrl = before.baseUrl || (edit.baseUrl ?? '')
   const after = { ...before, ...definedMembers(edit), baseUrl, updatedAt: now() }

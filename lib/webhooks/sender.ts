@@ -43,7 +43,7 @@ const STOP_MS = 2000
 
 /**
  * Sends deliveries at least once, those of a webhook in order: the next one follows when the one before it was delivered or
- * given up. What it has done is in the records, so another process goes on where one was killed.
+ * given up. Its progress is in the records, so that another process continues after one was killed.
  */
 export class Sender {
   readonly #options: SenderOptions

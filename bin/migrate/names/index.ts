@@ -29,7 +29,7 @@ interface NamesOptions {
 /**
  * Finds the accounts and repositories here that are those of the source. The history has a record for each, whose name is
  * the key: the first name at the source. Later names of the source lead to the same key by the id there, so a copy is found
- * whatever it is called at the source or here. What has no record is found by its name.
+ * after it was renamed on either side. Accounts and repositories without a record are found by name.
  *
  * Invariant: a copy is never found for another account or repository, which has got its name since.
  */

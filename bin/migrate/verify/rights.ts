@@ -37,7 +37,7 @@ export const compareRights = async (
   pairs: readonly RepositoryPair[],
 ): Promise<void> => {
   const { source, here, report, names } = sides
-  // Who may not sign in has the rights of everyone, and so has the copy.
+  // A user who may not sign in has the rights of everyone, on both sides.
   if (user !== undefined && (!canSignIn(user) || user.restricted)) return
   await reportErrors(report, `the rights of ${user?.login ?? 'everyone'}`, async () => {
     const account = user && (await names.account(user.login))
@@ -71,7 +71,7 @@ const rightsOf = async (side: Source, login: string | undefined): Promise<Rights
   return new Map(found.map((repository) => [repository.full_name.toLowerCase(), rankOf(repository)]))
 }
 
-/** Nobody writes to an archived repository. */
+/** An archived repository cannot be written to. */
 const rankOf = ({ permissions, archived }: Found): number => {
   if (permissions?.admin) return 3
   if (permissions?.push && !archived) return 2

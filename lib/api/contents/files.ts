@@ -149,7 +149,7 @@ const presentFolder = async (
 /** Bytes of a folder that takes about as long to read as the history of one of its files. */
 const LARGE_FOLDER = 256 * 1024
 
-/** What is at a path. In a large folder, the last commit of a file is searched while the file is found. */
+/** The file or the folder at a path. In a large folder, the last commit of a file is searched while the file is found. */
 const presentPath = async (
   open: OpenCommit,
   path: string,

@@ -105,7 +105,7 @@ export const teamRoutes = [
     method: 'DELETE',
     path: '/teams/{id}',
     operationId: 'orgDeleteTeam',
-    summary: 'Delete a team; whoever is in the organization by this team alone leaves it',
+    summary: 'Delete a team; users who are in the organization by this team alone leave it',
     params,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async ({ user, params }, { hosting }) => replyEmpty(await hosting.teams.remove(user, params.id)),
@@ -158,7 +158,7 @@ export const teamMemberRoutes = [
     method: 'DELETE',
     path: '/teams/{id}/members/{username}',
     operationId: 'orgRemoveTeamMember',
-    summary: 'Take a user out of a team; whoever is in the organization by this team alone leaves it',
+    summary: 'Take a user out of a team; a user who is in the organization by this team alone leaves it',
     params: memberParams,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
     handle: async ({ user, params }, { hosting }) =>

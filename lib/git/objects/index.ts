@@ -158,7 +158,7 @@ export class GitReader {
   /**
    * Runs a command to its end.
    * @param options.input lines for its standard input
-   * @param options.signal stops it, when nobody waits for the output any more
+   * @param options.signal stops the command, when its output is not needed any more
    * @returns its output; undefined when it fails, as for an object that does not exist
    * @throws AllotError invalid when the output is larger than `maxOutputSize`; unavailable when it takes too long
    */

@@ -90,7 +90,7 @@ const revList = async (
 /** Commits that are counted while a page waits. A longer history is counted on, for the requests after it. */
 const MAX_COUNT = 5000
 
-/** @returns undefined when there are many commits that nobody has counted yet */
+/** @returns undefined when there are more than {@link MAX_COUNT} commits and they are not counted yet */
 const countFor = async (open: OpenCommit, selection: readonly string[]): Promise<number | undefined> => {
   const { repository } = open.access
   const key = [repository, ...selection].join(' ')

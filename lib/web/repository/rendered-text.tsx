@@ -71,7 +71,7 @@ const localized = (html: string, pagesUrl: string): string => {
     .replace(/<img [^>]*>/g, (image) => localPicture(image, mount))
 }
 
-/** Boxes of a list of tasks, which nobody can check here: as signs that are read out. */
+/** Boxes of a task list. They cannot be checked on the page, so they are signs, which screen readers read out. */
 const TASKS = [
   '<span role="img" aria-label="to do">☐</span>',
   '<span role="img" aria-label="done">☑</span>',

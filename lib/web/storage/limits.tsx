@@ -107,7 +107,7 @@ export const UsageBar = ({
   />
 )
 
-/** Stands for rules about attachments of one kind, which are no parts themselves. */
+/** Index of the part that rules about attachments of one kind show, because these kinds have no part. */
 const ATTACHMENTS = 3
 
 /** A bar with the parts that one rule counts, against its limit. */
