@@ -41,7 +41,7 @@ describe('POST /admin/users', () => {
     ['__proto__', { username: '__proto__' }, /^name: /],
     ['a reserved name', { username: 'username' }, /reserved/],
     ['a name that is taken, in other letters', { username: 'RooT' }, /taken/],
-    ['an email that is none', { username: 'x', email: 'not an email' }, /^email: /],
+    ['a malformed email', { username: 'x', email: 'not an email' }, /^email: /],
     ['an email that is taken, in other letters', { username: 'x', email: 'TAKEN@example.test' }, /^email: /],
     ['a short password', { username: 'x', password: 'short' }, /^password: /],
     ['a password of 256 characters', { username: 'x', password: 'x'.repeat(256) }, /^password: /],

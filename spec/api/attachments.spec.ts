@@ -242,7 +242,7 @@ const BAD: [
   type?: string,
 ][] = [
   ['no file', 422, form(), /a file is required/],
-  ['a member that is no file', 422, form(part('x', 'name="attachment"')), /a file is required/],
+  ['a member that is not a file', 422, form(part('x', 'name="attachment"')), /a file is required/],
   [
     'a file of another name',
     422,
@@ -255,7 +255,7 @@ const BAD: [
   ['a body without its end', 422, part('hello'), /not complete multipart/],
   ['a body that is cut short in a header', 422, part('hello').subarray(0, 30), /not complete multipart/],
   ['an empty body', 422, '', /not complete multipart/],
-  ['a body that is no form', 422, 'hello there', /not complete multipart/],
+  ['a body that is not a form', 422, 'hello there', /not complete multipart/],
   ['a body that is JSON', 415, '{"attachment":"x"}', /must be multipart/, '', 'application/json'],
   ['bytes of no form', 415, 'hello', /must be multipart/, '', 'application/octet-stream'],
   ['a form without a boundary', 422, form(part('x')), /boundary/, '', 'multipart/form-data'],

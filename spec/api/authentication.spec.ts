@@ -43,7 +43,7 @@ describe('Credentials', () => {
     ['an unknown user', basic('nobody', 'open: sesame').authorization!],
     ['a user without a password', basic('root', '').authorization!],
     ['Basic without a colon', `Basic ${Buffer.from('alice').toString('base64')}`],
-    ['Basic that is no base64', 'Basic ****'],
+    ['Basic that is not base64', 'Basic ****'],
     ['__proto__', basic('__proto__', 'x').authorization!],
   ]
   for (const [what, authorization] of BAD)

@@ -80,7 +80,7 @@ describe('POST /user/gpg_keys', () => {
   const BAD: [what: string, armored: () => unknown, message: RegExp][] = [
     ['nothing', () => undefined, /Armored_public_key is required/],
     ['an empty text', () => '', /armored_public_key: /],
-    ['words', () => 'this is no key', /armored_public_key: /],
+    ['words', () => 'this is not a key', /armored_public_key: /],
     ['a number', () => 5, /^armored_public_key: expected a string/],
     ['a private key', () => pair.secret, /private/],
     ['a block that ends too early', () => pair.armored.slice(0, 200), /armored_public_key: /],

@@ -176,7 +176,7 @@ describe('An invitation to an organization', () => {
     assertError(await allot.as(undefined, 'GET', '/user/invitations'), 401)
   })
 
-  it('to an organization that only members see lets the user accept, and shows it to nobody else', async () => {
+  it('to an organization that only members see lets the user accept, and shows it to no other user', async () => {
     const guest = await allot.person('guest2')
     await allot.as(owner, 'POST', '/orgs', { username: 'hidden', visibility: 'private' })
     await allot.as(owner, 'POST', '/orgs/hidden/invitations', { username: 'guest2' })

@@ -90,7 +90,7 @@ describe('POST /admin/quota/groups', () => {
       { name: 'bad', rules: [{ name: 'new', limit: 1, subjects: ['x'] }] },
       /rules\[0\]\.subjects\[0\]/,
     ],
-    ['rules that are no array', { name: 'bad', rules: 'new' }, /^rules: /],
+    ['rules that are not an array', { name: 'bad', rules: 'new' }, /^rules: /],
   ]
   for (const [what, body, message] of BAD)
     it(`answers 422 to ${what}, and creates neither the group nor a rule`, async () => {

@@ -191,7 +191,7 @@ describe('The handler of createQuota', () => {
     )
   })
 
-  it('lets an administrator act for an owner with Sudo, and nobody else', async () => {
+  it('lets administrators, and only them, act for an owner with Sudo', async () => {
     await quota.ledger.put({ kind: 'lfs', key: 'sudo', owner: 'sudone', name: 'x', size: 9 })
     const acting = as('ops', { 'x-admin': 'yes', sudo: 'sudone' })
     assert.equal((await acting(base, 'GET', '/user/quota')).body.used.size.git.LFS, 9)

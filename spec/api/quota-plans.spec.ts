@@ -122,7 +122,7 @@ describe('POST /admin/quota/apply', () => {
       { rules: [{ ...total(1), subjects: ['size:none'] }] },
       /^rules\[0\]\.subjects\[0\]/,
     ],
-    ['a limit that is no whole number', { rules: [total(1.5)] }, /^rules\[0\]\.limit/],
+    ['a limit that is not a whole number', { rules: [total(1.5)] }, /^rules\[0\]\.limit/],
     ['a rule without a limit', { rules: [{ name: 'x' }] }, /limit is required/i],
     ['a rule named twice', { rules: [total(1), total(2)] }, /^rules: total is named twice/],
     ['a group named twice', { groups: [{ name: 'g' }, { name: 'g' }] }, /^groups: g is named twice/],

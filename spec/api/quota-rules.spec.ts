@@ -109,7 +109,7 @@ describe('POST /admin/quota/rules', () => {
       /^subjects\[0\]: /,
     ],
     ['a subject named __proto__', { name: 'bad', limit: 5, subjects: ['__proto__'] }, /^subjects\[0\]: /],
-    ['subjects that are no array', { name: 'bad', limit: 5, subjects: 'size:all' }, /^subjects: /],
+    ['subjects that are not an array', { name: 'bad', limit: 5, subjects: 'size:all' }, /^subjects: /],
     ['an empty body', '', /Name is required/],
     ['an array', '[]', /JSON object/],
     ['a string', '"x"', /JSON object/],
@@ -117,7 +117,7 @@ describe('POST /admin/quota/rules', () => {
     ['half a character', '{"name":"\\ud800","limit":1}', /half a character/],
     ['broken JSON', '{"name":', /is not valid JSON/],
     ['JSON with something after it', '{"name":"bad","limit":1} x', /is not valid JSON/],
-    ['bytes that are no UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), /UTF-8/],
+    ['bytes that are not UTF-8', new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]), /UTF-8/],
   ]
   for (const [what, body, message] of BAD)
     it(`answers 422 to ${what}, and creates nothing`, async () => {

@@ -106,7 +106,7 @@ const RACES: [what: string, refusal: number, prepare: (person: Person) => Race][
     }),
   ],
   [
-    'the token of an administrator who is none any more',
+    'the token of a former administrator',
     403,
     (person) => ({
       read: () => allot.as(person, 'GET', '/admin/users'),

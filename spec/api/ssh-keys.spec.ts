@@ -110,7 +110,7 @@ describe('POST /user/keys', () => {
       /./,
     ],
     ['content that ends too early', { title: 'x', key: key.slice(0, 50) }, /./],
-    ['words', { title: 'x', key: 'this is no key' }, /./],
+    ['words', { title: 'x', key: 'this is not a key' }, /./],
     ['a number', { title: 'x', key: 5 }, /^key: expected a string/],
   ]
   for (const [what, body, message] of BAD)

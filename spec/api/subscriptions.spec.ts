@@ -30,7 +30,7 @@ describe('/repos/{owner}/{repo}/subscription and /users/{username}/subscriptions
       })
     }
     const watchers = async () => (await allot.as(bob, 'GET', `/repos/${alice.name}/demo`)).body.watchers_count
-    assert.equal(await watchers(), 2, 'whoever creates a repository watches it')
+    assert.equal(await watchers(), 2, 'the creator of a repository watches it')
     assertList(await allot.as(bob, 'GET', '/user/subscriptions'), 'name', ['demo'])
     assertList(await allot.as(undefined, 'GET', `/users/${bob.name}/subscriptions`), 'name', ['demo'])
     for (const _ of [1, 2]) assertNoContent(await allot.as(bob, 'DELETE', path))

@@ -49,7 +49,7 @@ describe('Imports', () => {
     assert.deepEqual(wrong, [])
   })
 
-  it('of the API, the pages and the exports are none of each other', () => {
+  it('do not connect the API, the pages and the exports with each other', () => {
     const beside = ['lib/api', 'lib/web', 'lib/exports']
     const wrong = beside.flatMap(filesIn).flatMap((file) =>
       importsOf(file)

@@ -25,14 +25,14 @@ const searchAll = async (served: Hosted, { repos }: Shape): Promise<Latency> => 
   return { p50: median(measured), p99: measured[Math.floor(measured.length * 0.99)]! }
 }
 
-/** Has the kernel forget what it has read of the files, which nobody may have open. */
+/** Has the kernel forget what it has read of the files, which must not be open. */
 const dropFromCache = (folder: string): void => {
   for (const file of readdirSync(folder))
     execFileSync('dd', [`if=${join(folder, file)}`, 'iflag=nocache', 'count=0'], { stdio: 'ignore' })
 }
 
 interface Run extends Latency {
-  /** MiB of the process, and what of it is no page of a file; undefined where the system does not tell. */
+  /** MiB of the process, and MiB of it that are not pages of a file; undefined where the system does not tell. */
   memory: number | undefined
   own: number | undefined
 }

@@ -229,7 +229,7 @@ describe('The command line', () => {
     assert.deepEqual(
       JSON.parse(out).map((one: { login: string }) => one.login),
       ['bob', 'ci'],
-      'nobody was made for looking',
+      'reading created no account',
     )
   })
 })

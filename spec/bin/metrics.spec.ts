@@ -56,7 +56,7 @@ describe('/-/metrics', () => {
     const root = await accounts.createUser({ name: 'root', admin: true, password: 'very secret words' })
     const bob = await accounts.createUser({ name: 'bob' })
     token = (await tokens.create(root.id, 'all', ['all'])).secret
-    secrets['a user who is no administrator'] = (await tokens.create(bob.id, 'all', ['all'])).secret
+    secrets['a user who is not an administrator'] = (await tokens.create(bob.id, 'all', ['all'])).secret
     secrets['a token without the scope'] = (await tokens.create(root.id, 'narrow', ['read:user'])).secret
   })
   after(() => stop())

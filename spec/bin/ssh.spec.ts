@@ -121,7 +121,7 @@ describe('allot serve', () => {
       () => ['--ssh-port', String(port)],
       /port \d+ of 127\.0\.0\.1 is in use: choose another with --ssh-port or port under \[ssh\]/,
     ],
-    ['a port that is none', () => ['--ssh-port', '0'], /--ssh-port 0: expected a number from 1 to 65535/],
+    ['an invalid port', () => ['--ssh-port', '0'], /--ssh-port 0: expected a number from 1 to 65535/],
   ]
   for (const [what, args, message] of failing)
     it(`refuses ${what}`, async () => {

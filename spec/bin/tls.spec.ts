@@ -349,7 +349,7 @@ describe('The options for https', () => {
     ],
     ['a folder', { tls_certificate: at('folder'), tls_key: key }, /cannot be read: it is a folder$/],
     [
-      'a certificate that is none',
+      'a malformed certificate',
       { tls_certificate: at('text', 'x'), tls_key: key },
       /contains no certificate in PEM format$/,
     ],
@@ -359,7 +359,7 @@ describe('The options for https', () => {
       /contains no certificate in PEM format$/,
     ],
     [
-      'a key that is none',
+      'a malformed key',
       { tls_certificate: certificate, tls_key: at('text', 'x') },
       /contains no private key in PEM format$/,
     ],
@@ -373,7 +373,7 @@ describe('The options for https', () => {
       { tls_certificate: certificate, tls_key: authority.issue().key },
       /is not the key of the first certificate in/,
     ],
-    ['a port that is none', { redirect_port: 70_000 }, /server\.redirect_port: /],
+    ['an invalid port', { redirect_port: 70_000 }, /server\.redirect_port: /],
   ] as const)
     it(`are refused with one sentence: ${what}`, async () => {
       const text = Object.entries(lines).map(([name, value]) => `${name} = ${JSON.stringify(value)}\n`)

@@ -149,7 +149,7 @@ describe('Completion', () => {
         after('allot repo list --by newest --url ').filter((one) => one === 'largest'),
         [],
       )
-      assert.ok(after('allot repo list --data quota --').includes('--by'), 'a value is no command')
+      assert.ok(after('allot repo list --data quota --').includes('--by'), 'a value is not a command')
       assert.ok(after('allot quota explain --subject size:').length > 4, 'values with a colon')
       const folders = after('allot serve --data some-f').map((one) => one.replace(/\/$/, ''))
       assert.deepEqual(folders, ['some-folder'])

@@ -77,7 +77,7 @@ describe('Cloning', () => {
     ['token', () => token(alice), 200],
     ['Bearer', () => ({ authorization: `Bearer ${alice.token}` }), 200],
     ['a wrong password', () => basic('alice', 'wrong'), 401],
-    ['a token that is none', () => token({ token: '0'.repeat(40) }), 401],
+    ['a token that does not exist', () => token({ token: '0'.repeat(40) }), 401],
   ]
   for (const [what, headers, status] of credentials)
     it(`by ${what}: ${status}`, async () => {

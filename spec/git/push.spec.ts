@@ -216,7 +216,7 @@ describe('The references at the start of a push', () => {
     assert.ok(capabilities.includes('atomic'))
   })
 
-  it('of an empty repository are none', async () => {
+  it('are absent in an empty repository', async () => {
     const path = await allot.repository(alice, 'nothing')
     assert.deepEqual((await listed(path)).refs, [`${'0'.repeat(40)} capabilities^{}`])
   })

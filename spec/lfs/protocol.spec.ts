@@ -144,7 +144,7 @@ describe('The batch API', () => {
   const bad: [what: string, body: unknown, status: number, headers?: Record<string, string>][] = [
     ['another operation', { operation: 'delete', objects: [] }, 422],
     ['no objects', { operation: 'upload' }, 422],
-    ['objects that are none', { operation: 'upload', objects: [1] }, 422],
+    ['malformed objects', { operation: 'upload', objects: [1] }, 422],
     ['other transfers alone', { operation: 'upload', objects: [], transfers: ['ssh'] }, 422],
     ['another hash', { operation: 'upload', objects: [], hash_algo: 'sha512' }, 409],
     ['no JSON', '{', 422, { 'content-type': LFS }],
@@ -382,10 +382,10 @@ describe('A faulty upload is refused and leaves nothing', () => {
     ['more than was said', `objects/${a}/1`, Buffer.from('aa'), 422],
     ['less than was said', `objects/${a}/2`, Buffer.from('a'), 422],
     ['more than is taken', `objects/${a}/100001`, Buffer.alloc(100_001), 413],
-    ['a name that is no hash', 'objects/abc/1', Buffer.from('a'), 422],
+    ['a name that is not a hash', 'objects/abc/1', Buffer.from('a'), 422],
     ['a path as a name', `objects/..%2F..%2F${a}/1`, Buffer.from('a'), 422],
     ['an upper case name', `objects/${a.toUpperCase()}/1`, Buffer.from('a'), 422],
-    ['a size that is none', `objects/${a}/1e0`, Buffer.from('a'), 422],
+    ['a malformed size', `objects/${a}/1e0`, Buffer.from('a'), 422],
     ['a size that no file has', `objects/${a}/9007199254740993`, Buffer.from('a'), 422],
     ['a size of a sort', `objects/${a}/-1`, Buffer.from('a'), 422],
   ]

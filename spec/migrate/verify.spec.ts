@@ -127,7 +127,7 @@ describe('A comparison after a migration', () => {
     assert.deepEqual(downloads, [], 'the source counts downloads')
   })
 
-  it('names accounts and repositories that exist only here, which is no difference', async () => {
+  it('lists accounts and repositories that exist only here, and does not count them as differences', async () => {
     await source.person('emil')
     await target.person('dora')
     const { accounts, repositories } = target.allot.hosting

@@ -142,7 +142,7 @@ describe('Groups', () => {
     assert.equal(isWithin([group(stands, fails)], 'size:assets:all', usage), true)
     assert.equal(isWithin([group()], 'size:all', usage), true)
   })
-  it('allow an owner when any one of them does, and an empty list is no limit', () => {
+  it('allow an owner when any one of them does, and an empty list limits nothing', () => {
     assert.equal(isWithin([group(fails), group(stands)], 'size:git:lfs', usage), true)
     assert.equal(isWithin([group(fails), group(fails)], 'size:git:lfs', usage), false)
     assert.equal(isWithin([], 'size:all', usage), true)

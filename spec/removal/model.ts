@@ -35,7 +35,7 @@ export const emptyModel = (): Model => ({
   follows: new Set(),
 })
 
-/** Who asks: a name, nobody, or an administrator who is none of them. */
+/** Sender of a request: a name, an anonymous client, or an administrator without a name of the model. */
 export type Asker = string | null | 'root'
 
 export const ownerOf = (model: Model, entry: Entry): string =>

@@ -105,7 +105,7 @@ describe('A connection', () => {
     }
   })
 
-  it('that sends nonsense is closed, and harms nobody else', async () => {
+  it('that sends nonsense is closed, and does not affect other clients', async () => {
     for (const nonsense of [
       'GET / HTTP/1.1\r\n\r\n',
       `SSH-2.0-x\r\n${'\xff'.repeat(5000)}`,

@@ -219,7 +219,7 @@ describe('An import of owners', () => {
     error: RegExp,
   ][] = [
     [
-      'the store is no shard',
+      'the store is not a shard',
       undefined,
       async () => undefined,
       /not empty, and it is not a shard.*`allot shard`/,

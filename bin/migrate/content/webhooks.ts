@@ -95,8 +95,7 @@ const copyList = (migration: Migration, of: HooksOf): Promise<void> =>
     const found = await readHooks(source, of.path, of.sudo)
     if (found === undefined) return
     const wanted = found.filter(isPossible)
-    for (const hook of found)
-      if (!isPossible(hook)) report.note('notCopied', OTHER_TYPE, labelOf(of, hook))
+    for (const hook of found) if (!isPossible(hook)) report.note('notCopied', OTHER_TYPE, labelOf(of, hook))
     const things = thingsOf(migration, of, wanted)
     const isComplete = !(await someActive(migration, of, found)) && keep !== true
     await synchronize(

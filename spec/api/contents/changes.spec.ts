@@ -194,14 +194,7 @@ describe('Files', () => {
       ['content that is not base64', 'POST', 'new', { content: '!' }, 422, /content: must be base64/],
       ['no content', 'POST', 'new', {}, 422, /Content is required/],
       ['a branch name that git refuses', 'POST', 'new', { content, branch: 'a..b' }, 422, /branch: "a..b"/],
-      [
-        'a time that is none',
-        'POST',
-        'new',
-        { content, dates: { author: 'noon' } },
-        422,
-        /dates.author: noon/,
-      ],
+      ['a malformed time', 'POST', 'new', { content, dates: { author: 'noon' } }, 422, /dates.author: noon/],
       [
         'a push that is too large',
         'POST',

@@ -115,7 +115,7 @@ describe('A commit status', () => {
   })
 
   for (const ref of ['0'.repeat(40), 'nothing', 'refs%2Fheads%2Fnone', '..%2Fx'])
-    it(`answers 404 for ${ref}, which is no commit of the repository`, async () => {
+    it(`answers 404 for ${ref}, which is not a commit of the repository`, async () => {
       const { at } = untouched
       assertNotFound(await allot.as(ann, 'POST', `${at}/statuses/${ref}`, { state: 'success' }))
       for (const path of [`statuses/${ref}`, `commits/${ref}/statuses`, `commits/${ref}/status`])

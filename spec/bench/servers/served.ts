@@ -16,7 +16,7 @@ import { instance } from './served-instance.ts'
 /** The program of the processes that `host` starts: the server itself, or the bare one that it is compared with. */
 const [kind, word, number] = process.argv.slice(2)
 
-// The pipe from whoever started this ends with them, however they end: no server outlives the run.
+// The pipe from the parent process ends when the parent ends for any reason, so that no server outlives the run.
 process.stdin.resume().once('end', () => process.exit())
 process.once('SIGTERM', () => process.exit())
 
