@@ -174,7 +174,7 @@ export const openAllot = async (
   const lfsTokens = ssh?.lfsTokens
   const { gitReader } = storage
   const reading = { git, gitReader, lfsTokens }
-  const parts = { ...{ options, host, store, markdown, write, htmlUrls }, ...reading, ...domain }
+  const parts = { options, host, store, markdown, write, htmlUrls, ...reading, ...domain }
   const api = createApiListener(parts)
   const pages = createPagesListener(parts)
   const listener = (mount: MountOptions) =>

@@ -47,7 +47,12 @@ export const createDomain = ({ options, host, storage, store, htmlUrls, isServer
   const listeners = createListeners<HostEvents>(EVENTS, log)
   const outbox = new Outbox({ isOn: webhooks !== false, shared: store.driver.shared, present, listeners })
   const engine = createEngine({
-    ...{ store, log, listeners, owners: accountOwners, settings: options.quota, lfsChanged: saveLfsSize },
+    store,
+    log,
+    listeners,
+    owners: accountOwners,
+    settings: options.quota,
+    lfsChanged: saveLfsSize,
     ...(webhooks === false ? {} : { recorder: quotaRecorder(outbox) }),
   })
   const { quota, jobs } = engine
@@ -58,8 +63,11 @@ export const createDomain = ({ options, host, storage, store, htmlUrls, isServer
   )
   const addresses = new AllowedAddresses(webhooks === false ? [] : webhooks.allowedHosts)
   const hosting = createHosting({
-    ...{ outbox, addresses },
-    ...{ store, quota, jobs },
+    outbox,
+    addresses,
+    store,
+    quota,
+    jobs,
     ...storage,
     hostName: hostOf(options.baseUrl ?? 'http://localhost'),
     onDeletionError: onDeletionError(log),
@@ -76,7 +84,10 @@ export const createDomain = ({ options, host, storage, store, htmlUrls, isServer
     webhooks === false || !isServer
       ? undefined
       : new Sender({
-          ...{ store, outbox, addresses, settings: webhooks },
+          store,
+          outbox,
+          addresses,
+          settings: webhooks,
           addCommits: (hook, delivery) => addCommits({ store, contents: hosting.contents }, hook, delivery),
           onError: logError(log, 'a webhook could not be served; it is tried again'),
         })

@@ -88,7 +88,9 @@ export const createEngine = (options: EngineOptions): Engine => {
     defaults: { groups, total },
     owners: owners.ids,
     listener: {
-      ...{ share, notify, isListening: () => listeners.has('quota') },
+      share,
+      notify,
+      isListening: () => listeners.has('quota'),
       onError: logError(log, 'the quota of an owner could not be evaluated for the event quota'),
     },
     recorder: recorder && { share, ...recorder },

@@ -89,7 +89,11 @@ export const createApiListener = (parts: ListenerParts): Dispatcher<Identity> =>
   const json = new JsonEndpoints({
     routes,
     services: {
-      ...{ store, hosting, quota: parts.quota, markdown: parts.markdown, htmlUrls: parts.htmlUrls },
+      store,
+      hosting,
+      quota: parts.quota,
+      markdown: parts.markdown,
+      htmlUrls: parts.htmlUrls,
       git: parts.git,
       owners: accountQuotaOwners(hosting),
       exportTo: parts.write,
@@ -141,7 +145,8 @@ const streamParts = ({ options, host, git, lfsTokens, store, hosting }: Listener
   services: {
     store,
     hosting,
-    ...{ git, lfsTokens },
+    git,
+    lfsTokens,
     maxFileBytes: {
       lfs: options.lfs ? options.lfs.maxSize : undefined,
       packages: options.packages ? options.packages.maxSize : undefined,
@@ -155,7 +160,11 @@ export const createPagesListener = (parts: ListenerParts) => {
   const { options, host, git, store, hosting, quota, htmlUrls, markdown } = parts
   return createLazyPages({
     services: {
-      ...{ store, hosting, quota, htmlUrls, markdown },
+      store,
+      hosting,
+      quota,
+      htmlUrls,
+      markdown,
       settings: {
         warnAt: options.quota.warnAt,
         links: options.pages.links,
@@ -191,7 +200,9 @@ export const createGitServices = (
   transport && {
     transport,
     pushes: new Pushes({
-      ...{ transport, accounts: hosting.accounts, pushJournal: hosting.pushJournal },
+      transport,
+      accounts: hosting.accounts,
+      pushJournal: hosting.pushJournal,
       onPush: pushListener(host),
       onError: logError(host.log, SIZE_FAILURE),
     }),

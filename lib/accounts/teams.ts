@@ -272,10 +272,8 @@ const join = async (
       'conflict',
       `${account.name} is already in ${MAX_JOINED} teams: only an administrator can add more`,
     )
-  await teamMembers.save(tx, {
-    ...{ account: account.id, organization: organization.id, team: team.id },
-    createdAt: now(),
-  })
+  const member = { account: account.id, organization: organization.id, team: team.id }
+  await teamMembers.save(tx, { ...member, createdAt: now() })
 }
 
 /** @returns whether the account was in the team */

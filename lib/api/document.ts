@@ -146,8 +146,13 @@ export const apiDocument = (
   served: readonly Route<Identity, never>[],
 ) =>
   openApiDocument(served, apiUrl, {
-    ...{ title: 'Allot', description: INTRODUCTION, version: INTERFACE_VERSION, serverVersion },
-    ...{ tags, parameters, definitions },
+    title: 'Allot',
+    description: INTRODUCTION,
+    version: INTERFACE_VERSION,
+    serverVersion,
+    tags,
+    parameters,
+    definitions,
   })
 
 /** The document with the URL of a request. It is created by the first request for it: most servers never get one. */

@@ -86,8 +86,16 @@ export class Attachments {
       await this.#refuseFull(tx, current)
       const { id: uploader } = await existingAccount(tx, viewer.id)
       return this.#save(tx, current, {
-        ...{ id, uuid, repository: current.repository.id, on: current.on, targetId: current.id },
-        ...{ name, size, uploader, downloads: 0, createdAt: now() },
+        id,
+        uuid,
+        repository: current.repository.id,
+        on: current.on,
+        targetId: current.id,
+        name,
+        size,
+        uploader,
+        downloads: 0,
+        createdAt: now(),
       })
     })
   }
@@ -193,9 +201,17 @@ export const saveAttachment = async (
   await attachments.save(tx, attachment)
   const { name, size, createdAt } = attachment
   await quota.ledger.put(tx, {
-    ...{ kind: 'attachments', key: ledgerKey(attachment), name, size, createdAt },
-    ...{ owner: target.repository.owner, repository: target.repository.id, ...target.counted },
-    ...{ run: null, type: null, version: null },
+    kind: 'attachments',
+    key: ledgerKey(attachment),
+    name,
+    size,
+    createdAt,
+    owner: target.repository.owner,
+    repository: target.repository.id,
+    ...target.counted,
+    run: null,
+    type: null,
+    version: null,
   })
   return attachment
 }

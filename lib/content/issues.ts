@@ -75,9 +75,16 @@ export class Issues {
       const { id: author } = await existingAccount(tx, viewer.id)
       const { repository } = access
       const issue: Issue = {
-        ...{ id, repository: repository.id, number: await nextNumber(tx, repository), title, body, author },
-        ...{ state: closed ? 'closed' : 'open', closedAt: closed ? now() : null },
-        ...{ createdAt: now(), updatedAt: now() },
+        id,
+        repository: repository.id,
+        number: await nextNumber(tx, repository),
+        title,
+        body,
+        author,
+        state: closed ? 'closed' : 'open',
+        closedAt: closed ? now() : null,
+        createdAt: now(),
+        updatedAt: now(),
       }
       await issues.save(tx, issue)
       await subscribeAuthor(tx, id, author)

@@ -86,9 +86,18 @@ export class Lfs {
     if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
     if ((await objectIn(tx, id, oid)) !== undefined) throw new AlreadyStored()
     await this.#parts.quota.ledger.put(tx, {
-      ...{ kind: 'lfs', key: lfsKey(id, oid), name: oid, size, createdAt: now() },
-      ...{ owner: repository.owner, repository: id },
-      ...{ on: null, index: null, run: null, type: null, version: null },
+      kind: 'lfs',
+      key: lfsKey(id, oid),
+      name: oid,
+      size,
+      createdAt: now(),
+      owner: repository.owner,
+      repository: id,
+      on: null,
+      index: null,
+      run: null,
+      type: null,
+      version: null,
     })
   }
 }

@@ -170,7 +170,7 @@ export class Packages {
     })
   }
 
-  /** Tells webhooks of a version, not of each of its files. */
+  /** Reports a version to webhooks, not each of its files. */
   #record(
     tx: WriteContext,
     action: 'created' | 'deleted',
@@ -251,9 +251,8 @@ const refuseTaken = async (
     throw new AllotError('conflict', `this version already has a file ${name}`)
 }
 
-const newVersion = (id: number, owner: number, { name, version }: PackageName) => ({
-  ...{ id, owner, type: 'generic' as const, name, version, size: 0, files: 0 },
-})
+const newVersion = (id: number, owner: number, { name, version }: PackageName) =>
+  ({ id, owner, type: 'generic', name, version, size: 0, files: 0 }) as const
 
 const sizeAndDigests = ({ size, sha256, digests: { md5 = '', sha1 = '', sha512 = '' } }: ContentInfo) => ({
   ...{ size, sha256, md5, sha1, sha512 },

@@ -98,9 +98,17 @@ export class Releases {
       const { id: author } = await existingAccount(tx, viewer.id)
       await refuseTag(tx, repository, tag)
       const release: Release = {
-        ...{ id, repository: repository.id, tag, target: target || repository.defaultBranch },
-        ...{ name: name || tag, body, draft, prerelease, author },
-        ...{ createdAt: now(), publishedAt: draft ? null : now() },
+        id,
+        repository: repository.id,
+        tag,
+        target: target || repository.defaultBranch,
+        name: name || tag,
+        body,
+        draft,
+        prerelease,
+        author,
+        createdAt: now(),
+        publishedAt: draft ? null : now(),
       }
       await releases.save(tx, release)
       if (!draft)

@@ -88,9 +88,8 @@ const execute = async (
   args: readonly string[],
   { input = '', timeoutMs = TIMEOUT_MS }: RunOptions,
 ): Promise<string> => {
-  const execution = executeFile(git, [...configuration(), ...args], {
-    ...{ env: ENVIRONMENT, timeout: timeoutMs, maxBuffer: Number.POSITIVE_INFINITY },
-  })
+  const limits = { timeout: timeoutMs, maxBuffer: Number.POSITIVE_INFINITY }
+  const execution = executeFile(git, [...configuration(), ...args], { env: ENVIRONMENT, ...limits })
   // A git that fails before it has read its input reports that by its exit code.
   execution.child.stdin?.on('error', () => undefined)
   execution.child.stdin?.end(input)

@@ -21,10 +21,13 @@ export interface CheckedCollection {
   readonly search: readonly InvertedIndexOptions<unknown>[]
 }
 
+/** The members that a collection may leave out. */
+const NO_INDEXES = { unique: {}, ordered: {}, counted: {} }
+
 export const checkedCollections: readonly CheckedCollection[] = collections.map(({ options }) => {
   const search = (options.search ?? []) as unknown as readonly { options: InvertedIndexOptions<unknown> }[]
   return {
-    ...{ unique: {}, ordered: {}, counted: {} },
+    ...NO_INDEXES,
     ...(options as unknown as Omit<CheckedCollection, 'search'>),
     search: search.map((index) => index.options),
   }

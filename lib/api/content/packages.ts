@@ -78,7 +78,13 @@ export const presentPackage = (
 }
 
 const presentFile = ({ id, size, name, md5, sha1, sha256, sha512 }: FileRecord) => ({
-  ...{ id, Size: size, name, md5, sha1, sha256, sha512 },
+  id,
+  Size: size,
+  name,
+  md5,
+  sha1,
+  sha256,
+  sha512,
 })
 
 const readPackages = async (

@@ -84,8 +84,15 @@ const presentEntry = (
   const html = `${urls.html}/src/${pageOfRef(ref)}/${encodePath(path)}`
   const isFile = type === 'file' || type === 'symlink'
   return {
-    ...{ name: entry.name, path, sha: entry.id, last_commit_sha: null, type, size },
-    ...{ encoding: null, content: null, target: null },
+    name: entry.name,
+    path,
+    sha: entry.id,
+    last_commit_sha: null,
+    type,
+    size,
+    encoding: null,
+    content: null,
+    target: null,
     url,
     html_url: html,
     git_url: git,

@@ -55,8 +55,11 @@ export const invitationRoutes = [
       role: v.optional(Role),
     }),
     responses: {
-      ...{ 201: Invitation, 403: Forbidden, 404: NotFound },
-      ...{ 409: ErrorBody, 422: ValidationError },
+      201: Invitation,
+      403: Forbidden,
+      404: NotFound,
+      409: ErrorBody,
+      422: ValidationError,
     },
     handle: async (request, { hosting }) => {
       const { user, params, body } = request

@@ -30,8 +30,11 @@ export const pushChanges = async (
 ): Promise<void> => {
   const body = await pushBody(updates, objects)
   const output = await pushes.receive(repository, user, {
-    ...{ body: Readable.from([body]), size: body.length, client },
-    ...{ signal: new AbortController().signal, protocol: undefined },
+    body: Readable.from([body]),
+    size: body.length,
+    client,
+    signal: new AbortController().signal,
+    protocol: undefined,
   })
   checkReport(await bytesOf(output))
 }

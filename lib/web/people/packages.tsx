@@ -131,7 +131,9 @@ const required = <T,>(found: T | undefined): T => {
 }
 
 const download = ({ hosting }: PageServices, { owner, stored, name, size }: PackageFile): Download => ({
-  ...{ fileName: name, type: 'application/octet-stream', size },
+  fileName: name,
+  type: 'application/octet-stream',
+  size,
   content: () => hosting.files.read({ area: 'packages', ownerId: owner, name: stored }),
 })
 

@@ -89,7 +89,9 @@ const shownOf = async (
   if (isMarkdown(entry.name) && !isSource(request)) {
     const folder = path.slice(0, Math.max(path.lastIndexOf('/'), 0))
     const rendered = await renderText(services, request, text, {
-      ...{ mode: 'gfm', context: filePath(view, ref, folder), budget: TEXT_BUDGET },
+      mode: 'gfm',
+      context: filePath(view, ref, folder),
+      budget: TEXT_BUDGET,
     })
     return { kind: 'text', text: rendered }
   }

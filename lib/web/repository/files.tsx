@@ -132,7 +132,8 @@ export const folderBody = async (
   const text =
     shown &&
     (await renderText(services, request, shown.text, {
-      ...{ mode: 'gfm', budget: README_BUDGET },
+      mode: 'gfm',
+      budget: README_BUDGET,
       context: filePath(view, ref, found.path),
     }))
   return (
@@ -260,7 +261,9 @@ const download = async (
     return { fileName, type, size, content: async () => Readable.from([content]) }
   }
   return {
-    ...{ fileName, type: picture ?? bytes, size },
+    fileName,
+    type: picture ?? bytes,
+    size,
     async content(signal) {
       const child = await git.start(access, 'cat-file', ['blob', entry.id], signal)
       child.stdin.end()

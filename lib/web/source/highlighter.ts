@@ -23,10 +23,14 @@ const DEADLINE_MS = 1500
 /** Colors source code. Invariant: it is parsed in a worker thread with a deadline, and only ever read. */
 export class Highlighter {
   readonly #pool = new WorkerPool<HighlightInput, string[] | undefined>({
-    ...{ file: WORKER, deadlineMs: DEADLINE_MS, maxMemoryMb: 192 },
+    file: WORKER,
+    deadlineMs: DEADLINE_MS,
+    maxMemoryMb: 192,
     messages: { tooSlow: 'the file took too long', outOfMemory: 'the file took too much memory' },
     budget: {
-      ...{ slots: 2, slotsPerClient: 1, queue: 64 },
+      slots: 2,
+      slotsPerClient: 1,
+      queue: 64,
       message: 'too many files are waiting to be highlighted: try again',
     },
   })

@@ -149,7 +149,10 @@ const attachedTo = (on: 'issue' | 'comment' | 'release', id: number) =>
   on === 'issue' ? { issue: id } : on === 'comment' ? { comment: id } : { release: id }
 
 const packageOf = ({ name: owner }: Account, { name, used }: Thing) => ({
-  ...{ owner, name, type: used?.entry.type ?? '', version: used?.entry.version ?? '' },
+  owner,
+  name,
+  type: used?.entry.type ?? '',
+  version: used?.entry.version ?? '',
 })
 
 const download = async (
