@@ -26,6 +26,7 @@ const profile = {
   website: text,
   description: text,
   location: text,
+  avatar_url: text,
   visibility: v.optional(v.picklist(['public', 'limited', 'private']), 'public'),
   /** Only a user has one. */
   created: time,
@@ -57,6 +58,7 @@ export const SourceRepository = v.object({
   description: text,
   website: text,
   default_branch: text,
+  avatar_url: text,
   private: v.boolean(),
   internal: flag,
   archived: flag,

@@ -36,7 +36,7 @@ export const avatarTypeOf = (content: Buffer): AvatarType => {
 }
 
 /** An uploaded image. */
-interface AvatarImage {
+export interface AvatarImage {
   readonly type: AvatarType
   readonly content: Buffer
 }
@@ -57,24 +57,21 @@ export class Avatars {
    * @returns false when there is no such account
    * @throws AllotError invalid when the file is not an image, or too large in bytes or pixels
    */
-  async set(which: Target<Account>, image: Buffer): Promise<boolean> {
-    const type = avatarTypeOf(image)
-    const content = image.toString('base64')
-    const avatar = randomBytes(16).toString('hex')
-    return this.#change(which, async (tx, account) => {
-      const before = await avatars.get(tx, [account.id])
-      if (before?.content === content) return
-      await avatars.save(tx, { account: account.id, type, content })
-      await accounts.save(tx, { ...account, avatar, updatedAt: now() })
-    })
+  async set(which: Target<Account>, content: Buffer): Promise<boolean> {
+    const image = { type: avatarTypeOf(content), content }
+    return this.#change(which, (tx, account) => saveAvatar(tx, account, image))
   }
 
   /** Removes the image of an account, so that the one made of the name is shown. @returns false when there is no such account */
   remove(which: Target<Account>): Promise<boolean> {
-    return this.#change(which, async (tx, { avatar, ...account }) => {
-      if (avatar === undefined) return
-      await avatars.remove(tx, [account.id])
-      await accounts.save(tx, { ...account, updatedAt: now() })
+    return this.#change(which, removeAvatar)
+  }
+
+  /** The image that the account with the id has uploaded; undefined without one. */
+  of(account: number): Promise<AvatarImage | undefined> {
+    return this.#store.read(async (tx) => {
+      const image = await avatars.get(tx, [account])
+      return image && { type: image.type, content: Buffer.from(image.content, 'base64') }
     })
   }
 
@@ -98,4 +95,19 @@ export class Avatars {
       return account !== undefined
     })
   }
+}
+
+/** Saves the image of an account. @param image one whose type {@link avatarTypeOf} has found */
+export const saveAvatar = async (tx: WriteContext, account: Account, image: AvatarImage): Promise<void> => {
+  const content = image.content.toString('base64')
+  const before = await avatars.get(tx, [account.id])
+  if (before?.content === content) return
+  await avatars.save(tx, { account: account.id, type: image.type, content })
+  await accounts.save(tx, { ...account, avatar: randomBytes(16).toString('hex'), updatedAt: now() })
+}
+
+export const removeAvatar = async (tx: WriteContext, { avatar, ...account }: Account): Promise<void> => {
+  if (avatar === undefined) return
+  await avatars.remove(tx, [account.id])
+  await accounts.save(tx, { ...account, updatedAt: now() })
 }

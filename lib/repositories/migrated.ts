@@ -1,4 +1,5 @@
 import { accountByName } from '../accounts/access.ts'
+import { type AvatarImage, removeAvatar, saveAvatar } from '../accounts/avatars.ts'
 import { checkAccountName } from '../accounts/names.ts'
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
@@ -75,6 +76,28 @@ export class MigratedRecords {
       const [account, other] = [await accounts.get(tx, [id]), await accountByName(tx, name)]
       if (other !== undefined && other.id !== id) throw invalid(`name: ${name} is already taken`)
       if (account !== undefined) await accounts.save(tx, { ...account, name, updatedAt: now() })
+    })
+  }
+
+  /**
+   * Replaces or removes the image of an account together with the record of it, so that a run which is interrupted leaves both
+   * as they were.
+   * @param before the record of the image that was copied before
+   * @param copy the new image with its record; absent: none
+   */
+  async setAvatar(
+    id: number,
+    before: Migrated | undefined,
+    copy?: { image: AvatarImage; record: NewMigrated },
+  ): Promise<void> {
+    await this.#store.write(async (tx) => {
+      if (before !== undefined)
+        await migrated.remove(tx, [before.source, before.kind, before.scope, before.name])
+      const account = await accounts.get(tx, [id])
+      if (account === undefined) return
+      if (copy === undefined) return removeAvatar(tx, account)
+      await saveAvatar(tx, account, copy.image)
+      await saveMigrated(tx, this.source, copy.record)
     })
   }
 

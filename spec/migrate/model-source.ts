@@ -1,6 +1,7 @@
 import {
   type Level,
   type Model,
+  type ModelAvatar,
   type ModelHook,
   type ModelOrganization,
   type ModelRepository,
@@ -34,6 +35,10 @@ export const modelSource = async (model: Model): Promise<ModelSource> => {
     const acting = source.model.users.find(({ login }) => login === sudo)
     if (sudo !== undefined && (acting === undefined || !acting.active || acting.prohibited))
       return send(403, { message: 'forbidden' })
+    const image = [...source.model.users, ...source.model.organizations].find(
+      ({ avatar }) => avatar?.path === path,
+    )?.avatar?.content
+    if (image !== undefined) return res.writeHead(200).end(image)
     const error = source.answers[path]
     if (error !== undefined) return send(error, { message: 'not shown' })
     if (path === '/repos/search') {
@@ -55,11 +60,16 @@ const userIn = (one: ModelUser) => ({
   ...(one.id && { id: one.id }),
   ...{ login: one.login, email: `${one.login}@example.org`, is_admin: one.admin, active: one.active },
   ...{ prohibit_login: one.prohibited, restricted: one.restricted, visibility: one.visibility, source_id: 0 },
+  ...avatarIn(one),
 })
 
-const organizationIn = ({ id, name, visibility, email }: ModelOrganization) => ({
+const avatarIn = ({ avatar }: { avatar?: ModelAvatar }) =>
+  avatar && { avatar_url: `https://git.example.org${avatar.path}` }
+
+const organizationIn = ({ id, name, visibility, email, avatar }: ModelOrganization) => ({
   ...(id && { id }),
   ...{ name, username: name, visibility, email },
+  ...avatarIn({ ...(avatar && { avatar }) }),
 })
 
 const hookIn = ({ id, url, type = 'gitea', events = ['push'] }: ModelHook) => ({
@@ -71,6 +81,7 @@ const repositoryIn = (model: Model) => (one: ModelRepository) => ({
   ...(one.id && { id: one.id }),
   ...{ name: one.name, full_name: `${one.owner}/${one.name}`, owner: { login: one.owner }, empty: true },
   ...{ private: one.private, archived: one.archived },
+  ...(one.avatar && { avatar_url: `https://git.example.org${one.avatar}` }),
   // As Gitea says of what is public in a private owner.
   internal:
     !one.private &&

@@ -5,6 +5,12 @@ export type Unit = (typeof UNITS)[number]
 export type Visibility = 'public' | 'limited' | 'private'
 export type Level = 'none' | 'read' | 'write' | 'admin' | 'owner'
 
+export interface ModelAvatar {
+  path: string
+  /** Absent: the file is missing. */
+  content?: Buffer
+}
+
 export interface ModelUser {
   /** Absent: the source sends no ids. */
   id?: number
@@ -17,6 +23,7 @@ export interface ModelUser {
   keys: string[]
   follows: string[]
   stars: string[]
+  avatar?: ModelAvatar
 }
 
 export interface ModelTeam {
@@ -41,6 +48,7 @@ export interface ModelHook {
 export interface ModelOrganization {
   id?: number
   email?: string
+  avatar?: ModelAvatar
   hooks?: ModelHook[]
   name: string
   visibility: Visibility
@@ -50,6 +58,8 @@ export interface ModelOrganization {
 export interface ModelRepository {
   id?: number
   hooks?: ModelHook[]
+  /** Path of an image. */
+  avatar?: string
   owner: string
   name: string
   private: boolean

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { Comparison } from '../../bin/migrate/verify/comparison.ts'
 import { commit, git, urlFor } from '../git/client.ts'
+import { png } from '../support/images.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { type Replay, replay } from './replay.ts'
@@ -30,6 +31,8 @@ const fill = async () => {
   await as(ben, 'POST', '/user/keys', { title: 'laptop', key: generateSshKey('ed25519').key })
   await as(ann, 'POST', '/orgs', { username: 'acme', description: 'makes things' })
   await as(ann, 'POST', '/orgs/acme/repos', { name: 'site', private: true })
+  for (const path of ['/user/avatar', '/orgs/acme/avatar'])
+    await as(ann, 'POST', path, { image: png(3, 3).toString('base64') })
   const team = { name: 'readers', permission: 'read', units: ['repo.code'], includes_all_repositories: true }
   const { body } = await source.as(ann, 'POST', '/orgs/acme/teams', team)
   await as(ann, 'PUT', `/teams/${body.id}/members/ben`)
@@ -107,6 +110,7 @@ describe('A comparison after a migration', () => {
       /^compared:$/m,
       /^ {2}users: 3$/m,
       /^ {2}organizations: 1$/m,
+      /^ {2}avatars: 2$/m,
       /^ {2}repositories: 4$/m,
       /^ {2}issues: 3$/m,
       /^ {2}LFS objects: 2$/m,
@@ -174,6 +178,14 @@ CHANGES.push(
     'an administrator',
     here('PATCH', '/admin/users/carl', { admin: true }),
     /^ {2}user carl: administrator is true here, false at the source\n[\s\S]*^ {2}right carl on ann\/app: right is "admin" here, "read" at the source$/m,
+  ],
+  [
+    'an avatar',
+    async () => {
+      await here('DELETE', '/orgs/acme/avatar')()
+      await there('DELETE', '/user/avatar?sudo=ann')()
+    },
+    /^ {2}user ann: avatar \(SHA-256\) is "[0-9a-f]{64}" here, null at the source$[\s\S]*^ {2}organization acme: avatar \(SHA-256\) is null here, "[0-9a-f]{64}" at the source$/m,
   ],
   [
     'a key',

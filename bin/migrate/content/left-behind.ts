@@ -13,14 +13,19 @@ const LISTS: readonly [list: string, what: string][] = [
 ]
 
 const MIRROR = 'mirrors, which become ordinary repositories'
+const AVATAR = 'avatars of repositories'
+
+/** Of an image that was uploaded: the file of a generated one has the id of the repository as its name. */
+const UPLOADED = /\/repo-avatars\/[^/]*[^/\d][^/]*$/
 
 /** Names in the report, in every run, what a repository has at the source and does not get here. */
 export const reportLeftBehind = async (
   { source, report }: Migration,
   { given }: CopiedRepository,
 ): Promise<void> => {
-  const { full_name: name, mirror } = given
+  const { full_name: name, mirror, avatar_url: avatar } = given
   if (mirror) report.note('notCopied', MIRROR, name)
+  if (UPLOADED.test(avatar)) report.note('notCopied', AVATAR, name)
   // An Allot has none of them.
   if (source.isAllot) return
   for (const [list, what] of LISTS) {

@@ -6,6 +6,7 @@ const KINDS = {
   user: 'users',
   address: 'users with further addresses',
   key: 'users with keys',
+  avatar: 'avatars',
   relation: 'users with follows, stars and watches',
   organization: 'organizations',
   team: 'teams',
@@ -147,7 +148,7 @@ export class Comparison {
 }
 
 const NEVER_COPIED =
-  'passwords, access tokens, blocks, whose membership of an organization is public, addresses of organizations, avatars, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow, packages of other types than generic'
+  'passwords, access tokens, blocks, whose membership of an organization is public, addresses of organizations, avatars of repositories, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow, packages of other types than generic'
 
 const lineOf = ({ kind, name, field, source, here }: Difference): string => {
   if (field !== undefined)

@@ -18,7 +18,7 @@ const Migrated = v.object({
       'teamMember',
       'teamRepository',
     ],
-    ...['collaborator', 'email', 'hook'],
+    ...['collaborator', 'email', 'hook', 'avatar'],
   ] as const),
   /**
    * The account or organization that the record belongs to, in lower case, or `owner/repository` for what a repository
@@ -26,7 +26,7 @@ const Migrated = v.object({
    */
   scope: v.string(),
   /**
-   * Name at the source, in lower case. An account or a repository keeps its first one, whatever its name is later; when another
+   * Name at the source, in lower case; of an image that of its file. An account or a repository keeps its first one, whatever its name is later; when another
    * one has that name already, `#` and the id at the source follow.
    */
   name: v.string(),
