@@ -4,7 +4,9 @@ import { avatarChangeRoutes, avatarRoutes } from './avatars.ts'
 import { attachmentRoutes, downloadRoutes } from './content/attachments.ts'
 import { commentRoutes } from './content/comments.ts'
 import { issueRoutes } from './content/issues.ts'
-import { packageRoutes, registryRoutes } from './content/packages.ts'
+import { packagePage } from './content/package-page.ts'
+import { packageRoutes } from './content/packages.ts'
+import { registryRoutes } from './content/registries.ts'
 import { releaseRoutes } from './content/releases.ts'
 import { issueSubscriptionRoutes } from './content/subscriptions.ts'
 import { timelineRoutes } from './content/timeline.ts'
@@ -171,7 +173,7 @@ export const streamRoutesFor = (served: {
   ...(served.git ? gitRoutes : []),
   ...(served.contents ? archiveRoutes : []),
   ...(served.lfs ? lfsRoutes : []),
-  ...(served.packages ? registryRoutes : []),
+  ...(served.packages ? [...registryRoutes, packagePage] : []),
   ...(served.issues ? downloadRoutes : []),
   ...avatarRoutes,
 ]

@@ -40,7 +40,7 @@ import { unrelate } from '../repositories/relations.ts'
 import { type RepositoryParts, removeRepository } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { removeHooksOf } from '../webhooks/removal.ts'
-import { removePackageFile } from './packages.ts'
+import { removePackageFile } from './packages/index.ts'
 import {
   onIssues,
   type Remover,

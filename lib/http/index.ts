@@ -29,6 +29,7 @@ export {
   requireScopes,
   routesFor,
   type StreamRequest,
+  type StreamRoute,
   streamsFor,
 } from './route.ts'
 export { sendEmpty } from './send.ts'

@@ -1,5 +1,10 @@
-import type { PackageName } from '../../../lib/content/packages.ts'
-import type { Account, Migrated } from '../../../lib/records/schema/index.ts'
+import { downloadPath, isOfKnownType } from '../../../lib/content/packages/types.ts'
+import {
+  type Account,
+  type Migrated,
+  PACKAGE_TYPES,
+  type PackageType,
+} from '../../../lib/records/schema/index.ts'
 import { digestOf } from '../copied-content.ts'
 import {
   apiPath,
@@ -12,7 +17,7 @@ import {
 } from '../migration.ts'
 import { SourcePackage, SourcePackageFile } from '../shapes.ts'
 
-export const OTHER_TYPE = 'packages of other types than generic'
+export const OTHER_TYPE = `packages of other types than ${PACKAGE_TYPES.join(', ')}`
 export const IN_PRIVATE = 'packages of private organizations: every member could read them here'
 const OTHER_CONTENT = 'package files with other content here'
 const REMOVED_HERE = 'package files that were removed here, and stay removed'
@@ -21,7 +26,7 @@ const KEPT = 'package files that were removed at the source, and are kept'
 /** Longer names have a digest instead: the history has a limit. */
 const MAX_NAME = 512
 
-/** Copies the generic packages of an owner, whatever repository they are linked to. */
+/** Copies the packages of an owner, whatever repository they are linked to. */
 export const copyPackages = (migration: Migration, ownerName: string): Promise<void> =>
   reportErrors(migration.report, `the packages of ${ownerName}`, async () => {
     const { source, report, names } = migration
@@ -31,6 +36,9 @@ export const copyPackages = (migration: Migration, ownerName: string): Promise<v
     if (!source.isAllot && isPrivateOrganization(owner)) return noteLeftOut(report, ownerName, found.length)
     await copyFound(migration, { there: ownerName, here: owner.name, key: names.keyHere(owner) }, found)
   })
+
+/** A version at the source of a type that Allot stores. */
+type KnownPackage = SourcePackage & { type: PackageType }
 
 /** Names of an owner. */
 interface OwnerNames {
@@ -46,7 +54,7 @@ const copyFound = async (migration: Migration, owner: OwnerNames, found: SourceP
   const seen = new Set<string>()
   let isComplete = true
   for (const version of found.reverse())
-    if (version.type !== 'generic')
+    if (!isOfKnownType(version))
       report.note(
         'notCopied',
         OTHER_TYPE,
@@ -68,7 +76,7 @@ const noteLeftOut = (report: Migration['report'], organization: string, count: n
 const copyVersion = (
   migration: Migration,
   owner: OwnerNames,
-  given: SourcePackage,
+  given: KnownPackage,
   known: ReadonlyMap<string, Migrated>,
   seen: Set<string>,
 ): Promise<boolean> => {
@@ -92,12 +100,12 @@ const copyVersion = (
 const copyFile = async (
   { source, allot, report, authors, startedAt }: Migration,
   { there, here: owner }: OwnerNames,
-  { type, name, version, ...given }: SourcePackage,
+  { type, name, version, ...given }: KnownPackage,
   { name: fileName, size, sha256 }: SourcePackageFile,
   isKnown: boolean,
 ): Promise<number | undefined> => {
   const { packages } = allot.hosting
-  const path: PackageName = { owner, type, name, version }
+  const path = { owner, type, name, version }
   const label = `${there}: ${name} ${version} ${fileName}`
   const creator = (await authors.find(given.creator)).id
   const operator = asOperator(creator)
@@ -111,7 +119,7 @@ const copyFile = async (
     report.note('differs', REMOVED_HERE, label)
     return undefined
   }
-  const content = await source.download(`/api${apiPath('packages', there, type, name, version, fileName)}`)
+  const content = await source.download(downloadPath({ ...path, owner: there }, fileName))
   const made = { size, creator, createdAt: given.created_at ?? startedAt }
   return (await packages.add(operator, path, fileName, content, made))?.id
 }

@@ -1,3 +1,4 @@
+import { isOfKnownType } from '../../../lib/content/packages/types.ts'
 import { IN_PRIVATE, isPrivateOrganization, OTHER_TYPE } from '../content/packages.ts'
 import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
 import { SourcePackage, SourcePackageFile } from '../shapes.ts'
@@ -5,7 +6,7 @@ import type { Source } from '../source.ts'
 import { dateOf, type Item } from './comparison.ts'
 import type { Sides } from './sides.ts'
 
-/** Compares the generic packages of an owner, with the digests of their files. */
+/** Compares the packages of an owner, with the digests of their files. */
 export const comparePackages = (sides: Sides, owner: string): Promise<void> =>
   reportErrors(sides.report, `the packages of ${owner}`, async () => {
     const { source, here, report, names } = sides
@@ -17,7 +18,7 @@ export const comparePackages = (sides: Sides, owner: string): Promise<void> =>
       return
     }
     const given: Item[] = []
-    for (const one of genericAmong(sides, owner, found))
+    for (const one of comparable(sides, owner, found))
       given.push(await itemOf(source, owner, one, await names.person(one.creator)))
     report.count('package', given.length)
     const copied: Item[] = []
@@ -26,14 +27,15 @@ export const comparePackages = (sides: Sides, owner: string): Promise<void> =>
     report.lists('package', owner, given, copied)
   })
 
-const genericAmong = (
+const comparable = (
   { report }: Sides,
   owner: string,
   packages: readonly SourcePackage[],
 ): SourcePackage[] => {
-  for (const { type, name, version } of packages)
-    if (type !== 'generic') report.note('notCopied', OTHER_TYPE, `${owner}: ${type} ${name} ${version}`)
-  return packages.filter(({ type }) => type === 'generic')
+  for (const one of packages)
+    if (!isOfKnownType(one))
+      report.note('notCopied', OTHER_TYPE, `${owner}: ${one.type} ${one.name} ${one.version}`)
+  return packages.filter(isOfKnownType)
 }
 
 const itemOf = async (side: Source, owner: string, given: SourcePackage, creator: string): Promise<Item> => {

@@ -1,35 +1,32 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
-import { type SignedIn, type Viewer, visibleAccount } from '../accounts/access.ts'
-import { checkPackageFileName, checkPackageName, checkVersionName } from '../accounts/names.ts'
-import { canChangePackages } from '../accounts/rights.ts'
-import { now } from '../clock.ts'
-import { AllotError } from '../errors.ts'
-import type { ContentInfo } from '../files/index.ts'
-import type { Page, Slice, WithPage } from '../records/collection.ts'
+import { type SignedIn, type Viewer, visibleAccount } from '../../accounts/access.ts'
+import { now } from '../../clock.ts'
+import { AllotError } from '../../errors.ts'
+import type { ContentInfo } from '../../files/index.ts'
+import type { Slice, WithPage } from '../../records/collection.ts'
 import {
-  type Account,
   type PackageFile,
+  type PackageType,
   type PackageVersion,
   packageFiles,
   packageVersions,
-} from '../records/schema/index.ts'
-import type { WriteContext } from '../records/store.ts'
-import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
-import type { ReadTransaction } from '../storage/index.ts'
-import { type ContentParts, removeWithFiles } from './attachments.ts'
-
-/** A version of a package by names. */
-export interface PackageName {
-  /** Name of the user or the organization. */
-  readonly owner: string
-  /** Type of the package: `generic`. */
-  readonly type: string
-  /** Name of the package. */
-  readonly name: string
-  /** Name of the version. */
-  readonly version: string
-}
+} from '../../records/schema/index.ts'
+import type { WriteContext } from '../../records/store.ts'
+import { RESERVED_PREFIX } from '../../repositories/ledger-by-name.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
+import { type ContentParts, removeWithFiles } from '../attachments.ts'
+import { checkedType, type PackageName } from './types.ts'
+import {
+  type FoundVersion,
+  fileIn,
+  listVersions,
+  type PackageQuery,
+  versionIn,
+  visibleVersion,
+  writableBy,
+  writableVersion,
+} from './versions.ts'
 
 /** Members of a new file besides those in its name. */
 interface NewPackageFile {
@@ -43,17 +40,10 @@ interface NewPackageFile {
   readonly createdAt?: number
 }
 
-/** A version with its owner. */
-export interface FoundVersion {
-  /** The user or the organization. */
-  readonly owner: Account
-  /** The version. */
-  readonly version: PackageVersion
-}
 type VersionPage = Pick<FoundVersion, 'owner'> & WithPage<PackageVersion>
 
 /**
- * Generic packages: files by name and version, of a user or an organization. Everyone who can see the owner can read them;
+ * Packages: files by name and version, of a user or an organization. Everyone who can see the owner can read them;
  * the owner, members of the organization, and administrators can write. Methods return undefined for what does not exist
  * or the viewer cannot see.
  */
@@ -66,7 +56,8 @@ export class Packages {
 
   /**
    * Adds a file, and its version with the first one.
-   * @throws AllotError conflict when the version has a file of that name; bad_request for a bad name; forbidden; too_large
+   * @throws AllotError conflict when the version has a file of that name; bad_request for a bad name; not_found for a type that
+   * Allot does not store; forbidden; too_large
    */
   async add(
     viewer: SignedIn,
@@ -76,24 +67,25 @@ export class Packages {
     { maxSize, size, creator = viewer.id, createdAt = now() }: NewPackageFile = {},
   ): Promise<PackageFile | undefined> {
     const { store, files } = this.#parts
-    const owner = await store.read(async (tx) => {
-      const found = await writableBy(tx, viewer, path.owner)
-      checkNames(path, name)
-      if (found !== undefined) await refuseTaken(tx, await versionIn(tx, found, path), name)
-      return found
+    const target = await store.read(async (tx) => {
+      const owner = await writableBy(tx, viewer, path.owner)
+      const type = checkedType(path, name)
+      if (owner !== undefined) await refuseTaken(tx, await versionIn(tx, owner, path), name)
+      return owner && { ownerId: owner.id, type }
     })
-    if (owner === undefined) return undefined
+    if (target === undefined) return undefined
+    const { ownerId, type } = target
     const versionId = await store.sequences.next('packageVersion')
     const id = await store.sequences.next('packageFile')
-    const place = { area: 'packages' as const, ownerId: owner.id, name: randomUUID() }
+    const place = { area: 'packages' as const, ownerId, name: randomUUID() }
     const expected = { maxSize, size, digests: ['md5', 'sha1', 'sha512'] as const }
     return files.add(place, content, expected, async (tx, contentInfo) => {
       const current = await writableBy(tx, viewer, path.owner)
-      if (current?.id !== owner.id) throw new AllotError('not_found', 'the owner was deleted')
+      if (current?.id !== ownerId) throw new AllotError('not_found', 'the owner was deleted or renamed')
       const found = await versionIn(tx, current, path)
       await refuseTaken(tx, found, name)
-      const before = found ?? { ...newVersion(versionId, current.id, path), creator, createdAt }
-      const names = { id, version: before.id, owner: current.id, name, stored: place.name }
+      const before = found ?? { ...newVersion(versionId, ownerId, type, path), creator, createdAt }
+      const names = { id, version: before.id, owner: ownerId, name, stored: place.name }
       const file = { ...names, ...sizeAndDigests(contentInfo), createdAt }
       await packageFiles.save(tx, file)
       const version = { ...before, size: before.size + file.size, files: before.files + 1 }
@@ -128,7 +120,7 @@ export class Packages {
   list(viewer: Viewer, name: string, query: PackageQuery, slice: Slice): Promise<VersionPage | undefined> {
     return this.#parts.store.read(async (tx) => {
       const owner = await visibleAccount(tx, viewer, name)
-      return owner && { owner, page: await list(tx, owner.id, query, slice) }
+      return owner && { owner, page: await listVersions(tx, owner.id, query, slice) }
     })
   }
 
@@ -192,56 +184,6 @@ export class Packages {
 /** Key of the ledger entry of a version. */
 const ledgerKey = ({ id }: PackageVersion): string => `${RESERVED_PREFIX}${id}`
 
-/** @throws AllotError forbidden */
-const writableBy = async (
-  tx: ReadTransaction,
-  viewer: SignedIn,
-  name: string,
-): Promise<Account | undefined> => {
-  const owner = await visibleAccount(tx, viewer, name)
-  if (owner !== undefined && !viewer.admin && !(await canChangePackages(tx, viewer.id, owner.id)))
-    throw new AllotError('forbidden', `only members of ${owner.name} can change its packages`)
-  return owner
-}
-
-const visibleVersion = async (
-  tx: ReadTransaction,
-  viewer: Viewer,
-  path: PackageName,
-): Promise<FoundVersion | undefined> => {
-  const owner = await visibleAccount(tx, viewer, path.owner)
-  const version = owner && (await versionIn(tx, owner, path))
-  return owner && version && { owner, version }
-}
-
-/** @throws AllotError forbidden */
-const writableVersion = async (
-  tx: ReadTransaction,
-  viewer: SignedIn,
-  path: PackageName,
-): Promise<PackageVersion | undefined> => {
-  const owner = await writableBy(tx, viewer, path.owner)
-  return owner && versionIn(tx, owner, path)
-}
-
-const MAX_LENGTH = 255
-
-const versionIn = async (
-  tx: ReadTransaction,
-  owner: Account,
-  { type, name, version }: PackageName,
-): Promise<PackageVersion | undefined> => {
-  if ([type, name, version].some((text) => text.length > MAX_LENGTH)) return undefined
-  return packageVersions.findBy(tx, 'path', [owner.id, type, name.toLowerCase(), version.toLowerCase()])
-}
-
-const fileIn = async (
-  tx: ReadTransaction,
-  version: PackageVersion,
-  name: string,
-): Promise<PackageFile | undefined> =>
-  name.length > MAX_LENGTH ? undefined : packageFiles.findBy(tx, 'name', [version.id, name.toLowerCase()])
-
 const refuseTaken = async (
   tx: ReadTransaction,
   version: PackageVersion | undefined,
@@ -251,8 +193,15 @@ const refuseTaken = async (
     throw new AllotError('conflict', `this version already has a file ${name}`)
 }
 
-const newVersion = (id: number, owner: number, { name, version }: PackageName) =>
-  ({ id, owner, type: 'generic', name, version, size: 0, files: 0 }) as const
+const newVersion = (id: number, owner: number, type: PackageType, { name, version }: PackageName) => ({
+  id,
+  owner,
+  type,
+  name,
+  version,
+  size: 0,
+  files: 0,
+})
 
 const sizeAndDigests = ({ size, sha256, digests: { md5 = '', sha1 = '', sha512 = '' } }: ContentInfo) => ({
   ...{ size, sha256, md5, sha1, sha512 },
@@ -266,33 +215,4 @@ export const removePackageFile = async (
 ): Promise<void> => {
   await packageFiles.remove(tx, [id])
   await files.deleteAfterCommit(tx, { area: 'packages', ownerId: owner, name: stored })
-}
-
-interface PackageQuery {
-  /** Type of the packages. */
-  type?: string | undefined
-  /** Part of the name, without regard to case. */
-  q?: string | undefined
-}
-
-const list = async (
-  tx: ReadTransaction,
-  owner: number,
-  { type = '', q = '' }: PackageQuery,
-  slice: Slice,
-): Promise<Page<PackageVersion>> => {
-  if (type !== '' && type !== 'generic') return { items: [], total: 0 }
-  const listing = { prefix: [owner], reverse: true }
-  if (q === '') return packageVersions.page(tx, 'created', { ...listing, ...slice }, 'owner')
-  const found = (await packageVersions.list(tx, 'created', listing)).filter(({ name }) =>
-    name.toLowerCase().includes(q.toLowerCase()),
-  )
-  return { items: found.slice(slice.offset, slice.offset + slice.limit), total: found.length }
-}
-
-const checkNames = ({ type, name, version }: PackageName, file: string): void => {
-  if (type !== 'generic') throw new AllotError('not_found', 'this server stores generic packages only')
-  checkPackageName(name)
-  checkVersionName(version)
-  checkPackageFileName(file)
 }

@@ -39,13 +39,17 @@ export const files = new Collection({
   },
 })
 
+/** The types of packages. For another one see "Add a package type" in CONTRIBUTING.md. */
+export const PACKAGE_TYPES = ['generic'] as const
+export type PackageType = (typeof PACKAGE_TYPES)[number]
+
 const PackageVersion = v.object({
   /** Identifies the version. */
   id,
   /** Id of the user or the organization. */
   owner: id,
   /** Type of the package. */
-  type: v.picklist(['generic']),
+  type: v.picklist(PACKAGE_TYPES),
   /** Name of the package. */
   name: v.string(),
   /** Name of the version. */

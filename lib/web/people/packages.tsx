@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The packages of a user or an organization, and one version with its files. */
 import { packageDetails } from '../../content/details.ts'
-import type { FoundVersion, PackageName } from '../../content/packages.ts'
+import { downloadPath, type PackageName, uploadsOf } from '../../content/packages/types.ts'
+import type { FoundVersion } from '../../content/packages/versions.ts'
 import { AllotError } from '../../errors.ts'
 import type { PackageFile } from '../../records/schema/index.ts'
 import {
@@ -49,7 +50,7 @@ export const packagePageRoutes = [
               {items.length === 0 ? (
                 <Empty title="No packages">
                   <p>
-                    Upload a file with <code>PUT /api/packages/{owner.name}/generic/…</code>
+                    Upload a file with <code>{uploadsOf(owner.name).join(', ')}</code>
                   </p>
                 </Empty>
               ) : (
@@ -147,8 +148,7 @@ const Files = ({
   pagesUrl: string
 }) => {
   const [first] = files
-  const names = [owner.name, version.type, version.name, version.version]
-  const url = `${pagesUrl}/api/packages/${names.map(encodeURIComponent).join('/')}`
+  const path = { ...version, owner: owner.name }
   return (
     <>
       <Section
@@ -160,7 +160,7 @@ const Files = ({
           {files.map(({ id, name, size, sha256 }) => (
             <tr key={id}>
               <td>
-                <Link to={`${versionPath({ ...version, owner: owner.name })}/${encodeURIComponent(name)}`}>
+                <Link to={`${versionPath(path)}/${encodeURIComponent(name)}`}>
                   <bdi>{name}</bdi>
                 </Link>
                 <div class="small">
@@ -175,7 +175,7 @@ const Files = ({
       {first !== undefined && (
         <Section id="download" title="Download with a token">
           <pre class="command">
-            <code data-copy="">{`curl -O -H "Authorization: token $TOKEN" ${url}/${encodeURIComponent(first.name)}`}</code>
+            <code data-copy="">{`curl -O -H "Authorization: token $TOKEN" ${pagesUrl}${downloadPath(path, first.name)}`}</code>
           </pre>
         </Section>
       )}

@@ -1,0 +1,86 @@
+/** The registries of packages, at the paths that clients of Forgejo use. */
+import type { Identity } from '../../accounts/access.ts'
+import type { PackageName } from '../../content/packages/types.ts'
+import { AllotError } from '../../errors.ts'
+import {
+  fileReply,
+  requireScopes,
+  type StreamReply,
+  type StreamRequest,
+  type StreamRoute,
+} from '../../http/index.ts'
+import type { PackageType } from '../../records/schema/index.ts'
+import { type StreamServices, signInRequired, stream } from '../route.ts'
+
+export type PackageRequest<Name extends string = 'owner' | 'name' | 'version'> = StreamRequest<Identity, Name>
+type FileRequest = PackageRequest<'owner' | 'name' | 'version' | 'file'>
+
+/** @throws AllotError unauthenticated, forbidden without the scope */
+const writerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity => {
+  if (user === null) throw signInRequired()
+  requireScopes(user, { scope: 'write:package' })
+  return user
+}
+
+/** @throws AllotError forbidden for a token without the scope */
+export const readerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity | null => {
+  if (user !== null) requireScopes(user, { scope: 'read:package' })
+  return user
+}
+
+/**
+ * Returns what was found.
+ * @throws AllotError not_found; unauthenticated for a client without credentials, for whom the package may exist
+ */
+export const required = <T>({ user }: Pick<PackageRequest, 'user'>, found: T | undefined | false): T => {
+  if (found !== undefined && found !== false) return found
+  throw user === null ? signInRequired() : new AllotError('not_found', 'there is no such package')
+}
+
+const empty = (status: number): StreamReply => ({ status, headers: {}, body: '' })
+
+const upload = async (request: FileRequest, { hosting, maxFileBytes }: StreamServices) => {
+  const { params, size, body } = request
+  const { packages: maxSize } = maxFileBytes
+  const user = writerOf(request)
+  if (size !== undefined && maxSize !== undefined && size > maxSize)
+    throw new AllotError('too_large', `a file must not be larger than ${maxSize} bytes`)
+  required(request, await hosting.packages.add(user, genericPackage(request), params.file, body, { maxSize }))
+  return empty(201)
+}
+
+const download = async (request: FileRequest, { hosting }: StreamServices) => {
+  const { params, headers } = request
+  const found = await hosting.packages.file(readerOf(request), genericPackage(request), params.file)
+  const { owner, stored, size, sha256, name } = required(request, found)
+  const place = { area: 'packages' as const, ownerId: owner, name: stored }
+  return fileReply(headers, { size, tag: sha256, name, read: (range) => hosting.files.read(place, range) })
+}
+
+const removeFile = async (request: FileRequest, { hosting }: StreamServices) => {
+  const { file } = request.params
+  required(request, await hosting.packages.removeFile(writerOf(request), genericPackage(request), file))
+  return empty(204)
+}
+
+const removeVersion = async (request: PackageRequest, { hosting }: StreamServices) => {
+  required(request, await hosting.packages.remove(writerOf(request), genericPackage(request)))
+  return empty(204)
+}
+
+const genericPackage = ({ params }: PackageRequest): PackageName => ({ type: 'generic', ...params })
+
+const GENERIC = '/api/packages/{owner}/generic/{name}/{version}'
+
+/** The routes that the clients of each type of packages use. */
+const REGISTRIES: Readonly<Record<PackageType, readonly StreamRoute<Identity, StreamServices>[]>> = {
+  generic: [
+    stream({ method: 'PUT', path: `${GENERIC}/{file}`, handle: upload }),
+    stream({ method: 'GET', path: `${GENERIC}/{file}`, handle: download }),
+    stream({ method: 'HEAD', path: `${GENERIC}/{file}`, handle: download }),
+    stream({ method: 'DELETE', path: `${GENERIC}/{file}`, handle: removeFile }),
+    stream({ method: 'DELETE', path: GENERIC, handle: removeVersion }),
+  ],
+}
+
+export const registryRoutes = Object.values(REGISTRIES).flat()

@@ -1,0 +1,96 @@
+/** Finds and lists versions of packages and their files, with the rights of the viewer. */
+import { type SignedIn, type Viewer, visibleAccount } from '../../accounts/access.ts'
+import { canChangePackages } from '../../accounts/rights.ts'
+import { AllotError } from '../../errors.ts'
+import type { Page, Slice } from '../../records/collection.ts'
+import {
+  type Account,
+  PACKAGE_TYPES,
+  type PackageFile,
+  type PackageVersion,
+  packageFiles,
+  packageVersions,
+} from '../../records/schema/index.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
+import type { PackageName } from './types.ts'
+
+/** A version with its owner. */
+export interface FoundVersion {
+  /** The user or the organization. */
+  readonly owner: Account
+  /** The version. */
+  readonly version: PackageVersion
+}
+/** The owner, if the viewer can see it. @throws AllotError forbidden when the viewer cannot change its packages */
+export const writableBy = async (
+  tx: ReadTransaction,
+  viewer: SignedIn,
+  name: string,
+): Promise<Account | undefined> => {
+  const owner = await visibleAccount(tx, viewer, name)
+  if (owner !== undefined && !viewer.admin && !(await canChangePackages(tx, viewer.id, owner.id)))
+    throw new AllotError('forbidden', `only members of ${owner.name} can change its packages`)
+  return owner
+}
+
+export const visibleVersion = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  path: PackageName,
+): Promise<FoundVersion | undefined> => {
+  const owner = await visibleAccount(tx, viewer, path.owner)
+  const version = owner && (await versionIn(tx, owner, path))
+  return owner && version && { owner, version }
+}
+
+/** A version that the viewer may change. @throws AllotError forbidden */
+export const writableVersion = async (
+  tx: ReadTransaction,
+  viewer: SignedIn,
+  path: PackageName,
+): Promise<PackageVersion | undefined> => {
+  const owner = await writableBy(tx, viewer, path.owner)
+  return owner && versionIn(tx, owner, path)
+}
+
+const MAX_LENGTH = 255
+
+export const versionIn = async (
+  tx: ReadTransaction,
+  owner: Account,
+  { type, name, version }: PackageName,
+): Promise<PackageVersion | undefined> => {
+  if ([type, name, version].some((text) => text.length > MAX_LENGTH)) return undefined
+  return packageVersions.findBy(tx, 'path', [owner.id, type, name.toLowerCase(), version.toLowerCase()])
+}
+
+export const fileIn = async (
+  tx: ReadTransaction,
+  version: PackageVersion,
+  name: string,
+): Promise<PackageFile | undefined> =>
+  name.length > MAX_LENGTH ? undefined : packageFiles.findBy(tx, 'name', [version.id, name.toLowerCase()])
+
+export interface PackageQuery {
+  /** Type of the packages. */
+  type?: string | undefined
+  /** Part of the name, without regard to case. */
+  q?: string | undefined
+}
+
+export const listVersions = async (
+  tx: ReadTransaction,
+  owner: number,
+  { type = '', q = '' }: PackageQuery,
+  slice: Slice,
+): Promise<Page<PackageVersion>> => {
+  const types = PACKAGE_TYPES.filter((one) => type === '' || type === one)
+  if (types.length === 0) return { items: [], total: 0 }
+  const listing = { prefix: [owner], reverse: true }
+  const isEveryType = types.length === PACKAGE_TYPES.length
+  if (q === '' && isEveryType) return packageVersions.page(tx, 'created', { ...listing, ...slice }, 'owner')
+  const found = (await packageVersions.list(tx, 'created', listing)).filter(
+    (version) => types.includes(version.type) && version.name.toLowerCase().includes(q.toLowerCase()),
+  )
+  return { items: found.slice(slice.offset, slice.offset + slice.limit), total: found.length }
+}
