@@ -9,7 +9,6 @@ import { importWith } from '../../lib/optional-package.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import type { SshCommand } from '../../lib/ssh/index.ts'
 import { VERSION } from '../../lib/version.ts'
-import { isPackagePage } from '../../lib/web/index.ts'
 import { type Config, limitsIn } from '../config/config.ts'
 import {
   createFolders,
@@ -185,14 +184,7 @@ const createListener = async (
   { server, api }: Config,
   log: Logger,
 ): Promise<RequestListener> => {
-  const { pages, handler } = allot
-  const withPages: RequestListener = (req, res) => {
-    const toPages = () => pages(req, res)
-    // The API has a plain page of a package, for servers without pages.
-    if (isPackagePage(req.url ?? '/')) pages(req, res, () => handler(req, res, toPages))
-    else handler(req, res, toPages)
-  }
-  let listener = withHealthChecks(allot, server.pages ? withPages : handler)
+  let listener = withHealthChecks(allot, allot.listener(server.pages ? { pages: '/' } : {}))
   if (server.metrics !== 'off') {
     const { measureListener } = await loadMetrics()
     listener = measureListener(allot, listener, { readers: server.metrics, basePath: api.basePath })

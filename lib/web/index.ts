@@ -45,9 +45,6 @@ const SITE_PAGE = new RegExp(
 /** @returns whether a path with its query is a page of a person or a repository, by its form */
 export const isSitePage = (path: string): boolean => SITE_PAGE.test(path)
 
-/** @returns whether a path with its query is the page of a version of a package, by its form */
-export const isPackagePage = (path: string): boolean => /^\/[\w.-]+\/-\/packages\//.test(path)
-
 /** In a host, requests of the API can come through here before they reach it, so nothing more of their URL is parsed. */
 const pageMatcher = ({ services, basePath }: PagesOptions): ((req: IncomingMessage) => boolean) => {
   const { own } = services.settings
