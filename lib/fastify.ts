@@ -77,7 +77,7 @@ const routes: FastifyPluginAsync<RouteOptions> = async (app, { allot, pages }) =
 
 /**
  * Takes the response from Fastify when it begins: whether a page of a person or a repository exists is known only after reads,
- * and what does not exist is the application's. From then on no timeout of Fastify ends a long download.
+ * and the application answers for pages that do not exist. From then on no timeout of Fastify ends a long download.
  * @returns what leaves the response to Fastify
  */
 const hijackAtHead = (reply: FastifyReply): (() => void) => {

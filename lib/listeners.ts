@@ -182,7 +182,7 @@ export const createPagesListener = (parts: ListenerParts) => {
   })
 }
 
-/** The pages of people and repositories: none for a host that has such pages itself, and none of what is turned off. */
+/** The pages of people and repositories that are served: not where the host has such pages itself, or a part is turned off. */
 const ownPages = ({ options, htmlUrls }: ListenerParts): ReadonlySet<OwnPage> => {
   const { issues, packages, pages } = options
   const isServed = (kind: OwnPage): boolean => {

@@ -26,8 +26,8 @@ export interface SourceContent {
 }
 
 /**
- * Content of one kind in one repository. The history has the digest of what the source said of each copy, so a later
- * migration tells what changed at the source from what was changed here: the first it follows, the second it reports.
+ * Content of one kind in one repository. The history has a digest of the values at the source for each copy, so that a
+ * later migration distinguishes changes at the source, which it follows, from changes here, which it reports.
  */
 export class FollowedContent {
   readonly #migration: Migration
@@ -99,8 +99,8 @@ export class FollowedContent {
   }
 
   /**
-   * Removes the copies of what the source no longer has. Called when everything that it has was followed.
-   * @param isGone asks the source again: a list can lack what exists, when another item was deleted between two pages
+   * Removes the copies of items that the source no longer has. Called after all items of the source were followed.
+   * @param isGone asks the source again: a list can lack an existing item when another one was deleted between two pages
    */
   async removeOthers(isGone: (name: string) => Promise<boolean>): Promise<void> {
     const { report, keep, content } = this.#migration

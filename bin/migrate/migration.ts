@@ -14,7 +14,7 @@ import type { TeamRights } from './team-rights.ts'
 export { asOperator } from '../../lib/accounts/access.ts'
 export { apiPath } from './source.ts'
 
-/** Takes what a user signs in with. */
+/** Receives the credentials of users. */
 export interface CredentialsSink {
   /** @param line with the link as a path of the page on which the user sets a password, or as its URL */
   add(line: { name: string; token: string; link: string }): Promise<void>
@@ -44,7 +44,7 @@ export interface Migration extends MigrationOptions {
   readonly content: MigratedContent
   readonly authors: Authors
   readonly names: Names
-  /** When the migration began, in seconds since 1970: the date of what has none at the source. */
+  /** When the migration began, in seconds since 1970: the date of contents without a date at the source. */
   readonly startedAt: number
   /** Repositories of the organizations whose members were copied, by the name of the organization in lower case. */
   readonly repositories: Map<string, readonly SourceRepository[]>

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 const text = v.nullish(v.string(), '')
 const flag = v.nullish(v.boolean(), false)
 const count = v.nullish(v.number(), 0)
-/** Seconds since 1970; undefined for none, which some versions send as the year 1. */
+/** Seconds since 1970; undefined when there is no time, which some versions send as the year 1. */
 const time = v.pipe(
   v.nullish(v.string()),
   v.transform((sent) => {
@@ -13,7 +13,7 @@ const time = v.pipe(
   }),
 )
 
-/** Undefined when the source sends none that can be one. */
+/** Undefined when the source sends no id, or one that is not a positive integer. */
 const sourceId = v.pipe(
   v.nullish(v.number()),
   v.transform((sent) => (Number.isSafeInteger(sent) && sent! > 0 ? sent! : undefined)),

@@ -97,8 +97,8 @@ export const openDownload = async (
 const PAGE_SIZE = 50
 
 /**
- * The items of a list, page by page. The list ends whatever the server answers: a page that is sent a second time, or more
- * pages than a list may have, is an error.
+ * The items of a list, page by page. The list always ends: a page that is sent a second time, or more pages than a list may
+ * have, is an error.
  * @param readPage reads the page at a path
  * @param parse parses the items of a page
  */

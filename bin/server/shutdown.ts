@@ -62,7 +62,7 @@ export const gracefulShutdown = (server: Server, finish: () => Promise<void>): (
     await waitUntilQuiet()
     server.closeIdleConnections()
     await finish()
-    // All responses are sent: what is still open has sent nothing, or half a request.
+    // All responses are sent: the connections that are still open have sent nothing, or half a request.
     closeAll()
     await closed
     clearTimeout(timer)

@@ -62,7 +62,7 @@ export const refuseWiderScopes = ({ scopes: held }: Identity, scopes: readonly s
 
 /**
  * Purpose of reading a repository: its git data and LFS objects (`code`), its issues and comments, which have their own
- * scope, its releases, or what everyone sees who has a right on a part of it (`repository`).
+ * scope, its releases, or the parts that everyone with any right on it sees (`repository`).
  */
 export type ReadFor = 'repository' | 'code' | 'issue' | 'release'
 

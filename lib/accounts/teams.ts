@@ -41,7 +41,7 @@ const MAX_TEAMS = 500
 /** How many teams others can add an account to, which reads them all at each request. Administrators may exceed it. */
 const MAX_JOINED = 100
 
-/** Teams of organizations. Methods return undefined for what does not exist, and for viewers outside the organization. */
+/** Teams of organizations. Methods return undefined when one does not exist, and for viewers outside the organization. */
 export class Teams {
   readonly #store: Store
 

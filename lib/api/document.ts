@@ -1,4 +1,4 @@
-/** The OpenAPI document: what does not follow from the routes, and the document of the routes that a service has. */
+/** The OpenAPI document: its parts that do not follow from the routes, and the document of the routes that a service has. */
 import type { Identity } from '../accounts/access.ts'
 import { openApiDocument, type Route } from '../http/index.ts'
 import { VERSION } from '../version.ts'

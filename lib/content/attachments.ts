@@ -49,7 +49,7 @@ interface NewAttachment {
 
 /**
  * Files on issues, comments and releases. Each counts toward the owner of the repository, not the uploader. Methods
- * return undefined when the target does not exist or the viewer cannot see it. Methods that change attachments throw `forbidden`
+ * return undefined when one does not exist or the viewer cannot see it. Methods that change attachments throw `forbidden`
  * unless the viewer can write to the repository or is the author of the issue or comment.
  */
 export class Attachments {

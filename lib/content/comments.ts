@@ -36,7 +36,7 @@ interface WithIssue {
 }
 type RepositoryCommentPage = InRepository<WithPage<WithComment & WithIssue>>
 
-/** Comments of issues. Methods return undefined for what does not exist or the viewer cannot see. */
+/** Comments of issues. Methods return undefined when one does not exist or the viewer cannot see it. */
 export class Comments {
   readonly #parts: ContentParts
   readonly #budget = createListBudget()

@@ -1,5 +1,5 @@
 /**
- * Reads what the representation of a record shows besides the record: owners, authors, permissions, counts, attachments.
+ * Reads the parts of a representation that are not in the record: owners, authors, permissions, counts, attachments.
  * The routes call it before they present a record. Every function here reads in one snapshot.
  */
 import {

@@ -170,7 +170,7 @@ export const contentIntegrity: IntegrityChecks = {
   checks: [...contentChecks, ...fileChecks, jobChecks],
 }
 
-/** A file that differs from its record, or has none. */
+/** A file that differs from its record, or has no record. */
 export interface FileFault {
   readonly message: string
   /** Nothing else may write meanwhile. @returns false when only a backup can repair the file */

@@ -42,7 +42,7 @@ export const requireRepository = (
     report(`${thing} of repository ${id}, which does not exist`)
 }
 
-/** Reports what is on an issue that does not exist, unless a job is removing it. */
+/** Reports a record of an issue that does not exist, unless a job is removing it. */
 const requireIssue = (find: Find, id: number, thing: string, report: Report): void => {
   if (find(issue, id) === undefined && find(pending.comments, id) === undefined)
     report(`${thing} issue ${id}, which does not exist`)

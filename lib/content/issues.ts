@@ -47,7 +47,7 @@ interface WithIssue {
 export type FoundIssue = InRepository<WithIssue>
 type IssuePage = InRepository<WithPage<Issue>>
 
-/** Issues of repositories. Methods return undefined for what does not exist or the viewer cannot see. */
+/** Issues of repositories. Methods return undefined when one does not exist or the viewer cannot see it. */
 export class Issues {
   readonly #parts: ContentParts
   readonly #searches = new ClientBudget({

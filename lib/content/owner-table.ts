@@ -239,7 +239,7 @@ export class OwnerTable {
   }
 }
 
-/** The scan, or what was known before when it takes too long. */
+/** The scan, or the previous figures when it takes too long. */
 const withinTime = async (
   scan: Promise<OwnersSnapshot>,
   known: OwnersSnapshot | undefined,

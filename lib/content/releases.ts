@@ -68,7 +68,7 @@ type ReleasePage = InRepository<WithPage<Release>>
 
 /**
  * Releases of repositories. Only users with write permission can see drafts, in lists and totals too. Methods return
- * undefined for what does not exist or the viewer cannot see.
+ * undefined when one does not exist or the viewer cannot see it.
  */
 export class Releases {
   readonly #parts: ContentParts

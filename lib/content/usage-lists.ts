@@ -40,7 +40,7 @@ export interface Attached {
   readonly tag: string | undefined
 }
 
-/** The page of what an entry is, or is attached to; undefined for an attachment without a repository. */
+/** The page of an entry's thing, or of the target of an attachment; undefined for an attachment without a repository. */
 export const pageOfEntry = (
   { entry, repository, attached }: UsedEntry,
   owner: string,

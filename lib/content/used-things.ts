@@ -145,7 +145,7 @@ export class UsedThings {
     }
   }
 
-  /** Skips the entries before the page without loading what they stand for. */
+  /** Skips the entries before the page without loading their records. */
   async #largest(
     viewer: Viewer,
     owner: number,
@@ -265,7 +265,7 @@ export class UsedThings {
   }
 }
 
-/** The things of a page before what is shown of them is read. */
+/** The things of a page, before their details are read. */
 type Selection = Omit<ThingPage, 'items'> & { readonly shown: readonly Candidate[] }
 
 const kindsIn = (kind: ThingKind | undefined): readonly ThingKind[] =>

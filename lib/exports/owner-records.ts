@@ -183,7 +183,7 @@ async function* selectPushes({ tx, repositories }: Selection): AsyncGenerator<un
   for await (const push of pushJournal.all(tx)) if (repositories.has(push.repository)) yield push
 }
 
-/** The kind of selected records that a job moves with. A job that removes the data of a deleted record moves with none. */
+/** The kind of selected records that a job moves with. A job that removes the data of a deleted record does not move. */
 const MOVES_WITH: Record<Job['kind'], 'accounts' | 'repositories' | undefined> = {
   updateRelations: 'repositories',
   copyLfsObjects: 'repositories',

@@ -118,7 +118,7 @@ export const startError = (git: string, cause: Error): Error =>
       )
     : cause
 
-/** Named as the options of the server are; what is absent is not limited. */
+/** Named as the options of the server are; an absent limit is not applied. */
 export interface ProcessLimits {
   /** Milliseconds without a byte in either direction. */
   readonly idleTimeout?: number | undefined

@@ -15,7 +15,7 @@ interface References {
   readonly loose: ReadonlyMap<string, string>
   /** The ids of other references, each followed by the id of the object that its tag points to, if it is one. */
   readonly packed: ReadonlyMap<string, readonly string[]>
-  /** Whether these are all: there are not too many, and none is symbolic or damaged. */
+  /** Whether these are all references: false when there are too many, or when one is symbolic or damaged. */
   readonly isComplete: boolean
 }
 

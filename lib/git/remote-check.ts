@@ -40,7 +40,7 @@ const readReferences = async (
   return references
 }
 
-/** Complaints about what an object says: the same object has the same ones elsewhere. */
+/** Complaints about the content of an object, which a sound copy of it has, too. */
 const OF_CONTENT = /^((error|warning) in \w+ [0-9a-f]{40,64}|notice): /
 
 /** Reads every object. @returns a line of git for each one that is missing or damaged */

@@ -29,7 +29,7 @@ export const isSmallPush = (pack: Buffer | undefined, maxPushSize = MAX_UNPACKED
 const [HEADER_BYTES, HASH_BYTES] = [12, 20]
 const [OFFSET_DELTA, REFERENCE_DELTA] = [6, 7]
 
-/** Bytes of all objects, deltas and what is made of them. @throws Error when the pack is damaged, or larger than the limits */
+/** Bytes of all objects, of deltas and of their results. @throws Error when the pack is damaged, or larger than the limits */
 const sizesIn = (pack: Buffer): number => {
   const count = pack.readUInt32BE(8)
   if (count > MAX_OBJECTS) return Number.POSITIVE_INFINITY

@@ -59,9 +59,9 @@ export const errorExamples: Record<number, string> = {
 
 /** The host's log; pino and console both fit. */
 export interface Log {
-  /** Takes what needs attention. */
+  /** Logs a line that needs attention. */
   error(fields: object, message: string): void
-  /** Takes what may be of interest. */
+  /** Logs a line for information. */
   info(fields: object, message: string): void
 }
 

@@ -30,7 +30,7 @@ interface JsonEndpointsOptions<I extends Identity, S> {
   clientOf: (req: IncomingMessage, user: I | null) => string
   /** Path that all routes begin with, such as `/api/v1`. */
   basePath: string
-  /** Message of a 404 that has none of its own; undefined: every 404 has an empty body. */
+  /** Message of a 404 for which the route has no message; undefined: every 404 has an empty body. */
   notFoundMessage: string | undefined
   /** Bytes of a body, for routes that do not declare a limit. */
   bodyLimit: number

@@ -4,7 +4,7 @@ import { decodeKeyIfValid, type KeyPart, type KeyTuple } from '../records/key-co
 import { type Job, jobs } from '../records/schema/index.ts'
 import type { Bytes, WriteTransaction } from '../storage/index.ts'
 
-/** The checks of a domain for what it derives from its records, beyond declared indexes and counters. */
+/** The checks of a domain for values that it derives from its records, beyond declared indexes and counters. */
 export interface IntegrityChecks {
   readonly lookups: readonly Lookup[]
   readonly checks: readonly Check[]
@@ -16,7 +16,7 @@ export interface IntegrityChecks {
 /** @param repair for faults whose right state follows from other records */
 export type Report = (message: string, repair?: RepairAction) => void
 
-/** Checks each record of a collection against what is remembered of others. */
+/** Checks each record of a collection against the lookups of other records. */
 interface Check {
   readonly collection: string
   run(record: unknown, find: Find, report: Report): void

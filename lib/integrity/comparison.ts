@@ -4,7 +4,7 @@ import type { Bytes } from '../storage/index.ts'
 /** Adds `amount` to a key; index entries also have the `value` that they hold. */
 export type Emit = (key: Bytes, amount: Sum, value?: Bytes) => void
 
-/** Compares what the records imply with what is stored. Both sides are emitted in any order. */
+/** Compares the entries that the records imply with the stored ones. Both sides are emitted in any order. */
 export interface Comparison {
   readonly expected: Emit
   readonly actual: Emit
@@ -17,8 +17,8 @@ const LANES = PRIMES.length
 const ODD = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f] as const
 
 /**
- * Compares both sides in constant memory: adds the fingerprint of what is expected and subtracts that of what is
- * stored, per bucket of keys. A bucket whose sums are all 0 agrees; the others need an {@link ExactComparison}.
+ * Compares both sides in constant memory: adds the fingerprints of expected entries and subtracts those of stored
+ * ones, per bucket of keys. A bucket whose sums are all 0 agrees; the others need an {@link ExactComparison}.
  */
 export class FingerprintComparison implements Comparison {
   readonly #sums = new Float64Array(BUCKETS * LANES)
@@ -27,7 +27,7 @@ export class FingerprintComparison implements Comparison {
   readonly expected: Emit = (key, amount, value) => this.#add(key, amount, value)
   readonly actual: Emit = (key, amount, value) => this.#add(key, subtract(0, amount), value)
 
-  /** The buckets whose sides differ; `size` counts what was emitted into the bucket. */
+  /** The buckets whose sides differ; `size` counts the entries that were emitted into the bucket. */
   differingBuckets(): { bucket: number; size: number }[] {
     const found: { bucket: number; size: number }[] = []
     for (const [bucket, size] of this.#sizes.entries())

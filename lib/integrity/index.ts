@@ -33,7 +33,7 @@
  * the eight bytes that a lookup keeps for each record.
  *
  * **Repair** runs rounds of this check (repair.ts): first indexes, counters and sequences, on which every change of a
- * record relies, and then, once they agree, the members of records that domains recount. It never changes what does not
+ * record relies, and then, once they agree, the members of records that domains recount. It changes only values that
  * follow from other records, and ends with a round that finds nothing to repair.
  */
 

@@ -70,7 +70,7 @@ export class SequenceCheck {
       sequence,
       {
         key: sequenceKey(sequence),
-        /** The next number that the sequence gives; undefined when what is stored is not a number. */
+        /** The next number that the sequence gives; undefined when the stored value is not a number. */
         next: 1 as number | undefined,
         highest: 0,
       },

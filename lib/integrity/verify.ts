@@ -137,7 +137,7 @@ const checkStore = async (
 
 type Comparisons = ReadonlyMap<Derivation, Comparison>
 
-/** Emits what the records of a collection contribute. */
+/** Emits the entries that the records of a collection imply. */
 const emitterOf = (
   collection: string,
   comparisons: Comparisons,
@@ -164,7 +164,7 @@ const recordSection = (
     else onBroken(parsed.message, key)
   })
 
-/** Emits what is stored outside of records. */
+/** Emits the entries that are stored outside of records. */
 const storedSections = (
   comparisons: Comparisons,
   onEntry: (kind: Derivation['kind'], entry: string, key: Bytes, count: number | undefined) => void,

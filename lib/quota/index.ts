@@ -42,7 +42,7 @@ interface QuotaEngineParts {
 
 /**
  * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when an owner is
- * over quota. The engine works with ids. Only plans-by-name.ts, and what the audit log says of an owner, resolve names; accounts
+ * over quota. The engine works with ids. Only plans-by-name.ts and the lines of the audit log resolve names; accounts
  * and git belong to the layers above.
  */
 export class QuotaEngine {

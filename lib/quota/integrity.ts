@@ -119,7 +119,7 @@ const largestEntries = check(ledgerEntries, (entry, find, report) => {
   )
 })
 
-/** Checks of what the quota engine derives. It knows owners and repositories by their ids alone. */
+/** Checks of the values that the quota engine derives. It knows owners and repositories by their ids alone. */
 export const quotaIntegrity: IntegrityChecks = {
   derivedCollections: [ownerUsages.options.name, repositoryUsages.options.name],
   lookups: [ownerOfRepository, pendingEntries, lastDay, ...Object.values(largestInOwnPartition), group, rule],

@@ -20,7 +20,7 @@ import type { RepositoryName } from './relations.ts'
 /** How many repositories a team can have that is not for all; each request of its members reads them all. */
 const MAX_REPOSITORIES = 1000
 
-/** Which repositories teams have rights on. Methods return undefined for what does not exist or the viewer cannot see. */
+/** The repositories that teams have rights on. Methods return undefined when one does not exist or the viewer cannot see it. */
 export class TeamRepositories {
   readonly #store: Store
 

@@ -73,7 +73,7 @@ export class ReadCache {
     this.#reads.add(reading)
     try {
       const value = await read((tx) => recordReads(tx, reading))
-      // Requests for what does not exist would fill the cache, so undefined is not cached.
+      // Requests for missing records would fill the cache, so undefined is not cached.
       if (value !== undefined) this.#store(name, value, reading)
       return value
     } finally {

@@ -6,7 +6,7 @@ import type { Crumb, PageContext, View } from './route.ts'
 import { SIGN_IN, signInTo } from './session.tsx'
 import { ICON_PATH, SCRIPT_PATH } from './styles/index.ts'
 
-/** Browsers that know it paint the whole page at once: what they painted of a part of it could move. Preact has no type for it. */
+/** Browsers that support it paint the whole page at once, so that nothing moves while it loads. Preact has no type for it. */
 const WAITS_FOR_CONTENT = { blocking: 'render' }
 
 /** Renders a whole HTML document. Preact escapes every text and attribute. */

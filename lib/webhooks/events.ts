@@ -13,7 +13,7 @@ interface InRepository extends Caused {
   readonly repository: Repository
 }
 
-/** Former texts of what was edited. */
+/** The texts before an edit. */
 export interface Changes {
   /** The title before; absent when it stays. */
   readonly title?: string

@@ -12,7 +12,7 @@ export interface HookEdit {
   events?: string[] | undefined
   branchFilter?: string | undefined
   active?: boolean | undefined
-  /** URL of the service in the request, which a webhook keeps that has none yet. */
+  /** URL of the service in the request. A webhook without one keeps it. */
   baseUrl?: string | undefined
 }
 

@@ -48,7 +48,7 @@ interface HooksOptions {
   readonly addresses: AllowedAddresses
 }
 
-/** Webhooks, for those who administer what they are of. Methods return undefined for what does not exist. */
+/** Webhooks, for users who administer the repository, account or instance. Methods return undefined when one does not exist. */
 export class Hooks {
   readonly #options: HooksOptions
 

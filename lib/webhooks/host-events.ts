@@ -11,9 +11,9 @@ import {
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Changes, WebhookEvent } from './events.ts'
 
-/** Who caused an event, and whose it is. */
+/** The account that caused an event, and the owner. */
 interface HostEvent {
-  /** Name of the user or the organization that owns what the event is about. */
+  /** Name of the user or the organization that owns the subject of the event. */
   owner: string
   /** Name of the account that caused it: the owner when it is not known, `Ghost` when the account was deleted. */
   sender: string
@@ -52,7 +52,7 @@ export interface IssueEvent extends InRepository {
   action: 'opened' | 'edited' | 'closed' | 'reopened' | 'deleted'
   /** The issue after the event. */
   issue: Issue
-  /** Former texts of what was edited. */
+  /** The texts before an edit. */
   changes?: Changes
 }
 

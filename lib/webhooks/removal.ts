@@ -1,4 +1,4 @@
-/** Webhooks are deleted at once, with what they are of; a job deletes their deliveries. */
+/** Webhooks are deleted at once with their repository or account. A job deletes their deliveries. */
 import type { JobHandler, Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import {

@@ -116,7 +116,7 @@ interface AttachmentsOf extends Pick<Attachment, 'on' | 'targetId' | 'uploader'>
   readonly assets: readonly SourceAttachment[]
 }
 
-/** The API does not say who uploaded a file: it is the author of what the file is attached to. */
+/** The API does not name the uploader of a file, so it is the author of the issue, comment or release. */
 export const copyAttachments = async (
   { source, content, report, startedAt }: Migration,
   followed: FollowedContent,

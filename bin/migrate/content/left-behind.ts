@@ -18,7 +18,7 @@ const AVATAR = 'avatars of repositories'
 /** Of an image that was uploaded: the file of a generated one has the id of the repository as its name. */
 const UPLOADED = /\/repo-avatars\/[^/]*[^/\d][^/]*$/
 
-/** Names in the report, in every run, what a repository has at the source and does not get here. */
+/** Lists in the report of every run the data of a repository that is not copied. */
 export const reportLeftBehind = async (
   { source, report }: Migration,
   { given }: CopiedRepository,
@@ -26,7 +26,7 @@ export const reportLeftBehind = async (
   const { full_name: name, mirror, avatar_url: avatar } = given
   if (mirror) report.note('notCopied', MIRROR, name)
   if (UPLOADED.test(avatar)) report.note('notCopied', AVATAR, name)
-  // An Allot has none of them.
+  // An Allot has no such data.
   if (source.isAllot) return
   for (const [list, what] of LISTS) {
     const count = await source.count(`${repositoryPath(given)}/${list}`)

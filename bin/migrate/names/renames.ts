@@ -45,7 +45,7 @@ const nameIn = (old: string, chosen: string, refuse: (reason: string) => never):
 }
 
 /**
- * Checks that what is renamed exists at the source, and that its new name is free on both sides.
+ * Checks that renamed accounts and repositories exist at the source, and that their new names are free on both sides.
  * @param accounts all users and organizations of the source
  * @throws Error with one sentence; nothing was copied
  */

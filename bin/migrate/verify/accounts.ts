@@ -119,7 +119,7 @@ export const compareRelations = (sides: Sides, { login }: SourceUser): Promise<v
     await compareRelation(sides, from, 'subscriptions', path, pathOf)
   })
 
-/** @param nameHere the name here of what has a name at the source */
+/** @param nameHere finds the name here by the name at the source */
 const compareRelation = async (
   { source, here, report }: Sides,
   { login, account }: { login: string; account: Account },

@@ -68,7 +68,7 @@ export class Comparison {
         this.#differences.push({ kind, name, field, source: value, here: here[field] ?? null })
   }
 
-  /** Compares two lists, in whatever order. @param scope the name of what they belong to */
+  /** Compares two lists, in any order. @param scope name of the owner or repository */
   lists(kind: Kind, scope: string, source: readonly Item[], here: readonly Item[]): void {
     const [expected, actual] = [byName(source), byName(here)]
     for (const [name, { fields }] of expected) {

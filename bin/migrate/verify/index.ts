@@ -26,8 +26,8 @@ interface VerifyOptions extends Omit<MigrationOptions, 'report' | 'keep'> {
 }
 
 /**
- * Compares what was migrated with its source, field by field, and changes nothing on either side. Both are read through the
- * same API by the same code; what a migration changes by design is expected here as it should be.
+ * Compares migrated data with its source, field by field, and changes nothing on either side. Both are read through the same
+ * API by the same code. Where a migration changes a value by design, the changed value is expected here.
  * @param owners users and organizations to compare; none: everything
  */
 export const verifyMigration = async (options: VerifyOptions, owners: readonly string[]): Promise<void> => {

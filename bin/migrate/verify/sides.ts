@@ -28,7 +28,7 @@ export interface RepositoryHere {
   readonly path: string
 }
 
-/** Finds the accounts and repositories here that are those of the source, whatever they are called. */
+/** Finds the copies of accounts and repositories of the source, also after they were renamed on either side. */
 export class NamesHere {
   readonly #hosting: OpenAllot['hosting']
   readonly #names: Names

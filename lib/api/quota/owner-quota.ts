@@ -87,11 +87,11 @@ export const presentUsedAttachment = (
   }
 }
 
-/** Path below the API of a repository of what an attachment is attached to. */
+/** Path of the target of an attachment, below that of its repository in the API. */
 const targetPath = ({ on, targetId }: Attached): string =>
   `${on === 'comment' ? 'issues/comments' : `${on}s`}/${targetId}`
 
-/** Path of what an attachment of the host belongs to, with the host's own number of the issue or the release. */
+/** The same for an attachment of the host, with the host's own number of the issue or the release. */
 const externalPath = ({ on, index }: LedgerEntry): string =>
   `${on === 'issue' ? 'issues' : 'releases'}/${index ?? 0}`
 

@@ -1,4 +1,4 @@
-/** The wire format of teams, and what a body says of one. */
+/** The wire format of teams, in responses and bodies. */
 import * as v from 'valibot'
 import type { FoundTeam, NewTeam, TeamEdit } from '../../accounts/teams.ts'
 import { OWNERS } from '../../accounts/teams.ts'

@@ -131,7 +131,7 @@ const refPayload = ({ event, ref, after }: Event<'create' | 'delete'>, around: A
     : { ...named, pusher_type: 'user', ...around }
 }
 
-/** As on Gitea: `forkee` is what was forked, and `repository` is the fork. */
+/** As on Gitea: `forkee` is the original, and `repository` the fork. */
 const forkPayload = async (
   tx: ReadTransaction,
   { fork }: Event<'fork'>,

@@ -44,8 +44,8 @@ type VersionPage = Pick<FoundVersion, 'owner'> & WithPage<PackageVersion>
 
 /**
  * Packages: files by name and version, of a user or an organization. Everyone who can see the owner can read them;
- * the owner, members of the organization, and administrators can write. Methods return undefined for what does not exist
- * or the viewer cannot see.
+ * the owner, members of the organization, and administrators can write. Methods return undefined when one does not exist
+ * or the viewer cannot see it.
  */
 export class Packages {
   readonly #parts: ContentParts

@@ -20,7 +20,10 @@ const AuditRecord = v.object({
   actor: count,
   actorName: v.string(),
   action: AuditAction,
-  /** Name of the rule, the group or the account, or what the webhook is of. It stays when that is deleted or renamed. */
+  /**
+   * Name of the rule, the group or the account; for a webhook, of its repository, account or instance. It stays when that is
+   * deleted or renamed.
+   */
   subject: v.string(),
   /** The change as JSON; empty for actions without values. */
   before: v.string(),

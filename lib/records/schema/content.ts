@@ -187,7 +187,7 @@ const Attachment = v.object({
   uuid: v.string(),
   /** Id of the repository. */
   repository: id,
-  /** Kind of what it belongs to. */
+  /** Kind of the record that it is attached to. */
   on: v.picklist(['issue', 'comment', 'release']),
   /** Id of that issue, comment or release. */
   targetId: id,

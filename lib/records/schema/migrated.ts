@@ -21,20 +21,20 @@ const Migrated = v.object({
     ...['collaborator', 'email', 'hook', 'avatar'],
   ] as const),
   /**
-   * The account or organization that the record belongs to, in lower case, or `owner/repository` for what a repository
-   * contains; empty for accounts.
+   * The account or organization that the record belongs to, in lower case, or `owner/repository` for the contents of
+   * a repository; empty for accounts.
    */
   scope: v.string(),
   /**
-   * Name at the source, in lower case; of an image that of its file. An account or a repository keeps its first one, whatever its name is later; when another
-   * one has that name already, `#` and the id at the source follow.
+   * Name at the source, in lower case; the name of the file for an image. An account or a repository keeps its first name here
+   * when it is renamed. When another one already has the name, `#` and the id at the source follow.
    */
   name: v.string(),
   /** Ids of the copies; empty until they are written. */
   ids: v.array(id),
   /** Rights copied with the record, such as `admin`. */
   grants: v.array(v.string()),
-  /** SHA-256 of what the source had, in hex, to notice its changes; absent where nothing but existence is followed. */
+  /** SHA-256 of the values at the source, in hex, to notice changes; absent where only existence is followed. */
   digest: v.optional(v.string()),
   /**
    * Of accounts and repositories: the id at the source, and the name there that the copy follows, in lower case. Absent when

@@ -150,7 +150,7 @@ const LedgerEntry = v.object({
   repository: v.nullable(id),
   name: v.string(),
   size: bytes,
-  /** Attachments: what they are attached to. */
+  /** Attachments: the kind of their target. */
   on: v.nullable(v.picklist(['issue', 'release'])),
   index: v.nullable(integer),
   /** Artifacts: the run that created them. */

@@ -48,9 +48,9 @@ export class RepositoryContents {
   }
 
   /**
-   * Keeps what is made of a commit, which never changes.
+   * Caches a value that is made of a commit, which never changes.
    * @param parts everything else that it depends on
-   * @param make returns undefined for what does not exist, which is not kept
+   * @param make its result is not kept when it is undefined
    */
   async cached<T extends SerializedSize>(
     { access, commit }: OpenCommit,

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** Branches and tags: their pages, the choice of one, and what the path of a page names. */
+/** Branches and tags: their pages, the choice of one, and the commit that the path of a page names. */
 
 import { readCommits } from '../../repositories/contents/commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
@@ -18,7 +18,7 @@ import {
   repositoryPage,
 } from './access.tsx'
 
-/** A commit, and what the path of the page called it. */
+/** A commit, and its name in the path of the page. */
 export interface NamedCommit {
   readonly open: OpenCommit
   readonly ref: RefName
