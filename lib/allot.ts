@@ -62,7 +62,8 @@ export interface Allot {
   ssh(socket: Socket, options?: SshConnectionOptions): void
   /**
    * Gives a store without an administrator its first one. Call it at each start: of all calls, in all processes, one creates
-   * the account and returns its token, and the others change nothing.
+   * the account and returns its token, and the others change nothing. An administrator with this name who is the only user,
+   * and has neither a password nor a token, gets a token again.
    * @returns the token, which cannot be shown again; undefined when there was nothing to do
    * @throws AllotError invalid for a malformed name; conflict when an account that is not an administrator has the name
    * @example

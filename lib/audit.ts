@@ -1,7 +1,7 @@
 /**
- * The log of changes that people make to rules, groups, assignments, accounts and tokens, written in the transaction of the change.
- * Invariant: the log has two changes of the same thing in the order of their commits, and a change after every change that was
- * acknowledged before it was requested; within a second, too, and when a transaction ran again.
+ * The audit log: who changed which rule, group, assignment, account, password, token or webhook ({@link AuditAction}), and when.
+ * A record is written in the transaction of the change. Invariant: changes of one thing are in the order of their commits, also
+ * within one second. A change that was requested after another one was acknowledged is after it.
  */
 import { now } from './clock.ts'
 import type { Page, Slice } from './records/collection.ts'
@@ -9,7 +9,7 @@ import { type AuditAction, type AuditRecord, auditRecords } from './records/sche
 import type { Store, WriteContext } from './records/store.ts'
 import type { ReadTransaction } from './storage/index.ts'
 
-/** Who makes a change. */
+/** Who makes a change: an account, or `OPERATOR` (lib/accounts/access.ts) for the command line on a store. */
 export interface Actor {
   /** Id of the account. */
   readonly id: number
@@ -48,7 +48,7 @@ const MAX_DETAILS = 2000
 const BEGINNING = 900
 const DAY_SECONDS = 86_400
 
-/** Records a change. Changes of the host itself have no actor, and are not recorded. */
+/** Records a change. @param by undefined: the host itself, whose changes are not recorded */
 export const recordAudit = async (
   tx: WriteContext,
   by: Actor | undefined,

@@ -136,7 +136,7 @@ export const withApi = async (
   // Loaded only now: commands that talk to a server need nothing of it.
   const [{ requireStore, withStore }, { OPERATOR }] = await Promise.all([
     import('../config/store.ts'),
-    import('../../lib/accounts/identity.ts'),
+    import('../../lib/accounts/access.ts'),
   ])
   if (!createStore) requireStore(flags)
   const callStore = ({ allot, config }: Opened) => {

@@ -75,16 +75,17 @@ const quoted = (word: string): string =>
 
 /** Of a store: on a running server, the page of the account makes links. */
 const makeLink = async (name: string, flags: StoreFlags): Promise<void> => {
-  const [{ requireStore, withStore }, { LINK_DAYS }] = await Promise.all([
+  const [{ requireStore, withStore }, { LINK_DAYS }, { OPERATOR }] = await Promise.all([
     import('../config/store.ts'),
     import('../../lib/accounts/password-links.ts'),
+    import('../../lib/accounts/access.ts'),
   ])
   requireStore(flags, 'name another folder with --data')
   await withStore(flags, async ({ allot: { hosting }, config }) => {
     const account = await hosting.accounts.byName(name)
     if (account?.kind !== 'user') throw new Error(`there is no user named ${name}`)
     const { baseUrl } = config.api
-    const link = await hosting.passwordLinks.create(account.id)
+    const link = await hosting.passwordLinks.create(account.id, OPERATOR)
     printNote(`the link for ${account.name} works once, within ${LINK_DAYS} days`)
     if (baseUrl === undefined)
       printNote('it is a path at the address of the server, since base_url is not configured')
@@ -94,11 +95,15 @@ const makeLink = async (name: string, flags: StoreFlags): Promise<void> => {
 
 /** Not through the API, which cannot create an administrator in one step. */
 const addToStore = async (user: string, flags: NewUserFlags): Promise<AddedUser> => {
-  const { withStore } = await import('../config/store.ts')
+  const [{ withStore }, { OPERATOR }] = await Promise.all([
+    import('../config/store.ts'),
+    import('../../lib/accounts/access.ts'),
+  ])
   return withStore(flags, async ({ allot: { hosting } }) => {
     const { admin, email, password } = flags
-    const { id, name } = await hosting.accounts.createUser({ name: user, admin, email, password })
-    const token = flags.token ? await hosting.tokens.create(id, 'cli', ['all']) : undefined
+    const account = { name: user, admin, email, password }
+    const { id, name } = await hosting.accounts.createUser(account, undefined, OPERATOR)
+    const token = flags.token ? await hosting.tokens.create(id, 'cli', ['all'], OPERATOR) : undefined
     return { name, token: token?.secret }
   })
 }

@@ -39,7 +39,7 @@ const verifyAll = async ({ from, token, owner, report: file, ...flags }: Flags):
   const [{ requireStore, withStore }, { OPERATOR }, verify, { Comparison }, { connectSource }] =
     await Promise.all([
       import('../config/store.ts'),
-      import('../../lib/accounts/identity.ts'),
+      import('../../lib/accounts/access.ts'),
       import('../migrate/verify/index.ts'),
       import('../migrate/verify/comparison.ts'),
       import('../migrate/connect.ts'),

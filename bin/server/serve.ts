@@ -3,6 +3,7 @@ import { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import { type Logger, pino } from 'pino'
+import { OPERATOR } from '../../lib/accounts/access.ts'
 import type { OpenAllot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { importWith } from '../../lib/optional-package.ts'
@@ -215,11 +216,11 @@ const stopSignal = (): Promise<void> =>
   })
 
 /** Creates the administrator `root` in a new store. @returns the first token, once */
-const setUpStore = async ({ hosting, setUp }: OpenAllot): Promise<string | undefined> => {
+const setUpStore = async ({ hosting }: OpenAllot): Promise<string | undefined> => {
   // A store with several users is in use, and its operator has decided who administrates it.
   if ((await hosting.accounts.count('user')) > 1) return undefined
   try {
-    return (await setUp({ admin: 'root' })).token
+    return (await hosting.setUp.run({ admin: 'root' }, OPERATOR)).token
   } catch (error) {
     if (!(error instanceof AllotError) || error.code !== 'conflict') throw error
     printNote(error.message)

@@ -29,6 +29,12 @@ export type SignedIn = NonNullable<Viewer>
 /** A viewer that sees and may change everything. @param id the account in whose name it acts; 0: none */
 export const asOperator = (id: number) => ({ id, admin: true })
 
+/**
+ * The command line, which works on the store itself: an administrator without an account. Audit entries name it with id 0.
+ * Logins compare it by object identity, so a host cannot produce it.
+ */
+export const OPERATOR = Object.freeze({ id: 0, username: 'operator', admin: true })
+
 /** The user who sent a request, and the scopes of the credentials. */
 export interface Identity {
   /** Id of the account. */

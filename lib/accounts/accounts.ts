@@ -55,7 +55,7 @@ const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer
 )
 
 export interface RemovalOptions {
-  /** Who deletes it, for the log of changes; absent: the host. */
+  /** Who deletes it, for the audit log; absent: the host. */
   by?: Actor
   /** Whether to delete the account's repositories and packages too, and organizations that have no other owner. */
   purge?: boolean
@@ -81,7 +81,7 @@ export class Accounts {
   /**
    * Creates a user.
    * @param client client whose budget hashing the password counts against
-   * @param by who creates it, for the log of changes; absent: the host
+   * @param by who creates it, for the audit log; absent: the host
    * @throws AllotError invalid for a malformed, reserved or taken name or email; unavailable when too many passwords are
    * being hashed
    */
@@ -96,10 +96,7 @@ export class Accounts {
       record.password = await hashPassword(checkPassword(password), client, check)
     }
     record.id = await this.#store.sequences.next('account')
-    return this.#store.write(async (tx) => {
-      await recordAudit(tx, by, { action: 'account created', subject: record.name, after: audited(record) })
-      return insertAccount(tx, record)
-    })
+    return this.#store.write((tx) => insertUser(tx, record, by))
   }
 
   /** The account with the id; undefined when there is none. */
@@ -126,7 +123,7 @@ export class Accounts {
    * Changes an account.
    * @param change the edit, or what makes it of the account within the write; a password cannot be made there
    * @param client client whose budget hashing a password counts against
-   * @param by who changes it, for the log of changes; absent: the host
+   * @param by who changes it, for the audit log; absent: the host
    * @returns undefined when there is no such account
    * @throws AllotError invalid for a malformed or taken email
    */
@@ -182,7 +179,17 @@ export class Accounts {
   }
 }
 
-/** Members of an account that the log of changes shows. */
+/** Saves a new user, and logs it. @throws AllotError invalid for a malformed, reserved or taken name or email */
+export const insertUser = async (
+  tx: WriteContext,
+  user: Account,
+  by: Actor | undefined,
+): Promise<Account> => {
+  await recordAudit(tx, by, { action: 'account created', subject: user.name, after: audited(user) })
+  return insertAccount(tx, user)
+}
+
+/** Members of an account that the audit log shows. */
 const audited = ({ kind, fullName, email, description, visibility, admin, active }: Account) => ({
   kind,
   fullName,

@@ -86,8 +86,8 @@ export class Tokens {
   }
 }
 
-/** Logs a token that somebody else makes or revokes; a user's changes of own tokens are not logged. */
-const recordToken = async (
+/** Logs a token that another account makes or revokes; a user's changes of own tokens are not logged. */
+export const recordToken = async (
   tx: WriteContext,
   by: Actor | undefined,
   action: 'token created' | 'token revoked',

@@ -4,7 +4,7 @@ import { addressOf } from '../clients.ts'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import type { Identity } from './access.ts'
+import { type Identity, OPERATOR } from './access.ts'
 import type { Accounts } from './accounts.ts'
 import {
   ALL_SCOPES,
@@ -34,13 +34,6 @@ export interface HostIdentity {
 export type HostAuthenticate = (
   req: IncomingMessage,
 ) => HostIdentity | null | undefined | Promise<HostIdentity | null | undefined>
-
-/**
- * Identity of the command line, which works on the store itself: an administrator without an account. It is compared by
- * object identity, so a host cannot produce it.
- */
-export const OPERATOR: HostIdentity = { username: 'operator', admin: true }
-const operator: Identity = { id: 0, username: 'operator', admin: true, scopes: ALL_SCOPES }
 
 const TOKEN = /^[0-9a-f]{40}$/
 
@@ -194,7 +187,7 @@ export class Identities {
   async #hostUser(authenticate: HostAuthenticate, req: IncomingMessage): Promise<Identity | null> {
     const host = await authenticate(req)
     if (host === null || host === undefined) return null
-    if (host === OPERATOR) return operator
+    if (host === OPERATOR) return { ...OPERATOR, scopes: ALL_SCOPES }
     if (typeof host.username !== 'string' || !isName(host.username))
       throw unauthenticated(
         `the host's authenticate function returned ${JSON.stringify(host.username)}, which is not a valid user name`,

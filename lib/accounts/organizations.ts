@@ -70,7 +70,7 @@ export class Organizations {
   /**
    * Creates an organization.
    * @param owner the user who becomes its first owner; undefined: administrators manage it
-   * @param by who creates it, for the log of changes; absent: the host
+   * @param by who creates it, for the audit log; absent: the host
    */
   async create(owner: number | undefined, organization: NewOrganization, by?: Actor): Promise<Account> {
     checkArgument(isObject(organization), 'organization', "an object, such as { name: 'acme' }", organization)

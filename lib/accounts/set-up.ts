@@ -1,10 +1,11 @@
+import type { Actor } from '../audit.ts'
 import { AllotError, invalid } from '../errors.ts'
 import { type Account, accounts, tokens } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { accountByName } from './access.ts'
-import { blankAccount, insertAccount } from './accounts.ts'
-import { insertToken, newToken } from './credentials.ts'
+import { blankAccount, insertUser } from './accounts.ts'
+import { insertToken, newToken, recordToken } from './credentials.ts'
 
 /** Options of `allot.setUp`. */
 export interface SetUpOptions {
@@ -36,10 +37,12 @@ export class SetUp {
   }
 
   /**
-   * Does nothing in a store that has an administrator.
+   * Does nothing in a store that has an administrator, with one exception: an administrator with the given name who is the
+   * only user, and has neither a password nor a token, gets a token.
+   * @param by who sets up the store, for the audit log; absent: the host
    * @throws AllotError invalid for a malformed name; conflict when the name belongs to an account that is not an administrator
    */
-  async run(options: SetUpOptions): Promise<SetUpResult> {
+  async run(options: SetUpOptions, by?: Actor): Promise<SetUpResult> {
     const admin: unknown = options?.admin
     if (typeof admin !== 'string')
       throw invalid("setUp: expected the name of the first administrator, such as { admin: 'root' }")
@@ -50,16 +53,17 @@ export class SetUp {
     const tokenId = await sequences.next('token')
     return this.#store.write(async (tx) => {
       if (await isSetUp(tx, admin)) return { token: undefined }
-      const { id } = (await administratorIn(tx)) ?? (await insertAccount(tx, account))
+      const { id } = (await administratorIn(tx)) ?? (await insertUser(tx, account, by))
       if (this.#hasOwnLogin) return { token: undefined }
       const { token, secret } = newToken({ id: tokenId, account: id, name: 'first token', scopes: ['all'] })
       await insertToken(tx, token)
+      await recordToken(tx, by, 'token created', token)
       return { token: secret }
     })
   }
 }
 
-/** Whether the store has an administrator who is able to sign in. */
+/** Whether there is nothing to do, see `SetUp.run`. @throws AllotError conflict when another account has the name */
 const isSetUp = async (tx: ReadTransaction, admin: string): Promise<boolean> => {
   const administrator = await administratorIn(tx)
   if (administrator !== undefined) return !(await lacksToken(tx, administrator, admin))
@@ -76,7 +80,7 @@ const administratorIn = async (tx: ReadTransaction): Promise<Account | undefined
   return undefined
 }
 
-/** Versions before this one created account and token in two steps: a process could be killed between them. */
+/** Whether the administrator is the only user and cannot sign in, as when its only token was revoked. */
 const lacksToken = async (tx: ReadTransaction, { id, name, password }: Account, admin: string) =>
   name.toLowerCase() === admin.toLowerCase() &&
   password === null &&

@@ -28,7 +28,7 @@ export interface HookPlace {
   readonly scope: HookScope
   /** Id of the repository or the account; 0 for the instance. */
   readonly target: number
-  /** Its name, for the log of changes. */
+  /** Its name, for the audit log. */
   readonly name: string
 }
 
@@ -239,7 +239,7 @@ const requireActive = ({ active }: Hook): void => {
   if (!active) throw new AllotError('conflict', 'the webhook is not active: set active to true first')
 }
 
-/** The members of a webhook in the log of changes: no secrets, and no URL, whose query may have some. */
+/** The members of a webhook in the audit log: no secrets, and no URL, whose query may have some. */
 const auditedPart = ({ id, url, events, active, secret, authorization }: Hook) => ({
   id,
   host: new URL(url).host,

@@ -33,7 +33,7 @@ describe('When a write runs again because of a conflict', () => {
   }
   const limitedTo = (limit: number) => ok('PATCH', '/admin/quota/rules/r', { limit })
 
-  it('the log of changes has it after the change that it conflicted with', async () => {
+  it('the audit log has it after the change that it conflicted with', async () => {
     repeatNext('audit', () => limitedTo(1))
     await limitedTo(2)
     const entries: { before: string; after: string }[] = await ok('GET', '/admin/audit?limit=2')
@@ -48,7 +48,7 @@ describe('When a write runs again because of a conflict', () => {
     ['in the same second', [100, 200, 300]],
     ['when the second run is in the next second', [900, 1100, 1200]],
   ] as const)
-    it(`the log of changes has later changes after it, ${second}`, async () => {
+    it(`the audit log has later changes after it, ${second}`, async () => {
       const beginning = (Math.floor(Date.now() / 1000) + 5) * 1000
       const [first, again, later] = times.map((time) => beginning + time) as [number, number, number]
       mock.timers.enable({ apis: ['Date'], now: first })

@@ -180,7 +180,7 @@ for (const path of GROUPS)
   })
 
 describe('The secret and the Authorization header of a webhook', () => {
-  it('are in no response, and not in the log of changes', async () => {
+  it('are in no response, and not in the audit log', async () => {
     const body = { type: 'gitea', config: CONFIG, authorization_header: 'Bearer hidden' }
     const { id } = await created(alice!, '/user/hooks', body)
     const at = `/user/hooks/${id}`

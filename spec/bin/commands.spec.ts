@@ -7,8 +7,15 @@ import { temporaryDirectory } from '../support/folder.ts'
 import { basic, createSender } from '../support/test-server.ts'
 import { allot, served } from './program.ts'
 
+interface AuditEntry {
+  actor: { id: number; login: string }
+  action: string
+  subject: string
+  after: string
+}
+
 describe('allot user, token and org', () => {
-  it('print only the token on standard output, and the token works', async () => {
+  it('print only the token on standard output, which works, and log what they change in a store', async () => {
     const data = temporaryDirectory()
     const user = await allot(['user', 'add', 'ci', '--token', '--data', data])
     assert.match(user.out, /^[0-9a-f]{40}\n$/)
@@ -60,6 +67,21 @@ describe('allot user, token and org', () => {
       assert.equal((await ask('GET', '/user/orgs', { token: user.out.trim() })).body[0].name, 'acme')
       assert.equal((await ask('PUT', '/user/following/chief', { token: narrow.out.trim() })).status, 403)
       assert.doesNotMatch(server.printed(), /root/, 'the store was not empty')
+      const administrator = { headers: basic('chief', 'long enough') }
+      const entries = (await ask('GET', '/admin/audit', administrator)).body as AuditEntry[]
+      assert.deepEqual(
+        entries.map(({ actor, action, subject }) => `${actor.id} ${actor.login}: ${action} ${subject}`),
+        [
+          '0 operator: account created acme',
+          '0 operator: password link created ci',
+          '0 operator: token created ci',
+          '0 operator: account created chief',
+          '0 operator: token created ci',
+          '0 operator: account created ci',
+        ],
+        'the audit log names the command line',
+      )
+      assert.equal(JSON.parse(entries[3]!.after).admin, true)
     } finally {
       await server.stop()
     }

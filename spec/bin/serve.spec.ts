@@ -42,13 +42,15 @@ describe('allot serve', () => {
     assert.equal(mode(added), 0o700)
   })
 
-  it('creates the token at the next start when the first start was killed before', async () => {
+  it('prints a token for an only administrator who cannot sign in, once, and logs that it made the token', async () => {
     const data = temporaryDirectory()
-    // The state between the two writes of the first start.
     assert.equal((await allot(['user', 'add', 'root', '--admin', '--data', data])).code, 0)
     const server = await served(['--data', data])
     const token = await printedLine(server.printed, /^ {2}([0-9a-f]{40})$/m)
-    assert.equal((await createSender(server.api)('GET', '/user', { token })).body.login, 'root')
+    const send = createSender(server.api)
+    assert.equal((await send('GET', '/user', { token })).body.login, 'root')
+    const [made] = (await send('GET', '/admin/audit', { token })).body
+    assert.deepEqual([made.actor, made.action], [{ id: 0, login: 'operator' }, 'token created'])
     await server.stop()
     const again = await served(['--data', data])
     await createSender(again.api)('GET', '/version')

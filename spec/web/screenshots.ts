@@ -51,7 +51,7 @@ const QUESTIONS: Readonly<
 const [folder = 'screenshots', word = ''] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
 const allot = await startFixture()
-// Only requests of people leave tokens with their last use and a log of changes.
+// Only requests of people leave tokens with their last use and an audit log.
 const { hosting } = allot.allot
 const ann = (await hosting.accounts.byName('ann'))!
 const { token } = await hosting.tokens.create(ann.id, 'nightly backup', ['read:repository', 'read:user'])

@@ -31,7 +31,7 @@ const AuditRecord = v.object({
 })
 export type AuditRecord = v.InferOutput<typeof AuditRecord>
 
-/** Who changed rules, groups, assignments, accounts and webhooks, and when (lib/audit.ts). */
+/** The audit log (lib/audit.ts). */
 export const auditRecords = new Collection({
   name: 'audit',
   schema: AuditRecord,

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** The log of changes: who changed which rule, group, assignment or account, and when. */
+/** The page of the audit log. */
 
 import { AUDIT_DAYS, readAudit } from '../../audit.ts'
 import { formatExactLimit } from '../../byte-sizes.ts'
