@@ -1,4 +1,5 @@
 import { presentHistory, presentStatus, type QuotaInfo } from './api/quota/schema.ts'
+import type { Actor } from './audit.ts'
 import { AllotError, checkArgument } from './errors.ts'
 import type { Sum } from './integers.ts'
 import type { QuotaExplanation } from './quota/evaluate.ts'
@@ -12,7 +13,8 @@ import type { Store, WriteContext } from './records/store.ts'
 
 /**
  * The quota engine for hosts that run Allot in their own process, as `allot.quota`. An owner is the name of a user or of an
- * organization; sizes are bytes. Calls are not authorized: the host decides who may make them.
+ * organization; sizes are bytes. Calls are not authorized: the host decides who may make them. A change is in the audit log when
+ * the host passes `by`, who makes it.
  *
  * With `createAllot`, methods that take one owner throw AllotError `not_found` when there is no account of that name. With
  * `createQuota` every name is an owner.
@@ -32,14 +34,14 @@ export interface HostQuota {
      * Assigns a group to an owner.
      * @throws AllotError not_found for an unknown owner or group; conflict when the group is assigned already
      */
-    assign(owner: string, group: string): Promise<void>
+    assign(owner: string, group: string, by?: Actor): Promise<void>
     /**
      * Takes a group from an owner.
      * @throws AllotError not_found when the owner or the group is unknown, or the group is not assigned
      */
-    unassign(owner: string, group: string): Promise<void>
+    unassign(owner: string, group: string, by?: Actor): Promise<void>
     /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated group */
-    setFor(owner: string, groups: readonly string[]): Promise<void>
+    setFor(owner: string, groups: readonly string[], by?: Actor): Promise<void>
     /** Names of the groups that are assigned to an owner. */
     assignedTo(owner: string): Promise<string[]>
   }
@@ -117,20 +119,20 @@ export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaParts)
     rules: {
       list: (slice) => rules.list(slice),
       get: (name) => rules.get(name),
-      create: (rule) => rules.create(rule),
-      edit: (name, edit) => rules.edit(name, edit),
-      remove: (name) => rules.remove(name),
+      create: (rule, by) => rules.create(rule, by),
+      edit: (name, edit, by) => rules.edit(name, edit, by),
+      remove: (name, by) => rules.remove(name, by),
     },
     groups: {
       list: (slice) => groups.list(slice),
       get: (name) => groups.get(name),
-      create: (group) => groups.create(group),
-      remove: (name) => groups.remove(name),
-      addRule: (group, rule) => groups.addRule(group, rule),
-      removeRule: (group, rule) => groups.removeRule(group, rule),
-      assign: (owner, group) => groups.assign(claim(owner), group),
-      unassign: (owner, group) => groups.unassign(find(owner), group),
-      setFor: (owner, names) => groups.setFor(claim(owner), names),
+      create: (group, by) => groups.create(group, by),
+      remove: (name, by) => groups.remove(name, by),
+      addRule: (group, rule, by) => groups.addRule(group, rule, by),
+      removeRule: (group, rule, by) => groups.removeRule(group, rule, by),
+      assign: (owner, group, by) => groups.assign(claim(owner), group, by),
+      unassign: (owner, group, by) => groups.unassign(find(owner), group, by),
+      setFor: (owner, names, by) => groups.setFor(claim(owner), names, by),
       assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
     },
     info: async (owner) => presentStatus(await quota.statuses.of(await idOf(owner)), true),

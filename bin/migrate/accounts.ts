@@ -1,7 +1,7 @@
 import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
-import { type Migration, reportErrors } from './migration.ts'
+import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Named } from './names/index.ts'
 import type { SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
@@ -60,10 +60,10 @@ const createUser = async (migration: Migration, user: SourceUser): Promise<Accou
   const wanted = { ...newAccount(source, user), name: await freeName(migration, user.login) }
   const record = { ...newRecord(migration, { id: user.id, name: user.login }), grants: grantsOf(wanted) }
   await history.save([record])
-  const account = await accounts.createUser(wanted).catch((error: unknown) => {
+  const account = await accounts.createUser(wanted, undefined, OPERATOR).catch((error: unknown) => {
     const isEmailRefused = error instanceof AllotError && error.message.startsWith('email:')
     if (!isEmailRefused) throw error
-    return accounts.createUser({ ...wanted, email: '' })
+    return accounts.createUser({ ...wanted, email: '' }, undefined, OPERATOR)
   })
   await history.save([{ ...record, ids: [account.id] }])
   names.created(account, record.name)
@@ -118,7 +118,7 @@ export const followAccount = async (
   const source = textsOf(given)
   const here = { fullName, website, description, location }
   await followDetails(migration, { kind: 'account', scope: '', name, label, here, source }, () =>
-    allot.hosting.accounts.edit(id, source),
+    allot.hosting.accounts.edit(id, source, undefined, OPERATOR),
   )
 }
 
@@ -131,7 +131,7 @@ export const synchronizeAccount = (
   const { id, name: label } = account
   const subject = { kind: 'account', scope: '', name: migration.names.keyHere(account), id, label } as const
   return synchronizeGrants(migration, { ...subject, here: grantsOf(account), source }, (grants) =>
-    migration.allot.hosting.accounts.edit(id, editWithout(grants)),
+    migration.allot.hosting.accounts.edit(id, editWithout(grants), undefined, OPERATOR),
   )
 }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type Level, Level as Levels } from '../../lib/records/schema/index.ts'
-import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
+import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { textOf } from './names/index.ts'
 import type { Report } from './report.ts'
 import { type CopiedRepository, repositoryPath } from './repositories.ts'
@@ -12,8 +12,6 @@ const NOT_SHOWN =
   'collaborators whose own right the source does not show, because they have another one as well: as administrators or by teams'
 const LOWERED =
   'collaborators who only read here, since the repository has protected branches or tags at the source'
-
-const OPERATOR = asOperator(0)
 
 const Permission = v.object({ permission: v.string() })
 

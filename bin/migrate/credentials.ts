@@ -1,7 +1,7 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import type { Account } from '../../lib/records/schema/index.ts'
 import { writeFault } from '../errors.ts'
-import { type CredentialsSink, each, forUserHere, type Migration } from './migration.ts'
+import { type CredentialsSink, each, forUserHere, type Migration, OPERATOR } from './migration.ts'
 
 /** Name of the token of `--tokens`. */
 const TOKEN = 'migration'
@@ -61,9 +61,9 @@ export const giveCredentials = (
       const { tokens, passwordLinks } = allot.hosting
       const { items } = await tokens.list(user.id, SOME)
       if (items.some(({ name, lastUsedAt }) => name !== TOKEN || lastUsedAt !== undefined)) return
-      for (const { id } of items) await tokens.remove(user.id, String(id))
-      const { secret: token } = await tokens.create(user.id, TOKEN, ['all'])
-      const link = await passwordLinks.create(user.id)
+      for (const { id } of items) await tokens.remove(user.id, String(id), OPERATOR)
+      const { secret: token } = await tokens.create(user.id, TOKEN, ['all'], OPERATOR)
+      const link = await passwordLinks.create(user.id, OPERATOR)
       if (link === undefined) return
       await file.add({ name: user.name, token, link: baseUrl + link })
       report.count('tokens and links', 'copied')

@@ -11,7 +11,7 @@ import type { SourceRepository } from './shapes.ts'
 import { type Source, SourceError } from './source.ts'
 import type { TeamRights } from './team-rights.ts'
 
-export { asOperator } from '../../lib/accounts/access.ts'
+export { OPERATOR, withAdminRights } from '../../lib/accounts/access.ts'
 export { apiPath } from './source.ts'
 
 /** Receives the credentials of users. */

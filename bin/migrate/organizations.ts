@@ -10,7 +10,7 @@ import {
   synchronizeAccount,
   visibilityAt,
 } from './accounts.ts'
-import { apiPath, asOperator, ifAvailable, type Migration, reportErrors } from './migration.ts'
+import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { repositoriesOf } from './repositories.ts'
 import { type SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
@@ -113,10 +113,11 @@ const createOrganization = async (
     await history.save([
       { kind: 'membership', scope: record.name, name: names.keyHere(owner), ids: [], grants: [] },
     ])
-  const { id } = await allot.hosting.organizations.create(owner?.id, {
-    name,
-    ...profileAt(source, organization),
-  })
+  const { id } = await allot.hosting.organizations.create(
+    owner?.id,
+    { name, ...profileAt(source, organization) },
+    OPERATOR,
+  )
   const created = (await allot.hosting.accounts.byId(id))!
   await history.save([{ ...record, ids: [id], grants: grantsAt(source, organization) }])
   names.created(created, record.name)
@@ -186,7 +187,7 @@ const synchronizeOwnership = async (
   const subject = { kind, scope, name, id: member, label: `${login} (${organization.name})` }
   const [here, source] = [isOwner ? [OWNER] : [], isOwnerAtSource ? [OWNER] : []]
   await synchronizeGrants(migration, { ...subject, here, source }, () =>
-    organizations.setMember(id, member, { owner: false, by: asOperator(0) }),
+    organizations.setMember(id, member, { owner: false, by: OPERATOR }),
   )
 }
 
@@ -209,8 +210,8 @@ const membershipsOf = ({ allot, names }: Migration, organization: Account): Exis
     async remove(key, [id, member]) {
       // A former owner keeps the rights of teams.
       const login = (await names.account(key))?.name ?? key
-      const wasOwner = await teams.removeMember(asOperator(0), id!, login)
-      if (!wasOwner) await organizations.removeMember(id!, member!, { by: asOperator(0) })
+      const wasOwner = await teams.removeMember(OPERATOR, id!, login)
+      if (!wasOwner) await organizations.removeMember(id!, member!, { by: OPERATOR })
     },
   }
 }

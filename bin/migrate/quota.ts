@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { checkSubjects } from '../../lib/quota/rules.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
-import { apiPath, ifAvailable, type Migration, reportErrors } from './migration.ts'
+import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { SourceUser } from './shapes.ts'
 
 export const SourceRule = v.object({
@@ -54,7 +54,7 @@ const copyRule = async ({ allot, report }: Migration, name: string, limit: numbe
   const { rules } = allot.quota
   const existing = await rules.get(name)
   if (existing === undefined) {
-    await rules.create({ name, limit, subjects })
+    await rules.create({ name, limit, subjects }, OPERATOR)
     return report.count('quota rules', 'copied')
   }
   report.count('quota rules', 'found')
@@ -69,7 +69,7 @@ const copyGroup = async ({ allot, report }: Migration, name: string, rules: read
   const { groups } = allot.quota
   const existing = await groups.get(name)
   if (existing === undefined) {
-    await groups.create({ name, rules })
+    await groups.create({ name, rules }, OPERATOR)
     return report.count('quota groups', 'copied')
   }
   report.count('quota groups', 'found')
@@ -92,7 +92,7 @@ const copyAssignments = async ({ source, allot, report, names }: Migration, grou
     else if ((await groups.assignedTo(account.name)).includes(group))
       report.count('quota assignments', 'found')
     else {
-      await groups.assign(account.name, group)
+      await groups.assign(account.name, group, OPERATOR)
       report.count('quota assignments', 'copied')
     }
   }

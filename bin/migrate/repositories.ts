@@ -8,7 +8,7 @@ import {
   type Visibility,
 } from '../../lib/records/schema/index.ts'
 import { audienceGrants, visibilityAt } from './accounts.ts'
-import { apiPath, asOperator, type Migration, reportErrors } from './migration.ts'
+import { apiPath, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { type Names, type RepositoryKey, textOf } from './names/index.ts'
 import { SourceRepository } from './shapes.ts'
 import type { Source } from './source.ts'
@@ -233,7 +233,7 @@ const freeName = async (
   key: RepositoryKey,
 ): Promise<string> => {
   const name = names.wantedRepository(given.owner.login, given.name)
-  const found = await allot.hosting.repositories.find(asOperator(0), owner.name, name)
+  const found = await allot.hosting.repositories.find(OPERATOR, owner.name, name)
   if (found === undefined || !names.isCopyOfOther('repository', found.id, textOf(key))) return name
   throw invalid(
     `name: ${owner.name}/${name} here is the copy of another repository of the source: give --rename ${given.full_name}=${given.owner.login}/NAME, or rename the copy`,

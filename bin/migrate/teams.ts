@@ -1,5 +1,5 @@
 import type { Account, Team } from '../../lib/records/schema/index.ts'
-import { asOperator, type Migration, reportErrors } from './migration.ts'
+import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { textOf } from './names/index.ts'
 import { type ExistenceSubject, followDetails, type SourceThing, synchronize } from './synchronize.ts'
 import type { TeamRights } from './team-rights.ts'
@@ -10,8 +10,6 @@ const CHANGED = 'rights of teams, which are now as at the source'
 const CREATED_HERE = 'teams created here, which get nothing from the team of the same name at the source'
 
 const ALL = { offset: 0, limit: 1000 }
-const OPERATOR = asOperator(0)
-
 /**
  * Copies the teams of an organization with their rights and members; their repositories follow when these exist.
  * @param teams without that of the owners

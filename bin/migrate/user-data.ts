@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { importWith } from '../../lib/optional-package.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
-import { apiPath, asOperator, forUserHere, ifAvailable, type Migration } from './migration.ts'
+import { apiPath, forUserHere, ifAvailable, type Migration, withAdminRights } from './migration.ts'
 import { textOf } from './names/index.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
 import type { Shape, Source } from './source.ts'
@@ -188,7 +188,7 @@ const splitKeys = async (text: string | undefined): Promise<Map<string, string>>
 const followsOf = ({ allot, report, names }: Migration, account: Account): UserSubject<SourceUser> => {
   const { follows } = allot.hosting.relations
   const { id, name } = account
-  const user = asOperator(id)
+  const user = withAdminRights(id)
   const loginOf = async (key: string) => (await names.account(key))?.name ?? key
   const parts = async (key: string) => {
     const followed = await names.account(key)
@@ -231,7 +231,7 @@ const relationsOf = (
 ): UserSubject<SourceRepository> => {
   const relation = allot.hosting.relations[RELATIONS[kind].relation]
   const { id, name } = account
-  const user = asOperator(id)
+  const user = withAdminRights(id)
   const addressOf = async (key: string) => {
     const repository = await names.repository(key)
     return repository && names.addressOf(repository)

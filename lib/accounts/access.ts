@@ -26,8 +26,8 @@ export type Viewer = {
 /** A viewer who has signed in. */
 export type SignedIn = NonNullable<Viewer>
 
-/** A viewer that sees and may change everything. @param id the account in whose name it acts; 0: none */
-export const asOperator = (id: number) => ({ id, admin: true })
+/** An account as a viewer that sees and may change everything. @param id of the account, such as the author of a copy */
+export const withAdminRights = (id: number) => ({ id, admin: true })
 
 /**
  * The command line, which works on the store itself: an administrator without an account. Audit entries name it with id 0.

@@ -51,6 +51,34 @@ describe('A host that keeps rules in process', () => {
     await quota.rules.remove('kept')
   })
 
+  it('has in the audit log the changes for which it says who makes them, and no others', async () => {
+    const { rules, groups } = allot.allot.quota
+    const by = { id: allot.root.id, username: 'root', admin: true }
+    const logged = async () =>
+      (await allot.as(allot.root, 'GET', '/admin/audit')).body.map(({ action }: { action: string }) => action)
+    const change = async (who?: typeof by) => {
+      await rules.create({ ...rule, name: 'mine' }, who)
+      await rules.edit('mine', { limit: 2 }, who)
+      await groups.create({ name: 'g' }, who)
+      await groups.addRule('g', 'mine', who)
+      await groups.removeRule('g', 'mine', who)
+      await groups.assign('root', 'g', who)
+      await groups.unassign('root', 'g', who)
+      await groups.setFor('root', ['g'], who)
+      await groups.remove('g', who)
+      await rules.remove('mine', who)
+    }
+    const before: string[] = await logged()
+    await change()
+    assert.deepEqual(await logged(), before)
+    await change(by)
+    const after = await logged()
+    assert.deepEqual(after.slice(0, after.length - before.length).reverse(), [
+      ...['rule created', 'rule changed', 'group created', 'group changed', 'group changed'],
+      ...['groups assigned', 'groups assigned', 'groups assigned', 'group deleted', 'rule deleted'],
+    ])
+  })
+
   it('gets an error that names the events when it listens to an unknown one', () => {
     const listen = (method: 'on' | 'off') => allot.allot[method]('quotas' as 'quota', () => undefined)
     const message = /^there is no event "quotas"; the events are: "push", .*"quota"$/

@@ -69,6 +69,18 @@ describe('A migration', () => {
     }
   })
 
+  it('has what it changed in the audit log, as the command line', async () => {
+    const { body } = await target.as(target.root, 'GET', '/admin/audit?limit=50')
+    const entries: { actor: { id: number; login: string }; action: string; subject: string }[] = body
+    const copied = entries.filter(({ actor }) => actor.id === 0 && actor.login === 'operator')
+    const texts = copied.map(({ action, subject }) => `${action} ${subject}`)
+    for (const text of [
+      ...['account created ann', 'account created ben', 'account created acme'],
+      ...['rule created total', 'group created free', 'groups assigned acme', 'groups assigned ben'],
+    ])
+      assert.ok(texts.includes(text), `${text}: ${texts.join(', ')}`)
+  })
+
   it('changes nothing the second time', async () => {
     const before = await everythingIn(target)
     const report = await target.from(source)

@@ -8,12 +8,13 @@ import {
 import { digestOf } from '../copied-content.ts'
 import {
   apiPath,
-  asOperator,
   ifAvailable,
   isDeleted,
   type Migration,
+  OPERATOR,
   reportErrors,
   succeeds,
+  withAdminRights,
 } from '../migration.ts'
 import { SourcePackage, SourcePackageFile } from '../shapes.ts'
 
@@ -108,8 +109,8 @@ const copyFile = async (
   const path = { owner, type, name, version }
   const label = `${there}: ${name} ${version} ${fileName}`
   const creator = (await authors.find(given.creator)).id
-  const operator = asOperator(creator)
-  const here = await packages.file(operator, path, fileName)
+  const uploader = withAdminRights(creator)
+  const here = await packages.file(uploader, path, fileName)
   if (here !== undefined) {
     report.count('package files', 'found')
     if (sha256 !== '' && here.sha256 !== sha256) report.note('differs', OTHER_CONTENT, label)
@@ -121,7 +122,7 @@ const copyFile = async (
   }
   const content = await source.download(downloadPath({ ...path, owner: there }, fileName))
   const made = { size, creator, createdAt: given.created_at ?? startedAt }
-  return (await packages.add(operator, path, fileName, content, made))?.id
+  return (await packages.add(uploader, path, fileName, content, made))?.id
 }
 
 const historyName = (names: readonly string[]): string => {
@@ -152,9 +153,9 @@ const removeOthers = async (
       found === undefined ? await isDeleted(migration, path) : found.every((one) => one.name !== file)
     if (!isGone) continue
     const where = { owner, type, name, version }
-    const here = await packages.file(asOperator(0), where, file)
+    const here = await packages.file(OPERATOR, where, file)
     if (here !== undefined && record.ids.includes(here.id)) {
-      await packages.removeFile(asOperator(0), where, file)
+      await packages.removeFile(OPERATOR, where, file)
       report.note('removed', 'package files', label)
     }
     await history.remove([record])

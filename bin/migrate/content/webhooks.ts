@@ -5,7 +5,7 @@ import { AllotError } from '../../../lib/errors.ts'
 import type { Account, Hook } from '../../../lib/records/schema/index.ts'
 import { isEvent } from '../../../lib/webhooks/events.ts'
 import type { HookPlace, NewHook } from '../../../lib/webhooks/hooks.ts'
-import { apiPath, each, ifAvailable, type Migration, reportErrors } from '../migration.ts'
+import { apiPath, each, ifAvailable, type Migration, OPERATOR, reportErrors } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import type { Source } from '../source.ts'
@@ -19,8 +19,6 @@ const REFUSED = 'webhooks that are refused here'
 const ACTIVE = 'webhooks that were removed at the source, and are active here'
 
 const ALL = { offset: 0, limit: 100 }
-/** Of the instance, where webhooks have no account. */
-const OPERATOR: Actor = { id: 0, username: 'operator' }
 
 const text = v.nullish(v.string(), '')
 

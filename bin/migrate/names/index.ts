@@ -1,4 +1,4 @@
-import { asOperator } from '../../../lib/accounts/access.ts'
+import { OPERATOR } from '../../../lib/accounts/access.ts'
 import type { Hosting } from '../../../lib/hosting.ts'
 import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
 import type { MigratedRecords } from '../../../lib/repositories/migrated.ts'
@@ -151,7 +151,7 @@ export class Names {
   }
 
   async #byName(owner: Account, name: string, key: RepositoryKey): Promise<Repository | undefined> {
-    const found = await this.#options.hosting.repositories.find(asOperator(0), owner.name, name)
+    const found = await this.#options.hosting.repositories.find(OPERATOR, owner.name, name)
     return found && this.#repositories.isOther(found.id, textOf(key)) ? undefined : found
   }
 }

@@ -1,7 +1,7 @@
 import { checkAccountName, checkRepositoryName } from '../../../lib/accounts/names.ts'
 import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
 import { UsageError } from '../../errors.ts'
-import { apiPath, asOperator, type Migration } from '../migration.ts'
+import { apiPath, type Migration, OPERATOR } from '../migration.ts'
 import { type Named, type Renames, textOf } from './index.ts'
 
 /**
@@ -102,7 +102,7 @@ const checkRepository = async (
     throw failed(path, name, `${owner}/${name} is another repository at ${source.base}: choose another name`)
   const account = await names.accountOf(owner)
   const key = names.repositoryKey(owner, old)
-  const found = account && (await allot.hosting.repositories.find(asOperator(0), account.name, name))
+  const found = account && (await allot.hosting.repositories.find(OPERATOR, account.name, name))
   if (isOther && !isFree(found, await history.get('repository', key.scope, key.name)))
     throw failed(
       path,

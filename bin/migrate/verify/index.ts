@@ -1,6 +1,6 @@
 import type { OpenAllot } from '../../../lib/allot.ts'
 import { avatarOwners, named, type Owner, selectAll, selectNamed } from '../index.ts'
-import { each, eachOfSeveral, type MigrationOptions, reportErrors } from '../migration.ts'
+import { each, eachOfSeveral, type MigrationOptions, OPERATOR, reportErrors } from '../migration.ts'
 import { Names } from '../names/index.ts'
 import { repositoriesOf } from '../repositories.ts'
 import { SourceOrganization, SourceUser } from '../shapes.ts'
@@ -16,7 +16,7 @@ import { comparePackages } from './packages.ts'
 import { compareQuota } from './quota.ts'
 import { compareRepository, type RepositoryPair } from './repositories.ts'
 import { compareRights } from './rights.ts'
-import { NamesHere, OPERATOR, type Sides } from './sides.ts'
+import { NamesHere, type Sides } from './sides.ts'
 import { compareAccountHooks, compareRepositoryHooks } from './webhooks.ts'
 
 interface VerifyOptions extends Omit<MigrationOptions, 'report' | 'keep'> {

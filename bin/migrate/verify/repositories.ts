@@ -1,10 +1,10 @@
 import { audienceOf, type Visibility } from '../../../lib/records/schema/index.ts'
 import { collaboratorLevel } from '../collaborators.ts'
-import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
+import { apiPath, ifAvailable, OPERATOR, reportErrors } from '../migration.ts'
 import { audienceAt, audienceHere, FORK, repositoryPath } from '../repositories.ts'
 import { SourceRepository, SourceUser } from '../shapes.ts'
 import { dateOf, type Fields, type Item } from './comparison.ts'
-import { OPERATOR, type RepositoryHere, type Sides } from './sides.ts'
+import type { RepositoryHere, Sides } from './sides.ts'
 
 const OTHER_NAME = 'repositories with another name here'
 

@@ -1,6 +1,6 @@
 import type { OpenAllot } from '../../../lib/allot.ts'
 import type { Account, Repository } from '../../../lib/records/schema/index.ts'
-import { asOperator, type Migration } from '../migration.ts'
+import type { Migration } from '../migration.ts'
 import type { Names } from '../names/index.ts'
 import type { Source } from '../source.ts'
 import type { TeamRights } from '../team-rights.ts'
@@ -56,5 +56,3 @@ export class NamesHere {
     return account?.kind === 'user' ? account.name.toLowerCase() : 'ghost'
   }
 }
-
-export const OPERATOR = asOperator(0)

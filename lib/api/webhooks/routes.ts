@@ -1,6 +1,6 @@
 /** Webhooks of repositories, organizations, users and the instance: the same routes below four paths. */
 import * as v from 'valibot'
-import { asOperator, type Identity } from '../../accounts/access.ts'
+import { type Identity, OPERATOR } from '../../accounts/access.ts'
 import type { Authorizer } from '../../accounts/authorize.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, type Route, ValidationError } from '../../http/index.ts'
 import { commitOf } from '../../repositories/contents/open-repository.ts'
@@ -207,7 +207,7 @@ const repositoryHooks: Group = {
   place: (user, params) => hookPlaces.repository(user, textOf(params, 'owner'), textOf(params, 'repo')),
   async testPush({ hosting }, params, ref, client) {
     const [owner, name] = [textOf(params, 'owner'), textOf(params, 'repo')]
-    const repository = await hosting.repositories.find(asOperator(0), owner, name)
+    const repository = await hosting.repositories.find(OPERATOR, owner, name)
     if (repository === undefined || hosting.contents === undefined) return undefined
     const commit = await commitOf(hosting.contents.of(repository, client), ref)
     const branch = ref === '' ? repository.defaultBranch : ref
