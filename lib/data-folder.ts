@@ -163,10 +163,10 @@ export const onDeletionError = (log: Log) =>
   logError(log, 'what was deleted could not be removed from the disk; a later start tries again')
 
 /** Called by `createAllot` with its options. */
-export const openDiskStorage = (located: Located, log: Log): DiskStorage => {
+export const openDiskStorage = (located: Located, { shared }: StorageDriver, log: Log): DiskStorage => {
   const { repositories, git, ssh, contents, files } = located
   const handlers = { onDeletionError: onDeletionError(log) }
-  const fileStorage = new FileStorage({ ...files, ...handlers })
+  const fileStorage = new FileStorage({ ...files, isAlone: !shared, ...handlers })
   if (repositories === false)
     return { gitStorage: undefined, transport: undefined, gitReader: undefined, fileStorage }
   const onError = (error: Error, fields: object) =>

@@ -79,8 +79,8 @@ interface Task<Input, Output> {
   reject: (error: Error) => void
 }
 
-/** Sent by the worker: that it has loaded its modules, or the result of a task. Only an AllotError has a code. */
-type Message<Output> =
+/** Sent by a worker: that it has loaded its modules, or the result of a task. Only an AllotError has a code. */
+export type WorkerMessage<Output> =
   | { kind: 'ready' }
   | { kind: 'done'; output: Output }
   | { kind: 'failed'; code: ErrorCode | undefined; message: string }
@@ -101,7 +101,7 @@ class Thread<Input, Output> {
   constructor(options: ThreadOptions) {
     this.#options = options
     this.#worker = startWorker(options)
-    this.#worker.on('message', (message: Message<Output>) => this.#receive(message))
+    this.#worker.on('message', (message: WorkerMessage<Output>) => this.#receive(message))
     this.#worker.on('error', (error) =>
       this.end(isOutOfMemory(error) ? invalid(options.messages.outOfMemory) : threadEnded(error)),
     )
@@ -133,7 +133,7 @@ class Thread<Input, Output> {
     this.#worker.postMessage(input)
   }
 
-  #receive(message: Message<Output>): void {
+  #receive(message: WorkerMessage<Output>): void {
     if (message.kind === 'ready') {
       this.#isReady = true
       if (this.#task !== undefined) this.#send(this.#task.input)
@@ -155,24 +155,26 @@ class Thread<Input, Output> {
 /**
  * Starts a worker. On Node 20, workers do not inherit the TypeScript loader of the main thread, so the worker registers it.
  */
-const startWorker = ({ file, maxMemoryMb }: ThreadOptions): Worker => {
+export const startWorker = ({ file, maxMemoryMb }: Pick<ThreadOptions, 'file' | 'maxMemoryMb'>): Worker => {
   const resourceLimits = { maxOldGenerationSizeMb: maxMemoryMb }
-  // Options of `node --eval` would make the worker's file an error.
-  const execArgv = process.execArgv.filter((option) => !option.startsWith('--input-type'))
-  if (file.pathname.endsWith('.js')) return new Worker(file, { resourceLimits, execArgv })
+  // A worker inherits the options of Node. Those of V8 may not be passed on, and one of `node --eval` makes its file an error.
+  const isEval = process.execArgv.some((option) => option.startsWith('--input-type'))
+  const options = { resourceLimits, ...(isEval ? { execArgv: [] } : {}) }
+  if (file.pathname.endsWith('.js')) return new Worker(file, options)
   const loader = JSON.stringify(import.meta.resolve('tsx/esm/api'))
   const source = `import(${loader}).then(({ register }) => { register(); return import(${JSON.stringify(file.href)}) })`
   return new Worker(source, { eval: true, resourceLimits })
 }
 
-const threadEnded = (cause?: unknown) => new AllotError('unavailable', 'a worker thread ended', { cause })
+export const threadEnded = (cause?: unknown) =>
+  new AllotError('unavailable', 'a worker thread ended', { cause })
 
 const isOutOfMemory = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY'
 
 /** The worker's side: runs one task after another. Call it once all modules are loaded. */
 export const serveTasks = <Input, Output>(handle: (input: Input) => Output | Promise<Output>): void => {
-  const send = (message: Message<Output>) => parentPort?.postMessage(message)
+  const send = (message: WorkerMessage<Output>) => parentPort?.postMessage(message)
   parentPort?.on('message', async (input: Input) => {
     try {
       send({ kind: 'done', output: await handle(input) })

@@ -255,9 +255,16 @@ export const repositoryByName = async (
   name: string,
 ): Promise<Repository | undefined> => {
   const owner = await accountByName(tx, ownerName)
-  if (name.length > MAX_LENGTH) return undefined
-  return owner && repositories.findBy(tx, 'name', [owner.id, name.toLowerCase()])
+  return owner && repositoryOf(tx, owner, name)
 }
+
+/** The repository of an account with the name. */
+export const repositoryOf = async (
+  tx: ReadTransaction,
+  owner: Account,
+  name: string,
+): Promise<Repository | undefined> =>
+  name.length > MAX_LENGTH ? undefined : repositories.findBy(tx, 'name', [owner.id, name.toLowerCase()])
 
 /** A repository does not exist any more once its owner is deleted, although a job removes its record later. */
 export const repositoryById = async (tx: ReadTransaction, id: number): Promise<Repository | undefined> => {

@@ -127,7 +127,9 @@ const receiveFile = async (
     },
     async finish() {
       content.end()
-      await fileStorage.put(await staged, place)
+      const file = await staged
+      await file.synced
+      await fileStorage.put(file, place)
     },
     async abandon() {
       content.destroy()

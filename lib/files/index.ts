@@ -1,10 +1,15 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { DeletionHold, ifMissing, isUnchangedFor, type OnDeletionError, syncToDisk } from '../disk.ts'
-import { AllotError, invalid } from '../errors.ts'
+import { DeletionHold, ifMissing, isUnchangedFor, type OnDeletionError } from '../disk.ts'
+import { AllotError } from '../errors.ts'
 import { FileArea } from '../records/schema/index.ts'
+import { type ContentInfo, ContentWriter, checkSize, type ExpectedContent } from './content-writer.ts'
+import { FolderSync } from './folder-sync.ts'
+import { HashThreads } from './hashing.ts'
+
+export type { ContentInfo, ExpectedContent } from './content-writer.ts'
 
 /** Identifies a file. */
 export interface FilePlace {
@@ -23,32 +28,18 @@ export interface ByteRange {
   readonly end: number
 }
 
-/** Properties of a content that are known before its bytes arrive. */
-export interface ExpectedContent {
-  /** Limit in bytes; without it there is none. */
-  readonly maxSize?: number | undefined
-  readonly size?: number | undefined
-  /** Lower-case hexadecimal digits. */
-  readonly sha256?: string | undefined
-  /** Hashes to compute besides SHA-256. */
-  readonly digests?: readonly Digest[]
-}
-
-/** Hashes that old clients of package registries ask for. */
-type Digest = 'md5' | 'sha1' | 'sha512'
-
-/** Size and hashes of a content, once it was read. */
-export interface ContentInfo {
-  /** Bytes. */
-  readonly size: number
-  /** Lower-case hexadecimal digits, as in `digests`. */
-  readonly sha256: string
-  readonly digests: Readonly<Partial<Record<Digest, string>>>
-}
-
-/** A complete, synced temporary file. */
+/** A complete temporary file. */
 export interface StagedFile extends ContentInfo {
   readonly path: string
+  /** Resolves when the content is durable. A rejection that nothing waits for is not reported. */
+  readonly synced: Promise<void>
+}
+
+interface FileStorageOptions {
+  readonly directory: string
+  /** Whether no other process removes files, which takes fewer syncs of folders. */
+  readonly isAlone?: boolean
+  readonly onDeletionError?: OnDeletionError
 }
 
 const STAGING_FOLDER = 'arriving'
@@ -62,47 +53,61 @@ const READ_BYTES = 256 * 1024
 export class FileStorage {
   readonly #directory: string
   readonly #deletions: DeletionHold
+  readonly #folders: FolderSync
+  readonly #hashThreads = new HashThreads()
 
-  constructor({ directory, onDeletionError }: { directory: string; onDeletionError?: OnDeletionError }) {
+  constructor({ directory, isAlone = false, onDeletionError }: FileStorageOptions) {
     this.#directory = resolve(directory)
+    this.#folders = new FolderSync(isAlone)
     this.#deletions = new DeletionHold(onDeletionError)
   }
 
   /**
-   * Writes a content to a temporary file; `put` or `discard` must follow. When it fails, the file is removed and the stream
-   * is not destroyed: the response may use the same connection.
+   * Writes a content to a temporary file; `put` or `discard` must follow. The content becomes durable meanwhile. When it
+   * fails, the file is removed and the stream is not destroyed: the response may use the same connection.
    * @throws AllotError too_large, storage_full, or invalid when size or hash differ from the expected ones; and any error
    * of the stream
    */
   async stage(content: Readable, expected: ExpectedContent = {}): Promise<StagedFile> {
     if (expected.size !== undefined) checkSize(expected.size, expected)
-    const folder = join(this.#directory, STAGING_FOLDER)
-    await mkdir(folder, { recursive: true })
-    const path = join(folder, randomUUID())
-    const file = await open(path, 'wx', 0o600)
+    const path = join(this.#directory, STAGING_FOLDER, randomUUID())
+    const file = await createFile(path)
+    const writer = new ContentWriter(file, expected, this.#hashThreads)
     try {
-      const info = await writeContent(file, content, expected)
-      await file.sync()
-      return { path, ...info }
+      await writer.write(content)
+      // The rest of the hashes is computed meanwhile.
+      const synced = file.sync()
+      synced.catch(() => undefined)
+      const info = await writer.info()
+      const closed = synced.finally(() => file.close())
+      closed.catch(() => undefined)
+      return { path, ...info, synced: closed }
     } catch (error) {
+      await writer.abandon()
+      await file.close()
       await rm(path, { force: true })
       throw toStorageFull(error)
-    } finally {
-      await file.close()
     }
   }
 
-  /** Moves a staged file to its place, and replaces a file there. The file and its folders are durable when it resolves. */
-  async put({ path }: StagedFile, place: FilePlace): Promise<void> {
-    const folders = foldersOf(place).map((_, index, all) => join(this.#directory, ...all.slice(0, index + 1)))
-    await moveInto(path, folders.at(-1)!, place.name).catch((error) => {
+  /**
+   * Moves a staged file to its place. The file and its folders are durable when it resolves. When it replaces a file there, wait for
+   * `synced` before: a crash would leave neither content.
+   */
+  async put({ path, synced }: StagedFile, place: FilePlace): Promise<void> {
+    const paths = foldersOf(place).map((_, index, all) => join(this.#directory, ...all.slice(0, index + 1)))
+    await moveInto(path, paths.at(-1)!, place.name).catch((error) => {
       throw toStorageFull(error)
     })
-    await Promise.all([...folders, this.#directory].map(syncToDisk))
+    // Waits for both: a caller may remove the file once this fails.
+    const durable = [synced, this.#folders.sync([this.#directory, ...paths])]
+    for (const outcome of await Promise.allSettled(durable))
+      if (outcome.status === 'rejected') throw toStorageFull(outcome.reason)
   }
 
-  discard({ path }: StagedFile): Promise<void> {
-    return rm(path, { force: true })
+  async discard({ path, synced }: StagedFile): Promise<void> {
+    await synced.catch(() => undefined)
+    await rm(path, { force: true })
   }
 
   /** @throws Error with code ENOENT when the file does not exist */
@@ -124,8 +129,11 @@ export class FileStorage {
     await this.#deletions.remove(async () => {
       await rm(pathOf(this.#directory, place), { force: true })
       const [area, bucket, ownerId, prefix] = foldersOf(place)
-      for (const folder of [join(area, bucket, ownerId, prefix), join(area, bucket, ownerId)])
-        await rmdir(join(this.#directory, folder)).catch(ignoreFilled)
+      for (const path of [join(area, bucket, ownerId, prefix), join(area, bucket, ownerId)]) {
+        const folder = join(this.#directory, path)
+        this.#folders.forget(folder)
+        await rmdir(folder).catch(ignoreFilled)
+      }
       await onRemoved?.()
     })
   }
@@ -179,13 +187,23 @@ const placeOf = (path: readonly string[]): FilePlace | undefined => {
   return foldersOf(place).every((folder, index) => folder === path[index]) ? place : undefined
 }
 
+/** Creates a file to write and to read, in a folder that may not exist. */
+const createFile = async (path: string): Promise<FileHandle> => {
+  const create = () => open(path, 'wx+', 0o600)
+  return create().catch(async (error) => {
+    ifMissing(undefined)(error)
+    await mkdir(dirname(path), { recursive: true })
+    return create()
+  })
+}
+
 /** A removal may remove the folder between its creation and the move, or during its creation: then tries again. */
 const moveInto = async (path: string, folder: string, name: string, attempts = 100): Promise<void> => {
   try {
-    await mkdir(folder, { recursive: true })
     await rename(path, join(folder, name))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempts === 0) throw error
+    await mkdir(folder, { recursive: true }).catch(ifMissing(undefined))
     await moveInto(path, folder, name, attempts - 1)
   }
 }
@@ -208,40 +226,6 @@ async function* listFiles(
     const stats = place && (await stat(join(directory, ...entryPath)).catch(ifMissing(undefined)))
     if (place && stats) yield { ...place, size: stats.size }
   }
-}
-
-const writeContent = async (
-  file: FileHandle,
-  content: Readable,
-  expected: ExpectedContent,
-): Promise<ContentInfo> => {
-  const names = ['sha256', ...(expected.digests ?? [])] as const
-  const hashes = names.map((name) => ({ name, hash: createHash(name) }))
-  let size = 0
-  async function* hashed(): AsyncGenerator<Buffer> {
-    for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      size += chunk.length
-      checkSize(size, expected)
-      for (const { hash } of hashes) hash.update(chunk)
-      yield chunk
-    }
-  }
-  await writeFile(file, hashed())
-  const digests = hashes.map(({ name, hash }) => [name, hash.digest('hex')] as const)
-  const { sha256, ...others } = Object.fromEntries(digests) as { sha256: string } & ContentInfo['digests']
-  if (expected.size !== undefined && size !== expected.size)
-    throw invalid(`the content must have ${expected.size} bytes, got ${size}`)
-  if (expected.sha256 !== undefined && sha256 !== expected.sha256)
-    throw invalid(`the content must have the SHA-256 ${expected.sha256}, got ${sha256}`)
-  return { size, sha256, digests: others }
-}
-
-/** Called for each chunk: refuses a content that is too large before the rest of it arrives. */
-const checkSize = (size: number, expected: ExpectedContent): void => {
-  if (expected.maxSize !== undefined && size > expected.maxSize)
-    throw new AllotError('too_large', `a file must not be larger than ${expected.maxSize} bytes`)
-  if (expected.size !== undefined && size > expected.size)
-    throw invalid(`the content must have ${expected.size} bytes, got more`)
 }
 
 /** @returns a `storage_full` error for an error that says the disk or a disk quota is full, else the same error */

@@ -66,22 +66,23 @@ export class Ledger {
 
   /** Saves the entry, replacing one with the same kind and key: the same entry twice counts once. */
   async put(tx: WriteContext, entry: NewEntry): Promise<{ replaced: boolean }> {
-    const replaced = await this.#uncount(tx, entry.kind, entry.key)
+    const { before, wasLive } = await this.#uncount(tx, entry.kind, entry.key)
     const repository = await repositoryOf(tx, entry)
     if (repository === undefined && entry.repository !== null)
       throw new Error(`the repository ${entry.repository} has no usage record`)
     const owner =
       repository === undefined ? entry.owner : partitionFor(repository, this.#jobs.bounds.maxPerTransaction)
-    await this.#count(tx, { ...entry, owner }, 1)
-    await ledgerEntries.save(tx, { ...entry, owner })
-    return { replaced }
+    const placed = { ...entry, owner }
+    await this.#countIn(tx, repository, placed, 1)
+    await ledgerEntries.replace(tx, before, placed)
+    return { replaced: wasLive }
   }
 
   /** @returns whether the entry existed */
   async remove(tx: WriteContext, kind: LedgerKind, key: string): Promise<boolean> {
-    const removed = await this.#uncount(tx, kind, key)
+    const { wasLive } = await this.#uncount(tx, kind, key)
     await ledgerEntries.remove(tx, [kind, key])
-    return removed
+    return wasLive
   }
 
   /** Removes entries in an owner's partition, `limit` at most; the owner's repositories are already removed. @returns how many were removed */
@@ -149,6 +150,16 @@ export class Ledger {
     const repository = await repositoryOf(tx, entry)
     // The usage of a deleted repository was subtracted as a whole when it was deleted.
     if (repository === undefined && entry.repository !== null) return
+    await this.#countIn(tx, repository, entry, sign)
+  }
+
+  /** @param repository usage of the repository of the entry, as it is now; undefined when it has none */
+  async #countIn(
+    tx: WriteContext,
+    repository: RepositoryUsage | undefined,
+    entry: LedgerEntry,
+    sign: 1 | -1,
+  ): Promise<void> {
     const kind = countedAs(entry)
     const bytes = sign === 1 ? entry.size : 0 - entry.size
     await this.#counters.add(tx, repository?.owner ?? partitionOwner(entry)!, { [kind]: bytes })
@@ -158,17 +169,21 @@ export class Ledger {
         ? countInOwnPartition(repository, entry, sign)
         : { ownerEntries: repository.ownerEntries + sign }
     const sum = add(repository[kind], bytes)
-    await repositoryUsages.save(tx, { ...repository, ...entries, [kind]: sum })
+    await repositoryUsages.replace(tx, repository, { ...repository, ...entries, [kind]: sum })
     if (kind === 'lfs') await this.#lfsChanged(tx, repository.id, sum)
   }
 
-  /** Subtracts an entry that is about to be replaced or removed. @returns whether it existed for readers */
-  async #uncount(tx: WriteContext, kind: LedgerKind, key: string): Promise<boolean> {
-    const entry = await ledgerEntries.get(tx, [kind, key])
-    if (entry === undefined) return false
-    const wasLive = await isLive(tx, entry)
-    await this.#count(tx, entry, -1)
-    return wasLive
+  /** Subtracts an entry that is about to be replaced or removed. @returns the entry, and whether it existed for readers */
+  async #uncount(
+    tx: WriteContext,
+    kind: LedgerKind,
+    key: string,
+  ): Promise<{ before: LedgerEntry | undefined; wasLive: boolean }> {
+    const before = await ledgerEntries.get(tx, [kind, key])
+    if (before === undefined) return { before, wasLive: false }
+    const wasLive = await isLive(tx, before)
+    await this.#count(tx, before, -1)
+    return { before, wasLive }
   }
 }
 

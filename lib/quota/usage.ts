@@ -50,7 +50,7 @@ export class OwnerCounters {
     const after = addDelta(before, delta)
     const day = Math.max(record?.day ?? 0, today())
     const days = await recordDay(tx, record, day)
-    await ownerUsages.save(tx, { owner, ...after, day, days })
+    await ownerUsages.replace(tx, record, { owner, ...after, day, days })
     this.#note(tx, owner, before, after)
   }
 

@@ -169,8 +169,16 @@ export class Collection<R, U extends string = never, O extends string = never, C
   }
 
   /** Like {@link save}, for a record whose id no record has ever had: the id is not read. */
-  async add(tx: WriteTransaction, record: R): Promise<void> {
-    await this.#put(tx, undefined, v.parse(this.options.schema, record))
+  add(tx: WriteTransaction, record: R): Promise<void> {
+    return this.replace(tx, undefined, record)
+  }
+
+  /**
+   * Like {@link save}, without reading the record again.
+   * @param before the record with this id, as this transaction has read it; undefined when there is none
+   */
+  async replace(tx: WriteTransaction, before: R | undefined, record: R): Promise<void> {
+    await this.#put(tx, before, v.parse(this.options.schema, record))
   }
 
   async #put(tx: WriteTransaction, before: R | undefined, record: R): Promise<void> {

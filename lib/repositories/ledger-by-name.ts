@@ -1,14 +1,20 @@
 /** The ledger of the quota engine, with the names of owners and repositories instead of ids. */
 import * as v from 'valibot'
-import { repositoryByName } from '../accounts/access.ts'
+import { accountByName, repositoryOf } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { describeIssue, describeValue, invalid, withLineNumber } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { NewEntry } from '../quota/ledger.ts'
-import type { OwnerDirectory } from '../quota/owners.ts'
+import type { Owner, OwnerDirectory } from '../quota/owners.ts'
 import { refuseControls } from '../quota/rules.ts'
 import { paced } from '../records/pacing.ts'
-import { type LedgerEntry, LedgerKind, partitionOwner, repositories } from '../records/schema/index.ts'
+import {
+  type LedgerEntry,
+  LedgerKind,
+  partitionOwner,
+  type Repository,
+  repositories,
+} from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Ledger, LedgerListing, LedgerName, LedgerOperation } from './ledger-types.ts'
@@ -52,9 +58,10 @@ export const createLedgerByName = (parts: NamedLedgerParts): LedgerByName => {
   const { ledger } = parts.quota
   const put = async (tx: WriteContext, entry: NamedEntry) => {
     checkEntry(entry)
-    const record = await recordOf(tx, parts, entry)
+    const place = await placeOf(tx, parts, entry)
+    const record = recordOf(parts, entry, place)
     const { replaced } = await ledger.put(tx, record)
-    return { replaced, entry: await namedEntry(tx, owners, record) }
+    return { replaced, entry: named(record, place) }
   }
   const remove = async (tx: WriteContext, name: LedgerName) => {
     refuseOwn(name)
@@ -149,13 +156,27 @@ const refuseOwn = (name: LedgerName) => {
     )
 }
 
-const recordOf = async (tx: WriteContext, parts: NamedLedgerParts, entry: NamedEntry): Promise<NewEntry> => {
+/** What an entry belongs to: an owner, and the repository of this owner that has the entry. */
+interface Place {
+  readonly owner: Owner | undefined
+  readonly repository: Repository | undefined
+}
+
+interface PlaceOfNew extends Place {
+  readonly owner: Owner
+}
+
+const recordOf = (
+  parts: NamedLedgerParts,
+  entry: NamedEntry,
+  { owner, repository }: PlaceOfNew,
+): NewEntry => {
   const { kind, key, name, size } = entry
-  const place = await placeOf(tx, parts, entry)
   return {
     kind,
     key,
-    ...place,
+    owner: owner.id,
+    repository: repository?.id ?? null,
     name,
     size,
     on: kind === 'attachments' ? required(entry, 'on') : null,
@@ -192,14 +213,10 @@ const placeOf = async (
   tx: WriteContext,
   { owners, hasRepositories }: NamedLedgerParts,
   { kind, repository: path, owner: ownerName }: NamedEntry,
-): Promise<{ owner: number; repository: number | null }> => {
+): Promise<PlaceOfNew> => {
   if (path !== undefined) {
     if (!hasRepositories) throw invalid('repository: there are no repositories here; name the owner alone')
-    const [owner, name, ...rest] = path.split('/')
-    const repository =
-      rest.length === 0 && owner && name ? await repositoryByName(tx, owner, name) : undefined
-    if (repository === undefined) throw invalid(`repository: there is no repository ${path}`)
-    return { owner: repository.owner, repository: repository.id }
+    return repositoryPlace(tx, path)
   }
   if (hasRepositories && !OWNER_KINDS.includes(kind))
     throw invalid(
@@ -209,7 +226,16 @@ const placeOf = async (
     throw invalid(hasRepositories ? `Repository or Owner is required for ${kind}` : 'Owner is required')
   const owner = await owners.claim(tx, ownerName)
   if (owner === undefined) throw invalid(`owner: there is no ${owners.title} ${ownerName}`)
-  return { owner: owner.id, repository: null }
+  return { owner, repository: undefined }
+}
+
+const repositoryPlace = async (tx: WriteContext, path: string): Promise<PlaceOfNew> => {
+  const [ownerName = '', name = '', ...rest] = path.split('/')
+  const owner = rest.length === 0 ? await accountByName(tx, ownerName) : undefined
+  const repository = owner && (await repositoryOf(tx, owner, name))
+  if (owner === undefined || repository === undefined)
+    throw invalid(`repository: there is no repository ${path}`)
+  return { owner, repository }
 }
 
 /** The entry with the present names of its owner and repository. */
@@ -221,6 +247,10 @@ const namedEntry = async (
   const repository = entry.repository === null ? undefined : await repositories.get(tx, [entry.repository])
   const id = repository?.owner ?? partitionOwner(entry)!
   const owner = (await owners.byIds(tx, [id])).get(id)
+  return named(entry, { owner, repository })
+}
+
+const named = (entry: Omit<LedgerEntry, 'owner'>, { owner, repository }: Place): NamedEntry => {
   const place =
     repository === undefined
       ? { owner: owner?.name ?? '' }

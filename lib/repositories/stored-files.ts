@@ -68,8 +68,9 @@ export class StoredFiles {
       const file = { ...placeIn(place), size, sha256, state: 'arriving' as const, since: now() }
       await store.write((tx) => insert(tx, file))
       return await this.#keep(staged, file, (tx) => save(tx, staged))
-    } finally {
+    } catch (error) {
       await fileStorage.discard(staged)
+      throw error
     }
   }
 

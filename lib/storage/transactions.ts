@@ -157,10 +157,15 @@ const createGuard = (): { check: () => void; end: () => void } => {
   }
 }
 
+/** Not async functions, which would take the time of several promises for each key. */
 const guardedReads = (source: ReadTransaction, check: () => void): ReadTransaction => ({
-  async get(key) {
-    check()
-    return source.get(checkedKey(key))
+  get(key) {
+    try {
+      check()
+      return source.get(checkedKey(key))
+    } catch (error) {
+      return Promise.reject(error)
+    }
   },
   async getMany(keys) {
     check()
@@ -180,9 +185,9 @@ const readThrough = (source: ReadTransaction, layers: readonly WriteBuffer[]): R
     return undefined
   }
   return {
-    async get(key) {
+    get(key) {
       const change = pending(key)
-      return change === undefined ? source.get(key) : change[1]
+      return change === undefined ? source.get(key) : Promise.resolve(change[1])
     },
     async getMany(keys) {
       const changes = keys.map(pending)

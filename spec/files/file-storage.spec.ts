@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,6 +25,7 @@ const filesBelow = async (directory: string): Promise<string[]> =>
 
 const sha256 = (bytes: Uint8Array | string) => createHash('sha256').update(bytes).digest('hex')
 const stream = (...chunks: (string | Uint8Array)[]) => Readable.from(chunks.map((one) => Buffer.from(one)))
+const MIB = 1024 * 1024
 const place: FilePlace = { area: 'attachments', ownerId: 300, name: 'abcdef' }
 
 describe('A file', () => {
@@ -50,6 +51,29 @@ describe('A file', () => {
       }),
       { numRuns: 30 },
     )
+  })
+
+  it('has the digests of its bytes, whatever its size, while others arrive', async () => {
+    const { directory, storage } = await aStorage()
+    const digests = ['md5', 'sha1', 'sha512'] as const
+    // Up to the first size a content is hashed where it arrives, and a thread takes 1 MiB at a time of a larger one.
+    const sizes = [0, 1, 131_072, 131_073, MIB - 1, MIB, MIB + 1, 3 * MIB + 5]
+    const arrive = async (size: number, index: number) => {
+      const content = randomBytes(size)
+      const chunks = Array.from({ length: Math.ceil(size / 60_001) }, (_, at) =>
+        content.subarray(at * 60_001, (at + 1) * 60_001),
+      )
+      const name = `abc${index}`
+      const arrived = await storage.stage(stream(...chunks), { digests })
+      await storage.put(arrived, { ...place, name })
+      const expected = Object.fromEntries(
+        digests.map((digest) => [digest, createHash(digest).update(content).digest('hex')]),
+      )
+      assert.deepEqual([arrived.size, arrived.sha256, arrived.digests], [size, sha256(content), expected])
+      assert.ok((await buffer(await storage.read({ ...place, name }))).equals(content))
+    }
+    await Promise.all(sizes.map(arrive))
+    assert.equal((await filesBelow(directory)).length, sizes.length)
   })
 
   it('may replace an equal file, and is removed with its empty folders', async () => {
@@ -131,6 +155,22 @@ describe('FileStorage leaves nothing of', () => {
       assert.deepEqual(await filesBelow(directory), [])
       assert.equal(content.destroyed && !content.readableEnded, false, 'the stream must not be destroyed')
     })
+
+  it('a large content that is cut off or has another hash, while a thread hashes it', async () => {
+    const { directory, storage } = await aStorage()
+    const chunks = Array.from({ length: 40 }, (_, index) => Buffer.alloc(65_536, index))
+    const cut = Readable.from(
+      (async function* () {
+        yield* chunks
+        throw new Error('gone')
+      })(),
+    )
+    await assert.rejects(storage.stage(cut), /gone/)
+    await assert.rejects(storage.stage(stream(...chunks), { sha256: sha256('x') }), { code: 'invalid' })
+    assert.deepEqual(await filesBelow(directory), [])
+    const arrived = await storage.stage(stream(...chunks))
+    assert.equal(arrived.sha256, sha256(Buffer.concat(chunks)))
+  })
 
   it('a content whose stream fails', async () => {
     const { directory, storage } = await aStorage()

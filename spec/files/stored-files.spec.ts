@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
@@ -37,14 +38,37 @@ const within = async (work: (ground: Ground) => Promise<void>) => {
   }
 }
 
-const open = (driver: StorageDriver, { directory }: Ground): StoredFiles =>
+const open = (
+  driver: StorageDriver,
+  { directory }: Ground,
+  fileStorage = new FileStorage({ directory }),
+): StoredFiles =>
   new StoredFiles({
     store: new Store(driver),
-    fileStorage: new FileStorage({ directory }),
+    fileStorage,
     onDeletionError: (error) => {
       throw error
     },
   })
+
+/** Contents become durable, or fail to, when `sync` is called. */
+const slowToSync = ({ directory }: Ground) => {
+  const storage = new FileStorage({ directory })
+  const stage = storage.stage.bind(storage)
+  let sync: (failure?: Error) => void = () => undefined
+  const called = new Promise<Error | undefined>((resolve) => {
+    sync = resolve
+  })
+  storage.stage = async (...given) => {
+    const staged = await stage(...given)
+    const synced = Promise.all([called, staged.synced]).then(([failure]) => {
+      if (failure !== undefined) throw failure
+    })
+    synced.catch(() => undefined)
+    return { ...staged, synced }
+  }
+  return { storage, sync }
+}
 
 const onDisk = async ({ directory }: Ground): Promise<string[]> =>
   (await readdir(directory, { recursive: true, withFileTypes: true }))
@@ -86,6 +110,32 @@ describe('A stored file', () => {
         throw new AllotError('not_found', 'the issue is gone')
       }
       await assert.rejects(stored.add(place, content(), {}, refuse), /the issue is gone/)
+      await stored.idle()
+      await assertEmpty(ground)
+    }))
+
+  it('is not saved before its content is durable', () =>
+    within(async (ground) => {
+      const { storage, sync } = slowToSync(ground)
+      const stored = open(ground.driver, ground, storage)
+      let isSaved = false
+      const added = stored.add(place, content(), {}, async () => {
+        isSaved = true
+      })
+      while ((await recorded(ground)).length === 0) await setImmediate()
+      for (let turn = 0; turn < 50; turn++) await setImmediate()
+      assert.deepEqual([isSaved, await recorded(ground)], [false, [{ name: 'abcdef', state: 'arriving' }]])
+      sync()
+      await added
+      assert.deepEqual([isSaved, await recorded(ground)], [true, [{ name: 'abcdef', state: 'kept' }]])
+    }))
+
+  it('leaves nothing when its content cannot be made durable', () =>
+    within(async (ground) => {
+      const { storage, sync } = slowToSync(ground)
+      const stored = open(ground.driver, ground, storage)
+      sync(new Error('the disk is gone'))
+      await assert.rejects(stored.add(place, content(), {}, nothing), /the disk is gone/)
       await stored.idle()
       await assertEmpty(ground)
     }))

@@ -52,7 +52,11 @@ export const built = (program: string): string => {
   const outdir = `${root}dist/bench`
   const name = basename(program)
   buildSync({
-    entryPoints: { [name]: `${root}spec/bench/${program}.ts`, worker: `${root}lib/markdown/worker.ts` },
+    entryPoints: {
+      [name]: `${root}spec/bench/${program}.ts`,
+      worker: `${root}lib/markdown/worker.ts`,
+      'files-worker': `${root}lib/files/worker.ts`,
+    },
     ...{ outdir, bundle: true, splitting: true, packages: 'external', format: 'esm', platform: 'node' },
     logLevel: 'warning',
   })

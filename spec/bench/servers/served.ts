@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,6 +9,7 @@ import { pipeline } from 'node:stream/promises'
 import { ClassicLevel } from 'classic-level'
 import { level } from '../../../drivers/level/index.ts'
 import { type OpenAllot, openAllot } from '../../../lib/allot.ts'
+import { syncToDisk } from '../../../lib/disk.ts'
 import { createAllot, type LedgerOperation } from '../../../lib/index.ts'
 import type { Sample } from './index.ts'
 import { git, httpBackend } from './served-git.ts'
@@ -101,6 +103,27 @@ const syncedFiles = (folder: string) => {
   }, {})
 }
 
+/** The same with what a registry of packages must do besides: four digests, and a folder whose new entry is on the disk. */
+const syncedPackages = (folder: string) => {
+  let number = 0
+  listen((req, res) => {
+    const file = createWriteStream(join(folder, `package-${number++}`), { flush: true })
+    const hashes = ['md5', 'sha1', 'sha256', 'sha512'].map((name) => createHash(name))
+    req.on('data', (chunk: Buffer) => {
+      for (const hash of hashes) hash.update(chunk)
+    })
+    pipeline(req, file)
+      .then(() => syncToDisk(folder))
+      .then(
+        () => {
+          for (const hash of hashes) hash.digest('hex')
+          res.writeHead(201).end()
+        },
+        (error) => res.destroy(error),
+      )
+  }, {})
+}
+
 const VALUE = Buffer.alloc(100, 'x')
 
 /** Writes so many keys for each request, and answers once they are on the disk. Requests that wait at the same time share a batch. */
@@ -144,6 +167,7 @@ else if (kind === 'git') await git(listen)
 else if (kind === 'http-backend') httpBackend(listen, word!)
 else if (kind === 'instance') await instance(listen, word!, Number(number))
 else if (kind === 'synced-files') syncedFiles(word!)
+else if (kind === 'synced-packages') syncedPackages(word!)
 else if (kind === 'synced-batches') await syncedBatches(Number(word))
 else if (kind === 'embedded') await embedded()
 else await allot(Number(word))

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { getPriority } from 'node:os'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { getPriority, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { lowerOwnPriority, lowerPriorityOf } from '../lib/workers.ts'
 
@@ -35,4 +39,21 @@ describe('A low priority', { skip: process.platform !== 'linux' }, () => {
     await once(child, 'exit')
     lowerPriorityOf(child.pid!)
   })
+})
+
+describe('A worker of the package', () => {
+  // Node refuses to start a worker with either option.
+  for (const option of ['--max-old-space-size=300', '--input-type=module'])
+    it(`starts in a process with the option ${option}`, async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'allot-worker-'))
+      const worker = join(folder, 'worker.js')
+      await writeFile(worker, "require('node:worker_threads').parentPort.postMessage('started')")
+      const script = `import(${JSON.stringify(new URL('../lib/workers.ts', import.meta.url).href)})
+        .then(({ startWorker }) => startWorker({ file: new URL('${pathToFileURL(worker)}'), maxMemoryMb: 16 }))
+        .then((worker) => worker.on('message', console.log))`
+      const words = [option, '--import', 'tsx', '--eval', script]
+      const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 30_000 })
+      assert.equal(stdout, 'started\n')
+      await rm(folder, { recursive: true })
+    })
 })

@@ -1,0 +1,189 @@
+import { availableParallelism } from 'node:os'
+import type { Worker } from 'node:worker_threads'
+import { AllotError } from '../errors.ts'
+import { startWorker, threadEnded, type WorkerMessage } from '../workers.ts'
+
+/** Hashes that a file can have. */
+export type Algorithm = 'md5' | 'sha1' | 'sha256' | 'sha512'
+
+/** A part of a file to hash. The parts of a file are hashed in the order of the tasks. */
+export interface HashTask {
+  /** Number of the file, by which the thread finds the hashes of the parts before. */
+  readonly file: number
+  readonly algorithms: readonly Algorithm[]
+  /** File descriptor, which threads of a process share. */
+  readonly descriptor: number
+  /** Position of the first byte, and of the first byte after the part. */
+  readonly start: number
+  readonly end: number
+  /** Whether the digests are wanted. */
+  readonly isLast: boolean
+}
+
+/** Bytes of one task, so that small files need not wait long for large ones. */
+const PART_BYTES = 1024 * 1024
+const MAX_THREADS = 4
+/** A thread without work takes memory. */
+const IDLE_MS = 10_000
+
+/** The build puts the bundled worker beside the bundle that contains this module. */
+const WORKER = new URL(import.meta.url.endsWith('.js') ? './files-worker.js' : './worker.ts', import.meta.url)
+
+/**
+ * Threads that hash files while they are written. The four digests of a package take as long as all other work of an upload
+ * together, and would hold up other requests meanwhile. A thread reads what was written back from the file, so no bytes are
+ * passed between threads. Threads are started on demand, and end when they were idle for some seconds.
+ */
+export class HashThreads {
+  readonly #threads: HashThread[] = []
+  #files = 0
+
+  /** Begins to hash a file. `finish` or `abandon` of the result must follow, before the file is closed. */
+  begin(descriptor: number, algorithms: readonly Algorithm[]): FileHash {
+    return new FileHash(this.#thread(), { file: this.#files++, descriptor, algorithms })
+  }
+
+  /** The thread with the fewest files; a new one when all have some. */
+  #thread(): HashThread {
+    const max = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))
+    const [least] = this.#threads.sort((left, right) => left.files - right.files)
+    if (least !== undefined && (least.files === 0 || this.#threads.length >= max)) return least
+    const thread = new HashThread(() => {
+      const index = this.#threads.indexOf(thread)
+      if (index !== -1) this.#threads.splice(index, 1)
+    })
+    this.#threads.push(thread)
+    return thread
+  }
+}
+
+/** The hashes of a file that is being written. */
+export class FileHash {
+  readonly #thread: HashThread
+  readonly #file: Pick<HashTask, 'file' | 'descriptor' | 'algorithms'>
+  /** Bytes that were written, and bytes of tasks so far. */
+  #written = 0
+  #asked = 0
+  /** Never rejects. */
+  #running: Promise<void> | undefined
+  #failure: unknown
+
+  constructor(thread: HashThread, file: Pick<HashTask, 'file' | 'descriptor' | 'algorithms'>) {
+    this.#thread = thread
+    this.#file = file
+    thread.hold()
+  }
+
+  /** Call it when the first bytes of the file, so many, were written. */
+  advance(written: number): void {
+    this.#written = written
+    this.#running ??= this.#hashWritten()
+      .catch((error) => {
+        this.#failure = error
+      })
+      .finally(() => {
+        this.#running = undefined
+      })
+  }
+
+  /** Resolves when at most `bytes` of what was written are not hashed, or hashing has failed. */
+  async catchUp(bytes: number): Promise<void> {
+    while (this.#written - this.#asked > bytes && this.#running !== undefined) await this.#running
+  }
+
+  /** @returns the digests of what was written, in the order of the algorithms */
+  async finish(): Promise<string[]> {
+    try {
+      await this.#running
+      if (this.#failure !== undefined) throw this.#failure
+      await this.#hashWritten(PART_BYTES)
+      return await this.#hashPart(true)
+    } finally {
+      this.#thread.release()
+    }
+  }
+
+  /** Resolves when the file is read no more. */
+  async abandon(): Promise<void> {
+    this.#written = this.#asked
+    await this.finish().catch(() => undefined)
+  }
+
+  /** @param rest bytes to leave at most */
+  async #hashWritten(rest = 0): Promise<void> {
+    while (this.#written - this.#asked > rest) await this.#hashPart(false)
+  }
+
+  #hashPart(isLast: boolean): Promise<string[]> {
+    const start = this.#asked
+    this.#asked = Math.min(this.#written, start + PART_BYTES)
+    return this.#thread.run({ ...this.#file, start, end: this.#asked, isLast })
+  }
+}
+
+interface Waiting {
+  readonly resolve: (digests: string[]) => void
+  readonly reject: (error: Error) => void
+}
+
+/** A thread that runs tasks in the order in which they come. */
+class HashThread {
+  readonly #worker: Worker
+  readonly #onEnd: () => void
+  /** In the order of the tasks. */
+  readonly #waiting: Waiting[] = []
+  #idle: NodeJS.Timeout | undefined
+  /** Number of files that are being hashed. */
+  files = 0
+  #isAlive = true
+
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd
+    this.#worker = startWorker({ file: WORKER, maxMemoryMb: 32 })
+    this.#worker.on('message', (message: WorkerMessage<string[]>) => this.#receive(message))
+    this.#worker.on('error', (error) => this.#end(error))
+    this.#worker.on('exit', () => this.#end())
+    this.#worker.unref()
+  }
+
+  /** Keeps the thread, and the process, while a file is being hashed. */
+  hold(): void {
+    clearTimeout(this.#idle)
+    if (this.files++ === 0) this.#worker.ref()
+  }
+
+  release(): void {
+    if (--this.files > 0 || !this.#isAlive) return
+    this.#worker.unref()
+    this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref()
+  }
+
+  /** @throws AllotError unavailable when the thread ends; any error of reading the file */
+  run(task: HashTask): Promise<string[]> {
+    if (!this.#isAlive) return Promise.reject(threadEnded())
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject })
+      this.#worker.postMessage(task)
+    })
+  }
+
+  #receive(message: WorkerMessage<string[]>): void {
+    if (message.kind === 'ready') return
+    const { resolve, reject } = this.#waiting.shift()!
+    if (message.kind === 'done') resolve(message.output)
+    else
+      reject(
+        message.code === undefined
+          ? new Error(message.message)
+          : new AllotError(message.code, message.message),
+      )
+  }
+
+  #end(cause?: unknown): void {
+    if (!this.#isAlive) return
+    this.#isAlive = false
+    this.#onEnd()
+    for (const { reject } of this.#waiting.splice(0)) reject(threadEnded(cause))
+    void this.#worker.terminate()
+  }
+}
