@@ -252,7 +252,7 @@ type Parts = Domain & ListenerParts & Pick<DiskStorage, 'gitReader'>
 
 /**
  * Starts what runs between requests.
- * @returns the timer of a shared store, which counts pushes of processes that were killed
+ * @returns the timer of a shared store, which settles what killed processes left in the journals of the disk
  */
 const startBackground = ({
   host,
@@ -265,9 +265,9 @@ const startBackground = ({
   start()
   compactor.start()
   sender?.start()
-  const onError = logError(host.log, 'pushes could not be looked for')
-  const recover = () => hosting.pushJournal.recover().catch(onError)
-  return store.driver.shared ? setInterval(recover, HOUR).unref() : undefined
+  const onError = logError(host.log, 'what killed servers left could not be looked for')
+  const settle = () => hosting.settleAbandoned().catch(onError)
+  return store.driver.shared ? setInterval(settle, HOUR).unref() : undefined
 }
 
 /** Closes the parts in the order in which they depend on each other. */

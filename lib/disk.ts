@@ -1,6 +1,9 @@
 /** Shared by `GitStorage` and `FileStorage`: both keep folders on disk that others read, write and remove meanwhile. */
 import { open, stat } from 'node:fs/promises'
 
+/** Milliseconds that a push, a fetch or a copy may take at most. Journals of such work are made for it (lib/repositories/disk-journals.ts). */
+export const MAX_WORK_MS = 24 * 3600_000
+
 /** A handler for `catch` that returns a value when a path does not exist, and throws every other error again. */
 export const ifMissing =
   <T>(value: T) =>

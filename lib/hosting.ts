@@ -130,17 +130,7 @@ export const createHosting = (options: HostingOptions) => {
     ...migrationOf(parts),
     /** Resolves when the store could write now: a transaction that changes nothing. */
     checkWritable: () => store.driver.write(async () => undefined),
-    /** Deletes the folders and files that a crash left without a record, and counts pushes that it left uncounted. */
-    async recover() {
-      await gitData.recover()
-      await files.recover()
-      await pushJournal.recover()
-    },
-    /** Resolves when the folders and files of deleted records are deleted. */
-    async idle() {
-      await files.idle()
-      await gitData.idle()
-    },
+    ...recoveryOf(gitData, files, pushJournal),
     /** Ends the worker threads, and saves the last-used times of tokens. */
     async close() {
       await credentials.tokenUses.close()
@@ -148,6 +138,26 @@ export const createHosting = (options: HostingOptions) => {
     },
   }
 }
+
+const recoveryOf = (gitData: GitData, files: StoredFiles, pushJournal: PushJournal) => ({
+  /** Deletes the folders and files that a crash left without a record, and counts pushes that it left uncounted. */
+  async recover() {
+    await gitData.recover()
+    await files.recover()
+    await pushJournal.settleAbandoned()
+  },
+  /** Does the same for the journals alone, without a look at every folder on the disk. */
+  async settleAbandoned() {
+    await gitData.settleAbandoned()
+    await files.settleAbandoned()
+    await pushJournal.settleAbandoned()
+  },
+  /** Resolves when the folders and files of deleted records are deleted. */
+  async idle() {
+    await files.idle()
+    await gitData.idle()
+  },
+})
 
 const migrationOf = (parts: RepositoryParts) => ({
   /** @param source address of the server that was copied from */

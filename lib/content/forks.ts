@@ -143,7 +143,7 @@ export class Forks {
     copy: CopyOptions,
     prepare: (tx: ReadTransaction) => Promise<Copied>,
   ): Promise<Repository> {
-    const { store, quota, gitData } = this.#parts
+    const { store, gitData } = this.#parts
     await store.read(async (tx) => {
       const { into, given } = await prepare(tx)
       checkRepositoryName(given.name)
@@ -157,7 +157,7 @@ export class Forks {
         const record = { ...recordOf(id, into, given, size), ...changes }
         if (record.parent !== null) await countFork(tx, record.parent, 1)
         if (from !== undefined) await this.#lfsCopies.begin(tx, from, id)
-        const repository = await insertRepository(tx, quota, creator, record)
+        const repository = await insertRepository(tx, this.#parts, creator, record)
         await this.#recordCopy(tx, repository, creator.id)
         return repository
       }),

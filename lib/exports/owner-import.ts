@@ -19,6 +19,7 @@ import {
 } from '../records/schema/index.ts'
 import { formatShard, parseShard, shardOf } from '../records/shards.ts'
 import { firstUnclaimed, setSequence, takeNumber } from '../records/store.ts'
+import { endPending } from '../repositories/git-data.ts'
 import { type ReadTransaction, StorageError, type WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
 import type { TransferParts } from './export.ts'
@@ -246,10 +247,10 @@ const requireNew = async (tx: ReadTransaction, { id, name }: Account): Promise<v
 }
 
 const saveRecord = async (tx: WriteTransaction, { collection, record }: Received): Promise<void> => {
-  const { name, id } = collection.options
+  const { name } = collection.options
   if (name === rules.options.name) return mergeRule(tx, record as Rule)
   if (name === groups.options.name) return mergeGroup(tx, record as Group)
-  if (name === repositories.options.name && (await pendingFolders.remove(tx, id(record))) === undefined)
+  if (name === repositories.options.name && !(await endPending(tx, (record as Repository).id)))
     throw tookTooLong()
   const before = await collection.save(tx, record)
   if (name === files.options.name) {

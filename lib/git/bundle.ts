@@ -1,6 +1,6 @@
 import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { ifMissing } from '../disk.ts'
+import { ifMissing, MAX_WORK_MS } from '../disk.ts'
 import { folderOf, placeFolder, removeFolder, UNFINISHED } from './folders.ts'
 import {
   announce,
@@ -102,7 +102,7 @@ export const initialize = async (git: string, folder: string, branch: string): P
 /** A fetch also checks the objects, and that none is missing. */
 const fetchBundle = (git: string, folder: string, bundle: string): Promise<string> => {
   const args = ['fetch', '--quiet', '--update-head-ok', '--no-write-fetch-head', bundle, '+refs/*:refs/*']
-  return runGit(git, [`--git-dir=${folder}`, ...args], { timeoutMs: 0 })
+  return runGit(git, [`--git-dir=${folder}`, ...args], { timeoutMs: MAX_WORK_MS })
 }
 
 /** @param head a reference such as `refs/heads/main`, or the id of a commit */
@@ -124,7 +124,6 @@ interface RemoteFetch extends WriteListener {
   git: string
 }
 
-const TIMEOUT_MS = 24 * 3600_000
 /** A connection that transfers less than a byte per second for so long is closed. */
 const SILENCE_SECONDS = 300
 
@@ -159,7 +158,7 @@ export const fetchFrom = async (
     ...[...fetch, ...atomic, url],
   ]
   const env = remoteEnvironment(authorization)
-  const child = await startProcess(args, { git, env, timeout: TIMEOUT_MS, isDetached: true })
+  const child = await startProcess(args, { git, env, timeout: MAX_WORK_MS, isDetached: true })
   child.stdout.resume()
   // git waits for the references on its standard input, and changes nothing before.
   await announce(child, listener)

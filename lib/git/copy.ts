@@ -1,3 +1,5 @@
+import { MAX_WORK_MS } from '../disk.ts'
+import { AllotError } from '../errors.ts'
 import { initialize } from './bundle.ts'
 import { runGit } from './process.ts'
 
@@ -11,7 +13,7 @@ export interface CopyOptions {
   readonly first?: { readonly author: { readonly name: string; readonly email: string }; readonly when: Date }
 }
 
-/** Copies the branches and tags of a repository into a new folder, which shares no file with it. */
+/** Copies the branches and tags of a repository into a new folder, which shares no file with it. Ends after {@link MAX_WORK_MS}. */
 export const copyRepository = async (
   git: string,
   source: string,
@@ -23,8 +25,13 @@ export const copyRepository = async (
     only === undefined
       ? ['+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']
       : [`+refs/heads/${only}:refs/heads/${only}`]
-  const run = (args: readonly string[], input?: string) =>
-    runGit(git, [`--git-dir=${folder}`, ...args], { timeoutMs: 0, ...(input === undefined ? {} : { input }) })
+  const deadline = performance.now() + MAX_WORK_MS
+  const run = (args: readonly string[], input = '') => {
+    const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
+    return runGit(git, [`--git-dir=${folder}`, ...args], { timeoutMs, input }).catch((cause) => {
+      throw performance.now() < deadline ? cause : tookTooLong(cause)
+    })
+  }
   await run(['fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--update-head-ok', source, ...refs])
   if (first === undefined) return
   const tree = (await run(['rev-parse', '--verify', '--quiet', `refs/heads/${branch}^{tree}`])).trim()
@@ -34,6 +41,11 @@ export const copyRepository = async (
   await run(['repack', '-a', '-d', '-q'])
   await run(['prune-packed', '-q'])
 }
+
+const tookTooLong = (cause: unknown) =>
+  new AllotError('unavailable', `git has not copied the repository in ${MAX_WORK_MS / 3600_000} hours`, {
+    cause,
+  })
 
 const MESSAGE = 'Initial commit\n'
 

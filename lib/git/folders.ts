@@ -61,7 +61,10 @@ export const placeFolder = async (unfinished: string, folder: string): Promise<v
   await Promise.all([dirname(folder), dirname(dirname(folder))].map(syncToDisk))
 }
 
-/** Renames a repository, then deletes it: a process that is killed meanwhile leaves nothing that looks like a repository. */
+/**
+ * Renames a repository, then deletes it: a process that is killed meanwhile leaves nothing that looks like a repository, and
+ * one that is creating it cannot place what is left of it.
+ */
 export const removeFolder = async (folder: string): Promise<void> => {
   const discarded = `${folder}${DISCARDED}`
   await rename(folder, discarded).catch(ifMissing(undefined))
@@ -75,7 +78,7 @@ export const removeTree = (folder: string): Promise<void> =>
 /** Removes a repository with what an interrupted creation and {@link markDue} left. */
 export const removeRepository = async (folder: string): Promise<void> => {
   await removeFolder(folder)
-  await removeTree(`${folder}${UNFINISHED}`)
+  await removeFolder(`${folder}${UNFINISHED}`)
   await rm(`${folder}${DUE}`, { force: true })
 }
 
@@ -91,9 +94,13 @@ export const recoverFolders = async (directory: string, age: number): Promise<vo
       const path = join(directory, bucket.name, name)
       if (![DUE, UNFINISHED, DISCARDED].some((suffix) => name.endsWith(suffix))) continue
       if (!(await isUnchangedFor(path, age))) continue
-      if (name.endsWith(DUE)) await removeRepository(path.slice(0, -DUE.length))
-      else await removeTree(path)
+      await removeLeftover(path)
     }
+}
+
+const removeLeftover = (path: string): Promise<void> => {
+  if (path.endsWith(DUE)) return removeRepository(path.slice(0, -DUE.length))
+  return path.endsWith(UNFINISHED) ? removeFolder(path) : removeTree(path)
 }
 
 /** Temporary objects and lock files, which only the git that made them would remove. */
@@ -101,15 +108,17 @@ const LEFTOVER =
   /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|(?:pack|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
 
 /**
- * Removes what a killed git left in a repository. Must run only while nothing else works on the repository.
+ * Removes what a killed git left in a repository. Without an age, nothing else may work on the repository.
  * @param pid of that git, which is ended first if it has outlived its server
+ * @param age seconds that it must have been unchanged
  */
-export const recoverRepository = async (folder: string, pid: number | null): Promise<void> => {
+export const recoverRepository = async (folder: string, pid: number | null, age = 0): Promise<void> => {
   if (pid !== null) await endProcess(folder, pid)
   const entries = await list(folder, { recursive: true, withFileTypes: true }).catch(ifMissing([]))
   for (const { parentPath, name } of entries) {
     const path = join(parentPath, name)
-    if (LEFTOVER.test(relative(folder, path))) await rm(path, { recursive: true, force: true })
+    if (LEFTOVER.test(relative(folder, path)) && (await isUnchangedFor(path, age)))
+      await rm(path, { recursive: true, force: true })
   }
 }
 

@@ -124,9 +124,12 @@ export class GitStorage {
     if (current !== undefined && current !== `ref: ${head}\n`) await setHead(this.#git, folder, head)
   }
 
-  /** Removes what a killed git left. @param pid of that git, which is ended first if it still runs */
-  recoverRepository(id: number, pid: number | null): Promise<void> {
-    return recoverRepository(this.#folderOf(id), pid)
+  /**
+   * Removes what a killed git left, unless it changed within `age` seconds.
+   * @param pid of that git, which is ended first if it still runs
+   */
+  recoverRepository(id: number, pid: number | null, age = 0): Promise<void> {
+    return recoverRepository(this.#folderOf(id), pid, age)
   }
 
   /** Removes the repository if it exists, after the last hold on deletions has ended. */

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { MAX_WORK_MS } from '../disk.ts'
 import { count, DAY, described, HOUR, milliseconds, Size } from './checks.ts'
 
 /** The option `git`. */
@@ -19,7 +20,10 @@ export const GitOptions = v.strictObject({
     milliseconds(DAY, 60_000),
     'Milliseconds without traffic in either direction after which a git request is ended.',
   ),
-  timeout: described(milliseconds(DAY, HOUR), 'Milliseconds after which a git request is ended in any case.'),
+  timeout: described(
+    milliseconds(MAX_WORK_MS, HOUR),
+    'Milliseconds after which a git request is ended in any case.',
+  ),
   maxPushSize: described(
     v.optional(v.pipe(Size, v.minValue(1))),
     'Maximum size of a push, both as it is sent and unpacked (deltas count as deltas): bytes, or `"2 GiB"`; unlimited when absent.',

@@ -7,9 +7,10 @@ import { checkTemplates, type FirstCommit, type TemplateNames } from '../git/fir
 import type { GitStorage } from '../git/index.ts'
 import type { GitReader } from '../git/objects/index.ts'
 import type { Transport } from '../git/transport.ts'
-import { type Account, pendingFolders } from '../records/schema/index.ts'
+import { type Account, pendingFolders, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { StorageError } from '../storage/index.ts'
+import { type ReadTransaction, StorageError, type WriteTransaction } from '../storage/index.ts'
+import { givenUp, isAbandoned, leftoverAge } from './disk-journals.ts'
 
 /** A repository to create. */
 export interface NewRepository extends TemplateNames {
@@ -44,8 +45,8 @@ interface GitDataOptions {
 
 /**
  * Creates and deletes the git data of repositories. A folder and its record cannot be written in one transaction, so a
- * folder is recorded as pending while it can exist without a record; the next start deletes pending folders that a crash
- * left.
+ * folder is recorded as pending while it can exist without a record. Pending folders that a crash left are deleted as
+ * lib/repositories/disk-journals.ts says.
  */
 export class GitData {
   readonly #options: GitDataOptions
@@ -74,7 +75,7 @@ export class GitData {
 
   /**
    * Records the folder as pending and creates it.
-   * @param save saves the repository's record, in a write that calls {@link confirmFolder}; gets the bytes on disk
+   * @param save saves the repository's record, in a write that calls {@link confirm}; gets the bytes on disk
    */
   async create<T>(
     id: number,
@@ -112,22 +113,27 @@ export class GitData {
   ): Promise<T> {
     const { store, gitStorage } = this.#options
     if (gitStorage === undefined) return save(0)
-    await store.write((tx) => markPending(tx, id))
+    await store.write((tx) => savePending(tx, id))
     try {
       const size = await this.#creations.run(clientOfAccount(creator.id), () => build(gitStorage))
       return await save(size)
     } catch (error) {
-      // After a storage error the write may be durable all the same; the next start decides.
-      if (!(error instanceof StorageError)) await this.#deleteIfPending(id).catch(() => undefined)
+      // After a storage error the write may be durable all the same; a later start decides.
+      if (!(error instanceof StorageError)) await this.#discard(id).catch(() => undefined)
       throw error
     }
+  }
+
+  /** Called in the write that saves the record. @throws AllotError unavailable when the folder was given up meanwhile */
+  async confirm(tx: WriteContext, id: number): Promise<void> {
+    if (this.#options.gitStorage !== undefined && !(await endPending(tx, id))) throw givenUp()
   }
 
   /** Deletes the folder after the commit of the write that removes the repository's record. */
   async deleteAfterCommit(tx: WriteContext, id: number): Promise<void> {
     if (this.#options.gitStorage === undefined) return
-    await markPending(tx, id)
-    // With an unknown outcome the record may still exist, so the folder stays; the next start decides.
+    await savePending(tx, id, true)
+    // With an unknown outcome the record may still exist, so the folder stays; a later start decides.
     tx.afterCommit((isKnown) => isKnown && this.#deleteNext(id))
   }
 
@@ -136,28 +142,44 @@ export class GitData {
     return this.#deletions
   }
 
-  /** Deletes the folders that a crash left. Called at the start, before any repository is created. */
+  /** Deletes what a crash left on the disk. Called at the start, before any repository is created. */
   async recover(): Promise<void> {
     const { store, gitStorage } = this.#options
-    // In a shared store, young folders can belong to another process that is still at work.
-    const age = store.driver.shared ? MIN_AGE_SHARED : 0
-    await gitStorage?.recover(age)
-    for (const id of await pendingIds(store, age)) this.#deleteNext(id)
+    await gitStorage?.recover(leftoverAge(store))
+    await this.settleAbandoned()
+  }
+
+  /** Deletes the pending folders that are abandoned. */
+  async settleAbandoned(): Promise<void> {
+    const { store } = this.#options
+    const isDue = async (tx: ReadTransaction, id: number): Promise<boolean> => {
+      const pending = await pendingFolders.get(tx, [id])
+      return pending !== undefined && isAbandoned(store, pending)
+    }
+    const ids = await store.read(async (tx) => {
+      const found: number[] = []
+      for await (const pending of pendingFolders.all(tx))
+        if (isAbandoned(store, pending)) found.push(pending.id)
+      return found
+    })
+    // The creation may have ended since the entries were read.
+    for (const id of ids)
+      if (await store.write(async (tx) => (await isDue(tx, id)) && markLeaving(tx, id))) this.#deleteNext(id)
     await this.idle()
   }
 
+  /** Deletes a folder whose entry is marked as leaving. */
   async #delete(id: number): Promise<void> {
     const { store, transport, gitReader, gitStorage } = this.#options
     await transport?.stop(id)
     await gitReader?.stop(id)
     await gitStorage?.remove(id)
-    await store.write((tx) => confirmFolder(tx, id))
+    await store.write(async (tx) => void (await pendingFolders.remove(tx, [id])))
   }
 
-  /** A pending folder has no record. */
-  async #deleteIfPending(id: number): Promise<void> {
-    const pending = await this.#options.store.read((tx) => pendingFolders.get(tx, [id]))
-    if (pending !== undefined) await this.#delete(id)
+  /** Deletes the folder of a creation that failed, unless its record was saved all the same. */
+  async #discard(id: number): Promise<void> {
+    if (await this.#options.store.write((tx) => markLeaving(tx, id))) await this.#delete(id)
   }
 
   /** One deletion at a time. A folder whose deletion fails stays pending for the next start. */
@@ -185,20 +207,19 @@ const firstCommit = (
   when: new Date(now() * 1000),
 })
 
-/** Ends the pending state: the repository's record is saved in the same transaction. */
-export const confirmFolder = async (tx: WriteContext, id: number): Promise<void> =>
-  void (await pendingFolders.remove(tx, [id]))
+/** Ends the pending state. @returns false when the folder is deleted or leaving, so that its record must not be saved */
+export const endPending = async (tx: WriteTransaction, id: number): Promise<boolean> => {
+  const pending = await pendingFolders.remove(tx, [id])
+  return pending !== undefined && pending.leaving !== true
+}
 
-/** Records that the folder has no repository record, not yet or not any more. */
-const markPending = async (tx: WriteContext, id: number): Promise<void> =>
-  void (await pendingFolders.save(tx, { id, since: now() }))
+/** Records that the folder has no repository record: not yet, or not any more when it is leaving. */
+const savePending = async (tx: WriteContext, id: number, leaving = false): Promise<void> =>
+  void (await pendingFolders.save(tx, { id, since: now(), ...(leaving ? { leaving } : {}) }))
 
-const pendingIds = (store: Store, age: number): Promise<number[]> =>
-  store.read(async (tx) => {
-    const last = now() - age
-    const ids: number[] = []
-    for await (const { id, since } of pendingFolders.all(tx)) if (since <= last) ids.push(id)
-    return ids
-  })
-/** Seconds after which a pending folder in a shared store cannot belong to a request under way any more. */
-const MIN_AGE_SHARED = 3600
+/** Marks a folder as leaving: its record cannot be saved any more. @returns false when the record exists */
+const markLeaving = async (tx: WriteContext, id: number): Promise<boolean> => {
+  if ((await repositories.get(tx, [id])) !== undefined) return false
+  await savePending(tx, id, true)
+  return true
+}

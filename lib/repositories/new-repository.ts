@@ -12,7 +12,7 @@ import {
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { confirmFolder, type NewRepository } from './git-data.ts'
+import type { GitData, NewRepository } from './git-data.ts'
 import { takeName } from './redirects.ts'
 import { saveRelation } from './relations.ts'
 
@@ -52,7 +52,7 @@ export const recordOf = (
 /** Saves a new repository, which its creator watches if it is a user. */
 export const insertRepository = async (
   tx: WriteContext,
-  quota: QuotaEngine,
+  { quota, gitData }: { readonly quota: QuotaEngine; readonly gitData: GitData },
   creator: Account,
   repository: Repository,
 ): Promise<Repository> => {
@@ -67,7 +67,7 @@ export const insertRepository = async (
     await collaborators.save(tx, { repository: id, account: creator.id, level: 'admin', createdAt: now() })
   const record = { ...repository, watchers: isWatched ? 1 : 0 }
   await repositories.save(tx, record)
-  await confirmFolder(tx, id)
+  await gitData.confirm(tx, id)
   await quota.repositories.create(tx, { id, owner, private: record.private, git: record.size })
   return record
 }

@@ -8,6 +8,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import { Mutex } from '../storage/index.ts'
 import type { ChangedRef } from '../webhooks/events.ts'
 import { type Outbox, reportedRefs } from '../webhooks/outbox.ts'
+import { isAbandoned, leftoverAge } from './disk-journals.ts'
 
 interface PushJournalOptions {
   readonly store: Store
@@ -20,8 +21,8 @@ interface PushJournalOptions {
 
 /**
  * Journal of pushes. Git data and the record of its size cannot be written in one transaction. So an entry is saved
- * before git may change the repository, and removed in the write that saves the new size. The next start (on a shared
- * store any process, once they are a day old) settles the entries that a crash left, so that the counted size agrees with the disk again.
+ * before git may change the repository, and removed in the write that saves the new size. Entries that a crash left are
+ * settled as lib/repositories/disk-journals.ts says, so that the counted size agrees with the disk again.
  */
 export class PushJournal {
   readonly #options: PushJournalOptions
@@ -79,15 +80,13 @@ export class PushJournal {
     }
   }
 
-  /**
-   * Settles the entries that a crash left. Called at the start, before git runs; on a shared store also every hour, for
-   * entries that are older than a day.
-   */
-  async recover(): Promise<void> {
+  /** Settles the entries that are abandoned. Called at the start, before git runs; on a shared store also every hour. */
+  async settleAbandoned(): Promise<void> {
     const { store, gitStorage, onRecountError } = this.#options
-    for (const { id, repository, pid, push } of await unsettledIn(store))
+    for (const { id, repository, pid, push } of await abandonedIn(store))
       try {
-        await gitStorage?.recoverRepository(repository, pid)
+        // In a shared store, another server may be taking a push to the same repository: what is younger is left alone.
+        await gitStorage?.recoverRepository(repository, pid, leftoverAge(store))
         const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
         await this.settle(id, repository, push && updates?.length ? { ...push, updates } : undefined)
       } catch (error) {
@@ -156,16 +155,12 @@ const measure = async (
 const hasSameMeasures = (left: Measured | undefined, right: Measured | undefined): boolean =>
   left?.size === right?.size && left?.empty === right?.empty && left?.defaultBranch === right?.defaultBranch
 
-/** The entries of pushes that no process works on. In a shared store, young entries can belong to another process. */
-const unsettledIn = (store: Store): Promise<PushJournalEntry[]> =>
+const abandonedIn = (store: Store): Promise<PushJournalEntry[]> =>
   store.read(async (tx) => {
-    const last = store.driver.shared ? now() - MIN_AGE_SHARED : now()
     const entries: PushJournalEntry[] = []
-    for await (const entry of pushJournal.all(tx)) if (entry.since <= last) entries.push(entry)
+    for await (const entry of pushJournal.all(tx)) if (isAbandoned(store, entry)) entries.push(entry)
     return entries
   })
-/** Seconds. A push takes at most this long: it is the maximum of the option `git.timeout`. */
-const MIN_AGE_SHARED = 24 * 3600
 
 /** Event of a push that is durable and counted. */
 export interface Push {

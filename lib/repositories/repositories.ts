@@ -89,7 +89,7 @@ export class Repositories {
     repository: NewRepository,
   ): Promise<Repository> {
     checkNew(into, creator, repository)
-    const { quota, gitData, outbox } = this.#parts
+    const { gitData, outbox } = this.#parts
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
     const { owner, isTaken } = await this.#store.read(async (tx) => {
       const owner = await existing(tx, find)
@@ -105,7 +105,7 @@ export class Repositories {
       this.#store.write(async (tx) => {
         const current = await existing(tx, find)
         const record = recordOf(id, current, repository, size)
-        const inserted = await insertRepository(tx, quota, creator, record)
+        const inserted = await insertRepository(tx, this.#parts, creator, record)
         await outbox.record(tx, {
           event: 'repository',
           action: 'created',

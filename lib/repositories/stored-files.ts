@@ -22,6 +22,7 @@ import {
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { type ReadTransaction, StorageError } from '../storage/index.ts'
+import { givenUp, isAbandoned, leftoverAge } from './disk-journals.ts'
 
 interface StoredFilesOptions {
   readonly store: Store
@@ -36,7 +37,8 @@ interface StoredFilesOptions {
  *   kept       set in the write that saves the record the file belongs to
  *   leaving    set in the write that removes that record; the file is deleted next, and its own record last
  *
- * The next start removes the files that a crash left arriving or leaving; on a shared store, a start once they are a day old. Invariant: the content of a kept file is durable.
+ * Files that a crash left arriving or leaving are deleted as lib/repositories/disk-journals.ts says. Invariant: the content of a
+ * kept file is durable.
  */
 export class StoredFiles {
   readonly #options: StoredFilesOptions
@@ -111,15 +113,24 @@ export class StoredFiles {
     await this.#deleting
   }
 
-  /** Deletes the files that a crash left. Called at the start, before any file arrives. */
+  /** Deletes what a crash left on the disk. Called at the start, before any file arrives. */
   async recover(): Promise<void> {
     const { store, fileStorage } = this.#options
-    // In a shared store, young files can belong to another process that is still at work.
-    const age = store.driver.shared ? MIN_AGE_SHARED : 0
-    await fileStorage.recover(age)
-    const last = now() - age
+    await fileStorage.recover(leftoverAge(store))
+    await this.settleAbandoned()
+  }
+
+  /** Deletes the files that are abandoned. */
+  async settleAbandoned(): Promise<void> {
+    const { store } = this.#options
     const unsettled = await store.read((tx) => files.list(tx, 'unsettled', { prefix: [] }))
-    for (const file of unsettled) if (file.since <= last) this.#delete(file)
+    for (const file of unsettled)
+      await store.write(async (tx) => {
+        // The request may have ended since the records were read.
+        const current = await files.get(tx, idOf(file))
+        if (current !== undefined && current.state !== 'kept' && isAbandoned(store, current))
+          await this.#markLeaving(tx, current)
+      })
     await this.idle()
   }
 
@@ -134,11 +145,12 @@ export class StoredFiles {
           isKnown = known
         })
         const saved = await save(tx)
-        await files.save(tx, { ...file, state: 'kept' })
+        const before = await files.save(tx, { ...file, state: 'kept' })
+        if (before?.state !== 'arriving') throw givenUp()
         return saved
       })
     } catch (error) {
-      // After a storage error the write may be durable all the same; the next start decides.
+      // After a storage error the write may be durable all the same; a later start decides.
       if (isKnown && !(error instanceof StorageError))
         await store.write((tx) => this.#markLeaving(tx, file)).catch(() => undefined)
       throw error
@@ -147,7 +159,7 @@ export class StoredFiles {
 
   async #markLeaving(tx: WriteContext, file: StoredFile): Promise<void> {
     await files.save(tx, { ...file, state: 'leaving', since: now() })
-    // With an unknown outcome the record may still exist, so the file stays; the next start decides.
+    // With an unknown outcome the record may still exist, so the file stays; a later start decides.
     tx.afterCommit((isKnown) => isKnown && this.#delete(file))
   }
 
@@ -195,6 +207,3 @@ const insert = async (tx: WriteContext, file: StoredFile): Promise<void> => {
 }
 
 const BATCH_SIZE = 32
-
-/** Seconds after which a file in a shared store cannot belong to a request under way any more. */
-const MIN_AGE_SHARED = 24 * 3600

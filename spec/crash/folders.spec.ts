@@ -5,11 +5,13 @@ import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
-import type { StorageDriver } from '../../lib/index.ts'
+import type { AllotError, StorageDriver } from '../../lib/index.ts'
 import { pendingFolders, repositories } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
+import { signal } from '../driver-spec/fixture.ts'
 import { driverKilledAt } from '../support/killed-driver.ts'
+import { pausedAfterReads, pausedBeforeWrite, secondServerOn } from '../support/paused-driver.ts'
 
 const foldersIn = async (directory: string): Promise<string[]> => {
   const found = await readdir(directory, { recursive: true }).catch((): string[] => [])
@@ -147,5 +149,72 @@ describe('After a start, directories match the repositories', () => {
       assert.equal((await foldersIn(place.directory)).length, 2)
       assert.deepEqual(await pendingFoldersOf(place.driver), [])
       await allot.close()
+    }))
+})
+
+/** Creates a repository in a shared store, and calls `pause` between the creation of its folder and the write of its record. */
+const createPaused = async (place: Place, pause: () => Promise<unknown>) => {
+  const isPending = async () => (await pendingFoldersOf(place.driver)).length > 0
+  const makeOld = () =>
+    place.driver.write(async (tx) => {
+      for await (const folder of pendingFolders.all(tx))
+        await pendingFolders.save(tx, { ...folder, since: 0 })
+    })
+  const driver = pausedBeforeWrite(place.driver, isPending, async () => {
+    await makeOld()
+    await pause()
+  })
+  const allot = await startOn(secondServerOn(driver), place)
+  const created = await createNamed(allot, 'new').catch((error: AllotError) => ({
+    code: error.code,
+    name: undefined,
+  }))
+  await allot.close()
+  return created
+}
+
+const assertConsistent = async ({ driver, directory }: Place, count: number) => {
+  const records = await recordsOf(driver)
+  assert.equal(records.length, count)
+  assert.deepEqual((await foldersIn(directory)).sort(), records.map((id) => `${id}.git`).sort())
+  assert.deepEqual(await pendingFoldersOf(driver), [])
+}
+
+describe('In a shared store, when another server gives up a folder that is still being created', () => {
+  it('the creation is refused, and nothing of it is left', () =>
+    withDirectory(async ({ directory }) => {
+      const place = { driver: { ...memory(), shared: true }, directory }
+      await prepare(place)
+      await place.driver.open()
+      const startAnother = async () => (await startOn(secondServerOn(place.driver), place)).close()
+      const created = await createPaused(place, startAnother)
+      assert.deepEqual(created, { code: 'unavailable', name: undefined })
+      await assertConsistent(place, 2)
+    }))
+
+  it('no folder is deleted whose record is saved before the other server has marked the folder', () =>
+    withDirectory(async ({ directory }) => {
+      const place = { driver: { ...memory(), shared: true }, directory }
+      await prepare(place)
+      await place.driver.open()
+      const [found, created] = [signal(), signal()]
+      let isPausing = false
+      const paused = pausedAfterReads(place.driver, async () => {
+        if (!isPausing) return
+        found.happen()
+        await created.happened
+      })
+      const other = await startOn(secondServerOn(paused), place)
+      let recovered: Promise<void> | undefined
+      const repository = await createPaused(place, async () => {
+        isPausing = true
+        recovered = other.hosting.recover()
+        await found.happened
+      })
+      created.happen()
+      await recovered
+      await other.close()
+      assert.equal(repository.name, 'new')
+      await assertConsistent(place, 3)
     }))
 })

@@ -15,7 +15,9 @@ import { Store } from '../../lib/records/store.ts'
 import { removeFilesJob, StoredFiles } from '../../lib/repositories/stored-files.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { withFaults } from '../driver-spec/fault-injection.ts'
+import { signal } from '../driver-spec/fixture.ts'
 import { driverKilledAt } from '../support/killed-driver.ts'
+import { pausedAfterReads, pausedBeforeWrite } from '../support/paused-driver.ts'
 
 const place: FilePlace = { area: 'attachments', ownerId: 1, name: 'abcdef' }
 const content = (words = 'hello') => Readable.from([Buffer.from(words)])
@@ -208,6 +210,50 @@ describe('Files and their records agree after a restart', () => {
           assert.equal(records.length, at === 'answer' && write === 2 ? 1 : 0)
         })
   })
+})
+
+describe('In a shared store, when another server gives up a file that is still being stored', () => {
+  /** Stores a file, and calls `pause` between the write of its record and the write that keeps it. */
+  const addPaused = async (ground: Ground, driver: StorageDriver, pause: () => Promise<unknown>) => {
+    const isArriving = async () => (await recorded(ground)).length > 0
+    const makeOld = () =>
+      driver.write(async (tx) => {
+        for await (const file of files.all(tx)) await files.save(tx, { ...file, since: 0 })
+      })
+    const paused = pausedBeforeWrite(driver, isArriving, () => makeOld().then(pause))
+    const stored = open(paused, ground)
+    const added = await stored.add(place, content(), {}, async () => 'kept').catch((error) => error)
+    await stored.idle()
+    return added
+  }
+
+  it('the request is refused, and nothing of the file is left', () =>
+    within(async (ground) => {
+      const driver = { ...ground.driver, shared: true }
+      const error = await addPaused(ground, driver, () => open(driver, ground).recover())
+      assert.equal(error.code, 'unavailable')
+      await assertEmpty(ground)
+    }))
+
+  it('no file is deleted that is kept before the other server has marked it', () =>
+    within(async (ground) => {
+      const driver = { ...ground.driver, shared: true }
+      const [found, kept] = [signal(), signal()]
+      const paused = pausedAfterReads(driver, async () => {
+        found.happen()
+        await kept.happened
+      })
+      let recovered: Promise<void> | undefined
+      const added = await addPaused(ground, driver, async () => {
+        recovered = open(paused, ground).recover()
+        await found.happened
+      })
+      kept.happen()
+      await recovered
+      assert.equal(added, 'kept')
+      assert.deepEqual(await onDisk(ground), [place.name])
+      assert.deepEqual(await recorded(ground), [{ name: place.name, state: 'kept' }])
+    }))
 })
 
 describe('The files of a deleted repository', () => {

@@ -95,7 +95,12 @@ export const redirects = new Collection({
   counted: { repository: (redirect) => [redirect.repository] },
 })
 
-const PendingFolder = v.object({ id, since: seconds })
+const PendingFolder = v.object({
+  id,
+  since: seconds,
+  /** True once the folder is to be deleted, and no record may be saved for it. */
+  leaving: v.optional(v.boolean()),
+})
 export type PendingFolder = v.InferOutput<typeof PendingFolder>
 
 /** Repositories whose folder may exist without a record (lib/repositories/git-data.ts). */
