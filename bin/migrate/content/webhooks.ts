@@ -12,7 +12,7 @@ import type { Source } from '../source.ts'
 import { type ExistenceSubject, followDetails, type SourceThing, synchronize } from '../synchronize.ts'
 
 const INACTIVE =
-  'webhooks without their secrets: they are inactive here, so that no receiver is told twice; set the secret and `active` when this server takes over'
+  'webhooks without their secrets: they are inactive here, so that no receiver gets an event twice; set the secret and `active` when this server takes over'
 export const OTHER_TYPE =
   'webhooks of other types than gitea, gogs and forgejo, or without an event that happens here'
 const REFUSED = 'webhooks that are refused here'
