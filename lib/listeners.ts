@@ -123,7 +123,10 @@ export const createApiListener = (parts: ListenerParts): Dispatcher<Identity> =>
     corsOrigins: options.cors.origins,
     readTogether: store.readTogether,
     authenticateFirst: host.authenticate !== undefined,
-    findMoved: (user, owner, name) => hosting.repositories.findMoved(user, owner, name),
+    findMoved: {
+      account: (user, name) => hosting.accounts.findMoved(user, name),
+      repository: (user, owner, name) => hosting.repositories.findMoved(user, owner, name),
+    },
     unmatched(req, res, next) {
       if (serveReference(req, res, options.basePath)) return
       if (next === undefined) sendEmpty(res, 404)

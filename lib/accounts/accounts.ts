@@ -16,6 +16,7 @@ import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { accountByName, holderOfEmail, type Viewer, visibleAccount } from './access.ts'
 import type { Target } from './authorize.ts'
+import { accountByFormerName, takeAccountName } from './former-names.ts'
 import { HOST, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail, checkTexts } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
@@ -173,6 +174,11 @@ export class Accounts {
     return this.#removal.remove(which, options)
   }
 
+  /** Present name of the account with the former name; undefined unless the viewer can see it. */
+  findMoved(viewer: Viewer, name: string): Promise<string | undefined> {
+    return this.#store.read(async (tx) => (await accountByFormerName(tx, viewer, name))?.name)
+  }
+
   /** The accounts of a kind, by name. */
   list(kind: Account['kind'], slice: Slice): Promise<Page<Account>> {
     return this.#store.read((tx) => accounts.page(tx, 'name', { prefix: [kind], ...slice }, 'kind'))
@@ -234,6 +240,7 @@ export const accountOwners: OwnerDirectory = {
 /** Saves a new account. Users and organizations share one namespace. */
 export const insertAccount = async (tx: WriteContext, account: Account): Promise<Account> => {
   await refuseTaken(tx, account)
+  await takeAccountName(tx, account.name)
   await accounts.save(tx, account)
   return account
 }

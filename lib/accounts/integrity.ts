@@ -14,6 +14,7 @@ import {
   avatars,
   emailAddresses,
   follows,
+  formerNames,
   gpgKeys,
   invitations,
   jobs,
@@ -124,6 +125,9 @@ export const accountsIntegrity: IntegrityChecks = {
           repairMembers(tx, accounts, [id], { avatar: undefined }),
         )
     }),
+    check(formerNames, ({ name, account }, find, report) =>
+      requireAccount(find, account, `the former name ${name} leads to`, report),
+    ),
     ownedBy(tokens, 'token'),
     check(sessions, ({ account }, find, report) =>
       requireAccount(find, account, 'a session belongs to', report),

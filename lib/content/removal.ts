@@ -13,6 +13,7 @@ import {
   commitStatuses,
   emailAddresses,
   follows,
+  formerNames,
   gpgKeys,
   invitations,
   issueSubscriptions,
@@ -99,6 +100,7 @@ export class AccountRemoval implements Removal {
     await removeListed(tokens, 'account')(tx, id)
     await removeListed(sessions, 'account')(tx, id)
     await removeListed(emailAddresses, 'account')(tx, id)
+    await removeListed(formerNames, 'account')(tx, id)
     await removeListed(sshKeys, 'account')(tx, id)
     await removeListed(gpgKeys, 'account')(tx, id)
     await avatars.remove(tx, [id])

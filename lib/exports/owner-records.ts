@@ -210,6 +210,8 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
     yield* accounts.values()
   },
   avatar: byId(accountIds, avatars),
+  // Other stores know neither the names that were given since nor who asks for former ones.
+  formerName: 'left out',
   emailAddress: ofAccounts(emailAddresses, 'account'),
   membership: within('memberships', ofAccounts(memberships, 'member'), ({ organization }) => ({
     accounts: [organization],

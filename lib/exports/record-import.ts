@@ -34,6 +34,7 @@ import {
   deliveries,
   emailAddresses,
   files,
+  formerNames,
   gpgKeys,
   groups,
   hookLeases,
@@ -151,6 +152,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     if (bytes.toString('base64') !== content) throw invalid('content: must be base64')
     if (avatarTypeOf(bytes) !== type) throw invalid(`content: is not an image of the type ${type}`)
   }),
+  checkOf(formerNames, ({ name }) => checkAccountName(name)),
   checkOf(emailAddresses, ({ email }) => {
     if (email === '') throw invalid('email: must not be empty')
     checkTexts('account', { email })

@@ -90,7 +90,7 @@ interface DispatcherOptions<I extends Identity> {
   readTogether?: ReadTogether | undefined
   /** Whether requests are authenticated outside of the snapshot: the host's own login may create an account. */
   authenticateFirst: boolean
-  /** Finds the new place of a repository that was renamed or transferred. */
+  /** Finds the new place of an account or a repository that was renamed or transferred. */
   findMoved?: FindMoved<I>
   /** Handles requests that no endpoints match. */
   unmatched: (req: IncomingMessage, res: ServerResponse, next: Next | undefined) => void
@@ -187,7 +187,7 @@ export class Dispatcher<I extends Identity> {
     await this.#fail(endpoints, context, fault)
   }
 
-  /** Sends the client to the new path of a repository that has moved. @returns whether it has */
+  /** Sends the client to the new path of an account or a repository that has moved. @returns whether it has */
   async #redirect({ basePath }: Endpoints<I>, context: Context<I>): Promise<boolean> {
     const { findMoved } = this.#options
     const { req, res, route, url, baseUrl, user } = context

@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import { exampleOf } from './examples.ts'
 import { errorExamples, statusTexts } from './failure.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
-import { movedStatus, namesRepository } from './request-url.ts'
+import { mayHaveMoved, movedStatus } from './request-url.ts'
 import { Download, Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
 import { type FileField, type Identity, isFileField, type Route } from './route.ts'
 import { coercionOf } from './validate.ts'
@@ -191,7 +191,7 @@ type ImplyingRoute = Pick<Route, 'method' | 'path' | 'body' | 'query' | 'paging'
 
 /** Statuses that a route may respond with although it does not declare them. */
 export const impliedStatuses = (route: ImplyingRoute): number[] => [
-  ...(404 in route.responses && namesRepository(route.path) ? [movedStatus(route.method)] : []),
+  ...(404 in route.responses && mayHaveMoved(route.path) ? [movedStatus(route.method)] : []),
   400,
   // Every route checks credentials when they are sent; 403 also means that the account may not sign in.
   401,

@@ -95,28 +95,33 @@ const hostOf = ({ localAddress = 'localhost', localPort }: Socket): string => {
 
 const HOST = /^(?:[\w.-]{1,255}|\[[\da-fA-F:.]{2,45}\])(?::\d{1,5})?$/
 
-/** Finds the new place of a resource that was named by two segments of a path; undefined when it has not moved. */
-export type FindMoved<I> = (
-  user: I | null,
-  owner: string,
-  name: string,
-) => Promise<{ owner: string; name: string } | undefined>
+/** Finds the new places of what was named in a path; undefined for what has not moved. */
+export interface FindMoved<I> {
+  account(user: I | null, name: string): Promise<string | undefined>
+  repository(
+    user: I | null,
+    owner: string,
+    name: string,
+  ): Promise<{ owner: string; name: string } | undefined>
+}
 
 /** The two segments of a path that name a repository. */
 const REPOSITORY = /\{(owner|username)\}\/\{(repo|reponame)\}/
+/** The segment of a path that names a user or an organization. */
+const ACCOUNT = /\{(owner|username|org)\}/
 
-/** Whether the path of a route names a repository, which may have moved. */
-export const namesRepository = (path: string): boolean => REPOSITORY.test(path)
+/** Whether the path of a route names an account or a repository, which may have moved. */
+export const mayHaveMoved = (path: string): boolean => ACCOUNT.test(path)
 
 /** 308 makes clients repeat the method. After 301 they may send GET instead of any other method. */
 export const movedStatus = (method: string | undefined): 301 | 308 =>
   method === 'GET' || method === 'HEAD' ? 301 : 308
 
 /**
- * Replaces the former owner and name of a repository with the new ones.
+ * Replaces the former name of an account, or the former owner and name of a repository, with the new ones.
  * @param template path of the route, such as `/repos/{owner}/{repo}/issues`
  * @param path path of the request, percent-encoded
- * @returns undefined when the repository has not moved, or when the path does not name a repository
+ * @returns undefined when nothing has moved
  */
 export const movedPath = async <I>(
   find: FindMoved<I>,
@@ -124,13 +129,19 @@ export const movedPath = async <I>(
   template: string,
   path: string,
 ): Promise<string | undefined> => {
-  const match = REPOSITORY.exec(template)
+  const match = REPOSITORY.exec(template) ?? ACCOUNT.exec(template)
   if (match === null) return undefined
   const index = template.slice(0, match.index).split('/').length - 1
   const segments = path.split('/')
-  const [owner, name] = segments.slice(index, index + 2).map(decodeURIComponent) as [string, string]
-  const ending = name.endsWith('.git') ? '.git' : ''
-  const moved = await find(user, owner, name.slice(0, name.length - ending.length))
+  const [first = '', second = ''] = segments.slice(index, index + 2).map(decodeURIComponent)
+  if (match[2] === undefined) {
+    const moved = await find.account(user, first)
+    if (moved === undefined) return undefined
+    segments[index] = encodeURIComponent(moved)
+    return segments.join('/')
+  }
+  const ending = second.endsWith('.git') ? '.git' : ''
+  const moved = await find.repository(user, first, second.slice(0, second.length - ending.length))
   if (moved === undefined) return undefined
   segments.splice(index, 2, encodeURIComponent(moved.owner), encodeURIComponent(moved.name) + ending)
   return segments.join('/')

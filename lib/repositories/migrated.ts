@@ -1,5 +1,6 @@
 import { accountByName } from '../accounts/access.ts'
 import { type AvatarImage, removeAvatar, saveAvatar } from '../accounts/avatars.ts'
+import { addFormerName, takeAccountName } from '../accounts/former-names.ts'
 import { checkAccountName } from '../accounts/names.ts'
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
@@ -67,7 +68,8 @@ export class MigratedRecords {
   }
 
   /**
-   * Renames a user or an organization. Nothing else changes, since records name accounts by id.
+   * Renames a user or an organization. Its former name redirects to the new one. Nothing else changes, since records name
+   * accounts by id.
    * @throws AllotError invalid for a malformed, reserved or taken name
    */
   async setName(id: number, name: string): Promise<void> {
@@ -75,7 +77,10 @@ export class MigratedRecords {
     await this.#store.write(async (tx) => {
       const [account, other] = [await accounts.get(tx, [id]), await accountByName(tx, name)]
       if (other !== undefined && other.id !== id) throw invalid(`name: ${name} is already taken`)
-      if (account !== undefined) await accounts.save(tx, { ...account, name, updatedAt: now() })
+      if (account === undefined || account.name === name) return
+      await addFormerName(tx, account)
+      await takeAccountName(tx, name)
+      await accounts.save(tx, { ...account, name, updatedAt: now() })
     })
   }
 

@@ -3,28 +3,37 @@
  * Invariant: a name has a repository or a redirect, never both, and the target of a redirect exists.
  */
 import { canRead, repositoryById, type Viewer, visibleAccount } from '../accounts/access.ts'
+import { accountByFormerName } from '../accounts/former-names.ts'
 import { now } from '../clock.ts'
-import { accounts, type Redirect, type Repository, redirects } from '../records/schema/index.ts'
+import { accounts, type Redirect, type Repository, redirects, repositories } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './relations.ts'
 
 /** Former names that a repository can have; a further one replaces the oldest. */
 const MAX_REDIRECTS = 50
+/** Longest name in the store; a longer one in a request would not fit into a key. */
+const MAX_LENGTH = 255
 
-/** Present name of the repository with the former name; undefined unless the viewer can see both. */
+/** Present name of the repository with the former name, or of a former owner; undefined unless the viewer can see both. */
 export const findRedirect = async (
   tx: ReadTransaction,
   viewer: Viewer,
   ownerName: string,
   name: string,
 ): Promise<RepositoryName | undefined> => {
-  const former = await visibleAccount(tx, viewer, ownerName)
-  const redirect = former && (await redirects.get(tx, [former.id, name.toLowerCase()]))
-  const repository = redirect && (await repositoryById(tx, redirect.repository))
+  const owner = await visibleAccount(tx, viewer, ownerName)
+  const former = owner ?? (await accountByFormerName(tx, viewer, ownerName))
+  if (former === undefined || name.length > MAX_LENGTH) return undefined
+  const key = [former.id, name.toLowerCase()]
+  const redirect = await redirects.get(tx, key)
+  const byName = owner === undefined && redirect === undefined
+  const repository = byName
+    ? await repositories.findBy(tx, 'name', key)
+    : redirect && (await repositoryById(tx, redirect.repository))
   if (repository === undefined || !(await canRead(tx, viewer, repository))) return undefined
-  const owner = await accounts.get(tx, [repository.owner])
-  return owner && { owner: owner.name, name: repository.name }
+  const newOwner = await accounts.get(tx, [repository.owner])
+  return newOwner && { owner: newOwner.name, name: repository.name }
 }
 
 /** Adds a redirect from a repository's former name or owner, and removes the one that its new name had. */

@@ -57,6 +57,10 @@ export const createPages = (given: PagesOptions) => {
       baseUrl,
       readTogether: store.readTogether,
       authenticateFirst: hasOwnLogin,
+      findMoved: {
+        account: (user, name) => hosting.accounts.findMoved(user, name),
+        repository: (user, owner, name) => hosting.repositories.findMoved(user, owner, name),
+      },
       unmatched,
       log,
     })

@@ -214,3 +214,97 @@ describe('git at the former name of a repository', () => {
     assert.equal(answer.status, 401)
   })
 })
+
+describe('The former name of an account', () => {
+  /** As a migration gives an account the name that it has got at the source. */
+  const renameAccount = async (from: string, to: string): Promise<void> => {
+    const { accounts, migrated } = allot.allot.hosting
+    await migrated('https://source.test').setName((await accounts.byName(from))!.id, to)
+  }
+  let number = 0
+  /** A user who has another name now, with the former one. */
+  const renamed = async (): Promise<Person & { former: string }> => {
+    const person = await allot.person()
+    const name = `new-name-${++number}`
+    await make(person, 'demo', { auto_init: true })
+    await renameAccount(person.name, name)
+    return { ...person, name, former: person.name }
+  }
+
+  it('answers 301 with the path of the new name, for users and organizations and what is below them', async () => {
+    const { former, name, ...person } = await renamed()
+    const user = { ...person, name }
+    await allot.as(user, 'POST', '/orgs', { username: `${name}-org` })
+    await renameAccount(`${name}-org`, `${name}-club`)
+    for (let times = 0; times < 2; times++)
+      for (const viewer of [undefined, user]) {
+        await assertMoved(viewer, 'GET', `/users/${former}`, 301, `/users/${name}`)
+        await assertMoved(
+          viewer,
+          'GET',
+          `/users/${former}/repos?limit=2`,
+          301,
+          `/users/${name}/repos?limit=2`,
+        )
+        await assertMoved(viewer, 'GET', `/orgs/${name}-ORG`, 301, `/orgs/${name}-club`)
+        await assertMoved(viewer, 'GET', `/repos/${former}/demo/tags`, 301, `/repos/${name}/demo/tags`)
+      }
+    await assertMoved(user, 'PATCH', `/orgs/${name}-org`, 308, `/orgs/${name}-club`)
+    await assertMoved(user, 'PUT', `/user/following/${former}`, 308, `/user/following/${name}`)
+    assertNotFound(await allot.as(user, 'GET', `/repos/${former}/other`))
+    assertNotFound(await allot.as(user, 'GET', `/repos/${name}/demo/issues/7`))
+    const folder = temporaryDirectory()
+    await git(folder, 'clone', '-q', `${allot.base}/${former}/demo.git`, 'demo')
+  })
+
+  it('leads to the newest name, also of a repository that was renamed before its owner', async () => {
+    const { former, ...person } = await renamed()
+    await rename(person, 'demo', 'show')
+    await renameAccount(person.name, `${person.name}-x`)
+    for (const name of [former, person.name]) {
+      await assertMoved(undefined, 'GET', `/users/${name}`, 301, `/users/${person.name}-x`)
+      for (const repository of ['demo', 'show'])
+        await assertMoved(
+          undefined,
+          'GET',
+          `/repos/${name}/${repository}`,
+          301,
+          `/repos/${person.name}-x/show`,
+        )
+    }
+  })
+
+  it('ends when another account or the same one takes the name', async () => {
+    const [first, second] = [await renamed(), await renamed()]
+    const taken = await allot.person(first.former)
+    assert.equal((await allot.as(taken, 'GET', `/users/${first.former}`)).body.login, taken.name)
+    assertNotFound(await allot.as(taken, 'GET', `/repos/${first.former}/demo`))
+    await allot.as(allot.root, 'DELETE', `/admin/users/${first.former}`)
+    assertNotFound(await allot.as(first, 'GET', `/users/${first.former}`))
+    await renameAccount(second.name, second.former)
+    assert.equal((await allot.as(undefined, 'GET', `/users/${second.former}`)).status, 200)
+    await assertMoved(undefined, 'GET', `/users/${second.name}`, 301, `/users/${second.former}`)
+  })
+
+  it('is 404 for clients that cannot see the account, and once it is deleted', async () => {
+    const [person, other] = [await renamed(), await allot.person()]
+    await allot.as(allot.root, 'PATCH', `/admin/users/${person.name}`, { visibility: 'private' })
+    for (const viewer of [undefined, other])
+      for (const path of [`/users/${person.former}`, `/repos/${person.former}/demo`])
+        assertNotFound(await allot.as(viewer, 'GET', path))
+    await assertMoved(person, 'GET', `/users/${person.former}`, 301, `/users/${person.name}`)
+    await allot.as(allot.root, 'DELETE', `/admin/users/${person.name}?purge=true`)
+    assertNotFound(await allot.as(allot.root, 'GET', `/users/${person.former}`))
+  })
+
+  it('exists for fifty names of an account, the latest one among them', async () => {
+    const { name, former } = await renamed()
+    const names = [former, name, ...Array.from({ length: 51 }, (_, index) => `${name}-${index}`)]
+    for (let index = 2; index < names.length; index++) await renameAccount(names[index - 1]!, names[index]!)
+    const newest = names.pop()!
+    const statuses = new Map<string, number>()
+    for (const one of names) statuses.set(one, (await allot.as(undefined, 'GET', `/users/${one}`)).status)
+    assert.equal([...statuses.values()].filter((status) => status === 301).length, 50)
+    await assertMoved(undefined, 'GET', `/users/${names.at(-1)}`, 301, `/users/${newest}`)
+  })
+})

@@ -142,7 +142,11 @@ describe('A response that comes from the cache of a shared store', () => {
           if (!cached.has(name)) cached.set(name, read())
           return cached.get(name) as Promise<T>
         },
-        findMoved: async (_user, owner, name) => (name === 'before' ? { owner, name: 'after' } : undefined),
+        findMoved: {
+          account: async () => undefined,
+          repository: async (_user, owner, name) =>
+            name === 'before' ? { owner, name: 'after' } : undefined,
+        },
       },
     )
     try {

@@ -50,6 +50,7 @@ export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'repository.topics': fc.constantFrom([], ['a'], ['a', 'b-c.d']),
   'repository.defaultBranch': fc.constantFrom('main', 'a/b', 'ß'),
   'redirect.name': name,
+  'formerName.name': fc.constantFrom('a', 'b', 'c.d'),
   'file.name': uuid,
   'file.sha256': hex(64),
   'sshKey.fingerprint': hex(43).map((one) => `SHA256:${one}`),

@@ -24,6 +24,7 @@ const MORE: Record<string, Record_> = {
   migrated: { source: 'https://x.test', kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] },
   quotaOwner: { id: 1, name: 'tenant/42', createdAt: 1 },
   redirect: { owner: 1, name: 'old', repository: 1, createdAt: 1 },
+  formerName: { name: 'old', account: 1, createdAt: 1 },
   packageVersion: {
     ...{ id: 1, owner: 1, type: 'generic', name: 'kit', version: '1.0', creator: 1, size: 1, files: 1 },
     createdAt: 1,
@@ -83,6 +84,7 @@ const REFUSED: [collection: string, change: Record_][] = [
   ['repository', { defaultBranch: 'a..b' }],
   ['repository', { description: long(2049) }],
   ['redirect', { name: '../x' }],
+  ['formerName', { name: '../x' }],
   ...['', 'a\0b', '\x1b[2J', long(256), '\ud800'].flatMap((name): [string, Record_][] => [
     ['token', { name }],
     ['rule', { name }],

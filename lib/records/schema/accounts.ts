@@ -106,6 +106,17 @@ export const avatars = new Collection({
   id: (avatar) => [avatar.account],
 })
 
+const FormerName = v.object({ name: v.string(), account: id, createdAt: seconds })
+export type FormerName = v.InferOutput<typeof FormerName>
+
+/** Former names of users and organizations, in lower case (lib/accounts/former-names.ts). */
+export const formerNames = new Collection({
+  name: 'formerName',
+  schema: FormerName,
+  id: (former) => [former.name],
+  ordered: { account: (former) => [former.account, former.createdAt] },
+})
+
 const EmailAddress = v.object({ email: v.string(), account: id, createdAt: seconds })
 export type EmailAddress = v.InferOutput<typeof EmailAddress>
 

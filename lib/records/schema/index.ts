@@ -17,6 +17,7 @@ import {
   accounts,
   avatars,
   emailAddresses,
+  formerNames,
   gpgKeys,
   memberships,
   sessions,
@@ -83,6 +84,7 @@ export const searchIndexes = [accountNames, repositoryNames, issueTitles] as con
 export const collections = [
   accounts,
   avatars,
+  formerNames,
   emailAddresses,
   memberships,
   tokens,
