@@ -34,6 +34,15 @@ export interface ReadAccess {
   readonly client: string
 }
 
+/**
+ * Environment in which git keeps the memory of a large folder for the next one, where it uses glibc: a search of a history reads
+ * many of them, and would return the memory to the kernel each time.
+ */
+const REUSE_OF_MEMORY = {
+  MALLOC_MMAP_THRESHOLD_: String(32 * 1024 * 1024),
+  MALLOC_TRIM_THRESHOLD_: String(64 * 1024 * 1024),
+}
+
 /** Bytes that each object needs in the cache, besides its content. */
 const ENTRY_OVERHEAD = 300
 
@@ -51,7 +60,7 @@ export class GitReader {
     this.#options = options
     this.#pool = new ObjectPool(options)
     const message = 'too many clients are reading repositories: try again'
-    this.#commands = new GitProcesses({ ...options, idleTimeout: options.timeout, message }, {})
+    this.#commands = new GitProcesses({ ...options, idleTimeout: options.timeout, message }, REUSE_OF_MEMORY)
     this.#objects = namedCache(
       'git objects',
       new LRUCache<string, GitObject>({

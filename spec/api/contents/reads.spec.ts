@@ -332,7 +332,13 @@ describe('A folder of more than 10,000 entries', () => {
       execFileSync('git', ['--git-dir', folder, ...args], { input, encoding: 'utf8' }).trim()
     const blob = run(['hash-object', '-w', '--stdin'], 'one\n')
     const entries = Array.from({ length: 10_001 }, (_, index) => `100644 blob ${blob}\tf${index}\n`)
-    const many = run(['mktree'], entries.join(''))
+    const below = run(['mktree'], `100644 blob ${blob}\tg\n`)
+    const others = [
+      `120000 blob ${blob}\t*\n`,
+      `100755 blob ${blob}\t:(glob)f?\n`,
+      `040000 tree ${below}\tä b\n`,
+    ]
+    const many = run(['mktree'], [...entries, ...others].join(''))
     const root = run(['mktree'], `040000 tree ${many}\tmany\n`)
     const identity = ['-c', 'user.name=ann', '-c', 'user.email=ann@example.org']
     const commit = run([...identity, 'commit-tree', '-m', 'many', root])
@@ -340,7 +346,17 @@ describe('A folder of more than 10,000 entries', () => {
     assertError(await get('/contents/many?ref=many'), 422, /10,?000/)
     const { status, body } = await get('/contents/many/f7?ref=many')
     assert.deepEqual([status, body.last_commit_sha], [200, commit])
-    assert.equal((await get('/contents/many/f?ref=many')).status, 404)
+    for (const name of ['f', 'f*', 'ä', ':(top)f7'])
+      assert.equal((await get(`/contents/many/${encodeURIComponent(name)}?ref=many`)).status, 404, name)
+    for (const [name, type] of [
+      ['*', 'symlink'],
+      [':(glob)f?', 'file'],
+      ['ä b/g', 'file'],
+    ] as const) {
+      const found = await get(`/contents/many/${name.split('/').map(encodeURIComponent).join('/')}?ref=many`)
+      assert.deepEqual([found.body.path, found.body.type], [`many/${name}`, type])
+    }
+    assert.equal((await get(`/contents/many/${encodeURIComponent('ä b')}?ref=many`)).body[0].name, 'g')
     run(['update-ref', '-d', 'refs/heads/many'])
   })
 })
