@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
+import { withAdminRights } from '../accounts/access.ts'
 import { checkFileName, checkIssue, checkTexts, isRefName } from '../accounts/names.ts'
 import { AllotError, invalid } from '../errors.ts'
 import {
@@ -11,6 +12,7 @@ import {
   issueSequences,
   issues,
   type Migrated,
+  type PackageFile,
   type Release,
   releases,
 } from '../records/schema/index.ts'
@@ -26,6 +28,8 @@ import {
   removeWithFiles,
   saveAttachment,
 } from './attachments.ts'
+import { addFile, type NewPackageFile } from './packages/add.ts'
+import type { PackageName } from './packages/types.ts'
 
 /** The name and the digest of content at the source: the record of the migration without the ids of the copies. */
 export type Origin = Pick<NewMigrated, 'scope' | 'name' | 'digest'>
@@ -33,13 +37,19 @@ export type Origin = Pick<NewMigrated, 'scope' | 'name' | 'digest'>
 export type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>
 export type MigratedComment = Omit<Comment, 'id'>
 export type MigratedRelease = Omit<Release, 'id'>
+export interface MigratedPackageFile extends Required<Pick<NewPackageFile, 'size' | 'createdAt'>> {
+  readonly path: PackageName
+  readonly name: string
+  readonly content: Readable
+  readonly creator: number
+}
 export type MigratedAttachment = Omit<Attachment, 'id' | 'uuid' | 'repository'>
 
 /** Kinds of content that are records without a file. */
 export type ContentKind = 'issue' | 'comment' | 'release'
 
 /**
- * Writes issues, comments, releases and attachments as another server had them: with its numbers, authors and dates.
+ * Writes issues, comments, releases, attachments and packages as another server had them: with its numbers, authors and dates.
  * Invariant: the content and the migration's record of it are saved in one transaction, so a run that was interrupted
  * copies nothing twice.
  */
@@ -143,6 +153,24 @@ export class MigratedContent {
       await this.#record(tx, 'attachment', origin, id)
     })
     return id
+  }
+
+  /**
+   * Adds a file to a version of a package.
+   * @param replaces id of the earlier copy, which this file takes the place of
+   * @throws AllotError as `Packages.add`
+   */
+  async savePackageFile(
+    { path, name, content, ...members }: MigratedPackageFile,
+    origin: Origin,
+    replaces?: number,
+  ): Promise<void> {
+    const uploader = withAdminRights(members.creator)
+    const alsoSave = (tx: WriteContext, { id }: PackageFile) => this.#record(tx, 'package', origin, id)
+    const added = { ...members, path, name, content, replaces, alsoSave }
+    if ((await addFile(this.#parts, uploader, added)) === undefined)
+      throw new AllotError('not_found', 'the owner was deleted')
+    if (replaces !== undefined) await this.#parts.files.idle()
   }
 
   /** The record of a copy; undefined when it was deleted here. */

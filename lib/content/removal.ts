@@ -41,7 +41,7 @@ import { unrelate } from '../repositories/relations.ts'
 import { type RepositoryParts, removeRepository } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { removeHooksOf } from '../webhooks/removal.ts'
-import { removePackageFile } from './packages/index.ts'
+import { removePackageFile } from './packages/add.ts'
 import {
   onIssues,
   type Remover,

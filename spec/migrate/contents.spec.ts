@@ -10,6 +10,8 @@ let target: Target
 let [ann, ben]: Person[] = []
 let old: string
 
+const TOOL = '/api/packages/ann/generic/tool/1.0'
+
 /** An application with issues, releases, LFS objects and packages, made long ago. */
 before(async () => {
   mock.timers.enable({ apis: ['Date'], now: Date.UTC(2020, 1, 2, 3, 4, 5) })
@@ -36,6 +38,7 @@ before(async () => {
   await git(checkout, 'push', '--quiet', 'origin', 'HEAD:refs/heads/side')
   await upload(source, ann, `/ann/app.git/info/lfs/objects/${OID}/${LFS.length}`, LFS)
   await upload(source, ann, '/api/packages/ann/generic/kit/1.0/kit%201.tar', 'kit')
+  for (const file of ['replaced', 'both']) await upload(source, ann, `${TOOL}/${file}`, 'first')
   await source.as(ben, 'POST', '/repos/ann/app/forks', {})
   old = (await source.as(ann, 'GET', '/repos/ann/app')).body.created_at
   mock.timers.reset()
@@ -153,6 +156,36 @@ describe('A later run', () => {
     )
     assert.equal((await target.as(target.root, 'GET', APP)).body.description, 'another')
     assert.equal((await target.allot.verify()).faults, 0)
+  })
+
+  it('replaces a file of a package that was replaced at the source, but not one that was replaced here too', async () => {
+    const replace = async (server: TestServer, who: Person, file: string, content: string) => {
+      const headers = { authorization: `token ${who.token}` }
+      assert.ok((await fetch(`${server.base}${TOOL}/${file}`, { method: 'DELETE', headers })).ok)
+      await upload(server, who, `${TOOL}/${file}`, content)
+    }
+    await replace(source, ann!, 'replaced', 'the second')
+    await replace(source, ann!, 'both', 'the second')
+    await replace(target, target.root, 'both', 'mine')
+
+    const kept = await target.from(source, [], { keep: true })
+    assert.match(
+      kept.text,
+      /^ {2}package files that were changed at the source, .*: ann: tool 1.0 replaced$/m,
+    )
+    assert.equal(await downloaded(target, `${TOOL}/replaced`), 'first')
+
+    const report = await target.from(source)
+    assert.match(report.text, /^package files: 0 copied, 1 already there, 1 updated$/m)
+    assert.match(report.text, /^ {2}package files with other content here: ann: tool 1.0 both$/m)
+    assert.equal(await downloaded(target, `${TOOL}/replaced`), 'the second')
+    assert.equal(await downloaded(target, `${TOOL}/both`), 'mine')
+    const { body } = await target.as(target.root, 'GET', '/admin/users/ann/quota')
+    assert.equal(body.used.size.assets.packages.all, 'the second'.length + 'mine'.length)
+    assert.equal((await target.allot.verify()).faults, 0)
+
+    const again = await target.from(source)
+    assert.match(again.text, /^package files: 0 copied, 2 already there$/m)
   })
 
   it('leaves alone what was changed or removed here, and names it', async () => {

@@ -1,3 +1,4 @@
+import type { Origin } from '../../../lib/content/migrated-content.ts'
 import { downloadPath, isOfKnownType } from '../../../lib/content/packages/types.ts'
 import {
   type Account,
@@ -14,7 +15,6 @@ import {
   OPERATOR,
   reportErrors,
   succeeds,
-  withAdminRights,
 } from '../migration.ts'
 import { SourcePackage, SourcePackageFile } from '../shapes.ts'
 
@@ -22,7 +22,11 @@ export const OTHER_TYPE = `packages of other types than ${PACKAGE_TYPES.join(', 
 export const IN_PRIVATE = 'packages of private organizations: every member could read them here'
 const OTHER_CONTENT = 'package files with other content here'
 const REMOVED_HERE = 'package files that were removed here, and stay removed'
+const CHANGED = 'package files that were changed at the source, and are kept as they are'
 const KEPT = 'package files that were removed at the source, and are kept'
+
+/** The kind in the report. */
+const FILES = 'package files'
 
 /** Longer names have a digest instead: the history has a limit. */
 const MAX_NAME = 512
@@ -81,7 +85,7 @@ const copyVersion = (
   known: ReadonlyMap<string, Migrated>,
   seen: Set<string>,
 ): Promise<boolean> => {
-  const { source, report, history } = migration
+  const { source, report } = migration
   const label = `${owner.there}: ${given.name} ${given.version}`
   return succeeds(report, `the package ${label}`, async () => {
     const names = [given.type, given.name, given.version]
@@ -89,41 +93,57 @@ const copyVersion = (
     for (const file of await source.list(SourcePackageFile, `${path}/files`)) {
       const name = historyName([...names, file.name])
       seen.add(name)
-      const id = await copyFile(migration, owner, given, file, known.has(name))
-      if (id === undefined) continue
-      await history.save([{ kind: 'package', scope: owner.key, name, ids: [id], grants: [] }])
-      report.count('package files', 'copied')
+      await followFile(migration, owner, given, file, { scope: owner.key, name, before: known.get(name) })
     }
   })
 }
 
-/** @returns the id of the copy; undefined when nothing was copied */
-const copyFile = async (
-  { source, allot, report, authors, startedAt }: Migration,
-  { there, here: owner }: OwnerNames,
-  { type, name, version, ...given }: KnownPackage,
-  { name: fileName, size, sha256 }: SourcePackageFile,
-  isKnown: boolean,
-): Promise<number | undefined> => {
-  const { packages } = allot.hosting
-  const path = { owner, type, name, version }
-  const label = `${there}: ${name} ${version} ${fileName}`
-  const creator = (await authors.find(given.creator)).id
-  const uploader = withAdminRights(creator)
-  const here = await packages.file(uploader, path, fileName)
-  if (here !== undefined) {
-    report.count('package files', 'found')
-    if (sha256 !== '' && here.sha256 !== sha256) report.note('differs', OTHER_CONTENT, label)
-    return undefined
-  }
-  if (isKnown) {
-    report.note('differs', REMOVED_HERE, label)
-    return undefined
-  }
-  const content = await source.download(downloadPath({ ...path, owner: there }, fileName))
-  const made = { size, creator, createdAt: given.created_at ?? startedAt }
-  return (await packages.add(uploader, path, fileName, content, made))?.id
+/** A file in the history. */
+interface FileOrigin extends Origin {
+  /** The record of an earlier run. */
+  readonly before: Migrated | undefined
 }
+
+/**
+ * Copies a file, or replaces the copy of an earlier run when the source has another file of the name now. The content of a
+ * file never changes here, so a file with the id of the copy is as it was copied.
+ */
+const followFile = async (
+  migration: Migration,
+  owner: OwnerNames,
+  given: KnownPackage,
+  file: SourcePackageFile,
+  { before, ...origin }: FileOrigin,
+): Promise<void> => {
+  const { allot, report, keep } = migration
+  const path = { owner: owner.here, type: given.type, name: given.name, version: given.version }
+  const label = `${owner.there}: ${given.name} ${given.version} ${file.name}`
+  const here = await allot.hosting.packages.file(OPERATOR, path, file.name)
+  if (here === undefined && before !== undefined) return report.note('differs', REMOVED_HERE, label)
+  const isFound = here !== undefined && (file.sha256 === '' || here.sha256 === file.sha256)
+  const isCopy = here !== undefined && before?.ids.includes(here.id) === true
+  if (here !== undefined && (isFound || !isCopy || keep)) {
+    report.count(FILES, 'found')
+    if (!isFound) report.note('differs', isCopy ? CHANGED : OTHER_CONTENT, label)
+    return
+  }
+  const copied = await copyOf(migration, owner, given, file)
+  await migration.content.savePackageFile({ ...copied, path }, origin, here?.id)
+  report.count(FILES, here === undefined ? 'copied' : 'updated')
+}
+
+const copyOf = async (
+  { source, authors, startedAt }: Migration,
+  { there }: OwnerNames,
+  { type, name, version, creator, created_at: createdAt = startedAt }: KnownPackage,
+  { name: fileName, size }: SourcePackageFile,
+) => ({
+  name: fileName,
+  size,
+  createdAt,
+  creator: (await authors.find(creator)).id,
+  content: await source.download(downloadPath({ owner: there, type, name, version }, fileName)),
+})
 
 const historyName = (names: readonly string[]): string => {
   const name = names.join('/')
@@ -156,7 +176,7 @@ const removeOthers = async (
     const here = await packages.file(OPERATOR, where, file)
     if (here !== undefined && record.ids.includes(here.id)) {
       await packages.removeFile(OPERATOR, where, file)
-      report.note('removed', 'package files', label)
+      report.note('removed', FILES, label)
     }
     await history.remove([record])
   }
