@@ -360,7 +360,7 @@ describe('A source that fails while it is compared', () => {
     assert.match(report.text, /^not compared:\n {2}the releases of ann\/app: \S+ answered 500$/m)
     assert.match(report.text, /^ {2}address ann further@example\.org: not here$/m)
     assert.match(report.text, /^ {2}further addresses that their users have not confirmed: 1$/m)
-    assert.match(report.text, /1 things could not be compared$/m)
+    assert.match(report.text, /, and 1 thing could not be compared$/m)
     broken.stop()
   })
 })

@@ -1,4 +1,5 @@
 import { escapeControl } from '../../terminal.ts'
+import { OTHER_TYPE } from '../content/packages.ts'
 import type { Section } from '../report.ts'
 
 /** Names of a compared kind, in the singular and the plural. */
@@ -116,7 +117,7 @@ export class Comparison {
     const differences = (Object.keys(KINDS) as Kind[]).flatMap((kind) => this.#linesOf(kind, file))
     return [
       ...titled('compared', counts),
-      ...titled('left behind by design', [`  ${NEVER_COPIED}`, ...leftBehind]),
+      ...titled('left behind by design', [`  ${NEVER_COPIED}, ${OTHER_TYPE}`, ...leftBehind]),
       ...titled('only here', shortened(this.#onlyHere, 'accounts and repositories', file)),
       ...titled('different', differences),
       ...titled('not compared', shortened(this.#failures, 'failures', file)),
@@ -142,13 +143,14 @@ export class Comparison {
 
   #conclusion(): string {
     const [differences, failures] = [this.#differences.length, this.#failures.length]
-    if (failures > 0) return `${differences} differences, and ${failures} things could not be compared`
-    return differences === 0 ? 'no differences' : `${differences} difference${differences === 1 ? '' : 's'}`
+    const found = differences === 0 ? 'no differences' : `${differences} difference${differences === 1 ? '' : 's'}`
+    if (failures === 0) return found
+    return `${found}, and ${failures} thing${failures === 1 ? '' : 's'} could not be compared`
   }
 }
 
 const NEVER_COPIED =
-  'passwords, access tokens, blocks, whose membership of an organization is public, addresses of organizations, avatars of repositories, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow, packages of other types than generic'
+  'passwords, access tokens, blocks, whose membership of an organization is public, addresses of organizations, avatars of repositories, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow'
 
 const lineOf = ({ kind, name, field, source, here }: Difference): string => {
   if (field !== undefined)
