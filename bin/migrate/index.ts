@@ -43,7 +43,8 @@ import { copyEmails, copyKeys, copyRelations } from './user-data.ts'
 
 /**
  * Copies users, organizations and teams, repositories with their issues, releases and webhooks, packages, keys, relations and
- * quota from the source, one thing after another, each completely or not at all. Running it again continues where a run ended,
+ * quota from the source, kind by kind, and up to four things of a kind at a time. A thing that fails is reported, and the rest
+ * goes on. Running it again continues where a run ended,
  * and changes nothing when the run was complete and the source is the same.
  *
  * Copies are found by the ids of the source ({@link Names}). Accounts and repositories without a copy are looked for by name: a

@@ -33,10 +33,10 @@ const EXISTENCE_LABELS = {
   hook: { one: 'webhook', many: 'webhooks' },
 } as const
 
-/** The things of one kind that belong to one account, and how they are found and removed here. */
+/** The things of one kind that belong to one account, repository or team, and how they are found and removed here. */
 export interface ExistenceSubject {
   kind: Kind
-  /** Name of the account, in lower case. */
+  /** Key in the history of the account, the repository or the team that the things belong to. */
   scope: string
   /** Ids of the records that the thing connects, such as a user and a repository; undefined when one doesn't exist. */
   parts(name: string): Promise<number[] | undefined>

@@ -125,7 +125,10 @@ export interface PageRoute {
   readonly scope?: string
   /** Bytes of the file of a form that has one, which is sent as `multipart/form-data`. */
   readonly maxFileBytes?: number
-  /** True for a page of a person or a repository. A host may have such pages itself, so it gets requests that find nothing here. */
+  /**
+   * The kind of page of a person or a repository; absent for others. A host may have such pages itself, so it gets requests that
+   * find nothing here.
+   */
   readonly kind?: OwnPage
   handle(request: PageRequest, services: PageServices): Promise<PageReply>
 }

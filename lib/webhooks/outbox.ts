@@ -56,7 +56,8 @@ const CHECK_INTERVAL = 64
 
 /**
  * The transactional outbox. The transaction that causes an event saves a delivery for each webhook that chose the event, with
- * the payload as of this moment, so an event is delivered exactly when its change is durable. `Sender` sends it afterwards.
+ * the payload as of this moment, so none is saved for a change that did not happen. `Sender` sends it afterwards.
+ * Not recorded: payloads above `MAX_PAYLOAD`, references above `MAX_REFS`, and events of a webhook with `MAX_WAITING` deliveries.
  * Invariant: the numbers of a webhook's deliveries are in the order of the commits, since each transaction takes them itself.
  */
 export class Outbox {
@@ -77,8 +78,8 @@ export class Outbox {
   }
 
   /**
-   * Reports an event to the host, and records it for webhooks. Without webhooks this reads a single counter; on a store that
-   * only this process uses, nothing.
+   * Reports an event to the host, and records it for webhooks. Without webhooks it costs one counter read, or nothing when no
+   * other process uses the store.
    */
   async record(tx: WriteContext, event: WebhookEvent): Promise<void> {
     if (event.event !== 'ping' && event.event !== 'quota') await this.#reportToHost(tx, event)

@@ -14,7 +14,7 @@ import { type ExistenceSubject, followDetails, type SourceThing, synchronize } f
 const INACTIVE =
   'webhooks without their secrets: they are inactive here, so that no receiver gets an event twice; set the secret and `active` when this server takes over'
 export const OTHER_TYPE =
-  'webhooks of other types than gitea, gogs and forgejo, or without an event that happens here'
+  'webhooks of other types than gitea, gogs and forgejo, or without an event that Allot knows'
 const REFUSED = 'webhooks that are refused here'
 const ACTIVE = 'webhooks that were removed at the source, and are active here'
 
@@ -131,7 +131,7 @@ const kindOf = ({ type, config }: SourceHook): Hook['type'] | undefined =>
     ? type
     : undefined
 
-/** The events that happen here. */
+/** The events that Allot knows the name of; some of them never happen here. */
 export const eventsOf = ({ events }: SourceHook): string[] => [...new Set(events)].filter(isEvent)
 
 const placeOf =

@@ -143,7 +143,8 @@ export class Comparison {
 
   #conclusion(): string {
     const [differences, failures] = [this.#differences.length, this.#failures.length]
-    const found = differences === 0 ? 'no differences' : `${differences} difference${differences === 1 ? '' : 's'}`
+    const found =
+      differences === 0 ? 'no differences' : `${differences} difference${differences === 1 ? '' : 's'}`
     if (failures === 0) return found
     return `${found}, and ${failures} thing${failures === 1 ? '' : 's'} could not be compared`
   }

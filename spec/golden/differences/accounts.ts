@@ -191,8 +191,9 @@ export const accounts: readonly Difference[] = [
     lines: ['header x-total-count "50" → "46"'],
   },
   {
-    title: 'Organizations lack `created` and the access of teams',
-    reason: 'Allot has no teams; the profile of an organization, `GET /users/{org}`, has `created`.',
+    title: 'Organizations lack `created` and `repo_admin_change_team_access`',
+    reason:
+      'Only owners of an organization give its repositories to teams, so there is no such setting. The profile of an organization, `GET /users/{org}`, has `created`.',
     records: inAll('setup'),
     lines: ['body lacks created', 'body lacks repo_admin_change_team_access'],
   },
