@@ -5,8 +5,9 @@
  * - the read cache of the storage driver, for all reads of records. LevelDB drops an entry before a record that it was read
  *   from is written; PostgreSQL, where other processes write too, validates it by one query before each use;
  * - quota statuses (`lib/quota/status.ts`), dropped after the commit that changes them: the hot path must not pay for a
- *   transaction;
- * - the last token of a connection (`lib/accounts/identity.ts`), valid until the next write, for the same reason;
+ *   transaction. Only on a store of one process;
+ * - the last token of a connection (`lib/accounts/identity.ts`), valid until the next write and for 10 minutes at most, for the
+ *   same reason. Only on a store of one process;
  * - totals of searches (`lib/repositories/search.ts`), valid for one version of the index;
  * - passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash;
  * - the uses of tokens that were noted (`lib/accounts/token-uses.ts`), valid for an hour: losing one only costs a write;

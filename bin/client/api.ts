@@ -17,7 +17,10 @@ export class NotFoundError extends Error {}
 
 const PAGE_SIZE = 50
 
-/** The HTTP API of a running server or of an opened store. Commands read and change everything through it. */
+/**
+ * The HTTP API of a running server or of an opened store. Most commands use nothing else. Those that have no route call the
+ * services of an opened store (`user add`, `user link`, `import`, `migrate`) or its driver (`shard`, `verify`).
+ */
 export class ApiClient {
   readonly #connection: Connection
 
@@ -122,6 +125,9 @@ export interface ApiFlags extends StoreFlags {
   token?: string
 }
 
+/** What to do when a server has the store open. */
+export const USE_SERVER = 'name its server with --url and --token'
+
 /**
  * Calls `body` with the API of the running server that the options or the environment name; otherwise opens the store, and
  * calls its API in this process.
@@ -143,7 +149,7 @@ export const withApi = async (
     const sendRequest = (url: string, request: RequestInit) => allot.fetch(new Request(url, request))
     return body(new ApiClient({ base: `http://localhost${config.api.basePath}`, headers: {}, sendRequest }))
   }
-  await withStore(flags, callStore, { authenticate: () => OPERATOR })
+  await withStore(flags, callStore, { authenticate: () => OPERATOR, alternative: USE_SERVER })
 }
 
 /**

@@ -4,7 +4,7 @@ import type { AccessToken } from '../../lib/api/tokens.ts'
 import type { User } from '../../lib/api/users.ts'
 import { type ApiClient, type ApiFlags, pathSegment, remoteApi, withApi } from '../client/api.ts'
 import { type Columns, type ListFlags, printList } from '../client/list.ts'
-import type { StoreFlags } from '../config/store.ts'
+import type { Opened, StoreFlags } from '../config/store.ts'
 import { type PrintFlags, print, printJson, printNote } from '../terminal.ts'
 import { apiOptions, examples, serverOption, storeOptions } from './options.ts'
 
@@ -81,7 +81,7 @@ const makeLink = async (name: string, flags: StoreFlags): Promise<void> => {
     import('../../lib/accounts/access.ts'),
   ])
   requireStore(flags, 'name another folder with --data')
-  await withStore(flags, async ({ allot: { hosting }, config }) => {
+  const printLink = async ({ allot: { hosting }, config }: Opened) => {
     const account = await hosting.accounts.byName(name)
     if (account?.kind !== 'user') throw new Error(`there is no user named ${name}`)
     const { baseUrl } = config.api
@@ -90,7 +90,8 @@ const makeLink = async (name: string, flags: StoreFlags): Promise<void> => {
     if (baseUrl === undefined)
       printNote('it is a path at the address of the server, since base_url is not configured')
     print((baseUrl ?? '') + link)
-  })
+  }
+  await withStore(flags, printLink, { alternative: "make the link on the server's page of the account" })
 }
 
 /** Not through the API, which cannot create an administrator in one step. */
@@ -99,13 +100,14 @@ const addToStore = async (user: string, flags: NewUserFlags): Promise<AddedUser>
     import('../config/store.ts'),
     import('../../lib/accounts/access.ts'),
   ])
-  return withStore(flags, async ({ allot: { hosting } }) => {
+  const add = async ({ allot: { hosting } }: Opened) => {
     const { admin, email, password } = flags
     const account = { name: user, admin, email, password }
     const { id, name } = await hosting.accounts.createUser(account, undefined, OPERATOR)
     const token = flags.token ? await hosting.tokens.create(id, 'cli', ['all'], OPERATOR) : undefined
     return { name, token: token?.secret }
-  })
+  }
+  return withStore(flags, add, { alternative: 'name its server with --url, and a token in ALLOT_TOKEN' })
 }
 
 const addToServer = async (

@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs'
 import { lstat, open, rename, rm, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { LastLine } from '../../lib/exports/format.ts'
-import { type ApiClient, type ApiFlags, remoteApi } from '../client/api.ts'
-import type { StoreFlags } from '../config/store.ts'
+import { type ApiClient, type ApiFlags, remoteApi, USE_SERVER } from '../client/api.ts'
+import type { Opened, StoreFlags } from '../config/store.ts'
 import { UsageError, writeFault } from '../errors.ts'
 import { type OnProgress, printNote, withProgressBar } from '../terminal.ts'
 import { appendValue, examples, remoteOptions, storeOptions } from './options.ts'
@@ -62,9 +62,9 @@ const exportStore = async (
 ): Promise<LastLine> => {
   const { requireStore, withStore } = await import('../config/store.ts')
   requireStore(flags)
-  return withStore(flags, ({ allot }) =>
-    owners.length === 0 ? allot.export(write) : allot.exportOwners(owners, write),
-  )
+  const exportTo = ({ allot }: Opened) =>
+    owners.length === 0 ? allot.export(write) : allot.exportOwners(owners, write)
+  return withStore(flags, exportTo, { alternative: USE_SERVER })
 }
 
 /** Checks the export while it arrives: a connection that breaks must not leave a file that looks complete. */

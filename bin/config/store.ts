@@ -125,18 +125,24 @@ export const openStore = async (
   return { allot, config, data, repositories: folders.repositories }
 }
 
+interface CommandParts extends Parts {
+  /** What to do instead when another process has the store open, such as `name its server with --url`. */
+  alternative?: string
+}
+
 /**
  * Opens the store for a command, calls `body` and closes the store.
- * @throws StorageError that advises to use the server when a server has the store open
+ * @throws Error with the alternative when another process has the store open
  */
 export const withStore = async <T>(
   flags: StoreFlags,
   body: (opened: Opened) => Promise<T>,
-  parts?: Parts,
+  { alternative, ...parts }: CommandParts = {},
 ): Promise<T> => {
   const opened = await openStore(storeLocation(flags), parts).catch((error: unknown) => {
-    if (!(error instanceof StorageError) || error.reason !== 'locked') throw error
-    throw new Error(`${error.message} (with --url and --token)`, { cause: error })
+    const isLocked = error instanceof StorageError && error.reason === 'locked'
+    if (!isLocked || alternative === undefined) throw error
+    throw new Error(`${error.message}, or ${alternative}`, { cause: error })
   })
   try {
     return await body(opened)

@@ -146,7 +146,7 @@ const heldByAnotherProcess = (location: string, cause: unknown): StorageError =>
   const name = isKnown ? ` (pid ${owner.pid}${isHere ? '' : ` on ${owner.host}`})` : ''
   return new StorageError(
     'locked',
-    `${location} is in use by another process${name}: stop that process first, or talk to the running server over HTTP`,
+    `${location} is in use by another process${name}: stop that process first`,
     { cause },
   )
 }

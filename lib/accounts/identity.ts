@@ -60,7 +60,7 @@ interface LastToken {
   readonly notedUntil: number
 }
 
-/** Milliseconds for which a connection that sends one token notes its use once. */
+/** Milliseconds for which a connection may reuse its token without noting its use again. */
 const NOTE_INTERVAL = 600_000
 
 /** Finds out who sent a request. */
@@ -81,7 +81,7 @@ export class Identities {
   authenticate(req: IncomingMessage): Promise<Identity | null> {
     const { authenticate } = this.#options
     const sender = authenticate === undefined ? this.#sender(req) : this.#hostUser(authenticate, req)
-    // Most requests end here: a function and a promise less for each of them.
+    // Fast path: saves a closure and a promise for each request.
     if (sudoIn(req) === undefined) return sender
     return actingAs(req, sender, async (name) => {
       const account = await this.#options.accounts.byName(name)

@@ -18,7 +18,7 @@ type KeyCollection<K> = Collection<K, 'fingerprint', 'account' | 'fingerprint', 
  * Public keys of accounts, SSH or GPG. Invariants: an account has a key once, and the answer to adding a key reveals
  * nothing about accounts that the caller cannot see. A key of an account that the caller can see is refused, as Forgejo
  * does; a key that only hidden accounts have is added again. The account that added a key first owns it: a login by key
- * must take the first entry of the index `fingerprint`, so that adding a stranger's key does not take it over.
+ * takes the first entry of the index `fingerprint` whose account exists, so that adding a stranger's key does not take it over.
  */
 class Keys<K extends Owned> {
   readonly #collection: KeyCollection<K>
@@ -47,7 +47,7 @@ class Keys<K extends Owned> {
     return this.store.write(async (tx) => {
       const key = await this.#collection.get(tx, [id])
       if (key === undefined) return false
-      // "403: caller not permitted (admin endpoints, quota endpoints, deleting another user's key)"
+      // The API document: "403: caller not permitted (admin endpoints, quota endpoints, deleting another user's key)".
       if (key.account !== account) throw new AllotError('forbidden', 'this key belongs to another user')
       await this.#collection.remove(tx, [id])
       return true

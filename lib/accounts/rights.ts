@@ -1,6 +1,7 @@
 /**
- * The rights of accounts on repositories. `rightsOn` is the only place that says what an account may do with one; for lists
- * and searches, `sharedWith` says which repositories an account can read by such a right. Both read records only, within the
+ * The rights of accounts on repositories. `rightsOn` is the only place that says what an account may do with one, except that an
+ * account can read a repository that is offered to it (`isOfferedTo`). For lists and searches, `sharedWith` says which
+ * repositories an account can read by such a right. All read records only, within the
  * transaction of their caller, so a right that is withdrawn has no effect on a write that begins later.
  */
 

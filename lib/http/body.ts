@@ -130,7 +130,7 @@ const parseText = (text: string): unknown => {
 }
 
 /**
- * Reads a form with files whole, for small ones.
+ * Reads a small multipart form into memory.
  * @param limit bytes
  * @throws AllotError unsupported_media_type, too_large, invalid, misconfigured
  */

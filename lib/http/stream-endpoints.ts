@@ -56,7 +56,7 @@ export class StreamEndpoints<I extends Identity, S>
     }
     const { body, size } = decompressedBody(req, route)
     const brokenBody = new Promise<never>((_resolve, reject) => body.once('error', reject))
-    // Not every request is still waiting for its body when that breaks off.
+    // The body can fail after the handler has ended, when nothing else awaits this promise.
     brokenBody.catch(() => undefined)
     const disconnected = new AbortController()
     res.once('close', () => disconnected.abort())

@@ -71,7 +71,10 @@ export class Plans {
     }
   }
 
-  /** Sequence numbers for the rules and groups that the plan can create, since a transaction cannot draw them itself. */
+  /**
+   * Sequence numbers for the rules and groups that the plan can create. They are taken before the write, so that writers do
+   * not contend for the sequence.
+   */
   async numbers({ rules, groups }: Pick<QuotaPlan, 'rules' | 'groups'>): Promise<SequenceNumbers> {
     return { rules: await this.#numbersFor('rule', rules), groups: await this.#numbersFor('group', groups) }
   }

@@ -21,9 +21,8 @@ export interface WriteContext extends WriteTransaction {
    */
   afterCommit(action: (isKnown: boolean) => void): void
   /**
-   * The time of this call. Invariant: times of records are in the order of the commits wherever one transaction reads what
-   * another one wrote, since the run that is committed takes its times itself, after the commits that it reads. So they
-   * differ in each run: nothing may be read under a key made of them (`Collection.add` does not).
+   * The time of this call. It is taken inside the run that is committed, so when a transaction reads what another one wrote, its
+   * time is later. A rerun gets another time: never use it in a key to read (`Collection.add` does not).
    */
   uniqueTime(): UniqueTime
 }

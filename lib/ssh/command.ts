@@ -3,7 +3,7 @@ export interface CommandLine {
   readonly program: string
   /** Owner and name of the repository that the first argument names; undefined when it names none. */
   readonly repository: { readonly owner: string; readonly name: string } | undefined
-  /** The arguments behind the first. */
+  /** The arguments after the first. */
   readonly rest: readonly string[]
 }
 

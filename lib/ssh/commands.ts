@@ -127,7 +127,7 @@ export class Commands {
     const { program } = context.line
     if (this.#isName(program)) return this.#handlers[program](context)
     const names = Object.keys(this.#handlers).join(', ')
-    throw new AllotError('bad_request', `this server runs no other commands than ${names}`)
+    throw new AllotError('bad_request', `this server runs only ${names}`)
   }
 
   async #fetch(context: Context): Promise<void> {

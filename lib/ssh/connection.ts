@@ -40,7 +40,7 @@ const CLOSE_MS = 1000
  * Bytes that the library may hold for a connection, in each direction; clients which keep to their windows stay far below.
  */
 const MAX_BUFFERED = 16 * 1024 * 1024
-/** A client may change the keys of a connection once for so many bytes, and a few times besides. */
+/** Changes of keys (rekeying) that a connection may have: one for each 16 MiB transferred, and 20 more. */
 const BYTES_FOR_REKEY = 16 * 1024 * 1024
 const FREE_REKEYS = 20
 

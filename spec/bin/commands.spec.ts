@@ -173,18 +173,25 @@ describe('allot user, token and org', () => {
     )
   })
 
+  const ADVICE: readonly (readonly [args: readonly string[], alternative: string])[] = [
+    [['token', 'list', 'root'], ', or name its server with --url and --token'],
+    [['user', 'add', 'x'], ', or name its server with --url, and a token in ALLOT_TOKEN'],
+    [['user', 'link', 'root'], ", or make the link on the server's page of the account"],
+    [['shard', '1/2'], ''],
+    [['serve', '--port', '0'], ''],
+  ]
   it('advise what to do when a server has the store open', async () => {
     const data = temporaryDirectory()
     const server = await served(['--data', data])
     try {
-      for (const args of [
-        ['user', 'add', 'x'],
-        ['serve', '--port', '0'],
-      ]) {
-        const { code, err } = await allot([...args, '--data', data])
-        assert.equal(code, 1)
-        assert.match(err, /in use by another process.*(?:stop|talk)/s)
-      }
+      await Promise.all(
+        ADVICE.map(async ([args, alternative]) => {
+          const { code, err } = await allot([...args, '--data', data])
+          assert.equal(code, 1)
+          assert.match(err, /in use by another process \(pid \d+\): stop that process first/)
+          assert.ok(err.endsWith(`stop that process first${alternative}\n`), err)
+        }),
+      )
     } finally {
       await server.stop()
     }

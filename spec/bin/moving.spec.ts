@@ -216,7 +216,10 @@ describe('An export or import that fails', () => {
     try {
       const { code, err } = await allot(['export', '--data', data])
       assert.equal(code, 1)
-      assert.match(err, /in use by another process.*over HTTP \(with --url and --token\)\n$/)
+      assert.match(
+        err,
+        /in use by another process .*: stop that process first, or name its server with --url and --token\n$/,
+      )
     } finally {
       await server.stop()
     }

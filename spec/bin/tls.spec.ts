@@ -139,7 +139,7 @@ describe('allot serve with a certificate', () => {
     await assert.rejects(git(other.file, 'clone', `${url}/root/demo.git`, 'refused'), /certificate/i)
   })
 
-  it('answers a client that speaks http on this port not at all, and goes on', async (t) => {
+  it('closes a connection that speaks plain HTTP on this port without an answer, and keeps serving', async (t) => {
     const { api, origin } = await serveHttps(t)
     const plain = connectPlain(Number(new URL(origin).port), '127.0.0.1')
     plain.on('error', () => undefined).write('GET / HTTP/1.1\r\nHost: x.test\r\n\r\n')

@@ -41,7 +41,7 @@ interface Sent {
   body?: string
 }
 
-/** A request on which every check fails that is not mended, and the status and message that it gets. */
+/** The status and message of a request that fails every check except those that its arguments satisfy. */
 const sent = async ({ method = 'POST', path = '/admin/1', as, type = 'application/json', body }: Sent) => {
   const headers = { 'content-type': type, ...(as === undefined ? {} : { authorization: as }) }
   const answer = await fetch(floor.api + path, { method, headers, ...(body === undefined ? {} : { body }) })

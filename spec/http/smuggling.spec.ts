@@ -140,7 +140,7 @@ describe('A request that two parsers could read differently', () => {
     assert.deepEqual(handled, [])
   })
 
-  it('is not a correctly chunked request with the next one behind it', async () => {
+  it('is not a correctly chunked one that another request follows: both are answered', async () => {
     handled.length = 0
     const last = NEXT.replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n')
     const answer = await floor.raw(`${CHUNKED}2;a=b\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n${last}`)

@@ -137,11 +137,11 @@ describe('A session', () => {
   })
 
   const refused: [command: string, message: RegExp][] = [
-    ['ls -l', /runs no other commands than git-upload-pack, git-receive-pack, git-lfs-authenticate/],
-    ['git-upload-archive alice/public', /runs no other commands/],
+    ['ls -l', /runs only git-upload-pack, git-receive-pack, git-lfs-authenticate/],
+    ['git-upload-archive alice/public', /runs only/],
     ['git-upload-pack alice/public; id', /runs no other|expected a repository|Repository not found/],
-    ['$(id)', /runs no other commands/],
-    ["git-upload-pack 'alice/public", /runs no other commands/],
+    ['$(id)', /runs only/],
+    ["git-upload-pack 'alice/public", /runs only/],
     ['git-upload-pack', /git-upload-pack: expected a repository, such as 'owner\/name.git'/],
     ["git-upload-pack ''", /expected a repository/],
     ['git-upload-pack /etc/passwd/x', /expected a repository/],
@@ -161,8 +161,8 @@ describe('A session', () => {
 
   it('runs the commands that the documents name', async () => {
     const { err } = await ssh(allot.port, bobKey, ['ls'])
-    const commands = /than (.*)\n/.exec(err)![1]!.split(', ')
-    assert.equal(commands.length, 3)
+    const commands = /runs only (.*)\n/.exec(err)![1]!.split(', ')
+    assert.ok(commands.includes('git-receive-pack'), err)
     for (const file of ['SECURITY.md', 'docs/git-lfs-packages.md']) {
       const text = readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
       for (const command of commands) assert.ok(text.includes(`\`${command}\``), `${file}: ${command}`)

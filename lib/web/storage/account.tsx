@@ -42,8 +42,8 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   'read:admin': 'For administrators: read everything about all accounts.',
   'write:admin': 'For administrators: change accounts, rules, groups and the ledger.',
   'read:secrets': 'For administrators: export everything, with password hashes.',
-  'read:misc': 'Read settings, and render markdown.',
-  'write:misc': 'The same as read:misc.',
+  'read:misc': 'Nothing more: accepted for clients of Forgejo.',
+  'write:misc': 'Nothing more: accepted for clients of Forgejo.',
 }
 
 const CRUMBS = [{ name: 'Tokens and sessions', to: '/-/account' }]
