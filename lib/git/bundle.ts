@@ -7,10 +7,10 @@ import {
   configuration,
   ENVIRONMENT,
   type ExitResult,
-  runGit,
   startProcess,
   type WriteListener,
 } from './process.ts'
+import { runGit } from './run.ts'
 
 /** A repository as an export writes it. */
 export interface Bundle {

@@ -1,7 +1,7 @@
 import { MAX_WORK_MS } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { initialize } from './bundle.ts'
-import { runGit } from './process.ts'
+import { runGit } from './run.ts'
 
 /** The parts that a copy of a repository takes over. */
 export interface CopyOptions {

@@ -23,8 +23,8 @@ import {
   sizeOf,
   UNFINISHED,
 } from './folders.ts'
-import { runGit } from './process.ts'
 import type { RefUpdate } from './push.ts'
+import { runGit } from './run.ts'
 
 const BRANCHES = 'refs/heads/'
 

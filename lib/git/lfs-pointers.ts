@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { folderOf } from './folders.ts'
-import { configuration, ENVIRONMENT, runGit, startProcess } from './process.ts'
+import { configuration, ENVIRONMENT, startProcess } from './process.ts'
+import { runGit } from './run.ts'
 
 /** An LFS object that a file of a repository stands for. */
 export interface LfsPointer {

@@ -1,10 +1,9 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { access, constants } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { delimiter, join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
-import { promisify } from 'node:util'
 import { AllotError } from '../errors.ts'
 import { lowerPriorityOf } from '../workers.ts'
 
@@ -45,68 +44,6 @@ const PROTOCOL = /^[\w.=:-]{1,100}$/
 /** @param protocol the client's `Git-Protocol` header; ignored when it is malformed */
 export const environmentFor = (protocol: string | undefined): Record<string, string | undefined> =>
   protocol !== undefined && PROTOCOL.test(protocol) ? { ...ENVIRONMENT, GIT_PROTOCOL: protocol } : ENVIRONMENT
-
-const TIMEOUT_MS = 60_000
-
-/** How many commands run at once, so that many requests do not start as many processes; the others wait in a queue. */
-const CONCURRENCY = 4
-let running = 0
-const queue: (() => void)[] = []
-
-interface RunOptions {
-  /** Standard input. */
-  input?: string
-  /** 0: no timeout, for work without a bound in size. */
-  timeoutMs?: number
-}
-
-/**
- * Runs a git command to its end, without a shell.
- * @returns its standard output
- * @throws AllotError unavailable when git is not installed; Error with git's own message when the command fails
- */
-export const runGit = async (
-  git: string,
-  args: readonly string[],
-  options: RunOptions = {},
-): Promise<string> => {
-  if (running >= CONCURRENCY) await new Promise<void>((resolve) => queue.push(resolve))
-  else running++
-  try {
-    return await execute(git, args, options)
-  } finally {
-    const next = queue.shift()
-    if (next === undefined) running--
-    else next()
-  }
-}
-
-const executeFile = promisify(execFile)
-
-const execute = async (
-  git: string,
-  args: readonly string[],
-  { input = '', timeoutMs = TIMEOUT_MS }: RunOptions,
-): Promise<string> => {
-  const limits = { timeout: timeoutMs, maxBuffer: Number.POSITIVE_INFINITY }
-  const execution = executeFile(git, [...configuration(), ...args], { env: ENVIRONMENT, ...limits })
-  // A git that fails before it has read its input reports that by its exit code.
-  execution.child.stdin?.on('error', () => undefined)
-  execution.child.stdin?.end(input)
-  try {
-    return (await execution).stdout
-  } catch (cause) {
-    throw runError(git, args, cause as ExecutionError)
-  }
-}
-
-/** The code is a string when the process did not start, else the exit code, or null after a signal. */
-type ExecutionError = Error & { code: string | number | null; signal?: string; stderr: string }
-
-const runError = (git: string, args: readonly string[], error: ExecutionError): Error =>
-  typeof error.code === 'string'
-    ? startError(git, error)
-    : new Error(`git ${args[0]} failed with ${error.code ?? error.signal}: ${error.stderr.trim()}`)
 
 /** Explains why a git process did not start. */
 export const startError = (git: string, cause: Error): Error =>

@@ -30,6 +30,19 @@ export interface NewRepository extends TemplateNames {
   host?: string | undefined
 }
 
+/**
+ * Shares repository creation fairly among users, since each creation runs several git processes. The queue is long, so
+ * that a bulk creation waits and is not refused.
+ */
+const BUDGET = {
+  slots: 4,
+  slotsPerClient: 3,
+  queue: 10_000,
+  queuePerClient: 5000,
+  maxWaitMs: 60_000,
+  message: 'too many repositories are being created: try again',
+}
+
 interface GitDataOptions {
   readonly store: Store
   /** Undefined when the host keeps repositories itself: git data is then neither created nor deleted. */
@@ -50,18 +63,9 @@ interface GitDataOptions {
  */
 export class GitData {
   readonly #options: GitDataOptions
-  /**
-   * Shares repository creation fairly among users, since each creation runs several git processes. The queue is long, so
-   * that a bulk creation waits and is not refused.
-   */
-  readonly #creations = new ClientBudget({
-    slots: 4,
-    slotsPerClient: 3,
-    queue: 10_000,
-    queuePerClient: 5000,
-    maxWaitMs: 60_000,
-    message: 'too many repositories are being created: try again',
-  })
+  readonly #creations = new ClientBudget(BUDGET)
+  /** No creation waits for copies, which take as long as the repositories are large. */
+  readonly #copies = new ClientBudget(BUDGET)
   #deletions: Promise<void> = Promise.resolve()
 
   constructor(options: GitDataOptions) {
@@ -85,7 +89,9 @@ export class GitData {
   ): Promise<T> {
     const { autoInit, defaultBranch = 'main' } = repository
     const first = autoInit === true ? firstCommit(repository, author, this.#options.hostName) : undefined
-    return this.#make(id, author, (gitStorage) => gitStorage.create(id, defaultBranch, first), save)
+    const build = (gitStorage: GitStorage) =>
+      this.#creations.run(clientOfAccount(author.id), () => gitStorage.create(id, defaultBranch, first))
+    return this.#make(id, build, save)
   }
 
   /**
@@ -100,14 +106,16 @@ export class GitData {
     creator: Account,
     save: (size: number) => Promise<T>,
   ): Promise<T> {
+    const client = clientOfAccount(creator.id)
     const build = (gitStorage: GitStorage) =>
-      from === undefined ? gitStorage.create(id, copy.branch) : gitStorage.copy(from, id, copy)
-    return this.#make(id, creator, build, save)
+      from === undefined
+        ? this.#creations.run(client, () => gitStorage.create(id, copy.branch))
+        : this.#copies.run(client, () => gitStorage.copy(from, id, copy))
+    return this.#make(id, build, save)
   }
 
   async #make<T>(
     id: number,
-    creator: Account,
     build: (gitStorage: GitStorage) => Promise<number>,
     save: (size: number) => Promise<T>,
   ): Promise<T> {
@@ -115,8 +123,7 @@ export class GitData {
     if (gitStorage === undefined) return save(0)
     await store.write((tx) => savePending(tx, id))
     try {
-      const size = await this.#creations.run(clientOfAccount(creator.id), () => build(gitStorage))
-      return await save(size)
+      return await save(await build(gitStorage))
     } catch (error) {
       // After a storage error the write may be durable all the same; a later start decides.
       if (!(error instanceof StorageError)) await this.#discard(id).catch(() => undefined)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { chmodSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
@@ -89,3 +91,48 @@ describe('Many repositories that one user creates at once', () => {
     assert.deepEqual(new Set(await Promise.all(flood)), new Set([201]))
   })
 })
+
+/** A git whose copies of repositories wait until a file is removed. */
+const slowGit = (): { git: string; release: () => void } => {
+  const folder = temporaryDirectory()
+  const [path, hold] = [join(folder, 'git'), join(folder, 'hold')]
+  const wait = `case "$*" in *--no-write-fetch-head*) while [ -e ${hold} ]; do sleep 0.1; done;; esac`
+  writeFileSync(hold, '')
+  writeFileSync(path, `#!/bin/sh\n${wait}\nexec git "$@"\n`)
+  chmodSync(path, 0o755)
+  return { git: path, release: () => rmSync(hold, { force: true }) }
+}
+
+describe('Copies of large repositories by two users', () => {
+  it('delay neither the first push nor the creation of a repository by a third', async (t) => {
+    const slow = slowGit()
+    t.after(slow.release)
+    const directory = temporaryDirectory()
+    const slowly = await startGit({ repositories: { directory, git: slow.git } })
+    t.after(slowly.stop)
+    const [ann, ben, cleo] = [
+      await slowly.person('ann'),
+      await slowly.person('ben'),
+      await slowly.person('cleo'),
+    ]
+    const sources = [
+      await slowly.repository(cleo, 'a', { auto_init: true }),
+      await slowly.repository(cleo, 'b', { auto_init: true }),
+    ]
+    const empty = await slowly.repository(cleo, 'empty')
+    const copies = [ann, ben].flatMap((who) =>
+      sources.map((source) => slowly.as(who, 'POST', `/repos/${source}/forks`, {})),
+    )
+    const pushed = git(await aCheckout(), 'push', '--quiet', urlFor(slowly, empty, cleo), 'main:other')
+    const made = slowly.as(cleo, 'POST', '/user/repos', { name: 'new', auto_init: true })
+    const first = await Promise.race([Promise.all([pushed, made]), Promise.all(copies), rejectAfter(20_000)])
+    assert.equal(first.length, 2)
+    slow.release()
+    for (const { status } of await Promise.all(copies)) assert.equal(status, 202)
+  })
+})
+
+const rejectAfter = (ms: number): Promise<never> =>
+  new Promise((_, reject) => {
+    setTimeout(() => reject(new Error('the push or the creation waits for the copies')), ms).unref()
+  })

@@ -2,8 +2,8 @@ import { resolve } from 'node:path'
 import { ClientBudget } from '../../clients.ts'
 import { AllotError } from '../../errors.ts'
 import { folderOf } from '../folders.ts'
-import { runGit } from '../process.ts'
 import { checkOnDisk } from '../processes.ts'
+import { runGit } from '../run.ts'
 import { BatchEnded, BatchProcess } from './batch-process.ts'
 
 export interface ObjectPoolOptions {
