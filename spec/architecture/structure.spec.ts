@@ -58,3 +58,59 @@ describe('The source files', () => {
     assert.deepEqual(wrong, [])
   })
 })
+
+/** A row of a table in docs/architecture.md that follows a request: the functions, and the file that they are in. */
+interface TraceRow {
+  readonly functions: readonly string[]
+  readonly file: string | undefined
+}
+
+/** The tables that follow a request, each with the sentence before it that counts. */
+const traces = sourceOf('docs/architecture.md')
+  .split('### ')
+  .slice(1)
+  .map((section) => ({
+    count: /(\d+) functions in (\d+) files(?:\. (1 to 9 as above))?/.exec(section),
+    rows: [...section.matchAll(/^\| [\d, ]+ \| ([^|]+) \| ([^|]+) \|/gm)].map(
+      ([, functions, file]): TraceRow => ({
+        functions: [...functions!.matchAll(/`([^`]+)`/g)].map(([, name]) => name!),
+        file: /^`([^`]+)`$/.exec(file!)?.[1],
+      }),
+    ),
+  }))
+
+const declares = (source: string, name: string): boolean => {
+  const [owner, member] = name.split('.') as [string, string?]
+  if (member === undefined)
+    return new RegExp(`(?:const |function |^ *(?:async )?)${owner}\\b`, 'm').test(source)
+  return new RegExp(`class ${owner}\\b[^]*\\n  (?:[a-z]+ )*${member}\\b`).test(source)
+}
+
+describe('The tables of docs/architecture.md that follow a request', () => {
+  it('name functions of the file that they name', () => {
+    const wrong = traces.flatMap(({ rows }) =>
+      rows.flatMap(({ functions, file }) =>
+        functions
+          .filter((name) => file !== undefined && !declares(sourceOf(file), name))
+          .map((name) => `${name} in ${file}`),
+      ),
+    )
+    assert.deepEqual(wrong, [])
+  })
+
+  it('count their functions and files', () => {
+    const shared = traces[0]!.rows.slice(0, 9)
+    const fileOf = new Map(
+      traces[0]!.rows.flatMap(({ functions, file }) => functions.map((name) => [name, file])),
+    )
+    for (const { count, rows } of traces) {
+      const all = count?.[3] === undefined ? rows : [...shared, ...rows]
+      const files = new Set(
+        all.flatMap(({ functions, file }) => file ?? functions.map((name) => fileOf.get(name))),
+      )
+      const functions = all.flatMap((row) => row.functions)
+      assert.deepEqual(count?.slice(1, 3).map(Number), [functions.length, files.size])
+    }
+    assert.equal(traces.length, 3)
+  })
+})
