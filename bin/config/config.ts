@@ -86,7 +86,10 @@ export const StorageOptions = v.strictObject({
   readers: v.pipe(positive, v.description('Connections for reads.')),
   writers: v.pipe(positive, v.description('Connections for writes.')),
   connectTimeout: v.pipe(positive, v.description('Milliseconds to wait for a connection.')),
-  statementTimeout: v.pipe(positive, v.description('Milliseconds that one statement may take.')),
+  statementTimeout: v.pipe(
+    positive,
+    v.description('Milliseconds for one statement of a write; one of a read has at most 4,500.'),
+  ),
   writeTimeout: v.pipe(
     positive,
     v.description(
@@ -95,7 +98,7 @@ export const StorageOptions = v.strictObject({
   ),
   retries: v.pipe(
     positive,
-    v.description('How often each engine retries a write after conflicts with other writes.'),
+    v.description('How often each engine runs a write again after conflicts with other writes.'),
   ),
   readCache: v.pipe(
     v.optional(v.pipe(Size, v.minValue(1024 * 1024))),

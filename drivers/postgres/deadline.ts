@@ -4,8 +4,8 @@ import { StorageError } from '../../lib/storage/index.ts'
 const MAX_WAITING = 5000
 
 /**
- * The time in which one write must be acknowledged or refused: without a reply of the database, so that a large write which
- * goes on is not refused. The engine calls {@link begin} when it sends the commit: a write that is over before that is not
+ * How long a write may wait without a reply of the database before it is refused. Each reply starts the time anew, so a large
+ * write that makes progress is not refused. The engine calls {@link begin} when it sends the commit: a write that is over before that is not
  * sent any more.
  */
 export class Deadline {

@@ -21,7 +21,7 @@ const askTimeoutMs = ({ connectTimeout }: Settings) => Math.max(ASK_TIMEOUT_MS, 
 /** How long to wait for other hosts when one has replied: during a promotion there can be two primaries. */
 const OTHER_HOSTS_MS = 500
 
-/** PgBouncer refuses a connection with limits among the startup parameters, so `setLimits` sends them afterwards. */
+/** PgBouncer refuses a connection with limits among the startup parameters, so `Primary` sends them once it is connected. */
 export const clientConfig = ({ tls, connectTimeout }: Settings): ClientConfig => ({
   ...(tls === undefined ? {} : { ssl: tls }),
   connectionTimeoutMillis: connectTimeout,

@@ -48,8 +48,8 @@ export type { PostgresOptions } from './settings.ts'
  * one row update per batch. Batches of different processes can conflict. After repeated conflicts they take turns with
  * an advisory lock, which only saves retries: correctness comes from the validation and from SERIALIZABLE.
  *
- * Fallback: the plain engine runs a read that must not run again, and a transaction that reads and changes more than 1,000
- * entries, needs many dependent queries, or whose reads keep changing.
+ * Fallback: the plain engine runs a read that must not run again, and a transaction whose reads and changes together
+ * exceed 1,000, that needs many dependent queries, or whose reads keep changing.
  *
  * Lost replies: when a connection breaks during a commit, the row of this connection in `allot_writer` tells whether the
  * commit took place (`recoverOutcome` in plain.ts). Hosts, failover and pools: connections.ts.

@@ -16,8 +16,8 @@ export interface Writer {
 
 export type PoolName = 'readers' | 'writers'
 
-/** How much lower the server's limit for a statement of a read is: only a silent server exceeds that of the client. */
-const MARGIN_MS = 500
+/** The client waits this much longer than the server's limit for a statement, so only a silent server runs into it. */
+const MARGIN_MS = { read: 500, write: 5000 }
 const IDLE_TIMEOUT_MS = 5 * 60_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000
 
@@ -47,18 +47,18 @@ export class Primary {
     this.control = new Control(found, settings, statements, onSilence)
     const config = { ...clientConfig(settings), connectionString: settings.urls[found.host]! }
     const { statementTimeout } = settings
-    const readTimeout = Math.min(statementTimeout, REPLY_TIMEOUT_MS - MARGIN_MS)
+    const readTimeout = Math.min(statementTimeout, REPLY_TIMEOUT_MS - MARGIN_MS.read)
     this.#pools = {
       readers: this.#createPool({
         ...config,
         max: settings.readers,
-        query_timeout: readTimeout + MARGIN_MS,
+        query_timeout: readTimeout + MARGIN_MS.read,
         onConnect: (client) => this.#prepare(client, readTimeout),
       }),
       writers: this.#createPool({
         ...config,
         max: settings.writers,
-        query_timeout: statementTimeout + 10 * MARGIN_MS,
+        query_timeout: statementTimeout + MARGIN_MS.write,
         onConnect: async (client) => {
           await this.#prepare(client, statementTimeout)
           this.#writerOf.set(client, await registerWriter(client, statements))

@@ -10,8 +10,8 @@ export interface PostgresOptions {
   /** Size of the connection pool for writes. Default: 4. */
   writers?: number | undefined
   /**
-   * Limit for opening a connection, and for waiting until a pool has a free one. A host that does not answer is given up 2,000
-   * before this limit, but not before 3,000. Default: 5,000.
+   * Limit for opening a connection, and for waiting until a pool has a free one. Allot gives up on a host that does not answer
+   * after this limit less 2,000, but at least 3,000; at the first connection, after the whole limit. Default: 5,000.
    */
   connectTimeout?: number | undefined
   /** Limit for one statement of a write; one of a read has at most 4,500. Default: 20,000. */
@@ -19,8 +19,9 @@ export interface PostgresOptions {
   /** Limit in which a write is acknowledged or refused, waiting included, while the database does not reply. Default: 25,000. */
   writeTimeout?: number | undefined
   /**
-   * How many times each engine retries a write after conflicts with concurrent writes: the optimistic engine passes a write that
-   * still conflicts to the plain engine. Default: 30.
+   * How many times the optimistic engine runs a write again because what it had read has changed, before the plain engine takes
+   * over; and how many times the plain engine runs a write again after a conflict. A write that PostgreSQL refuses 20 times in a
+   * row for a conflict, although nothing that it had read has changed, is refused as busy, with 503. Default: 30.
    */
   retries?: number | undefined
   /** Bytes of database content to cache, so that reads and writes need fewer round trips. Default: 32 MiB. */

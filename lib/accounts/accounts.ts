@@ -122,7 +122,7 @@ export class Accounts {
 
   /**
    * Changes an account.
-   * @param change the edit, or what makes it of the account within the write; a password cannot be made there
+   * @param change the edit, or a function that returns it for the account as the write finds it; such an edit cannot set a password
    * @param client client whose budget hashing a password counts against
    * @param by who changes it, for the audit log; absent: the host
    * @returns undefined when there is no such account

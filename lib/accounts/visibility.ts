@@ -31,7 +31,7 @@ export const updateAccountVisibility = async (
   jobs: Jobs,
   account: Account,
 ): Promise<void> => {
-  let left = jobs.bounds.maxPerTransaction - (await jobs.runNow(tx, 'updateFollows', account.id))
+  let left = jobs.limits.maxPerTransaction - (await jobs.runNow(tx, 'updateFollows', account.id))
   for await (const repository of paced(await repositories.list(tx, 'id', { prefix: [account.id] }))) {
     const after = { ...repository, audience: audienceOfRepository(account, repository.private) }
     left -= await saveAndUpdateRelations(tx, jobs, after, left)
@@ -46,7 +46,7 @@ export const saveWithVisibility = async (
   audience: Audience,
 ): Promise<Repository> => {
   const after = { ...repository, audience }
-  await saveAndUpdateRelations(tx, jobs, after, jobs.bounds.maxPerTransaction)
+  await saveAndUpdateRelations(tx, jobs, after, jobs.limits.maxPerTransaction)
   return after
 }
 

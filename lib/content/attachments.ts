@@ -181,7 +181,7 @@ export class Attachments {
 
   /** A target has at most as many attachments as one write can remove with it. */
   async #refuseFull(tx: WriteContext, { on, id }: AttachmentTarget): Promise<void> {
-    const limit = this.#parts.jobs.bounds.maxPerTransaction
+    const limit = this.#parts.jobs.limits.maxPerTransaction
     if ((await attachments.count(tx, 'target', [on, id])) >= limit)
       throw invalid(`there are already ${limit} attachments, which is the limit: delete one first`)
   }

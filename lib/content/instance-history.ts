@@ -19,10 +19,10 @@ export interface InstanceHistory {
   readonly before: ReadonlyMap<number, Sum>
 }
 
-/** Milliseconds for which a history is shown at least, and so many times as long as it took to read. */
+/** A history is shown for at least this many milliseconds, and for this many times as long as it took to read. */
 const MIN_AGE_MS = 600_000
 const AGE_PER_READ = 1000
-/** A page waits for a history of so many days of owners, which takes some 30 milliseconds. */
+/** A page waits for a history of at most this many records, which takes some 30 milliseconds. */
 const SHORT = 5000
 /** Days of the totals that are read. */
 const TOTAL_DAYS = 90

@@ -170,7 +170,7 @@ export class Issues {
       await outbox.record(tx, { event: 'issues', action: 'deleted', repository, issue, by: viewer.id })
       await issues.remove(tx, [id])
       const removed = await removeAttachments(tx, this.#parts, { on: 'issue', id })
-      await jobs.runNow(tx, 'removeComments', id, jobs.bounds.maxPerTransaction - removed)
+      await jobs.runNow(tx, 'removeComments', id, jobs.limits.maxPerTransaction - removed)
       return id
     })
     if (id === undefined) return false

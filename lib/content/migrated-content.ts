@@ -199,7 +199,7 @@ export class MigratedContent {
     if ((await COLLECTIONS[kind].remove(tx, [id])) === undefined) return
     await removeAttachments(tx, this.#parts, { on: kind, id })
     const { jobs } = this.#parts
-    if (kind === 'issue') await jobs.runNow(tx, 'removeComments', id, jobs.bounds.maxPerTransaction)
+    if (kind === 'issue') await jobs.runNow(tx, 'removeComments', id, jobs.limits.maxPerTransaction)
   }
 
   async #save(

@@ -115,12 +115,12 @@ export class OwnersSnapshot {
   }
 }
 
-/** An instance with at most so many owners is read again for each page, and with so many on a shared store. */
+/** Up to this many owners, every page reads them again; fewer on a shared store. */
 const SMALL_INSTANCE = 1000
 const SMALL_SHARED_INSTANCE = 100
 /** Milliseconds for which a large instance shows the same figures at least. */
 const MIN_AGE_MS = 5000
-/** So many times as long as a scan took, its figures are shown: scans take at most a twentieth of the time. */
+/** Figures are shown for this many times as long as their scan took: scans take at most a twentieth of the time. */
 const AGE_PER_SCAN = 20
 /** Milliseconds for which a page after a change, or a file, waits for a scan. */
 const MAX_WAIT_MS = 10_000

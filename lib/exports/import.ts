@@ -1,5 +1,5 @@
 import { AllotError, withLineNumber } from '../errors.ts'
-import { contents, importing, isEmpty, storedLayout } from '../records/layout.ts'
+import { entries, importing, isEmpty, storedLayout } from '../records/layout.ts'
 import { CURRENT_LAYOUT, files, repositories } from '../records/schema/index.ts'
 import { requireKnownLayout } from '../records/upgrade.ts'
 import type { WriteTransaction } from '../storage/index.ts'
@@ -140,7 +140,7 @@ const clearStore = async ({ driver, gitStorage, fileStorage }: TransferParts): P
 /** @returns the number of removed entries */
 const removeBatch = async (tx: WriteTransaction): Promise<number> => {
   const keys = []
-  for await (const [key] of contents(tx)) {
+  for await (const [key] of entries(tx)) {
     keys.push(key)
     if (keys.length === BATCH_SIZE) break
   }

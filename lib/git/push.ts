@@ -171,6 +171,9 @@ const refsIn = (report: Buffer): string[] =>
     return ref === undefined ? [] : [ref]
   })
 
+/** Git's words for a push beyond `receive.maxInputSize`, which the hook uses, too: the API answers 413 to them. */
+export const EXCEEDS_SIZE = 'exceeds maximum allowed size'
+
 /** Bytes of a commit, a tree or a tag: git holds each of them in memory as a whole, also when it serves them. */
 const MAX_NODE_BYTES = 16 * 1024 * 1024
 
@@ -193,7 +196,7 @@ export GIT_NO_REPLACE_OBJECTS=1
   $1 == "failed" { refuse("the objects of this push could not be checked: try again") }
   $1 != "blob" && $2 > node { refuse("a " $1 " of this push is larger than " node " bytes") }
   { sum += ($4 ~ /^0+$/) ? $2 : $3 }
-  push > 0 && (sum > push || $2 > push) { refuse("unpacked, this push exceeds maximum allowed size of " push " bytes") }
+  push > 0 && (sum > push || $2 > push) { refuse("unpacked, this push ${EXCEEDS_SIZE} of " push " bytes") }
   END { if (isRefused) exit 1 }
 ' >&2
 `

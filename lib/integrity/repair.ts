@@ -51,16 +51,16 @@ const repairOnce = async (
 ): Promise<{ totals: Totals; repairs: number }> => {
   const listener = onRound()
   let structural: Repairable[] = []
-  const derived: Repairable[] = []
+  const recounted: Repairable[] = []
   let repairs = 0
   const repairStructural = async () => {
     const faults = structural
     structural = []
     repairs += await repairAll(driver, faults, onRepaired)
   }
-  const onFault: OnFault = (fault, isOwn) => {
-    listener(fault, isOwn)
-    const list = isOwn ? structural : derived
+  const onFault: OnFault = (fault, isStructural) => {
+    listener(fault, isStructural)
+    const list = isStructural ? structural : recounted
     if (isRepairable(fault) && list.length < MAX_REMEMBERED) list.push(fault)
   }
   const afterFault = async () => {
@@ -68,7 +68,7 @@ const repairOnce = async (
   }
   const totals = await driver.read((tx) => verifyRecords(tx, domains, { onFault, onProgress, afterFault }))
   await repairStructural()
-  if (repairs === 0) repairs = await repairAll(driver, derived, onRepaired)
+  if (repairs === 0) repairs = await repairAll(driver, recounted, onRepaired)
   return { totals, repairs }
 }
 

@@ -31,8 +31,8 @@ export interface Totals {
   counters: number
 }
 
-/** @param isOwn whether the fault is one of the record layer, on whose indexes and counters all others rely */
-export type OnFault = (fault: Fault, isOwn: boolean) => void
+/** @param isStructural whether the fault is in a record, a key, an index, a counter or a sequence, on which all recounts rely */
+export type OnFault = (fault: Fault, isStructural: boolean) => void
 
 interface VerifyOptions {
   onFault: OnFault

@@ -71,7 +71,7 @@ export class Ledger {
     if (repository === undefined && entry.repository !== null)
       throw new Error(`the repository ${entry.repository} has no usage record`)
     const owner =
-      repository === undefined ? entry.owner : partitionFor(repository, this.#jobs.bounds.maxPerTransaction)
+      repository === undefined ? entry.owner : partitionFor(repository, this.#jobs.limits.maxPerTransaction)
     const placed = { ...entry, owner }
     await this.#countIn(tx, repository, placed, 1)
     await ledgerEntries.replace(tx, before, placed)
@@ -129,14 +129,14 @@ export class Ledger {
     kind: LedgerKind,
     limit: number,
   ): Promise<Page<LedgerEntry>> {
-    const parts = usages.map(async ({ id, ownEntries: inOwnPartition }) => {
+    const parts = usages.map(async ({ id, ownEntries }) => {
       // At most `maxPerTransaction` entries of a repository are in its owner's partition.
       const listed = await ledgerEntries.list(tx, 'repository', { prefix: [id] })
-      const inOwnerPartition = listed.filter((entry) => entry.kind === kind)
-      if (inOwnPartition === 0) return { items: inOwnerPartition, total: inOwnerPartition.length }
+      const ofKind = listed.filter((entry) => entry.kind === kind)
+      if (ownEntries === 0) return { items: ofKind, total: ofKind.length }
       const own = await ledgerEntries.list(tx, 'partition', { prefix: [id, kind], limit })
       const count = await ledgerEntries.count(tx, 'partition', [id, kind])
-      return { items: [...inOwnerPartition, ...own], total: inOwnerPartition.length + count }
+      return { items: [...ofKind, ...own], total: ofKind.length + count }
     })
     const found = await Promise.all(parts)
     return {
@@ -244,12 +244,12 @@ const countInOwnPartition = (
   { kind, size }: LedgerEntry,
   sign: 1 | -1,
 ): Pick<RepositoryUsage, 'ownEntries' | 'largest'> => {
-  const inOwnPartition = repository.ownEntries + sign
-  if (inOwnPartition === 0) return emptyOwnPartition
+  const ownEntries = repository.ownEntries + sign
+  if (ownEntries === 0) return emptyOwnPartition
   const { largest } = repository
   // After a removal `largest` is an upper bound: the partition may be opened too early, which costs time only.
-  if (sign === -1 || kind === 'lfs') return { ownEntries: inOwnPartition, largest }
-  return { ownEntries: inOwnPartition, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
+  if (sign === -1 || kind === 'lfs') return { ownEntries, largest }
+  return { ownEntries, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
 }
 
 /** Where entries of a kind are listed by size. */
@@ -276,9 +276,7 @@ export const entryListings = (
 
 /** Repositories that can have entries of a kind in a partition of their own. */
 const partitioned = (usages: readonly RepositoryUsage[], kind: LedgerKind): RepositoryUsage[] =>
-  usages.filter(({ ownEntries: inOwnPartition, largest }) =>
-    kind === 'lfs' ? inOwnPartition > 0 : largest[kind] !== null,
-  )
+  usages.filter(({ ownEntries, largest }) => (kind === 'lfs' ? ownEntries > 0 : largest[kind] !== null))
 
 /** Repositories of an owner with a partition of their own, each with the first order key that its entries can have. */
 async function* ownPartitions(

@@ -7,7 +7,7 @@ import {
   dailyUsages,
   type LedgerEntry,
   ledgerEntries,
-  noContents,
+  noLedgerEntries,
   type OwnerUsage,
   ownerUsages,
   type RepositoryUsage,
@@ -163,7 +163,7 @@ export class RepositoryCounters {
     tx: WriteContext,
     repository: { id: number; owner: number; private: boolean; git: number },
   ): Promise<void> {
-    const usage = { ...repository, ...noContents }
+    const usage = { ...repository, ...noLedgerEntries }
     await repositoryUsages.save(tx, usage)
     await this.#owners.add(tx, usage.owner, usageOf(usage))
   }

@@ -64,7 +64,8 @@ export interface JobHandler {
  *    is done at once, so a small change leaves no job.
  * 3. The job runner does the rest in writes of a bounded number of records, and removes the job with the
  *    last one. A step looks for what is left and keeps no state: after a restart, or within a minute in another process on a shared
- *    store, the job goes on where it stopped.
+ *    store, the job goes on where it stopped. There, every process runs all jobs that it has handlers for, without a lease:
+ *    steps of one job conflict, and run one after another as all writes do.
  *
  * While a job is pending, reads must already return what they will return once it is done. Each reader of what a job has
  * not removed yet says how: the ledger checks whether the owner of an entry still exists (lib/quota/ledger.ts), and lists
@@ -72,13 +73,13 @@ export interface JobHandler {
  * of the same name finds nothing of the old one.
  */
 export class Jobs {
-  readonly bounds: JobLimits
+  readonly limits: JobLimits
   readonly #onEnqueued: () => void
   readonly #handlers = new Map<Job['kind'], JobHandler>()
 
   /** @param onEnqueued called when a job is durable */
-  constructor(bounds: JobLimits, onEnqueued: () => void) {
-    this.bounds = bounds
+  constructor(limits: JobLimits, onEnqueued: () => void) {
+    this.limits = limits
     this.#onEnqueued = onEnqueued
   }
 
@@ -96,7 +97,7 @@ export class Jobs {
     tx: WriteContext,
     kind: Job['kind'],
     id: number,
-    limit = this.bounds.maxPerTransaction,
+    limit = this.limits.maxPerTransaction,
   ): Promise<number> {
     // First, since the step may check whether the job is pending.
     await this.enqueue(tx, kind, id)
@@ -114,7 +115,7 @@ export class Jobs {
   /** Runs one step of a job that is still pending. @returns whether more is left */
   async runStep(tx: WriteContext, { kind, id }: Job): Promise<boolean> {
     if (!(await isPending(tx, kind, id))) return false
-    const { batchSize } = this.bounds
+    const { batchSize } = this.limits
     if ((await this.handlerOf(kind)!.step(tx, id, batchSize)) >= batchSize) return true
     await jobs.remove(tx, [kind, id])
     return false

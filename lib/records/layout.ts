@@ -75,7 +75,7 @@ export interface UpgradeProgress {
   derive: readonly string[]
 }
 
-/** Number of the store's layout: see upgrade.ts. The names in the store are older than those here. */
+/** Number of the store's layout: see upgrade.ts. Stored under `schema`, and the progress of an upgrade under `migrating`. */
 export const storedLayout = metadataEntry<number>('schema')
 export const upgrading = metadataEntry<UpgradeProgress>('migrating')
 /** Set while an import runs: the store holds only part of the imported records. */
@@ -87,7 +87,7 @@ export const shard = metadataEntry<{ number: number; of: number }>('shard')
 export const metadata: readonly MetadataEntry<unknown>[] = [storedLayout, upgrading, importing, shard]
 
 /** Every entry of the store but the metadata. */
-export async function* contents(tx: ReadTransaction): AsyncGenerator<Entry> {
+export async function* entries(tx: ReadTransaction): AsyncGenerator<Entry> {
   const all = rangeBelow([])
   const { start, end } = rangeBelow(['mark'])
   yield* tx.range({ start: all.start, end: start })
@@ -95,6 +95,6 @@ export async function* contents(tx: ReadTransaction): AsyncGenerator<Entry> {
 }
 
 export const isEmpty = async (tx: ReadTransaction): Promise<boolean> => {
-  for await (const _ of contents(tx)) return false
+  for await (const _ of entries(tx)) return false
   return true
 }

@@ -168,7 +168,13 @@ const derivationScans = ({ collections }: UpgradePlan, names: readonly string[])
       const { name } = collection.options
       // A semicolon is the character after a colon, so these are the keys of all counters `name:…`.
       const counters = { start: encodeKey([`${name}:`]), end: encodeKey([`${name};`]) }
-      const derived = [[name, 'u'], [name, 'o'], [name, 'p'], [name, 'g'], counters]
+      // Everything below the name but the records is derived, also by search indexes.
+      const [all, records] = [rangeBelow([name]), rangeBelow([name, 'r'])]
+      const derived = [
+        { start: all.start, end: records.start },
+        { start: records.end, end: all.end },
+        counters,
+      ]
       return [
         ...derived.map((range): BatchScan => ({ range, visit: (tx, key) => tx.delete(key) })),
         {

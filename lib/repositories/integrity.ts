@@ -14,7 +14,7 @@ import {
 import {
   type Audience,
   collaborators,
-  noContents,
+  noLedgerEntries,
   type Relation,
   redirects,
   repositories,
@@ -102,7 +102,7 @@ const usageRecords: Recount = {
     if (repository === 'broken') return false
     if (repository === undefined) return (await repositoryUsages.remove(tx, [id!])) !== undefined
     const { owner, private: isPrivate, size } = repository
-    const usage = (await repositoryUsages.get(tx, [id!])) ?? { ...noContents, id: repository.id }
+    const usage = (await repositoryUsages.get(tx, [id!])) ?? { ...noLedgerEntries, id: repository.id }
     await repositoryUsages.save(tx, { ...usage, owner, private: isPrivate, git: size })
     return true
   },

@@ -185,8 +185,8 @@ const withCount = (relation: RelationCollection, repository: Repository, change:
 }
 
 /**
- * An account's relations to private repositories of the owners that the viewer belongs to, and to shared ones; all of its relations to private
- * repositories, when those are fewer than the owners' private repositories.
+ * An account's relations to private repositories that the viewer may read by a right, and perhaps to others, which the caller
+ * leaves out. Reads the shorter side: the account's relations, or the repositories that the viewer has rights on.
  */
 const relationsToOwn = async (
   tx: ReadTransaction,

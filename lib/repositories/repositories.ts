@@ -213,7 +213,7 @@ export class Repositories {
       const repository = await resolve(tx, which)
       if (repository === undefined) return false
       await outbox.record(tx, { event: 'repository', action: 'deleted', repository, by })
-      await removeRepository(tx, this.#parts, repository.id, jobs.bounds.maxPerTransaction)
+      await removeRepository(tx, this.#parts, repository.id, jobs.limits.maxPerTransaction)
       return true
     })
     if (removed) await Promise.all([gitData.idle(), files.idle()])

@@ -106,7 +106,7 @@ export class Hooks {
     return store.write(async (tx) => {
       const found = await hookAt(tx, place, id)
       if (found === undefined) return false
-      await removeHook(tx, jobs, found.hook, jobs.bounds.maxPerTransaction)
+      await removeHook(tx, jobs, found.hook, jobs.limits.maxPerTransaction)
       await audit(tx, by, 'webhook deleted', found.place, found.hook, undefined)
       return true
     })

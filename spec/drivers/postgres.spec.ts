@@ -109,7 +109,7 @@ describe('An exclusive driver', { skip: missing }, () => {
   })
 })
 
-describe('on PostgreSQL', { skip: missing }, () => {
+describe('The driver on PostgreSQL', { skip: missing }, () => {
   driverSpec(candidate('postgres', {}))
   // The other configurations run in `npm run spec:postgres`.
   if (!onPostgres) return

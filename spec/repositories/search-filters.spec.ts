@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { filteredPage, MAX_MATCHES } from '../../lib/repositories/search-filters.ts'
 import type { ReadTransaction } from '../../lib/storage/index.ts'
 
-describe('filteredPage', () => {
+describe('A filtered page of search results', () => {
   it('refuses to read more repositories than its limit, before it reads the first', async () => {
     const entries = Array.from({ length: MAX_MATCHES + 1 }, (_, index) => {
       const bytes = Buffer.alloc(4)

@@ -142,7 +142,10 @@ export const tagChangeRoutes = [
         tag: params.tag,
       })
       if (released !== undefined)
-        throw new AllotError('conflict', `a release is of the tag ${params.tag}: delete the release before`)
+        throw new AllotError(
+          'conflict',
+          `the tag ${params.tag} belongs to a release: delete the release first`,
+        )
       return replyEmpty(await deleteTag(changeable.open, changeable.pusher, params.tag))
     },
   }),

@@ -3,6 +3,7 @@
  * upgrades.
  */
 import type * as v from 'valibot'
+import { InvertedIndex } from '../../search/index.ts'
 import type { ReadTransaction, StorageDriver } from '../../storage/index.ts'
 import { jobs } from '../jobs.ts'
 import {
@@ -13,7 +14,6 @@ import {
   upgradeLayout,
 } from '../upgrade.ts'
 import {
-  accountNames,
   accounts,
   avatars,
   emailAddresses,
@@ -32,7 +32,6 @@ import {
   issueSequences,
   issueSubscriptions,
   issues,
-  issueTitles,
   releases,
 } from './content.ts'
 import { files, lfsCopies, packageFiles, packageVersions } from './files.ts'
@@ -53,7 +52,6 @@ import {
   pushJournal,
   redirects,
   repositories,
-  repositoryNames,
   stars,
   watches,
 } from './repositories.ts'
@@ -77,9 +75,6 @@ export * from './repositories.ts'
 export * from './sharing.ts'
 export * from './statuses.ts'
 export * from './webhooks.ts'
-
-/** All search indexes. */
-export const searchIndexes = [accountNames, repositoryNames, issueTitles] as const
 
 export const collections = [
   accounts,
@@ -132,6 +127,11 @@ export const collections = [
   migrated,
   auditRecords,
 ] as const
+
+/** The search indexes of all collections, which a compactor packs. */
+export const searchIndexes = collections
+  .flatMap(({ options }): readonly unknown[] => options.search ?? [])
+  .filter((index) => index instanceof InvertedIndex)
 
 /** A sequence and the records that its numbers were given to. */
 interface NumberedRecords {

@@ -94,11 +94,11 @@ const RepositoryUsage = v.object({
   private: v.boolean(),
   git: bytes,
   ...sizes,
-  /** Entries of the repository in its owner's partition: `inOwnerPartition` in code (lib/quota/ledger.ts). */
+  /** Ledger entries of the repository in the partition of its owner (lib/quota/ledger.ts). */
   ownerEntries: count,
-  /** Entries in the repository's own partition: `inOwnPartition` in code. */
+  /** Ledger entries in the repository's own partition. */
   ownEntries: count,
-  /** Upper bound of the entry sizes in the own partition, by kind; null if it had no entry since it was last empty. */
+  /** Upper bound of the entry sizes in the own partition, by kind; null if none of the kind was added since the partition was last empty. */
   largest: v.object({ attachments: largest, artifacts: largest, packages: largest }),
 })
 export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
@@ -117,8 +117,8 @@ export const REPOSITORY_SIZES: readonly RepositorySize[] = [
   ...(Object.keys(noSizes) as (keyof typeof noSizes)[]),
 ]
 
-/** The usage of a repository that has git data only. */
-export const noContents = { ...noSizes, ownerEntries: 0, ...emptyOwnPartition }
+/** The usage of a repository without ledger entries, besides git data. */
+export const noLedgerEntries = { ...noSizes, ownerEntries: 0, ...emptyOwnPartition }
 
 /** Orders the partitions of an owner's repositories by their largest entry of a kind, the largest first. */
 const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: RepositoryUsage) => {
@@ -144,7 +144,10 @@ const LedgerEntry = v.object({
   kind: LedgerKind,
   /** Stable name that the caller gave to the entry. */
   key: v.string(),
-  /** Read by {@link partitionOwner}. An entry in its repository's own partition has an owner, too: that of the repository. */
+  /**
+   * Owner whose partition has the entry, read by {@link partitionOwner}; null when the entry is in its repository's own
+   * partition. It counts for the owner of the repository in both cases.
+   */
   owner: v.nullable(id),
   /** Id of the repository; null for an entry that belongs to an owner only. */
   repository: v.nullable(id),

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { AllotError } from '../../errors.ts'
 import { type NewObject, pushBody } from '../../git/objects/pack.ts'
 import { createPktLineParser } from '../../git/pkt-lines.ts'
-import type { RefUpdate } from '../../git/push.ts'
+import { EXCEEDS_SIZE, type RefUpdate } from '../../git/push.ts'
 import type { Repository } from '../../records/schema/index.ts'
 import type { Pushes } from '../pushes.ts'
 
@@ -58,7 +58,7 @@ const checkReport = (response: Buffer): void => {
     throw new AllotError('unavailable', messages.join(' ') || 'git has stopped: try again')
   if (unpacked !== 'unpack ok' || refused?.includes('declined')) {
     const reason = messages.join(' ') || unpacked
-    const code = reason.includes('exceeds maximum allowed size') ? 'too_large' : 'invalid'
+    const code = reason.includes(EXCEEDS_SIZE) ? 'too_large' : 'invalid'
     throw new AllotError(code, `git refuses the change: ${reason}`)
   }
   if (refused !== undefined)

@@ -284,7 +284,7 @@ describe('Tags', () => {
     assertError(await ask('POST', `${at}/tags`, { tag_name: 'a b' }), 422, /tag_name/)
     assertNotFound(await ask('POST', `${at}/tags`, { tag_name: 'x', target: 'nope' }))
     await done('POST', `${at}/releases`, { tag_name: 'v1' })
-    assertError(await ask('DELETE', `${at}/tags/v1`), 409, /a release is of the tag/)
+    assertError(await ask('DELETE', `${at}/tags/v1`), 409, /the tag v1 belongs to a release/)
     assertNoContent(await ask('DELETE', `${at}/tags/plain`))
     assertNotFound(await ask('DELETE', `${at}/tags/plain`))
     await allot.assertCounted('ann')
