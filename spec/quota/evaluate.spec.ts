@@ -77,7 +77,14 @@ describe('Each subject', () => {
 
 describe('Every category of bytes', () => {
   const sizes = REPOSITORY_SIZES.map((size, index) => [size, 2 ** index] as const)
-  const repository = { id: 1, owner: 2, private: true, ...noLedgerEntries, ...Object.fromEntries(sizes), git: 1 }
+  const repository = {
+    id: 1,
+    owner: 2,
+    private: true,
+    ...noLedgerEntries,
+    ...Object.fromEntries(sizes),
+    git: 1,
+  }
 
   it('counts toward the repository that has it', () => {
     assert.equal(totalOf(repository), 2 ** REPOSITORY_SIZES.length - 1)
