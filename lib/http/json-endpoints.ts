@@ -46,6 +46,8 @@ interface JsonReply extends Reply {
 interface PreparedRoute<I extends Identity, S> extends Route<I, S> {
   readonly paramsCoercion: Coercion | undefined
   readonly queryCoercion: Coercion | undefined
+  /** The query of a request that sends none; undefined when that is refused. */
+  readonly emptyQuery: unknown
 }
 
 type Context<I extends Identity, S> = RequestContext<I, PreparedRoute<I, S>>
@@ -75,7 +77,7 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
     const { req, route, params, url, baseUrl, user = null } = context
     const { basePath, services, bodyLimit, pageLimits, clientOf } = this.#options
     if (route === this.#unmatched) return replyUnmatched(context)
-    const { paramsCoercion, queryCoercion, paging } = route
+    const { paramsCoercion, paging } = route
     const members = url.search === '' ? NO_MEMBERS : new URLSearchParams(url.search)
     const request = {
       user,
@@ -83,7 +85,7 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
       apiUrl: baseUrl + basePath,
       htmlUrls: (services as { htmlUrls?: unknown }).htmlUrls as HtmlUrlsOf<S>,
       params: paramsCoercion ? pathParams(paramsCoercion, params) : params,
-      query: queryCoercion && coerce(queryCoercion, (name) => members.get(name)),
+      query: queryOf(route, url.search, members),
       page: paging && paginationOf(members, paging, pageLimits),
       body: undefined as unknown,
       client: () => clientOf(req, user),
@@ -172,11 +174,34 @@ const unmatchedRoute = <I extends Identity, S>(): Route<I, S> => ({
   handle: () => Promise.reject(notFound()),
 })
 
-const prepared = <I extends Identity, S>(route: Route<I, S>): PreparedRoute<I, S> => ({
-  ...route,
-  paramsCoercion: route.params && coercionOf(route.params),
-  queryCoercion: route.query && coercionOf(route.query),
-})
+const prepared = <I extends Identity, S>(route: Route<I, S>): PreparedRoute<I, S> => {
+  const queryCoercion = route.query && coercionOf(route.query)
+  return {
+    ...route,
+    paramsCoercion: route.params && coercionOf(route.params),
+    queryCoercion,
+    emptyQuery: queryCoercion && emptyQueryOf(queryCoercion),
+  }
+}
+
+/** Requests share it, so it cannot be changed. */
+const emptyQueryOf = (coercion: Coercion): unknown => {
+  try {
+    return Object.freeze(coerce(coercion, () => undefined))
+  } catch {
+    // Each request without a query is refused then.
+    return undefined
+  }
+}
+
+const queryOf = (
+  { queryCoercion, emptyQuery }: Pick<PreparedRoute<Identity, unknown>, 'queryCoercion' | 'emptyQuery'>,
+  search: string,
+  members: URLSearchParams,
+): unknown => {
+  if (search === '' && emptyQuery !== undefined) return emptyQuery
+  return queryCoercion && coerce(queryCoercion, (name) => members.get(name))
+}
 
 const notFound = () => new AllotError('not_found', 'there is nothing at this path')
 

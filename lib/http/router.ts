@@ -14,6 +14,13 @@ export interface Match<R> {
   readonly params: Readonly<Record<string, string | undefined>>
 }
 
+/** What the router of find-my-way returns for a path. */
+interface Stored<R> {
+  readonly route: R
+  /** Name of the parameter that takes the rest of the path. */
+  readonly restName: string | undefined
+}
+
 interface RouterOptions<R> {
   /** Whether `/a//b/` is the same path as `/a/b`. */
   readonly ignoreExtraSlashes?: boolean
@@ -46,7 +53,9 @@ export class Router<R extends Routed> {
     })
     for (const route of routes) {
       const methods = headIsGet && route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]
-      this.#router.on(methods as HTTPMethod[], routerPath(route), () => undefined, route)
+      const restName = route.takesRest ? route.path.slice(route.path.lastIndexOf('{') + 1, -1) : undefined
+      const stored: Stored<R> = { route, restName }
+      this.#router.on(methods as HTTPMethod[], routerPath(route), () => undefined, stored)
     }
   }
 
@@ -55,8 +64,11 @@ export class Router<R extends Routed> {
     const found = this.#router.find(method as HTTPMethod, path)
     // find-my-way answers a path that cannot be decoded with its own handler, which has no route.
     if (!found?.store) return this.#matchNone(path)
-    const route = found.store as R
-    return { route, params: route.takesRest ? withRest(route.path, found.params) : found.params }
+    const { route, restName } = found.store as Stored<R>
+    const { params } = found
+    // find-my-way calls the rest of the path `*`.
+    if (restName !== undefined) params[restName] = params['*']
+    return { route, params }
   }
 
   #matchNone(path: string): Match<R> | undefined {
@@ -77,11 +89,3 @@ const routerPath = ({ path, takesRest }: Routed): string => {
 }
 
 const LAST_PARAMETER = /:\w+$/
-
-type Params = Match<unknown>['params']
-
-/** Gives the rest of the path, which find-my-way calls `*`, the name of the last parameter. */
-const withRest = (path: string, { '*': rest, ...params }: Params): Params => ({
-  ...params,
-  [path.slice(path.lastIndexOf('{') + 1, -1)]: rest,
-})

@@ -106,7 +106,9 @@ export class RepositoryContents {
       },
       this.#store.driver.shared ? undefined : key,
     )
-    return found && { ...this.of(found.repository, client), commit: found.commit }
+    if (found === undefined) return undefined
+    const { repository, commit } = found
+    return { repository, git: this.#git, access: { repository: repository.id, client }, commit }
   }
 }
 
