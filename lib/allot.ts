@@ -11,7 +11,7 @@ import type { Packages } from './content/packages/index.ts'
 import type { Releases } from './content/releases.ts'
 import { type DiskStorage, locate, openDiskStorage } from './data-folder.ts'
 import { createDomain, type Domain } from './domain.ts'
-import { logError, openStore, orClose } from './engine.ts'
+import { openStore, orClose } from './engine.ts'
 import { AllotError } from './errors.ts'
 import { exportStore } from './exports/export.ts'
 import type { LastLine, OnProgress, Write } from './exports/format.ts'
@@ -21,7 +21,14 @@ import { GitStorage } from './git/index.ts'
 import { HtmlUrls } from './host-pages/html-urls.ts'
 import { SshUrls } from './host-pages/ssh-urls.ts'
 import type { Hosting } from './hosting.ts'
-import { type FetchOptions, fetchOf, type Listener, type MountOptions, mountListener } from './http/index.ts'
+import {
+  type FetchOptions,
+  fetchOf,
+  type Listener,
+  logError,
+  type MountOptions,
+  mountListener,
+} from './http/index.ts'
 import { createHostQuota, type HostQuota } from './in-process-quota.ts'
 import { createApiListener, createGitServices, createPagesListener, type ListenerParts } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'

@@ -1,5 +1,4 @@
-import { AllotError } from './errors.ts'
-import type { Log } from './http/index.ts'
+import { type Log, logError } from './http/index.ts'
 import type { Options } from './options.ts'
 import { QuotaEngine } from './quota/index.ts'
 import type { LfsChanged } from './quota/ledger.ts'
@@ -122,13 +121,3 @@ export const createListeners = <Events extends object>(
 
 /** A transaction of 500 ledger entries takes about 0.1 s, one of 50 is too short for other requests to notice. */
 const JOB_LIMITS = { maxPerTransaction: 500, batchSize: 50 }
-
-export const logError = (log: Log, message: string) => (error: unknown, fields?: object) => {
-  if (!(error instanceof AllotError && error.isLogged)) log.error({ err: error, ...fields }, message)
-}
-
-/** Used when the host gives no log: errors must not pass unnoticed. */
-export const standardError: Log = {
-  error: (fields, message) => console.error(message, fields),
-  info: () => undefined,
-}

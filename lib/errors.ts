@@ -53,6 +53,22 @@ export const checkArgument = (isRight: boolean, name: string, expected: string, 
 
 export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
+/** Characters of a name: two names of this length fit into one key of the store. */
+const MAX_NAME_LENGTH = 255
+
+/** Refuses what cannot be the name of a rule, a group or a token. @throws AllotError invalid that names the member */
+export const checkName = (name: string, member = 'name'): void => {
+  checkArgument(typeof name === 'string', member, 'a string', name)
+  if (name === '' || name.length > MAX_NAME_LENGTH || !name.isWellFormed())
+    throw invalid(`${member}: must have 1 to ${MAX_NAME_LENGTH} characters`)
+  refuseControls(name, member)
+}
+
+/** Refuses control characters in names of rules, groups, tokens and in ledger keys, which are printed line by line. */
+export const refuseControls = (text: string, member: string): void => {
+  if (/\p{Cc}/u.test(text)) throw invalid(`${member}: must not have control characters`)
+}
+
 /** Refuses options that do not exist. @throws AllotError invalid that names the option */
 export const checkOptionNames = (options: object, known: readonly string[]): void => {
   const unknown = Object.keys(options).find((name) => !known.includes(name))

@@ -7,7 +7,6 @@ import { accountQuotaOwners } from './api/quota/services.ts'
 import type { Services } from './api/route.ts'
 import { clientOf } from './clients.ts'
 import type { LfsTokens } from './content/lfs-tokens.ts'
-import { logError } from './engine.ts'
 import type { Transport } from './git/transport.ts'
 import type { HtmlUrls, OwnPage } from './host-pages/html-urls.ts'
 import type { Hosting } from './hosting.ts'
@@ -15,6 +14,7 @@ import {
   Dispatcher,
   JsonEndpoints,
   type Log,
+  logError,
   StreamEndpoints,
   sendEmpty,
   serveReference,

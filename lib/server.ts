@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 import type { SecureContextOptions } from 'node:tls'
 import * as v from 'valibot'
 import { addressOf, addressOfSocket, Counts } from './clients.ts'
-import { isStillSending } from './http/connection.ts'
+import { isStillSending } from './http/drain.ts'
 import { checked, count, described, HOUR, milliseconds, Size } from './options/checks.ts'
 import type { LimitOptions } from './options/types.ts'
 

@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type Actor, realActor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
-import { AllotError, checkArgument } from '../errors.ts'
-import { checkName } from '../quota/rules.ts'
+import { AllotError, checkArgument, checkName } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,

@@ -4,7 +4,7 @@ import { addressOf } from '../clients.ts'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import { type Identity, OPERATOR } from './access.ts'
+import { hasScope, type Identity, OPERATOR } from './access.ts'
 import type { Accounts } from './accounts.ts'
 import {
   ALL_SCOPES,
@@ -219,7 +219,7 @@ export const actingAs = async (
     throw new AllotError('forbidden', 'only administrators can act for another user with Sudo')
   const { scopes } = administrator
   const scope = req.method === 'GET' || req.method === 'HEAD' ? 'read:admin' : 'write:admin'
-  if (!['all', 'write:admin', scope].some((allowed) => scopes.has(allowed)))
+  if (!hasScope(scopes, scope))
     throw new AllotError('forbidden', `Sudo needs a token with the scope ${scope}`)
   const identity = await find(name)
   if (identity === undefined)

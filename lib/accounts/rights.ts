@@ -181,14 +181,14 @@ export interface Shared {
  * teams.ts, collaborators.ts), so that its requests stay fast.
  */
 export const sharedWith = async (tx: ReadTransaction, account: number): Promise<Shared> => {
-  const [joined, groups, single] = await Promise.all([
+  const [joined, joinedTeams, single] = await Promise.all([
     memberships.list(tx, 'member', { prefix: [account] }),
     teamsOf(tx, account),
     collaborators.list(tx, 'account', { prefix: [account] }),
   ])
   // Memberships of deleted organizations are removed in steps, by a job.
   const deleted = joined.length === 0 ? [] : await pendingIds(tx, 'removeAccountData')
-  const effective = groups.filter((team) => canDoAnything(rightsOfTeam(team)))
+  const effective = joinedTeams.filter((team) => canDoAnything(rightsOfTeam(team)))
   const owners = new Set([
     account,
     ...joined.filter(isFullMember).map(({ organization }) => organization),
@@ -197,7 +197,7 @@ export const sharedWith = async (tx: ReadTransaction, account: number): Promise<
   for (const id of deleted) owners.delete(id)
   const ids = [
     ...single.map(({ repository }) => repository),
-    ...(await assignedTo(
+    ...(await repositoriesOfTeams(
       tx,
       effective.filter(({ organization }) => !owners.has(organization)),
     )),
@@ -205,8 +205,8 @@ export const sharedWith = async (tx: ReadTransaction, account: number): Promise<
   return { owners: [...owners], repositories: await existingOutside(tx, owners, ids) }
 }
 
-const assignedTo = async (tx: ReadTransaction, groups: readonly Team[]): Promise<number[]> => {
-  const lists = await Promise.all(groups.map(({ id }) => teamRepositories.list(tx, 'team', { prefix: [id] })))
+const repositoriesOfTeams = async (tx: ReadTransaction, given: readonly Team[]): Promise<number[]> => {
+  const lists = await Promise.all(given.map(({ id }) => teamRepositories.list(tx, 'team', { prefix: [id] })))
   return lists.flat().map(({ repository }: TeamRepository) => repository)
 }
 

@@ -5,6 +5,7 @@
 import type { Identity } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import { FLUSH, pktLine } from '../git/pkt-lines.ts'
+import { FETCH_LIMIT } from '../git/transport.ts'
 import { requireScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
 import { requirePush } from '../repositories/write-access.ts'
@@ -97,9 +98,6 @@ const push = async (request: GitRequest, services: StreamServices): Promise<Stre
   const context = { body, size, client: client(), signal, protocol: protocolIn(request) }
   return gitReply('receive-pack-result', await services.git!.pushes.receive(repository, user, context))
 }
-
-/** Bytes: the wants and haves of a fetch of a million objects. */
-const FETCH_LIMIT = 64 * 1024 * 1024
 
 export const gitRoutes = [
   stream({ method: 'GET', path: '/{owner}/{repo}/info/refs', handle: advertise }),

@@ -17,9 +17,9 @@ import {
 } from '../accounts/names.ts'
 import { checkTeamTexts } from '../accounts/teams.ts'
 import { checkStatusTexts } from '../content/statuses.ts'
-import { AllotError, describeIssue, invalid } from '../errors.ts'
+import { AllotError, checkName, describeIssue, invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
-import { checkName, checkRule } from '../quota/rules.ts'
+import { checkRule } from '../quota/rules.ts'
 import type { Subject } from '../quota/subjects.ts'
 import type { Collection } from '../records/collection.ts'
 import {

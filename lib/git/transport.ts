@@ -60,6 +60,9 @@ const RECEIVE = [
 /** `git gc` moves unreachable objects into a cruft pack, and deletes them after two weeks. */
 const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false']
 
+/** Bytes that a client may send for a fetch: the wants and haves of a fetch of a million objects. */
+export const FETCH_LIMIT = 64 * 1024 * 1024
+
 /** The server side of git's protocol, over HTTP (gitprotocol-http) and SSH. Every returned stream is what the client gets. */
 export class Transport {
   readonly #options: TransportOptions

@@ -3,7 +3,7 @@ import { Readable, Transform, type TransformCallback } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy'
 import { AllotError, invalid } from '../errors.ts'
-import { hasBody } from './connection.ts'
+import { hasBody } from './drain.ts'
 import { ClientDisconnected } from './failure.ts'
 import {
   type FileField,

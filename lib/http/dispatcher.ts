@@ -2,8 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import type { CacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
-import { inRequestOrder, smugglingFault, trackInFlight } from './connection.ts'
-import { ClientDisconnected, type Failure, failedRequest, type Log, toFailure } from './failure.ts'
+import { type AccessMessages, type AccessRule, checkAccess, type Identity } from './access.ts'
+import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
+import type { Log } from './log.ts'
+import { inRequestOrder, trackInFlight } from './pipelining.ts'
 import {
   baseUrlOf,
   type FindMoved,
@@ -12,9 +14,9 @@ import {
   parseRequestUrl,
   type RequestUrl,
 } from './request-url.ts'
-import { type AccessMessages, type AccessRule, checkAccess, type Identity } from './route.ts'
 import type { Match, Routed, Router } from './router.ts'
 import { sendEmpty } from './send.ts'
+import { smugglingFault } from './smuggling.ts'
 
 /**
  * The request pipeline. Every request of the API, of git and of the pages goes through the same steps: match a route, authenticate,

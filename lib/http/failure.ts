@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { AllotError, type ErrorCode } from '../errors.ts'
+import type { Log } from './log.ts'
 
 /** The client closed its connection, so there is no response to send. */
 export class ClientDisconnected extends Error {}
@@ -55,14 +56,6 @@ export const errorExamples: Record<number, string> = {
   500: "an internal error occurred; the server's log has it as 51a4b8f6-6b1e-4c6a-9f4d-0d3b8c1f2e7a",
   503: 'the server is stopping',
   507: 'the disk is full',
-}
-
-/** The host's log; pino and console both fit. */
-export interface Log {
-  /** Logs a line that needs attention. */
-  error(fields: object, message: string): void
-  /** Logs a line for information. */
-  info(fields: object, message: string): void
 }
 
 /** An error as the client gets it. */

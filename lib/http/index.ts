@@ -1,7 +1,9 @@
+export { type Identity, requireScopes } from './access.ts'
 export { Dispatcher, type Next } from './dispatcher.ts'
-export type { Failure, Log } from './failure.ts'
+export { type Failure, toFailure } from './failure.ts'
 export { type FetchOptions, fetchOf } from './fetch.ts'
 export { JsonEndpoints } from './json-endpoints.ts'
+export { type Log, logError, standardError } from './log.ts'
 export { type Listener, type MountOptions, mountListener } from './mount.ts'
 export { impliedStatuses, openApiDocument } from './openapi.ts'
 export type { Pagination } from './paging.ts'
@@ -24,9 +26,7 @@ export {
 } from './responses.ts'
 export {
   fileField,
-  type Identity,
   type Route,
-  requireScopes,
   routesFor,
   type StreamRequest,
   type StreamRoute,

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type CacheKey, cacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import { jsonOf } from '../integers.ts'
+import type { Identity } from './access.ts'
 import { readBody } from './body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { type Failure, retryAfterHeader } from './failure.ts'
@@ -17,7 +18,7 @@ import {
   type Reply,
   SerializedJson,
 } from './responses.ts'
-import type { HtmlUrlsOf, Identity, Route } from './route.ts'
+import type { HtmlUrlsOf, Route } from './route.ts'
 import { Router } from './router.ts'
 import { HTML_HEADERS, JSON_HEADERS, send, sendEmpty, sendHead, sendLines, sendStreamReply } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'

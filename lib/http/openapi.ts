@@ -1,12 +1,13 @@
 import { STATUS_CODES } from 'node:http'
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
+import type { Identity } from './access.ts'
 import { exampleOf } from './examples.ts'
 import { errorExamples, statusTexts } from './failure.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
 import { mayHaveMoved, movedStatus } from './request-url.ts'
 import { Download, Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
-import { type FileField, type Identity, isFileField, type Route } from './route.ts'
+import { type FileField, isFileField, type Route } from './route.ts'
 import { coercionOf } from './validate.ts'
 
 /** Descriptions of path parameters by name, for routes that have none of their own. */

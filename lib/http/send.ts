@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { endAfterDrain } from './connection.ts'
+import { endAfterDrain } from './drain.ts'
 import { ClientDisconnected } from './failure.ts'
 import type { Produce, StreamReply } from './responses.ts'
 

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
+import type { AccessRule, Identity } from './access.ts'
 import { decompressedBody } from './body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
-import type { AccessRule, Identity, StreamRoute } from './route.ts'
+import type { StreamRoute } from './route.ts'
 import { Router } from './router.ts'
 import { type PendingReply, send, sendEmpty, sendHead, sendStreamReply, TEXT_HEADERS } from './send.ts'
 

@@ -2,11 +2,18 @@ import * as v from 'valibot'
 import type { HostAuthenticate } from '../accounts/identity.ts'
 import { createUsageLists, type UsageLists } from '../content/usage-lists.ts'
 import { driverOf, EXAMPLE } from '../data-folder.ts'
-import { createEngine, createListeners, openStore, orClose, standardError } from '../engine.ts'
+import { createEngine, createListeners, openStore, orClose } from '../engine.ts'
 import { AllotError } from '../errors.ts'
 import { exportStore } from '../exports/export.ts'
 import type { LastLine, OnProgress, Write } from '../exports/format.ts'
-import { type FetchOptions, fetchOf, type Listener, type Log, mountListener } from '../http/index.ts'
+import {
+  type FetchOptions,
+  fetchOf,
+  type Listener,
+  type Log,
+  mountListener,
+  standardError,
+} from '../http/index.ts'
 import { createHostQuota, type HostQuota } from '../in-process-quota.ts'
 import { checked } from '../options/checks.ts'
 import type { DataOptions, QuotaSettings } from '../options/types.ts'

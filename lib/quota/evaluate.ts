@@ -33,15 +33,17 @@ const isRuleWithin = (rule: QuotaRule, usage: Usage): boolean =>
 const covers = (rule: QuotaRule, subject: Subject): boolean =>
   withAncestors(subject).some((ancestor) => rule.subjects.includes(ancestor))
 
-/** A group stands while all of its rules that cover the subject stand. */
+/** Whether the rule limits the subject. Nothing limits `size:wiki`, which is always within quota. */
+const limits = (rule: QuotaRule, subject: Subject): boolean =>
+  subject !== 'size:wiki' && covers(rule, subject)
+
+/** A group stands while all of its rules that limit the subject stand. */
 const isGroupWithin = (group: QuotaGroup, subject: Subject, usage: Usage): boolean =>
-  group.rules.every((rule) => !covers(rule, subject) || isRuleWithin(rule, usage))
+  group.rules.every((rule) => !limits(rule, subject) || isRuleWithin(rule, usage))
 
 /** An owner is within quota while any of the groups stands. Without groups there is no limit. */
 export const isWithin = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): boolean =>
-  subject === 'size:wiki' ||
-  groups.length === 0 ||
-  groups.some((group) => isGroupWithin(group, subject, usage))
+  groups.length === 0 || groups.some((group) => isGroupWithin(group, subject, usage))
 
 /** A limit and what remains below it. */
 export interface LimitStatus {
@@ -63,7 +65,6 @@ export const bindingLimit = (
   subject: Subject,
   usage: Usage,
 ): LimitStatus | undefined => {
-  if (subject === 'size:wiki') return undefined
   let loosest: LimitStatus | undefined
   for (const group of groups) {
     const tightest = tightestRule(group, subject, usage)
@@ -122,7 +123,7 @@ const breadth = (subject: Subject): number => withAncestors(subject).length
 const tightestRule = (group: QuotaGroup, subject: Subject, usage: Usage): LimitStatus | undefined => {
   let tightest: LimitStatus | undefined
   for (const rule of group.rules) {
-    if (rule.limit === UNLIMITED || !covers(rule, subject)) continue
+    if (rule.limit === UNLIMITED || !limits(rule, subject)) continue
     const left = subtract(rule.limit, measure(rule, usage))
     if (tightest === undefined || left < tightest.left)
       tightest = { rule: rule.name, limit: rule.limit, left }
@@ -137,7 +138,7 @@ interface RuleExplanation {
   limit: number
   /** The subjects whose sum the rule measures. */
   subjects: readonly Subject[]
-  /** Whether the rule limits the subject in question. */
+  /** Whether the rule lists the subject in question, or one that includes it. */
   covers: boolean
   /** Whether the usage is below the limit. */
   stands: boolean
@@ -191,7 +192,7 @@ export const explain = (groups: readonly QuotaGroup[], subject: Subject, usage: 
 
 const explainGroup = (group: QuotaGroup, subject: Subject, usage: Usage): GroupExplanation => ({
   name: group.name,
-  stands: subject === 'size:wiki' || isGroupWithin(group, subject, usage),
+  stands: isGroupWithin(group, subject, usage),
   rules: group.rules.map((rule) => explainRule(rule, subject, usage)),
 })
 

@@ -1,12 +1,12 @@
 import { type Actor, recordAudit } from '../audit.ts'
-import { AllotError, checkArgument, invalid } from '../errors.ts'
+import { AllotError, checkArgument, checkName, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { accounts, assignments, type Group, groups, quotaOwners, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import type { Owner } from './owners.ts'
-import { checkName, checkRule, refuseRepeated, toRule } from './rules.ts'
+import { checkRule, refuseRepeated, toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
 
 /** An owner's id, or a function that finds the owner in the transaction that changes its groups. */

@@ -1,4 +1,5 @@
 import { now } from '../clock.ts'
+import { checkName } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { quotaOwners } from '../records/schema/index.ts'
@@ -6,7 +7,6 @@ import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaEngine } from './index.ts'
 import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
-import { checkName } from './rules.ts'
 
 /**
  * The owners of a host that names them itself, such as `tenant-42`. A name is any text of 1 to 255 characters without control

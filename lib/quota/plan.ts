@@ -1,10 +1,10 @@
-import { invalid } from '../errors.ts'
+import { checkName, invalid } from '../errors.ts'
 import { assignments, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedTo } from './groups.ts'
-import { checkName, checkWholeRule, refuseRepeated } from './rules.ts'
+import { checkWholeRule, refuseRepeated } from './rules.ts'
 import { type Policy, type QuotaDefaults, readPolicy } from './status.ts'
 
 interface PlannedGroup {

@@ -1,5 +1,5 @@
 import { type Actor, recordAudit } from '../audit.ts'
-import { AllotError, checkArgument, invalid, isObject } from '../errors.ts'
+import { AllotError, checkArgument, checkName, invalid, isObject } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -113,8 +113,6 @@ export const toRule = (rule: Rule): QuotaRule => ({
 
 /** Bounds the cost of an evaluation, since a rule can list a subject more than once. */
 export const MAX_SUBJECTS = 100
-/** Two names of this length fit into one key of the store. */
-const MAX_NAME_LENGTH = 255
 const MAX_LIMIT = Number.MAX_SAFE_INTEGER
 
 /** A rule that a host passes in process, where no wire schema has checked it. */
@@ -137,18 +135,6 @@ export const checkWholeRule = (rule: UncheckedRule): void => {
   checkRule(rule)
   if (rule.limit === undefined) throw invalid('Limit is required')
   checkArgument(rule.subjects !== undefined, 'subjects', "a list, such as ['size:all']", rule.subjects)
-}
-
-export const checkName = (name: string, member = 'name'): void => {
-  checkArgument(typeof name === 'string', member, 'a string', name)
-  if (name === '' || name.length > MAX_NAME_LENGTH || !name.isWellFormed())
-    throw invalid(`${member}: must have 1 to ${MAX_NAME_LENGTH} characters`)
-  refuseControls(name, member)
-}
-
-/** Refuses control characters in names of rules, groups, tokens and in ledger keys, which are printed line by line. */
-export const refuseControls = (text: string, member: string): void => {
-  if (/\p{Cc}/u.test(text)) throw invalid(`${member}: must not have control characters`)
 }
 
 /** @throws AllotError invalid when the list holds a name twice */

@@ -76,6 +76,7 @@ export const readOwnerGroups = async (
   defaults: QuotaDefaults,
 ): Promise<readonly QuotaGroup[]> => effectiveGroups(await readStoredGroups(tx, owner, defaults), defaults)
 
+/** The assigned groups, or the default ones of an owner without any; `groupResolver` has the same order for a policy in memory. */
 const readStoredGroups = async (
   tx: ReadTransaction,
   owner: number,
@@ -127,7 +128,7 @@ export const readPolicy = async (tx: ReadTransaction, defaults: QuotaDefaults): 
 /** @param assigned names of the groups that are assigned to an owner @returns the groups that apply to it */
 type GroupResolver = (assigned: readonly string[]) => readonly QuotaGroup[]
 
-/** Resolves each list of names once, since most owners have the same groups. */
+/** Resolves each list of names once, since most owners have the same groups. The order is that of `readStoredGroups`. */
 export const groupResolver = ({ rules, groups, defaults }: Policy): GroupResolver => {
   const lists = new Map<string, readonly QuotaGroup[]>()
   const groupNamed = (name: string): QuotaGroup[] => {

@@ -2,11 +2,10 @@
 import * as v from 'valibot'
 import { accountByName, repositoryOf } from '../accounts/access.ts'
 import { now } from '../clock.ts'
-import { describeIssue, describeValue, invalid, withLineNumber } from '../errors.ts'
+import { describeIssue, describeValue, invalid, refuseControls, withLineNumber } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { NewEntry } from '../quota/ledger.ts'
 import type { Owner, OwnerDirectory } from '../quota/owners.ts'
-import { refuseControls } from '../quota/rules.ts'
 import { paced } from '../records/pacing.ts'
 import {
   type LedgerEntry,

@@ -3,8 +3,8 @@ import type { SshKeys } from '../accounts/keys.ts'
 import { clientOfAccount } from '../clients.ts'
 import type { LfsTokens } from '../content/lfs-tokens.ts'
 import { AllotError } from '../errors.ts'
-import { toFailure } from '../http/failure.ts'
-import type { Log } from '../http/index.ts'
+import { FETCH_LIMIT } from '../git/transport.ts'
+import { type Log, toFailure } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { GitServices } from '../repositories/pushes.ts'
@@ -65,9 +65,6 @@ interface Found {
 }
 
 type Handler = (context: Context) => Promise<void>
-
-/** Bytes: the wants and haves of a fetch of a million objects. */
-const FETCH_LIMIT = 64 * 1024 * 1024
 
 /** Runs the commands of clients that are signed in. */
 export class Commands {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Brand, logoOrigin } from '../host-pages/brand.ts'
-import { endAfterDrain } from '../http/connection.ts'
+import { endAfterDrain } from '../http/drain.ts'
 import { dispositionOf } from '../http/responses.ts'
 import { sendHead, sendStreamReply } from '../http/send.ts'
 import type { Download, Picture } from './route.ts'

@@ -24,7 +24,10 @@ describe('CONTRIBUTING.md', () => {
       [...new RegExp(`${name}\\(\\{([\\s\\S]*?)\\n *\\}\\)`).exec(text)![1]!.matchAll(/^ +(\w+):/gm)].map(
         ([, key]) => key!,
       )
-    const [route, collection] = [read('lib/http/route.ts'), read('lib/records/collection.ts')]
+    const [route, collection] = [
+      read('lib/http/route.ts') + read('lib/http/access.ts'),
+      read('lib/records/collection.ts'),
+    ]
     for (const key of members('route')) assert.match(route, new RegExp(`\\b${key}\\??:`))
     for (const key of members('new Collection')) assert.match(collection, new RegExp(`\\b${key}\\??:`))
   })

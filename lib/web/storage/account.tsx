@@ -4,7 +4,7 @@ import { hasScope, type Identity, refuseWiderScopes } from '../../accounts/acces
 import { SCOPES } from '../../accounts/credentials.ts'
 import { dateOf } from '../../clock.ts'
 import { AllotError } from '../../errors.ts'
-import { requireScopes } from '../../http/route.ts'
+import { requireScopes } from '../../http/access.ts'
 import type { Page } from '../../records/collection.ts'
 import type { Token } from '../../records/schema/index.ts'
 import {

@@ -5,7 +5,7 @@ import { authorizeAdmin } from '../../accounts/authorize.ts'
 import { formatSize } from '../../byte-sizes.ts'
 import { isRemovable, removalScope, type Thing } from '../../content/things.ts'
 import { AllotError, invalid } from '../../errors.ts'
-import { requireScopes } from '../../http/route.ts'
+import { requireScopes } from '../../http/access.ts'
 import { add, type Sum } from '../../integers.ts'
 import type { Account } from '../../records/schema/index.ts'
 import {

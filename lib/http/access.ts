@@ -1,0 +1,59 @@
+/** Who may call a route: credentials, administrator rights and scopes. The dispatcher checks it before the input is read. */
+import { AllotError } from '../errors.ts'
+
+/** Who sent a request. The scope `all` grants everything, and `write:x` implies `read:x`. */
+export interface Identity {
+  readonly username: string
+  readonly admin: boolean
+  readonly scopes: ReadonlySet<string>
+}
+
+/** `required`: 401 without credentials. `admin`: 401 without credentials, 403 for everyone but administrators. */
+export type Auth = 'optional' | 'required' | 'admin'
+
+/** Declares who may call a route. */
+export interface AccessRule {
+  /** `none`: the request is not even authenticated, so wrong credentials are not noticed. */
+  readonly auth: Auth | 'none'
+  /** Scopes that a request with credentials needs, all of them. */
+  readonly scope?: string | readonly string[]
+}
+
+/** Messages of 401 and 403 for requests that lack a login or administrator rights. */
+export interface AccessMessages {
+  readonly unauthenticated: string
+  readonly notAdmin: string
+}
+
+const API_MESSAGES: AccessMessages = {
+  unauthenticated: 'token is required',
+  notAdmin: 'user should be the site admin',
+}
+
+/**
+ * Checks scopes first, so that a token without the scope gets 403 wherever it is used.
+ * @throws AllotError forbidden, unauthenticated
+ */
+export const checkAccess = (
+  identity: Identity | null,
+  rule: AccessRule,
+  messages: AccessMessages = API_MESSAGES,
+): void => {
+  if (identity !== null) requireScopes(identity, rule)
+  if (rule.auth === 'optional') return
+  if (identity === null) throw new AllotError('unauthenticated', messages.unauthenticated)
+  if (rule.auth === 'admin' && !identity.admin) throw new AllotError('forbidden', messages.notAdmin)
+}
+
+/** @throws AllotError forbidden that names the missing scopes */
+export const requireScopes = ({ scopes }: Identity, { scope }: Pick<AccessRule, 'scope'>): void => {
+  if (scope === undefined || scopes.has('all')) return
+  const needed = typeof scope === 'string' ? [scope] : scope
+  const missing = needed.filter((name) => !scopes.has(name) && !scopes.has(name.replace(/^read:/, 'write:')))
+  if (missing.length > 0)
+    // The wording is Forgejo's, whose clients compare it.
+    throw new AllotError(
+      'forbidden',
+      `token does not have at least one of required scope(s): [${missing.join(', ')}]`,
+    )
+}

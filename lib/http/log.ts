@@ -1,0 +1,20 @@
+import { AllotError } from '../errors.ts'
+
+/** The host's log; pino and console both fit. */
+export interface Log {
+  /** Logs a line that needs attention. */
+  error(fields: object, message: string): void
+  /** Logs a line for information. */
+  info(fields: object, message: string): void
+}
+
+/** @returns a function that logs an error with the message, unless the error was logged where it began */
+export const logError = (log: Log, message: string) => (error: unknown, fields?: object) => {
+  if (!(error instanceof AllotError && error.isLogged)) log.error({ err: error, ...fields }, message)
+}
+
+/** Used when the host gives no log: errors must not pass unnoticed. */
+export const standardError: Log = {
+  error: (fields, message) => console.error(message, fields),
+  info: () => undefined,
+}

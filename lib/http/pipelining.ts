@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** The requests of a connection: one at a time is handled (pipelining), and responses in flight are tracked. */
+
+/** Requests of one connection, of which one at a time is handled. */
+interface RequestQueue {
+  /** The request that is handled now. */
+  current: IncomingMessage | undefined
+  readonly waiting: Waiting[]
+}
+
+interface Waiting {
+  readonly req: IncomingMessage
+  begin(): void
+}
+
+/** Waiting requests of one connection; a connection with more is closed. */
+const MAX_WAITING = 256
+
+const queues = new WeakMap<Socket, RequestQueue>()
+
+/**
+ * Handles pipelined requests of a connection one after another, each after the response before it has ended. Otherwise a
+ * client that never reads could fill the memory with responses by a few kilobytes of requests. A request that one listener has
+ * passed on to another is already the current one, and begins at once.
+ * @param begin tracks the response by {@link trackInFlight}, which begins the next request at its end
+ */
+export const inRequestOrder = (req: IncomingMessage, begin: () => void): void => {
+  // HTTP/2 multiplexes requests, and its flow control limits them.
+  if (req.httpVersionMajor > 1) return begin()
+  let queue = queues.get(req.socket)
+  if (queue === undefined) {
+    queue = { current: undefined, waiting: [] }
+    queues.set(req.socket, queue)
+  }
+  if (queue.current === undefined || queue.current === req) start(queue, { req, begin })
+  else if (queue.waiting.length < MAX_WAITING) queue.waiting.push({ req, begin })
+  else req.socket.destroy()
+}
+
+const start = (queue: RequestQueue, next: Waiting): void => {
+  queue.current = next.req
+  next.begin()
+}
+
+const startNext = ({ req, shouldKeepAlive }: ServerResponse): void => {
+  const { socket } = req
+  const queue = queues.get(socket)
+  // A request that was passed on ends for each listener that tracks it, and only the first end counts.
+  if (queue?.current !== req) return
+  queue.current = undefined
+  // No further response can be sent on a connection that closes, so its waiting requests must not change anything.
+  if (!shouldKeepAlive || socket.destroyed) queue.waiting.length = 0
+  const next = queue.waiting.shift()
+  if (next !== undefined) start(queue, next)
+}
+
+/** Tracks responses that have not ended, so that a server can wait for them before it stops. */
+export const trackInFlight = () => {
+  const inFlight = new Set<ServerResponse>()
+  // One listener for all responses: creating a closure for each one is measurably slower.
+  function ended(this: ServerResponse): void {
+    inFlight.delete(this)
+    startNext(this)
+  }
+  return {
+    begin(res: ServerResponse) {
+      inFlight.add(res)
+      res.on('close', ended)
+    },
+    /** Waits for the present responses only: with later ones it might never end. */
+    async idle(): Promise<void> {
+      await Promise.all([...inFlight].map((res) => once(res, 'close')))
+    },
+  }
+}
