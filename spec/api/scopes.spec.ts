@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import { SCOPES } from '../../lib/accounts/credentials.ts'
 import { routes } from '../../lib/api/index.ts'
@@ -70,6 +71,15 @@ const grants = (scope: string, needed: 'repository' | 'issue') =>
 /** Whether a response may show private repositories, by the scope of the token and the purpose of the route. */
 const mayTell = (scope: string, route: Route<never, never>): boolean =>
   grants(scope, 'repository') || (grants(scope, 'issue') && route.scope === 'read:issue')
+
+describe('The table of scopes in docs/api.md', () => {
+  it('has every scope', () => {
+    const [, table = ''] = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8').split(
+      '## Scopes',
+    )
+    for (const scope of SCOPES) assert.match(table, new RegExp(`^\\| .*\`${scope}\`.* \\|`, 'm'))
+  })
+})
 
 describe('A token', () => {
   const marked = new Set<string>()

@@ -131,6 +131,38 @@ describe('A connection', () => {
   })
 })
 
+/** The request of a client that fetches the first commit which `git-upload-pack` has advertised. */
+const wantOf = (begun: unknown): string => {
+  const [advertised] = begun as [Buffer]
+  return `0032want ${advertised.toString('latin1', 4, 44)}\n0000`
+}
+const HAVE = `0032have ${'1'.repeat(40)}\n`
+
+describe('A connection that has signed in', () => {
+  it('may change its keys 20 times besides once for each 16 MiB, and is closed beyond', async () => {
+    for (const [kibibytes, code] of [
+      [128, 0],
+      [1024, 255],
+    ] as const) {
+      const { child, begun, ended } = holdSsh(allot.port, aliceKey, FETCH, '-o', 'RekeyLimit=16K')
+      child.stdin.write(wantOf(await begun))
+      child.stdin.end(`${HAVE.repeat((kibibytes * 1024) / HAVE.length)}0009done\n`)
+      assert.equal((await ended).code, code, `${kibibytes} KiB, with new keys after each 16 KiB`)
+    }
+  })
+
+  it('may send 64 MiB for a fetch, and is refused beyond', async () => {
+    const { child, begun, ended } = holdSsh(allot.port, aliceKey, FETCH)
+    child.stdin.write(wantOf(await begun))
+    const haves = Buffer.from(HAVE.repeat(20_000))
+    for (let sent = 0; sent <= 65 * 2 ** 20 && !child.stdin.destroyed; sent += haves.length)
+      await new Promise((resolve) => child.stdin.write(haves, resolve))
+    child.stdin.end()
+    const { code, err } = await ended
+    assert.deepEqual([code, err], [1, 'ERROR: a fetch must not send more than 67108864 bytes\n'])
+  })
+})
+
 describe('A push', () => {
   it('that breaks off leaves a sound repository, which is counted', async () => {
     const path = await allot.repository(alice, 'broken')
