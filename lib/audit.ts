@@ -85,8 +85,10 @@ const isExpired = (record: AuditRecord, at: number): boolean => record.at < at -
 
 /** The oldest records that have expired, {@link EXPIRED_BATCH} at most. */
 const expiredRecords = async (tx: ReadTransaction, at: number): Promise<AuditRecord[]> => {
-  const oldest = await auditRecords.list(tx, 'at', { prefix: [], limit: EXPIRED_BATCH })
-  return oldest.filter((record) => isExpired(record, at))
+  const oldest = (limit: number) => auditRecords.list(tx, 'at', { prefix: [], limit })
+  const [first] = await oldest(1)
+  if (first === undefined || !isExpired(first, at)) return []
+  return (await oldest(EXPIRED_BATCH)).filter((record) => isExpired(record, at))
 }
 
 const detailsOf = (value: unknown): string => {

@@ -52,6 +52,9 @@ export interface WithPage<T> {
   readonly page: Page<T>
 }
 
+/** Entries before a page from which on the total is read first, which costs a round trip to a database, to read fewer of them. */
+const READ_FROM_END = 500
+
 /** Records of one kind, with their indexes and counters. The keys are described in layout.ts. */
 export class Collection<R, U extends string = never, O extends string = never, C extends string = never> {
   readonly options: CollectionOptions<R, U, O, C>
@@ -132,8 +135,18 @@ export class Collection<R, U extends string = never, O extends string = never, C
     listing: Listing & Slice,
     counter: string = index,
   ): Promise<Page<R>> {
-    const items = await this.list(tx, index, listing)
-    return { items, total: await this.count(tx, counter as C, listing.prefix) }
+    const { offset, limit, reverse = false, from } = listing
+    if (offset < READ_FROM_END || from !== undefined) {
+      const items = await this.list(tx, index, listing)
+      return { items, total: await this.count(tx, counter as C, listing.prefix) }
+    }
+    // Entries before a page are read, too: from the end that is nearer.
+    const total = await this.count(tx, counter as C, listing.prefix)
+    const after = total - offset - limit
+    if (after >= offset) return { items: await this.list(tx, index, listing), total }
+    const found = { offset: Math.max(0, after), limit: Math.max(0, Math.min(limit, total - offset)) }
+    const items = await this.list(tx, index, { ...listing, ...found, reverse: !reverse })
+    return { items: items.reverse(), total }
   }
 
   entries(tx: ReadTransaction, index: O, listing: Listing): AsyncIterable<IndexEntry> {

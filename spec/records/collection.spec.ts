@@ -48,4 +48,26 @@ describe('A page of a collection', () => {
     // @ts-expect-error The index has no counter, so the caller must name one.
     await driver.read((tx) => books.page(tx, 'year', latest))
   })
+
+  it('has the same items when it is deep in a long listing, and read from the end', async () => {
+    const driver = memory()
+    await driver.open()
+    const ids = Array.from({ length: 1200 }, (_, index) => index)
+    await driver.write(async (tx) => {
+      for (const id of ids) await books.add(tx, { id, author: 'eve', year: id })
+    })
+    for (const reverse of [false, true])
+      for (const offset of [0, 499, 500, 599, 600, 1151, 1199, 1200, 5000])
+        for (const limit of [0, 1, 50]) {
+          const listing = { prefix: ['eve'], reverse, offset, limit }
+          const { items, total } = await driver.read((tx) => books.page(tx, 'author', listing))
+          const expected = (reverse ? ids.toReversed() : ids).slice(offset, offset + limit)
+          assert.deepEqual(
+            items.map(({ id }) => id),
+            expected,
+            JSON.stringify(listing),
+          )
+          assert.equal(total, 1200)
+        }
+  })
 })
