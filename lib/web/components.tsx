@@ -60,7 +60,7 @@ export const Post = ({ to, fields = [], class: className, hasFile, children }: P
 /** The buttons of a page that asks first: one that does it, and a link back. */
 export const ConfirmButtons = ({ cancel, children }: RenderableProps<{ cancel: string }>) => (
   <div class="buttons">
-    <button type="submit" class="danger">
+    <button type="submit" class="danger final">
       {children}
     </button>
     <Link class="button secondary" to={cancel}>

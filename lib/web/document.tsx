@@ -116,12 +116,17 @@ export const failureView = (status: number, message: string): View => {
     status,
     title,
     body: (
-      <>
+      <div class="narrow">
         <h1>{title}</h1>
         <p>
           {status === 404 ? 'This page does not exist, or you do not have access to it.' : sentence(message)}
         </p>
-      </>
+        <div class="buttons">
+          <Link class="button secondary" to="/">
+            Go to the start page
+          </Link>
+        </div>
+      </div>
     ),
   }
 }

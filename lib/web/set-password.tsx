@@ -100,7 +100,7 @@ export const passwordLinkView = (name: string, link: string, crumbs: readonly Cr
   secretView({
     title: 'Link to set a password',
     name,
-    message: `The link is made, and earlier ones of ${name} have ended.`,
+    message: `The link was created, and earlier ones of ${name} have ended.`,
     section: ['link', 'Link'],
     secret: link,
     hint: `It works once, within ${LINK_DAYS} days. Anyone who has the link can choose the password of ${name}.`,

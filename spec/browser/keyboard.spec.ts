@@ -31,7 +31,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
         press: 'Filter',
         shows: /6 packages/,
       },
-      { at: '/-/storage/ann/usage', enter: { Repository: 'website' }, press: 'Filter', shows: /4 things/ },
+      { at: '/-/storage/ann/usage', enter: { Repository: 'website' }, press: 'Filter', shows: /4 items/ },
     ],
   },
   'a token, from its scopes to its end': {
@@ -40,7 +40,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
       {
         at: '/-/account',
         enter: { Name: 'keys', 'read:issue': 'on' },
-        press: 'Make token',
+        press: 'Create token',
         shows: /Copy it now/,
       },
       { at: '/-/account', press: 'Revoke…', shows: /Revoke this token\?/ },
@@ -54,7 +54,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
         at: '/-/storage/ann/repositories',
         enter: { 'Select scratch': 'on' },
         press: 'Delete selected…',
-        shows: /Delete 1 thing\?/,
+        shows: /Delete 1 item\?/,
       },
       { press: 'Delete and free', shows: /Deleted\./ },
     ],

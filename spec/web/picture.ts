@@ -10,14 +10,15 @@ const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', arg
 try {
   const { accounts } = allot.allot.hosting
   await accounts.edit((await accounts.byName('ann'))!.id, { fullName: '' })
-  const page = await browser.newPage({ viewport: { width: 800, height: 690 } })
+  const page = await browser.newPage({ viewport: { width: 800, height: 1400 } })
   await page.goto(`${allot.base}/`)
   await page.getByLabel('User name or email').fill('ann')
   await page.getByLabel('Password or access token').fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { name: 'History' }).waitFor()
+  const history = (await page.getByRole('region', { name: 'History' }).boundingBox())!
   mkdirSync(folder, { recursive: true })
-  await page.screenshot({ path: `${folder}storage.png` })
+  const clip = { x: 0, y: 0, width: 800, height: history.y + history.height + 16 }
+  await page.screenshot({ path: `${folder}storage.png`, clip })
 } finally {
   await browser.close()
   await allot.stop()

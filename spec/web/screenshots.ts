@@ -1,19 +1,27 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
-import type { Page } from 'playwright-core'
 import { launchChromium } from '../support/chromium.ts'
+import { type PageServer, startPages } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
-import { takeSite } from './site-screenshots.ts'
+import { startSite } from './site.ts'
+import { SITE_PAGES } from './site-pages.ts'
+import { type Shot, takePages } from './take-pages.ts'
 
 /**
  * Takes screenshots of all pages, wide and narrow, light and dark: `npx tsx spec/web/screenshots.ts FOLDER [WORD]`, where a
  * word selects the pages whose name contains it.
  */
-/** Pages that ask before something is done: what a form answers, with nothing changed. */
-const QUESTIONS: Readonly<
-  Record<string, { who: string; path: string; press: (page: Page) => Promise<void> }>
-> = {
+/** Pages that ask before something is done, and that refuse: what a form answers, with nothing changed. */
+const ANSWERS: Readonly<Record<string, Shot>> = {
+  'sign in': { path: '/' },
+  'sign in refused': {
+    path: '/',
+    async press(page) {
+      await page.getByLabel('User name or email').fill('ann')
+      await page.getByLabel('Password or access token').fill('wrong')
+      await page.getByRole('button', { name: 'Sign in' }).click()
+    },
+  },
   'asks before a token is revoked': {
     who: 'ann',
     path: '/-/account',
@@ -28,12 +36,21 @@ const QUESTIONS: Readonly<
       await page.getByRole('button', { name: 'Delete selected' }).click()
     },
   },
+  'nothing matches a filter': { who: 'ann', path: '/-/storage/ann/usage?q=none' },
   'preview of a rule': {
     who: 'root',
     path: '/-/admin/rule?name=total',
     async press(page) {
       await page.getByLabel('Limit', { exact: true }).fill('100 MiB')
       await page.getByRole('button', { name: 'Preview changes' }).click()
+    },
+  },
+  'a refused rule': {
+    who: 'root',
+    path: '/-/admin/rule?name=total',
+    async press(page) {
+      await page.getByLabel('Limit', { exact: true }).fill('much')
+      await page.getByRole('button', { name: 'Save' }).click()
     },
   },
   'asks before a group is deleted': {
@@ -48,60 +65,65 @@ const QUESTIONS: Readonly<
   },
 }
 
+/** Pages of an instance that nobody has used yet. */
+const EMPTY_PAGES: Readonly<Record<string, Shot>> = Object.fromEntries(
+  Object.entries({
+    storage: '/',
+    usage: '/-/storage/root/usage',
+    history: '/-/storage/root/history',
+    tokens: '/-/account',
+    administration: '/-/admin',
+    owners: '/-/admin/owners',
+    rules: '/-/admin/rules',
+    groups: '/-/admin/groups',
+    'audit log': '/-/admin/audit',
+    profile: '/root',
+    packages: '/root/-/packages',
+  }).map(([name, path]) => [`empty ${name}`, { who: 'root', path }]),
+)
+
 const [folder = 'screenshots', word = ''] = process.argv.slice(2)
 mkdirSync(folder, { recursive: true })
-const allot = await startFixture()
-// Only requests of people leave tokens with their last use and an audit log.
-const { hosting } = allot.allot
-const ann = (await hosting.accounts.byName('ann'))!
-const { token } = await hosting.tokens.create(ann.id, 'nightly backup', ['read:repository', 'read:user'])
-await hosting.tokens.create(ann.id, 'laptop', ['all'])
-hosting.tokenUses.note(token.id)
-await hosting.tokenUses.flush()
-const by = { id: allot.root.id, username: 'root' }
-await hosting.plans.apply(
-  { rules: [{ name: 'total', limit: 210 * 1024 ** 2, subjects: ['size:all'] }] },
-  { by },
-)
-await hosting.plans.apply(
-  { rules: [{ name: 'total', limit: 200 * 1024 ** 2, subjects: ['size:all'] }] },
-  { by },
-)
-await hosting.plans.apply({ assignments: { club: ['paid'] } }, { by })
-await hosting.plans.apply({ assignments: { club: [] } }, { by })
 const browser = await launchChromium()
+
+const take = async (server: PageServer, shots: Readonly<Record<string, Shot>>): Promise<void> => {
+  try {
+    await takePages(browser, { base: server.base, folder, word }, shots)
+  } finally {
+    await server.stop()
+  }
+}
+
+/** The fixture with tokens, of which one was used, and an audit log, which only requests of people leave. */
+const startUsed = async (): Promise<PageServer> => {
+  const server = await startFixture()
+  const { hosting } = server.allot
+  const ann = (await hosting.accounts.byName('ann'))!
+  const { token } = await hosting.tokens.create(ann.id, 'nightly backup', ['read:repository', 'read:user'])
+  await hosting.tokens.create(ann.id, 'laptop', ['all'])
+  hosting.tokenUses.note(token.id)
+  await hosting.tokenUses.flush()
+  const by = { id: server.root.id, username: 'root' }
+  for (const limit of [210, 200])
+    await hosting.plans.apply(
+      { rules: [{ name: 'total', limit: limit * 1024 ** 2, subjects: ['size:all'] }] },
+      { by },
+    )
+  for (const groups of [['paid'], []]) await hosting.plans.apply({ assignments: { club: groups } }, { by })
+  return server
+}
+
+const startEmpty = async (): Promise<PageServer> => {
+  const server = await startPages()
+  await server.allot.hosting.accounts.edit(server.root.id, { password: PASSWORD })
+  return server
+}
+
 try {
-  for (const width of [1280, 390])
-    for (const colorScheme of ['light', 'dark'] as const)
-      for (const who of new Set(Object.values(PAGES).map((page) => page.who))) {
-        const chosen = Object.entries(PAGES).filter(([name, page]) => page.who === who && name.includes(word))
-        const take = (page: Page, name: string) => {
-          const file = `${name} ${width} ${colorScheme}.png`.replace(/[^\w.]+/g, '-')
-          return page.screenshot({ path: join(folder, file), fullPage: true })
-        }
-        const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme })
-        await page.goto(`${allot.base}/`)
-        if (word === '') await take(page, 'sign in')
-        await page.getByLabel('User name or email').fill(who)
-        await page.getByLabel('Password or access token').fill(PASSWORD)
-        await page.getByRole('button', { name: 'Sign in' }).click()
-        await page.getByRole('link', { name: 'Storage', exact: true }).waitFor()
-        for (const [name, { path }] of chosen) {
-          await page.goto(allot.base + path)
-          await take(page, name)
-        }
-        for (const [name, { path, press }] of Object.entries(QUESTIONS).filter(
-          ([, one]) => one.who === who,
-        )) {
-          if (!name.includes(word)) continue
-          await page.goto(allot.base + path)
-          await press(page)
-          await take(page, name)
-        }
-        await page.close()
-      }
-  await takeSite(browser, folder, word)
+  await take(await startUsed(), { ...ANSWERS, ...PAGES })
+  await take(await startEmpty(), EMPTY_PAGES)
+  const site = await startSite()
+  await take(site, SITE_PAGES(site))
 } finally {
   await browser.close()
-  await allot.stop()
 }

@@ -76,14 +76,16 @@ describe('The table of what uses the storage', () => {
 
   it('lists git data, LFS objects, packages, attachments and artifacts together, with their share', async () => {
     const { text } = await things()
-    assert.match(words(text), /7 things, largest first/)
+    assert.match(words(text), /7 items/)
     assert.deepEqual(
       new Set(names(text)),
       new Set(['code', 'other', 'app', 'tool', 'log.txt', '=build', `${OID.slice(0, 12)}…`]),
     )
-    assert.match(words(text), /app generic 1\.0 · Download package .* \d+ % 2\.93 KiB/)
+    assert.match(words(text), /app generic 1\.0 · Download package .* \d+% 2\.93 KiB/)
     assert.match(words(text), /=build run 7 in other · kept elsewhere/)
-    const shares = [...text.matchAll(/<td class="number wide">(\d+) %/g)].map(([, share]) => Number(share))
+    const shares = [...text.matchAll(/<td class="number share wide">(\d+)%/g)].map(([, share]) =>
+      Number(share),
+    )
     assert.ok(Math.abs(shares.reduce((sum, share) => sum + share, 0) - 100) <= 5, String(shares))
   })
 
@@ -130,7 +132,7 @@ describe('The table of what uses the storage', () => {
     }
     const deep = await page('?page=22')
     assert.deepEqual([deep.shown.length, deep.shown[0], deep.shown.at(-1)], [50, 'n1050', 'n1099'])
-    assert.match(deep.text, /1,101 things, .* Page 22 of 23/)
+    assert.match(deep.text, /1,101 items\. .* Page 22 of 23/)
     assert.match((await page('?page=24')).text, /Nothing on this page/)
     assert.equal((await page('?kind=packages&page=2')).shown[0], 'n1000')
     assert.match((await page('?q=n100')).text, /Only the 1,000 largest of each kind are searched/)
@@ -184,12 +186,12 @@ describe('The table of what uses the storage', () => {
     const { text } = await things('?remove=files')
     assert.match(
       words(text),
-      /Assets: 5\.76 of 3\.91 KiB, rule files\. Without the 1 thing below, 2\.93 KiB less would be used/,
+      /Assets: 5\.76 of 3\.91 KiB, rule files\. Without the 1 item below, 2\.93 KiB less would be used/,
     )
     assert.deepEqual(names(text), ['app'])
     assert.match(text, /<input type="checkbox" name="thing" value="packages:[^"]*" checked/)
     assert.match(words((await ann.get('/')).text), /Assets: 5\.76 of 3\.91 KiB, rule files/)
-    assert.match(words((await things('?remove=other')).text), /7 things/)
+    assert.match(words((await things('?remove=other')).text), /7 items/)
   })
 
   it('leads to a history that says on the first day that it begins', async () => {
@@ -231,7 +233,7 @@ describe('The table of what uses the storage', () => {
       'packages',
     ])
     const asked = await ann.post('/-/storage/ann/remove', { thing: values })
-    assert.match(words(asked.text), /Delete 4 things\? This frees 5\.18 KiB and cannot be undone\./)
+    assert.match(words(asked.text), /Delete 4 items\? This frees 5\.18 KiB and cannot be undone\./)
     assert.match(words(asked.text), /Commits that use a deleted LFS object/)
     assert.equal(names((await things()).text).length, 7)
     const done = await ann.post('/-/storage/ann/remove', { thing: values, confirmed: 'yes' })
@@ -287,7 +289,9 @@ describe('The page of tokens and sessions', () => {
     assert.ok(!list.text.includes(secret))
     assert.match(
       words(list.text),
-      new RegExp(`ci ends in ${secret.slice(-8)} · made on [\\d-]+ · never used read:repository, read:user`),
+      new RegExp(
+        `ci ends in ${secret.slice(-8)} · created on [\\d-]+ · never used read:repository, read:user`,
+      ),
     )
     const token = /name="token" value="(\d+)"/g
     const id = [...list.text.matchAll(token)].map(([, id]) => id!).at(-1)!

@@ -51,7 +51,7 @@ export const newAccountView = (kind: Account['kind'], message: FlashMessage, for
               hint="Part of every URL; it cannot be changed here later."
               isRequired
             />
-            <Field id="fullName" label="Name to show" value={enteredIn('fullName')} />
+            <Field id="fullName" label="Display name" value={enteredIn('fullName')} />
             {kind === 'user' ? (
               <>
                 <Field id="email" label="Email" type="email" value={enteredIn('email')} />
@@ -127,7 +127,7 @@ const Profile = ({
 }) => (
   <Section id="profile" title="Profile">
     <Post to="/-/admin/account" fields={[['name', name]]} class="stacked">
-      <Field id="fullName" label="Name to show" value={fullName} />
+      <Field id="fullName" label="Display name" value={fullName} />
       <Field id="description" label="Description" value={description} />
       {kind === 'user' && <Field id="email" label="Email" type="email" value={email} />}
       <Visibility value={visibility} />
@@ -157,12 +157,12 @@ const Access = ({ user, account: { name } }: { user: Identity; account: Account 
           Or let {name} choose one: a link that works once, for {LINK_DAYS} days.
         </p>
         <button type="submit" class="secondary">
-          Make a link
+          Create a link
         </button>
       </Post>
     )}
     <details class="more">
-      <summary>Make a token for {name}</summary>
+      <summary>Create a token for {name}</summary>
       <Post to="/-/admin/account/token" fields={[['name', name]]} class="stacked">
         <Field
           id="token"
@@ -172,7 +172,7 @@ const Access = ({ user, account: { name } }: { user: Identity; account: Account 
         />
         <ScopeFields user={user} chosen={['read:user', 'read:repository']} />
         <button type="submit" class="secondary">
-          Make token
+          Create token
         </button>
       </Post>
     </details>

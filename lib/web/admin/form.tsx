@@ -101,39 +101,35 @@ const preview = async (
   const title = deletes === undefined ? 'Preview of changes' : `Delete ${deletes}?`
   return {
     title,
-    crumbs: CRUMBS,
     body: (
       <>
-        <PageHead title={title} />
-        <Notice kind="near">Nothing has been saved yet.</Notice>
-        {without !== undefined && <p>{without.concerns}</p>}
-        <p>
-          {total === 0 ? 'No owner' : owners} would go over quota or come back within it.
-          {total > items.length && ` Showing the first ${items.length}.`}
-        </p>
-        {items.length > 0 && (
-          <Section id="effect" title="Effect">
-            <ul class="plain rows">
+        <PageHead title={title} subtitle={deletes && 'This cannot be undone.'} />
+        <AdminTabs />
+        {deletes === undefined && <Notice kind="near">Nothing has been saved yet.</Notice>}
+        <Section id="effect" title="Effect">
+          {without !== undefined && <p>{without.concerns}</p>}
+          <p>
+            {total === 0 ? 'No owner' : owners} would go over quota or come back within it.
+            {total > items.length && ` Showing the first ${items.length}.`}
+          </p>
+          {items.length > 0 && (
+            <ul class="plain rows more">
               {items.map((owner) => (
                 <PreviewedOwner key={owner.name} {...owner} />
               ))}
             </ul>
-          </Section>
-        )}
-        <Post
-          to={path}
-          fields={deletes === undefined ? fields : [...fields, ['confirmed', 'yes']]}
-          class="inline"
-        >
-          <div class="buttons">
-            <button type="submit" class={deletes === undefined ? '' : 'danger'}>
-              {deletes === undefined ? 'Apply changes' : `Delete ${deletes}`}
-            </button>
-            <Link class="button secondary" to={formPath(path, fields)}>
-              Cancel
-            </Link>
-          </div>
-        </Post>
+          )}
+          <Post to={path} fields={deletes === undefined ? fields : [...fields, ['confirmed', 'yes']]}>
+            <div class="buttons">
+              <button type="submit" class={deletes === undefined ? undefined : 'danger final'}>
+                {deletes === undefined ? 'Apply changes' : `Delete ${deletes}`}
+              </button>
+              <Link class="button secondary" to={formPath(path, fields)}>
+                Cancel
+              </Link>
+            </div>
+          </Post>
+        </Section>
       </>
     ),
   }
@@ -193,8 +189,6 @@ export const withNames = async <T extends { owner: number }>(
   const named = items.map((item) => ({ ...item, name: names.get(item.owner) ?? '' }))
   return { items: named.filter(({ name }) => name !== ''), total }
 }
-
-const CRUMBS = [{ name: 'Administration', to: '/-/admin' }]
 
 const ADMIN_TABS = [
   { name: 'Overview', to: '/-/admin' },

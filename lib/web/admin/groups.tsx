@@ -135,24 +135,29 @@ const listGroups = async (
         For each subject, an owner is within quota while at least one assigned group has all of its rules for
         that subject met.
       </p>
-      {groups.length === 0 ? (
-        <Empty title="No groups">
-          <p>A group gives its rules to the owners that it is assigned to.</p>
-        </Empty>
-      ) : (
-        <section aria-label="Groups">
-          <Table column="Group" numbers={[]}>
+      <Section
+        id="groups"
+        title="All groups"
+        aside={<span class="small">{formatCount(groups.length, 'group')}</span>}
+      >
+        {groups.length === 0 ? (
+          <Empty title="No groups">
+            <p>A group gives its rules to the owners that it is assigned to.</p>
+          </Empty>
+        ) : (
+          <Table column="Group" numbers={['Rules']}>
             {groups.map((group) => (
               <tr key={group.name}>
                 <td>
                   <Link to={groupPath(group.name)}>{group.name}</Link>
                   <div class="small">{group.rules.map((rule) => rule.name).join(', ') || 'no rules'}</div>
                 </td>
+                <td class="number">{group.rules.length}</td>
               </tr>
             ))}
           </Table>
-        </section>
-      )}
+        )}
+      </Section>
       <Section id="new" title="New group">
         <Post to="/-/admin/groups" class="stacked">
           <label for="name">Name</label>
@@ -244,7 +249,7 @@ const Members = ({ group, members, page, total }: MembersProps) => (
               <Link to={`/-/storage/${name}`}>{name}</Link>
               <button
                 type="submit"
-                class="secondary"
+                class="secondary small"
                 name="remove"
                 value={name}
                 aria-label={`Remove ${name}`}

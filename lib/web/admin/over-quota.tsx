@@ -50,7 +50,9 @@ export const overSection = async (services: PageServices, all: OwnersSnapshot, q
     <Section id="over" title="Over quota or near the limit">
       <Filter subject={subject} within={within} />
       <p class="small">
-        {count === 0 ? 'No owners.' : `${formatCount(count, 'owner')}, largest excess first.`}
+        {count === 0
+          ? 'No owner is over quota or near the limit.'
+          : `${formatCount(count, 'owner')}, largest excess first.`}
       </p>
       {items ? <OverTable owners={items} /> : <OverList owners={owners.slice(0, LISTED)} />}
       {items && (
@@ -92,7 +94,7 @@ const Filter = ({ subject, within }: { subject: Subject | undefined; within: num
       </select>
     </div>
     <div>
-      <label for="within">Near: percent left</label>
+      <label for="within">Near: at most % left</label>
       <input id="within" name="within" type="number" min="0" max="100" step="any" value={within} />
     </div>
     <button type="submit">Filter</button>

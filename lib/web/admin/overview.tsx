@@ -14,7 +14,7 @@ import { type PageServices, page } from '../route.ts'
 import { Change, Chart, ChartTable } from '../storage/chart.tsx'
 import { pointsOf } from '../storage/history.tsx'
 import { Legend } from '../storage/limits.tsx'
-import { formatShare } from '../storage/thing-text.tsx'
+import { ShareCell } from '../storage/share.tsx'
 import { adminPage, adminView } from './form.tsx'
 import { overSection } from './over-quota.tsx'
 import { OwnersBeingRead } from './owner-table.tsx'
@@ -93,7 +93,7 @@ const Counts = ({ owners, history }: TotalsProps) => {
       figures={[
         [
           'Last 30 days',
-          growth === undefined ? 'being read' : growth === 0 ? 'no change' : <Change bytes={growth} />,
+          growth === undefined ? 'Being read' : growth === 0 ? 'No change' : <Change bytes={growth} />,
         ],
         ['Over quota', <Link to="/-/admin/owners?state=over">{countOf('over').toLocaleString('en')}</Link>],
         [
@@ -157,7 +157,7 @@ const TopConsumers = ({
               <Change bytes={growthIn(history, owner)} />
             )}
           </td>
-          <td class="number">{formatShare(owner.used, used)}</td>
+          <ShareCell part={owner.used} whole={used} />
           <SizeCell bytes={owner.used} />
         </tr>
       ))}
@@ -183,13 +183,13 @@ const Health = ({ services: { store }, pending }: { services: PageServices; pend
         ['Store', <StoreName name={store.driver.name} />],
         [
           'Jobs under way',
-          pending === 0 ? 'none' : pending >= MAX_JOBS ? `${MAX_JOBS} or more` : String(pending),
+          pending === 0 ? 'None' : pending >= MAX_JOBS ? `${MAX_JOBS} or more` : String(pending),
         ],
       ]}
     />
     <p class="small">
-      This page was read from the store, so it answers. <code>allot verify</code> compares every index and
-      counter with the records, and <code>allot doctor</code> checks machine, configuration and store.
+      <code>allot doctor</code> checks machine, configuration and store, and <code>allot verify</code>{' '}
+      compares every index and counter with the records.
     </p>
   </Section>
 )
@@ -241,8 +241,15 @@ const Guide = ({ steps }: { steps: readonly Step[] }) =>
     <Section id="next" title="What to do next">
       <ol class="steps">
         {steps.map(({ isDone, text, to }) => (
-          <li key={text}>
-            {isDone ? <span class="muted">{text} — done</span> : <Link to={to}>{text}</Link>}
+          <li key={text} class={isDone ? 'done' : undefined}>
+            {isDone ? (
+              <span class="muted">
+                {text}
+                <span class="hidden"> (done)</span>
+              </span>
+            ) : (
+              <Link to={to}>{text}</Link>
+            )}
           </li>
         ))}
       </ol>

@@ -112,7 +112,7 @@ const Row = ({ row, growth }: { row: OwnerSummary; growth: Sum }) => (
         <span class="muted">none</span>
       ) : (
         <>
-          {Math.round(100 * row.share)} %<div class="small">of {formatSize(row.binding.limit)}</div>
+          {Math.round(100 * row.share)}%<div class="small">of {formatSize(row.binding.limit)}</div>
         </>
       )}
     </td>

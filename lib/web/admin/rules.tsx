@@ -1,12 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { formatExactLimit, parseLimit } from '../../byte-sizes.ts'
 import { AllotError, invalid } from '../../errors.ts'
-import type { QuotaRule } from '../../quota/evaluate.ts'
+import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import { type Subject, subjects } from '../../quota/subjects.ts'
 import {
   ActionButtons,
   Empty,
   type FlashMessage,
+  formatCount,
   Link,
   Post,
   Section,
@@ -122,10 +123,15 @@ const editedRule = (rule: QuotaRule, values: RuleFormValues): QuotaRule => {
 /** The groups and owners that the deletion of a rule affects. */
 const concernsOf = async ({ quota }: PageServices, name: string): Promise<string> => {
   const { items } = await quota.groups.list(ALL)
-  const groups = items.filter(({ rules }) => rules.some((rule) => rule.name === name))
-  if (groups.length === 0) return 'No group has the rule.'
-  return `The rule will be removed from ${LIST.format(groups.map((group) => group.name))}.`
+  const groups = groupsWith(items, name)
+  return groups.length === 0
+    ? 'No group has the rule.'
+    : `The rule will be removed from ${LIST.format(groups)}.`
 }
+
+/** Names of the groups that have a rule. */
+const groupsWith = (groups: readonly QuotaGroup[], rule: string): string[] =>
+  groups.filter(({ rules }) => rules.some(({ name }) => name === rule)).map(({ name }) => name)
 
 const LIST = new Intl.ListFormat('en')
 
@@ -135,21 +141,25 @@ const listRules = async (
   { quota }: PageServices,
   { values = EMPTY, ...message }: { values?: RuleFormValues } & FlashMessage,
 ): Promise<View> => {
-  const { items: rules } = await quota.rules.list(ALL)
+  const [{ items: rules }, { items: groups }] = [await quota.rules.list(ALL), await quota.groups.list(ALL)]
   return adminView(
     'Rules',
     message,
     <>
       <p>A rule is met while the total size of its subjects is below its limit.</p>
-      {rules.length === 0 ? (
-        <Empty title="No rules">
-          <p>A rule limits how many bytes its subjects may use together.</p>
-        </Empty>
-      ) : (
-        <section aria-label="Rules">
-          <RuleTable rules={rules} />
-        </section>
-      )}
+      <Section
+        id="rules"
+        title="All rules"
+        aside={<span class="small">{formatCount(rules.length, 'rule')}</span>}
+      >
+        {rules.length === 0 ? (
+          <Empty title="No rules">
+            <p>A rule limits how many bytes its subjects may use together.</p>
+          </Empty>
+        ) : (
+          <RuleTable rules={rules} groups={groups} />
+        )}
+      </Section>
       <Section id="new" title="New rule">
         <Post to="/-/admin/rules" class="stacked">
           <label for="name">Name</label>
@@ -162,13 +172,22 @@ const listRules = async (
   )
 }
 
-const RuleTable = ({ rules }: { rules: readonly QuotaRule[] }) => (
+interface RuleTableProps {
+  rules: readonly QuotaRule[]
+  groups: readonly QuotaGroup[]
+}
+
+const RuleTable = ({ rules, groups }: RuleTableProps) => (
   <Table column="Rule" numbers={['Limit']}>
     {rules.map(({ name, limit, subjects }) => (
       <tr key={name}>
         <td>
           <Link to={rulePath(name)}>{name}</Link>
-          <div class="small">{subjects.length === 0 ? 'no subjects' : subjectsInWords(subjects)}</div>
+          <div class="small">
+            {subjects.length === 0 ? 'no subjects' : subjectsInWords(subjects)}
+            {' · in '}
+            {groupsWith(groups, name).join(', ') || 'no group'}
+          </div>
         </td>
         <td class="number">{formatExactLimit(limit)}</td>
       </tr>

@@ -102,8 +102,13 @@ export const AccountHead = ({ account, children }: { account: Account; children?
           <bdi>{account.fullName || account.name}</bdi>
         </h1>
         <p class="subtitle">
-          <bdi>{account.name}</bdi>
-          {account.kind === 'organization' && ' · organization'}
+          {account.fullName !== '' && (
+            <>
+              <bdi>{account.name}</bdi>
+              {' · '}
+            </>
+          )}
+          {account.kind}
           {account.visibility !== 'public' && ` · ${account.visibility}`}
         </p>
       </div>

@@ -132,7 +132,7 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
   <Section id="tokens" title="Your tokens" aside={<span class="small">{formatCount(total, 'token')}</span>}>
     {items.length === 0 ? (
       <Empty title="No tokens">
-        <p>Make one below for git over HTTPS, continuous integration or the command line.</p>
+        <p>Create one below for git over HTTPS, continuous integration or the command line.</p>
       </Empty>
     ) : (
       <ul class="plain rows">
@@ -143,7 +143,7 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
                 <bdi>{name}</bdi>
               </strong>
               <div class="small">
-                ends in <code>{lastEight}</code> · made on {dateOf(Math.floor(createdAt / 86_400))} ·{' '}
+                ends in <code>{lastEight}</code> · created on {dateOf(Math.floor(createdAt / 86_400))} ·{' '}
                 <LastUse at={lastUsedAt} />
               </div>
               <div class="small">{scopes.join(', ')}</div>
@@ -194,7 +194,7 @@ const NewToken = ({ user, values }: { user: Identity; values: TokenForm }) => (
         What the token is for, such as “backup”.
       </p>
       <ScopeFields user={user} chosen={values.scopes} />
-      <button type="submit">Make token</button>
+      <button type="submit">Create token</button>
     </Post>
   </Section>
 )
@@ -226,7 +226,7 @@ export const createdView = (
   secretView({
     title: 'New token',
     name,
-    message: 'The token is made.',
+    message: 'The token was created.',
     section: ['token', 'Token'],
     secret,
     hint: (

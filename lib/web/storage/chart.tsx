@@ -43,7 +43,7 @@ export const Chart = ({ points, limit, label }: ChartProps) => {
       <Drawing points={points} scale={scale} limit={limit} label={label} />
       <div class="days" aria-hidden="true">
         {[first, points[Math.floor(points.length / 2)]!, last].map(({ day }) => (
-          <span key={day}>{DATE.format(day * DAY_MS)}</span>
+          <span key={day}>{last.day - first.day > 300 ? dateOf(day) : DATE.format(day * DAY_MS)}</span>
         ))}
       </div>
       <figcaption>

@@ -77,11 +77,13 @@ const Bar = ({ limit, parts, label, isThin = false }: BarProps) => {
         start += Number(bytes)
         return bytes > 0 && <rect class={`part${part}`} x={x} width={percent(bytes, whole)} height="100%" />
       })}
-      {used > limit &&
-        limit > 0 &&
-        ['halo', 'limit'].map((line) => (
-          <line key={line} class={line} x1={limitX} x2={limitX} y1="0" y2="100%" />
-        ))}
+      {used > limit && limit > 0 && (
+        <>
+          <rect class="excess" x={limitX} width={percent(used - limit, whole)} height="100%" />
+          <line class="halo" x1={limitX} x2={limitX} y1="0" y2="100%" />
+          <line class="limit" x1={limitX} x2={limitX} y1="0" y2="100%" />
+        </>
+      )}
     </svg>
   )
 }
@@ -121,17 +123,22 @@ export const LimitBar = ({ usage, limit }: { usage: Usage; limit: LimitState }) 
   return <Bar isThin limit={limit.rule.limit} label={`${limit.name}: ${formatUsedOf(limit)}`} parts={parts} />
 }
 
-/** The name, the color and the size of each part of a usage bar. */
-export const Legend = ({ usage }: { usage: Usage }) => (
-  <ul class="legend">
-    {partSizes(usage).map((bytes, part) => (
-      <li key={part}>
-        <Swatch part={part} />
-        {usageParts[part]!.name} <Size bytes={bytes} />
-      </li>
-    ))}
-  </ul>
-)
+/** The name, the color and the size of each part of a usage bar that is not empty. */
+export const Legend = ({ usage }: { usage: Usage }) => {
+  const parts = partSizes(usage)
+    .map((bytes, part) => ({ bytes, part }))
+    .filter(({ bytes }) => bytes > 0)
+  return parts.length === 0 ? null : (
+    <ul class="legend">
+      {parts.map(({ bytes, part }) => (
+        <li key={part}>
+          <Swatch part={part} />
+          <span>{usageParts[part]!.name}</span> <Size bytes={bytes} />
+        </li>
+      ))}
+    </ul>
+  )
+}
 
 export const Swatch = ({ part }: { part: number }) => (
   <svg class="swatch" aria-hidden="true">

@@ -73,6 +73,11 @@ const showStorage = async (
     body: (
       <>
         <OwnerHead owner={owner}>
+          {user.admin && canRead(user, 'admin') && owner.id !== user.id && (
+            <Link class="button secondary" to={`/-/admin/account?name=${encodeURIComponent(owner.name)}`}>
+              Account
+            </Link>
+          )}
           {link !== undefined && (
             <a class="button secondary" href={link}>
               Go to the {owner.kind === 'user' ? 'profile' : 'organization'}

@@ -24,14 +24,14 @@ export const Pace = ({
 }) => {
   const growth = growthOf(history, (usage) => usedBy('size:all', usage), today())
   if (growth.days === 0) return null
-  const change = growth.bytes === 0 ? 'no change' : <Change bytes={growth.bytes} />
+  const change = growth.bytes === 0 ? 'No change' : <Change bytes={growth.bytes} />
   const figures: [string, ComponentChildren][] = [[`Last ${growth.days} days`, change]]
   if (limit !== undefined)
     figures.push(
-      ['Left', limit.left > 0 ? <Size bytes={limit.left} /> : 'nothing'],
+      ['Left', limit.left > 0 ? <Size bytes={limit.left} /> : 'Nothing'],
       [
         'Share of the limit',
-        limit.rule.limit > 0 ? `${Math.round((100 * Number(used)) / limit.rule.limit)} %` : '—',
+        limit.rule.limit > 0 ? `${Math.round((100 * Number(used)) / limit.rule.limit)}%` : '—',
       ],
     )
   return (

@@ -61,7 +61,7 @@ const selectedThings = async (
   ids: readonly string[],
 ): Promise<Thing[]> => {
   if (ids.length > MAX_SELECTED)
-    throw invalid(`select at most ${MAX_SELECTED} things at once, got ${ids.length}`)
+    throw invalid(`select at most ${MAX_SELECTED} items at once, got ${ids.length}`)
   const things = await hosting.things.byIds(user, owner.id, [...new Set(ids)])
   for (const thing of things) if (thing.isKept) requireScopes(user, { scope: removalScope(thing) })
   return withoutContained(things.filter((thing) => isRemovable(user, thing)))
@@ -77,7 +77,7 @@ const withoutContained = (things: readonly Thing[]): Thing[] => {
 
 const confirmation = (owner: Account, user: Identity, things: readonly Thing[]): View => {
   const freed = things.reduce<Sum>((sum, { size }) => add(sum, size), 0)
-  const title = `Delete ${formatCount(things.length, 'thing')}?`
+  const title = `Delete ${formatCount(things.length, 'item')}?`
   const kinds = new Set(things.map(({ kind }) => kind))
   return {
     title,

@@ -8,7 +8,7 @@ import { noSizes } from '../../records/schema/index.ts'
 import { Link, PageHead, Section, SizeCell, Table } from '../components.tsx'
 import { page } from '../route.ts'
 import { accessibleOwner, ownerCrumbs, pageLink } from './access.tsx'
-import { formatShare } from './thing-text.tsx'
+import { ShareCell } from './share.tsx'
 
 export const repositoryRoutes = [
   page({
@@ -68,7 +68,7 @@ export const repositoryRoutes = [
                 {sizes.map(([name, bytes]) => (
                   <tr key={name}>
                     <td>{name}</td>
-                    <td class="number">{formatShare(bytes, total)}</td>
+                    <ShareCell part={bytes} whole={total} />
                     <SizeCell bytes={bytes} />
                   </tr>
                 ))}

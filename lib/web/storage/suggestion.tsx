@@ -97,9 +97,9 @@ export const Suggestion = ({
       {limit.name}: {formatUsedOf(limit)}, rule {limit.rule.name}.
     </strong>{' '}
     {isEnough
-      ? `Without the ${formatCount(items.length, 'thing')} below, ${formatSize(freed)} less would be used, which is enough to get under the limit.`
-      : `The ${formatCount(items.length, 'thing')} below use ${formatSize(freed)}, which is not enough: the rest is in things that are not listed here.`}{' '}
-    Things that are kept elsewhere are deleted there.{' '}
-    <Link to={`/-/storage/${owner}/usage`}>View all things</Link>
+      ? `Without the ${formatCount(items.length, 'item')} below, ${formatSize(freed)} less would be used, which is enough to get under the limit.`
+      : `The ${formatCount(items.length, 'item')} below use ${formatSize(freed)}, which is not enough: the rest is in items that are not listed here.`}{' '}
+    Items that are kept elsewhere are deleted there.{' '}
+    <Link to={`/-/storage/${owner}/usage`}>View all items</Link>
   </Notice>
 )

@@ -8,20 +8,15 @@ import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/inde
 import { Link, Section, Size } from '../components.tsx'
 import type { PageRequest, PageServices } from '../route.ts'
 import { pageLink } from './access.tsx'
+import { ShareCell } from './share.tsx'
 
 export const KIND_NAMES: Readonly<Record<ThingKind, readonly [one: string, many: string]>> = {
-  repositories: ['repository', 'Repositories, with all in them'],
+  repositories: ['repository', 'Whole repositories'],
   git: ['git data', 'Git data'],
   lfs: ['LFS object', 'LFS objects'],
   packages: ['package', 'Packages'],
   attachments: ['attachment', 'Attachments'],
   artifacts: ['artifact', 'Artifacts'],
-}
-
-/** `12 %`, or `< 1 %` */
-export const formatShare = (part: Sum, whole: Sum): string => {
-  const percent = whole > 0 ? (100 * Number(part)) / Number(whole) : 0
-  return percent > 0 && percent < 1 ? '< 1 %' : `${Math.round(percent)} %`
 }
 
 interface ThingProps {
@@ -155,20 +150,20 @@ export const LargestThings = ({
 }) => (
   <Section
     id="largest"
-    title="Largest things"
-    aside={<Link to={`/-/storage/${owner}/usage`}>View all {total.toLocaleString('en')}</Link>}
+    title="Largest items"
+    aside={total > 0 && <Link to={`/-/storage/${owner}/usage`}>View all {total.toLocaleString('en')}</Link>}
   >
     {things.length === 0 ? (
       <p class="muted">Nothing is stored yet.</p>
     ) : (
-      <table>
+      <table class="things">
         <thead>
           <tr>
             <th scope="col">Name</th>
             <th scope="col" class="wide">
               Kind
             </th>
-            <th scope="col" class="number wide">
+            <th scope="col" class="number share wide">
               Share
             </th>
             <th scope="col" class="number">
@@ -180,7 +175,7 @@ export const LargestThings = ({
           {things.map((thing) => (
             <tr key={thing.id}>
               <ThingCells owner={owner} thing={thing} link={links.get(thing.id)} />
-              <td class="number wide">{formatShare(thing.size, used)}</td>
+              <ShareCell part={thing.size} whole={used} class="wide" />
               <td class="number">
                 <Size bytes={thing.size} />
               </td>

@@ -5,8 +5,9 @@ import { dateOf } from '../../clock.ts'
 import { isRemovable, type Thing, type ThingQuery } from '../../content/things.ts'
 import type { Sum } from '../../integers.ts'
 import { Post, Size, usePageContext } from '../components.tsx'
+import { ShareCell } from './share.tsx'
 import { type Asked, pathOf } from './thing-query.ts'
-import { formatShare, ThingCells, titleOf } from './thing-text.tsx'
+import { ThingCells, titleOf } from './thing-text.tsx'
 
 interface ThingsProps {
   owner: string
@@ -37,7 +38,7 @@ export const Things = ({ owner, asked, things, links, used, user, isChecked }: T
               Kind
             </th>
             <SortHead owner={owner} asked={asked} by="created" text="Added" class="wide" />
-            <th scope="col" class="number wide">
+            <th scope="col" class="number share wide">
               Share
             </th>
             <SortHead owner={owner} asked={asked} by="size" text="Size" class="number" />
@@ -126,7 +127,7 @@ const ThingRow = ({ owner, thing, link, used, isRemovable, isChecked, canSelect 
       )}
       <ThingCells owner={owner} thing={thing} link={link} />
       <td class="wide muted">{dateOf(Math.floor(thing.createdAt / 86_400))}</td>
-      <td class="number wide">{formatShare(thing.size, used)}</td>
+      <ShareCell part={thing.size} whole={used} class="wide" />
       <td class="number">
         <Size bytes={thing.size} />
       </td>

@@ -89,7 +89,9 @@ const showThings = async (
         {suggestion !== undefined && <Suggestion owner={owner.name} {...suggestion} />}
         <Section id="things" title={suggestion === undefined ? 'What uses the storage' : 'What to remove'}>
           {suggestion === undefined && <Filters owner={owner} asked={asked} />}
-          {suggestion === undefined && <Count asked={asked} page={{ total, listed, isPartial }} />}
+          {suggestion === undefined && items.length > 0 && (
+            <Count asked={asked} page={{ total, listed, isPartial }} />
+          )}
           {items.length === 0 ? (
             <NoThings asked={asked} total={total} />
           ) : (
@@ -118,10 +120,10 @@ const Count = ({
   <p class="small">
     {formatCount(
       total,
-      kind === undefined ? 'thing' : KIND_NAMES[kind][0],
+      kind === undefined ? 'item' : KIND_NAMES[kind][0],
       kind === 'repositories' ? 'repositories' : undefined,
     )}
-    , largest first unless sorted otherwise.
+    .
     {listed < total &&
       !isPartial &&
       ` The ${listed.toLocaleString('en')} largest are listed, here and in a CSV file; filter to see others.`}

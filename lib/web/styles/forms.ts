@@ -1,10 +1,9 @@
 /** Styles of tables, forms and buttons. */
 export const forms = `
-table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { text-align: start; padding: 0 0 var(--s2); }
+/* Wider than the text beside it, so that the background of a row under the pointer does not end at its letters. */
+table { width: calc(100% + 2 * var(--s3)); margin-inline: calc(-1 * var(--s3)); border-collapse: collapse; font-variant-numeric: tabular-nums; }
+caption { text-align: start; padding: 0 var(--s3) var(--s2); }
 th, td { text-align: start; padding: var(--s2) var(--s3); border-top: 1px solid var(--border); vertical-align: top; }
-:is(th, td):first-child { padding-inline-start: 0; }
-:is(th, td):last-child { padding-inline-end: 0; }
 thead th { border-top: 0; font-size: .8125rem; font-weight: 500; color: var(--muted); white-space: nowrap; vertical-align: bottom; }
 tbody th { font-weight: inherit; }
 section > table:last-child > tbody > tr:last-child > * { padding-bottom: 0; }
@@ -13,17 +12,22 @@ thead th a:hover { color: var(--text); text-decoration: underline; }
 thead th[aria-sort] a { color: var(--text); font-weight: 600; }
 tbody tr:hover { background: color-mix(in srgb, var(--surface) 55%, transparent); }
 .number { text-align: end; white-space: nowrap; }
-td.check, th.check { width: 2rem; position: relative; }
+td.check, th.check { width: 2.5rem; position: relative; padding-inline-end: 0; }
 /* The script adds it: it must not move the table. */
-th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-start: 0; }
+th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-start: var(--s3); }
 /* Columns of fixed widths: a browser that paints before it has read all rows must not move those that it has painted. */
 .things { table-layout: fixed; }
 .things thead .wide { width: 8rem; }
 .things thead .number { width: 6.5rem; }
-.cell-bar { width: 6rem; min-width: 3rem; }
+.things thead .share { width: 8.5rem; }
+.share .bar { display: inline-block; width: 3.5rem; margin: 0; margin-inline-start: var(--s2); vertical-align: .1em; }
 td form { display: inline; }
 .slim { display: none; }
-.pages { display: flex; gap: var(--s5); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: .875rem; }
+.pages { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: .875rem; }
+.pages span { order: -1; margin-inline-end: auto; }
+.pages a { display: inline-flex; align-items: center; min-height: 2rem; padding: var(--s1) var(--s3); border: 1px solid var(--border);
+  border-radius: var(--radius); background: var(--card); color: var(--text); text-decoration: none; font-weight: 500; }
+.pages a:hover { background: var(--surface); }
 
 label, legend { font-weight: 550; font-size: .875rem; }
 input, select, textarea, button, .button { font: inherit; color: inherit; max-width: 100%; }
@@ -43,6 +47,9 @@ button.secondary, .button.secondary { background: var(--card); color: var(--text
 :is(button, .button).secondary:hover { background: var(--surface); }
 button.danger, .button.danger { background: var(--card); color: var(--over); border-color: color-mix(in srgb, var(--over) 45%, transparent); }
 :is(button, .button).danger:hover { background: var(--over-background); }
+/* The button that does it, on the page that asks. */
+button.danger.final { background: var(--over); color: var(--card); border-color: var(--over); }
+button.danger.final:hover { background: color-mix(in srgb, var(--over) 88%, var(--text)); }
 :is(button, .button).small { min-height: 2rem; padding: var(--s1) var(--s3); color: var(--text); }
 :is(button, .button).danger.small { color: var(--over); }
 header button.secondary { background: none; border-color: transparent; min-height: 2rem; padding: var(--s1) 0; }
@@ -63,9 +70,14 @@ legend { padding: 0 var(--s1); }
 .box input { margin-top: .2em; }
 input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: none; accent-color: var(--link); }
 @media (max-width: 40rem) {
+  table { width: calc(100% + 2 * var(--s2)); margin-inline: calc(-1 * var(--s2)); }
   th, td { padding-inline: var(--s2); }
+  td.check, th.check { width: 2.25rem; }
+  th.check input { inset-inline-start: var(--s2); }
   .wide { display: none; }
   .slim { display: revert; }
-  .inline > div:not(:only-of-type) { flex-basis: 100%; }
+  .share .bar { display: none; }
+  .inline > div { flex-basis: 8rem; }
+  .inline > div:first-of-type:not(:only-of-type) { flex-basis: 100%; }
 }
 `

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { type Brand, type PageVariables, variableDefaults } from '../../host-pages/brand.ts'
 import { forms } from './forms.ts'
-import { layout } from './layout.ts'
+import { layout, print } from './layout.ts'
 import { parts } from './parts.ts'
 import { site } from './site.ts'
 
@@ -19,7 +19,7 @@ export interface Asset {
 export const assetsOf = (brand: Brand): Readonly<Record<string, Asset>> => ({
   '/-/style.css': asset(
     'text/css;charset=utf-8',
-    [variableRules(brand), layout, parts, forms, site].join(''),
+    [variableRules(brand), layout, parts, forms, site, print].join(''),
   ),
   [SCRIPT_PATH]: asset(
     'text/javascript;charset=utf-8',

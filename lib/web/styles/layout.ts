@@ -67,8 +67,9 @@ main > p { margin-bottom: var(--s4); }
 section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0; border-radius: 0; }
 .columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 22rem), 1fr)); gap: 0 var(--s4); align-items: start; }
 .columns > section { height: calc(100% - var(--s4)); }
-.narrow { max-width: 25rem; margin: 4vh auto 0; }
-.narrow h1 { margin-bottom: var(--s4); }
+.narrow { max-width: 26rem; margin: 4vh auto 0; padding: var(--s6); background: var(--card); border: 1px solid var(--border);
+  border-radius: var(--card-radius); box-shadow: 0 1px 2px rgb(15 23 42 / 4%); }
+.narrow h1 { margin-bottom: var(--s4); font-size: 1.375rem; }
 .notice { padding: var(--s3) var(--s4); margin: 0 0 var(--s4); border: 1px solid transparent; border-radius: var(--radius); }
 .notice.over { background: var(--over-background); color: var(--over); border-color: color-mix(in srgb, var(--over) 25%, transparent); }
 .notice.near { background: var(--near-background); color: var(--near); border-color: color-mix(in srgb, var(--near) 25%, transparent); }
@@ -90,10 +91,16 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
 @media (prefers-reduced-motion: no-preference) {
   a, button, tr, summary { transition: color .12s, background-color .12s, border-color .12s, opacity .12s; }
 }
+`
+
+/** On paper there is nothing to press. Comes last, so that it hides what other styles show. */
+export const print = `
 @media print {
-  header nav, .account, form, .skip, .tabs, .pages, .no-print { display: none; }
+  header nav, .account, .skip, .tabs, .pages, .choices, .inline, .stacked, .buttons, .check, button, .button, summary { display: none; }
   body, section, .card { background: none; box-shadow: none; }
-  section { break-inside: avoid; }
-  main { padding: 0; }
+  section:not(:has(table)), tr, figure { break-inside: avoid; }
+  thead { display: table-header-group; }
+  header, main { padding-inline: 0; }
+  main { padding-block: var(--s4) 0; }
 }
 `

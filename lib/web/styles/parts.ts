@@ -9,8 +9,6 @@ export const parts = `
 .fullness { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s2); margin: 0 0 var(--s3); max-width: none; }
 .fullness strong { font-size: 2.25rem; line-height: 1.15; font-weight: 650; letter-spacing: -.035em; font-variant-numeric: tabular-nums; }
 .fullness .state { margin-inline-start: auto; align-self: center; }
-
-
 .pace { margin-top: var(--s5); padding-top: var(--s4); border-top: 1px solid var(--border); }
 .pace > p { margin: var(--s3) 0 0; }
 .secret { display: inline-block; font-size: 1rem; padding: var(--s2) var(--s3); user-select: all; }
@@ -29,6 +27,8 @@ export const parts = `
 .track { fill: var(--track); }
 .halo { stroke: var(--card); stroke-width: 6; }
 .limit { stroke: var(--limit); stroke-width: 2; }
+/* What is beyond the limit is paler. */
+.excess { fill: var(--card); fill-opacity: .5; }
 .part0 { fill: var(--part0); } .part1 { fill: var(--part1); } .part2 { fill: var(--part2); }
 .part3 { fill: var(--part3); } .part4 { fill: var(--part4); } .part5 { fill: var(--part5); }
 .bar rect[class^=part] { stroke: var(--card); stroke-width: 1.5; }
@@ -36,7 +36,7 @@ export const parts = `
 .legend, .statuses, .plain { list-style: none; padding: 0; margin: 0; }
 .legend { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s5); font-size: .875rem; margin-top: var(--s3); }
 .legend data { color: var(--muted); font-variant-numeric: tabular-nums; }
-.statuses { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 20rem), 1fr)); gap: var(--s5) var(--s8); }
+.statuses { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: var(--s5) var(--s8); }
 .line { display: flex; align-items: baseline; justify-content: space-between; gap: var(--s1) var(--s4); flex-wrap: wrap; }
 .line > :last-child:not(:first-child) { text-align: end; }
 .rows > li { padding: var(--s2) 0; border-top: 1px solid var(--border); align-items: center; }
@@ -46,7 +46,7 @@ export const parts = `
 .rows a.strong:hover { text-decoration: underline; }
 
 figure { margin: 0; }
-.plot { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--s3); margin: var(--s3) 0; }
+.plot { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--s3); margin: var(--s5) 0 var(--s3); }
 .plot .ticks { display: flex; flex-direction: column; justify-content: space-between; margin: -.6em 0; text-align: end;
   color: var(--muted); font-size: .75rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
 .plot .days { grid-column: 2; display: flex; justify-content: space-between; color: var(--muted); font-size: .75rem; margin-top: var(--s1); }
@@ -71,9 +71,18 @@ details[open] > summary { margin-bottom: var(--s2); }
 .rows .why { margin: 0; }
 .more { margin-top: var(--s4); }
 .inline.assign { margin: 0; padding-top: var(--s4); border-top: 1px solid var(--border); }
-.steps { margin: 0; padding-inline-start: 1.4em; }
-.steps li { padding: var(--s1) 0; }
+.steps { list-style: none; counter-reset: step; margin: 0; padding: 0; display: grid; gap: var(--s3); }
+.steps li { counter-increment: step; display: flex; gap: var(--s3); align-items: center; }
+.steps li::before { content: counter(step); flex: none; width: 1.625rem; line-height: 1.5rem; border: 1px solid var(--border); border-radius: 50%;
+  text-align: center; font-size: .8125rem; font-weight: 600; color: var(--muted); font-variant-numeric: tabular-nums; }
+.steps .done::before { content: "✓"; color: var(--success); background: var(--success-background); border-color: transparent; }
 @media (max-width: 40rem) {
   .line > :last-child:not(:first-child) { text-align: start; }
+  .rows > .line > .small:last-child { flex-basis: 100%; }
+  .fullness .state { margin: var(--s2) 0 0; }
+  .legend { display: grid; }
+  .legend li { display: flex; align-items: baseline; }
+  .legend data { margin-inline-start: auto; }
+  section .choices { margin-inline-start: calc(-1 * var(--s3)); }
 }
 `

@@ -109,7 +109,7 @@ section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-
 .prose pre code { background: none; padding: 0; font: inherit; }
 .prose :dir(rtl) { margin-inline-end: auto; }
 .prose img { max-width: 100%; height: auto; }
-.prose table { width: auto; max-width: 100%; }
+.prose table { width: auto; max-width: 100%; margin-inline: 0; }
 .prose :is(th, td) { border: 1px solid var(--border); padding: var(--s1) var(--s3); }
 .prose blockquote { margin: var(--s3) 0; padding-inline-start: var(--s4); border-inline-start: 3px solid var(--border); color: var(--muted); }
 .prose :is(th, td)[align=right] { text-align: right; }

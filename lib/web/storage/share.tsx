@@ -1,0 +1,27 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The share of something in a whole: in percent, and as a short bar. */
+import type { Sum } from '../../integers.ts'
+
+/** `12%`, or `< 1%` */
+const formatShare = (percent: number): string =>
+  percent > 0 && percent < 1 ? '< 1%' : `${Math.round(percent)}%`
+
+interface ShareProps {
+  part: Sum
+  whole: Sum
+  class?: string
+}
+
+/** A cell of a number column; narrow screens leave the bar out. */
+export const ShareCell = ({ part, whole, class: className }: ShareProps) => {
+  const percent = whole > 0 ? Math.min(100, (100 * Number(part)) / Number(whole)) : 0
+  return (
+    <td class={['number share', className].filter(Boolean).join(' ')}>
+      {formatShare(percent)}
+      <svg class="bar thin" aria-hidden="true">
+        <rect class="track" width="100%" height="100%" />
+        <rect class="part0" width={`${percent.toFixed(1)}%`} height="100%" />
+      </svg>
+    </td>
+  )
+}
