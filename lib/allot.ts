@@ -13,9 +13,7 @@ import { type DiskStorage, locate, openDiskStorage } from './data-folder.ts'
 import { createDomain, type Domain } from './domain.ts'
 import { openStore, orClose } from './engine.ts'
 import { AllotError } from './errors.ts'
-import { exportStore } from './exports/export.ts'
 import type { LastLine, OnProgress, Write } from './exports/format.ts'
-import { importInto } from './exports/owner-import.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { HtmlUrls } from './host-pages/html-urls.ts'
@@ -38,9 +36,9 @@ import { createLedgerByName } from './repositories/ledger-by-name.ts'
 import type { Ledger } from './repositories/ledger-types.ts'
 import type { Relations } from './repositories/relations.ts'
 import type { Repositories } from './repositories/repositories.ts'
-import { openSsh } from './ssh/open.ts'
+import type { openSsh } from './ssh/open.ts'
 import type { SshConnectionOptions, SshServer } from './ssh/types.ts'
-import { type Verification, verify } from './verify.ts'
+import type { Verification } from './verify.ts'
 import type { HostEvents } from './webhooks/host-events.ts'
 
 /** A running Allot, to mount in any Node server. */
@@ -173,11 +171,13 @@ export const openAllot = async (
   const domain = createDomain({ options, host, storage, store, htmlUrls, isServer })
   if (isServer || !driver.shared) await orClose(driver, domain.hosting.recover())
   const markdown = new Markdown({ deadline: options.markdown.timeout })
-  const write = (to: Write, owners?: readonly string[], onProgress?: OnProgress) =>
-    exportStore({ driver, ...storage }, to, onProgress, owners)
+  const write = async (to: Write, owners?: readonly string[], onProgress?: OnProgress) => {
+    const { exportStore } = await import('./exports/export.ts')
+    return exportStore({ driver, ...storage }, to, onProgress, owners)
+  }
   const git = createGitServices(storage.transport, { hosting: domain.hosting, host })
   const ssh = isServer
-    ? await orClose(driver, openSsh({ options, store, hosting: domain.hosting, git, log }))
+    ? await orClose(driver, startSsh({ options, store, hosting: domain.hosting, git, log }))
     : undefined
   const lfsTokens = ssh?.lfsTokens
   const { gitReader } = storage
@@ -208,7 +208,7 @@ export const openAllot = async (
     setUp: (setUp) => hosting.setUp.run(setUp),
     on: (event, listener) => listeners.on(event, listener),
     off: (event, listener) => listeners.off(event, listener),
-    verify: () => verify(driver, storage.fileStorage),
+    verify: async () => (await import('./verify.ts')).verify(driver, storage.fileStorage),
     export: (to, onProgress) => write(to, undefined, onProgress),
     exportOwners: (names, to, onProgress) => write(to, names, onProgress),
     async close() {
@@ -218,6 +218,10 @@ export const openAllot = async (
     },
   }
 }
+
+/** Loads and opens the SSH server, when it is turned on. */
+const startSsh = async (parts: Parameters<typeof openSsh>[0]) =>
+  parts.options.ssh.port === undefined ? undefined : (await import('./ssh/open.ts')).openSsh(parts)
 
 const publicServices = (hosting: Hosting) => ({
   accounts: hosting.accounts,
@@ -245,6 +249,7 @@ export const importAllot = async (
 ): Promise<LastLine> => {
   const { options, host } = await locate(folders)
   const { driver } = host
+  const { importInto } = await import('./exports/owner-import.ts')
   const gitStorage = options.repositories === false ? undefined : new GitStorage(options.repositories)
   const fileStorage = new FileStorage(options.files)
   await driver.open()

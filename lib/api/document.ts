@@ -1,7 +1,7 @@
-/** The OpenAPI document: its parts that do not follow from the routes, and the document of the routes that a service has. */
+/** The OpenAPI document of the routes that a service has, and its parts that do not follow from them. */
 import type { Identity } from '../accounts/access.ts'
-import { openApiDocument, type Route } from '../http/index.ts'
-import { VERSION } from '../version.ts'
+import type { Route } from '../http/index.ts'
+import { openApiDocument } from '../http/openapi.ts'
 import { Attachment } from './content/attachments.ts'
 import { Comment } from './content/comments.ts'
 import { Issue } from './content/issues.ts'
@@ -154,12 +154,3 @@ export const apiDocument = (
     parameters,
     definitions,
   })
-
-/** The document with the URL of a request. It is created by the first request for it: most servers never get one. */
-export const documentOf = (served: readonly Route<Identity, never>[]) => {
-  let document: { openapi: string } | undefined
-  return (apiUrl: string): { openapi: string } => {
-    document ??= apiDocument(apiUrl, VERSION, served) as { openapi: string }
-    return { ...document, servers: [{ url: apiUrl }] } as { openapi: string }
-  }
-}

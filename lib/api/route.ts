@@ -28,7 +28,7 @@ export interface Services {
   /** `forgejo` and `gitea` change the few answers on which their clients and the API document disagree. */
   readonly dialect: 'document' | 'forgejo' | 'gitea'
   /** @returns the OpenAPI document of a service at `apiUrl` */
-  readonly documentFor: (apiUrl: string) => { openapi: string }
+  readonly documentFor: (apiUrl: string) => Promise<{ openapi: string }>
   /** Maximum size of an attachment in bytes. */
   readonly maxAttachmentBytes: number
   /** Reported by `GET /settings/repository` and `GET /settings/attachment`. */

@@ -1,5 +1,15 @@
 import * as v from 'valibot'
-import { Forbidden, Html, Ndjson, NotFound, serializeOnce, ValidationError } from '../http/index.ts'
+import type { Identity } from '../accounts/access.ts'
+import {
+  Forbidden,
+  Html,
+  Ndjson,
+  NotFound,
+  type Route,
+  serializeOnce,
+  ValidationError,
+} from '../http/index.ts'
+import { VERSION } from '../version.ts'
 import { TREE_PAGE } from './contents/refs.ts'
 import { example, number, parameter, shortText, text } from './fields.ts'
 import { DEFAULT_THEME } from './profile.ts'
@@ -139,8 +149,21 @@ export const documentRoute = quotaRoute({
   operationId: 'getOpenApiDocument',
   summary: 'This API as an OpenAPI 3.1 document',
   responses: { 200: v.looseObject({ openapi: text('3.1.0') }) },
-  handle: async ({ apiUrl }, { documentFor }) => reply(200, documentFor(apiUrl)),
+  handle: async ({ apiUrl }, { documentFor }) => reply(200, await documentFor(apiUrl)),
 })
+
+/** The document with the URL of a request. The first request loads what makes it: most servers never get one. */
+export const documentOf = (served: readonly Route<Identity, never>[]): Services['documentFor'] => {
+  let document: Promise<{ openapi: string }> | undefined
+  const load = async (apiUrl: string) => {
+    const { apiDocument } = await import('./document.ts')
+    return apiDocument(apiUrl, VERSION, served) as { openapi: string }
+  }
+  return async (apiUrl) => {
+    document ??= load(apiUrl)
+    return { ...(await document), servers: [{ url: apiUrl }] } as { openapi: string }
+  }
+}
 
 const address = v.pipe(v.string(), v.maxLength(2048))
 

@@ -5,7 +5,6 @@ export { type FetchOptions, fetchOf } from './fetch.ts'
 export { JsonEndpoints } from './json-endpoints.ts'
 export { type Log, logError, standardError } from './log.ts'
 export { type Listener, type MountOptions, mountListener } from './mount.ts'
-export { impliedStatuses, openApiDocument } from './openapi.ts'
 export type { Pagination } from './paging.ts'
 export { serveReference } from './reference-page.ts'
 export {

@@ -4,7 +4,6 @@ import { createUsageLists, type UsageLists } from '../content/usage-lists.ts'
 import { driverOf, EXAMPLE } from '../data-folder.ts'
 import { createEngine, createListeners, openStore, orClose } from '../engine.ts'
 import { AllotError } from '../errors.ts'
-import { exportStore } from '../exports/export.ts'
 import type { LastLine, OnProgress, Write } from '../exports/format.ts'
 import {
   type FetchOptions,
@@ -26,7 +25,7 @@ import type { Store } from '../records/store.ts'
 import { createLedgerByName } from '../repositories/ledger-by-name.ts'
 import type { Ledger, OwnerEntry } from '../repositories/ledger-types.ts'
 import type { StorageDriver } from '../storage/index.ts'
-import { type Verification, verify } from '../verify.ts'
+import type { Verification } from '../verify.ts'
 import { createQuotaApi } from './listener.ts'
 
 const { driver, data, authenticate, log, basePath, baseUrl } = HostOptions.entries
@@ -128,9 +127,11 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
     fetch: fetchOf(({ prefix }) => mountListener({ handler, pages: handler }, { prefix })),
     ledger: ledger as Ledger<OwnerEntry>,
     owners: { list: (slice) => owners.list(slice), remove: (name) => owners.remove(name) },
-    verify: () => verify(driver),
-    export: (write, onProgress) =>
-      exportStore({ driver, gitStorage: undefined, fileStorage: undefined }, write, onProgress),
+    verify: async () => (await import('../verify.ts')).verify(driver),
+    async export(write, onProgress) {
+      const { exportStore } = await import('../exports/export.ts')
+      return exportStore({ driver, gitStorage: undefined, fileStorage: undefined }, write, onProgress)
+    },
     async close() {
       await api.idle()
       await jobRunner.stop()
