@@ -20,11 +20,11 @@ export interface OutageListener {
 export const reportOutages = (driver: StorageDriver, { onAway, onBack }: OutageListener): StorageDriver => {
   let outage: { since: number; failed: number } | undefined
   const observed = async <T>(call: () => Promise<T>): Promise<T> => {
-    const beganAt = performance.now()
+    const known = outage
     try {
       const result = await call()
       // A call that began before may still succeed on a connection that goes on.
-      if (outage !== undefined && beganAt > outage.since) {
+      if (outage !== undefined && outage === known) {
         onBack({ seconds: Math.round(performance.now() - outage.since) / 1000, failed: outage.failed })
         outage = undefined
       }
