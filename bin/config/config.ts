@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { parse } from 'smol-toml'
+import { createRequire } from 'node:module'
 import * as v from 'valibot'
 import { recordOf } from '../../lib/http/validate.ts'
 import { describeOptionIssue, Size } from '../../lib/options/checks.ts'
@@ -151,10 +151,16 @@ const STANDARD_INPUT = 0
 /** @param file `-` reads standard input */
 const readToml = (file: string): unknown => {
   try {
-    return parse(readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8'))
+    return parseToml(readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8'))
   } catch (error) {
     throw new Error(`${file} cannot be read: ${readFault(error)}`)
   }
+}
+
+/** Loads the parser: most servers start without a file. */
+const parseToml = (text: string): unknown => {
+  const { parse } = createRequire(import.meta.url)('smol-toml') as typeof import('smol-toml')
+  return parse(text)
 }
 
 const checkFile = <S extends v.GenericSchema>(

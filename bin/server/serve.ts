@@ -2,7 +2,6 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { Server as HttpsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
-import { type Logger, pino } from 'pino'
 import { OPERATOR } from '../../lib/accounts/access.ts'
 import type { OpenAllot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/errors.ts'
@@ -29,9 +28,11 @@ import {
   withRequestLog,
   withStrictTransport,
 } from './listeners.ts'
+import { ServerLog } from './log.ts'
 import { gracefulShutdown } from './shutdown.ts'
 import { commandLogger, startSsh } from './ssh.ts'
 import { ReloadedTls, tlsFilesOf } from './tls.ts'
+import { endStart } from './v8.ts'
 import {
   disconnectWorker,
   notifyStarted,
@@ -58,10 +59,10 @@ export const serve = async (flags: ServerFlags, workers?: number): Promise<void>
   location.config.server = { ...location.config.server, ...settings }
   if (sshPort !== undefined) location.config.ssh = { ...location.config.ssh, port: sshPort }
   const worker = workerNumber()
-  const log = pino(pino.destination(2))
+  const log = new ServerLog(worker === undefined ? {} : { worker })
   const isSupervisor = worker === undefined && workers !== undefined && needsWorkers(workers, location)
   if (isSupervisor) return supervise(workers, location, log)
-  await serveHere(location, worker === undefined ? log : log.child({ worker })).finally(disconnectWorker)
+  await serveHere(location, log).finally(disconnectWorker)
 }
 
 /** @throws UsageError when several processes cannot share the store */
@@ -75,7 +76,8 @@ const needsWorkers = (count: number, { storage }: StoreLocation): boolean => {
 }
 
 /** The workers serve; this process redirects to https, which needs no store. */
-const supervise = async (count: number, { config }: StoreLocation, log: Logger): Promise<void> => {
+const supervise = async (count: number, { config }: StoreLocation, log: ServerLog): Promise<void> => {
+  endStart()
   if (config.server.metrics !== 'off') (await loadMetrics()).aggregateWorkers()
   const tls = tlsOf(config, log)
   let redirect: Redirect | undefined
@@ -93,7 +95,7 @@ const supervise = async (count: number, { config }: StoreLocation, log: Logger):
   if (!hasStarted) process.exitCode = 1
 }
 
-const tlsOf = ({ server }: Config, log: Logger): ReloadedTls | undefined => {
+const tlsOf = ({ server }: Config, log: ServerLog): ReloadedTls | undefined => {
   const files = tlsFilesOf(server)
   return files && new ReloadedTls(files, log)
 }
@@ -108,7 +110,7 @@ const printStarted = (
   print(`Allot ${VERSION} serves ${url} with its data in ${data}${suffix}${redirected}${overSsh}`)
 }
 
-const serveHere = async (location: StoreLocation, log: Logger): Promise<void> => {
+const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void> => {
   const { server: settings, api } = location.config
   const tls = tlsOf(location.config, log)
   await gitVersion(location.config)
@@ -140,6 +142,7 @@ const serveHere = async (location: StoreLocation, log: Logger): Promise<void> =>
     if (worker === undefined) printStarted(started, redirect)
     if (token !== undefined) printToken(token, config, origin)
     notifyStarted(started)
+    endStart()
     await stopSignal()
   } finally {
     await Promise.all([stop(), redirect?.stop(), ssh?.stop()])
@@ -169,7 +172,7 @@ const loadMetrics = () => importWith('prom-client', 'metrics', () => import('../
 const commandListener = async (
   { sshServer }: OpenAllot,
   { server }: Config,
-  log: Logger,
+  log: ServerLog,
 ): Promise<(command: SshCommand) => void> => {
   const isMeasured = server.metrics !== 'off' && sshServer !== undefined
   const measure = isMeasured ? (await loadMetrics()).measureSsh(sshServer) : undefined
@@ -183,7 +186,7 @@ const commandListener = async (
 const createListener = async (
   allot: OpenAllot,
   { server, api }: Config,
-  log: Logger,
+  log: ServerLog,
 ): Promise<RequestListener> => {
   let listener = withHealthChecks(allot, allot.listener(server.pages ? { pages: '/' } : {}))
   if (server.metrics !== 'off') {

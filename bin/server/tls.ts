@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import type { RequestListener } from 'node:http'
 import type { Server } from 'node:https'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import type { Logger } from 'pino'
 import { createLimitedServer, type ServerLimits } from '../../lib/server.ts'
 import type { Config } from '../config/config.ts'
 import { readFault, UsageError } from '../errors.ts'
+import type { ServerLog } from './log.ts'
 
 export interface TlsFiles {
   certificate: string
@@ -105,17 +105,17 @@ export const dayOf = (date: string): string => new Date(date).toISOString().slic
 /** The certificate of a running server. SIGHUP makes it read the files again; open connections stay as they are. */
 export class ReloadedTls {
   readonly #files: TlsFiles
-  readonly #log: Logger
+  readonly #log: ServerLog
   #current: Tls
   #onReload: (current: Tls) => void = () => undefined
 
   /** Reads the files. @throws Error as `readTls` does */
-  constructor(files: TlsFiles, log: Logger) {
+  constructor(files: TlsFiles, log: ServerLog) {
     this.#files = files
     this.#log = log
     this.#current = readTls(files)
     const fault = dateFault(this.#current.certificate)
-    if (fault !== undefined) log.warn(`tls_certificate = "${files.certificate}": ${fault}`)
+    if (fault !== undefined) log.warn({}, `tls_certificate = "${files.certificate}": ${fault}`)
     process.on('SIGHUP', () => this.#reload())
   }
 
@@ -140,10 +140,11 @@ export class ReloadedTls {
       this.#current = tls
       this.#onReload(tls)
       this.#log.info(
+        {},
         `the certificate in ${file} is used from now on; it expires on ${dayOf(tls.certificate.validTo)}`,
       )
     } catch (error) {
-      this.#log.error(`${(error as Error).message}; the server goes on with the certificate that it has`)
+      this.#log.error({}, `${(error as Error).message}; the server goes on with the certificate that it has`)
     }
   }
 }

@@ -1,5 +1,4 @@
 /** Which objects references reach, for the check of `wants` in fetch.ts. */
-import { createInterface } from 'node:readline'
 import { AllotError } from '../errors.ts'
 import { configuration, ENVIRONMENT, type ProcessLimits, startProcess } from './process.ts'
 import { readReferences } from './references.ts'
@@ -75,6 +74,7 @@ async function* linesOf(
   input: readonly string[],
 ): AsyncGenerator<string> {
   const options = { ...limits, git, env: ENVIRONMENT, isDetached: false }
+  const { createInterface } = await import('node:readline')
   const child = await startProcess([...configuration(), `--git-dir=${folder}`, ...args], options)
   const stop = () => child.stop()
   signal.addEventListener('abort', stop, { once: true })

@@ -43,7 +43,7 @@ export class Router<R extends Routed> {
   readonly #router: findMyWay.Instance<findMyWay.HTTPVersion.V1>
 
   constructor(routes: readonly R[], options: RouterOptions<R> = {}) {
-    const { ignoreExtraSlashes = true, maxParamLength = 1024, headIsGet = true } = options
+    const { ignoreExtraSlashes = true, maxParamLength = 1024 } = options
     this.#options = options
     this.#router = findMyWay({
       ignoreTrailingSlash: ignoreExtraSlashes,
@@ -52,16 +52,15 @@ export class Router<R extends Routed> {
       onBadUrl: () => undefined,
     })
     for (const route of routes) {
-      const methods = headIsGet && route.method === 'GET' ? ['GET', 'HEAD'] : [route.method]
       const restName = route.takesRest ? route.path.slice(route.path.lastIndexOf('{') + 1, -1) : undefined
       const stored: Stored<R> = { route, restName }
-      this.#router.on(methods as HTTPMethod[], routerPath(route), () => undefined, stored)
+      this.#router.on(route.method as HTTPMethod, routerPath(route), () => undefined, stored)
     }
   }
 
   /** @returns undefined when no route takes the request, unless the options name a route that stands for those */
   match(method: string, path: string): Match<R> | undefined {
-    const found = this.#router.find(method as HTTPMethod, path)
+    const found = this.#find(method as HTTPMethod, path)
     // find-my-way answers a path that cannot be decoded with its own handler, which has no route.
     if (!found?.store) return this.#matchNone(path)
     const { route, restName } = found.store as Stored<R>
@@ -71,9 +70,15 @@ export class Router<R extends Routed> {
     return { route, params }
   }
 
+  #find(method: HTTPMethod, path: string): findMyWay.FindResult<findMyWay.HTTPVersion.V1> | null {
+    const found = this.#router.find(method, path)
+    if (found !== null || method !== 'HEAD' || this.#options.headIsGet === false) return found
+    return this.#router.find('GET', path)
+  }
+
   #matchNone(path: string): Match<R> | undefined {
     const { wrongMethod, unknownPath } = this.#options
-    const found = METHODS.map((method) => this.#router.find(method, path))
+    const found = METHODS.map((method) => this.#find(method, path))
     if (found.some((result) => result?.store === null))
       return unknownPath && { route: unknownPath, params: {} }
     const allow = METHODS.filter((_method, index) => found[index] !== null).join(', ')
