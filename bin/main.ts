@@ -1,15 +1,18 @@
+import { createServeProgram } from './command-line.ts'
 import { errorLine, exitCodeOf } from './errors.ts'
 import { printNextSteps } from './next-steps.ts'
-import { createProgram } from './program.ts'
 
 /** A reader such as `head` may close the pipe early; that isn't a failure. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
 })
 
+const programFor = async (command: string | undefined) =>
+  command === 'serve' ? createServeProgram() : (await import('./program.ts')).createProgram()
+
 try {
   const isBare = process.argv.length === 2 && process.stdout.isTTY === true
-  await (isBare ? printNextSteps() : createProgram().parseAsync())
+  await (isBare ? printNextSteps() : (await programFor(process.argv[2])).parseAsync())
 } catch (error) {
   process.exitCode = exitCodeOf(error)
   process.stderr.write(errorLine(error))

@@ -1,11 +1,10 @@
-import { Command } from 'commander'
-import { VERSION } from '../lib/version.ts'
+import type { Command } from 'commander'
+import { newProgram, withErrors } from './command-line.ts'
 import { addOrganizationCommands, addTokenCommands, addUserCommands } from './commands/accounts.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addExportCommand, addImportCommand } from './commands/exports.ts'
 import { addMigrateCommand } from './commands/migrate.ts'
-import { examples } from './commands/options.ts'
 import { addApplyCommand, addGroupCommands, addRuleCommands } from './commands/quota-rules.ts'
 import { addUsageCommands } from './commands/quota-usage.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
@@ -18,12 +17,7 @@ import { addVerifyCommand } from './commands/verify.ts'
  * server and of the store only when the command runs, so that `--help` and commands against a server start fast.
  */
 export const createProgram = (): Command => {
-  const program = new Command('allot')
-    .description('A code-hosting HTTP API with an exact storage-quota engine.')
-    .version(VERSION)
-    // An option belongs to the command that it follows: `migrate` and `migrate verify` have options of the same names.
-    .enablePositionalOptions()
-    .addHelpText('after', examples('allot serve --data ./data', 'allot quota show alice'))
+  const program = newProgram()
   addServeCommand(program)
   addUserCommands(program)
   addTokenCommands(program)
@@ -41,14 +35,5 @@ export const createProgram = (): Command => {
   addVerifyCommand(program)
   addDoctorCommand(program)
   addCompletionCommand(program)
-  forEachCommand(program, (command) =>
-    command.exitOverride().showHelpAfterError('(add --help for the options)'),
-  )
-  return program
-}
-
-/** Calls `visit` for a command and all commands below it. */
-export const forEachCommand = (command: Command, visit: (command: Command) => void): void => {
-  visit(command)
-  for (const child of command.commands) forEachCommand(child, visit)
+  return withErrors(program)
 }

@@ -152,11 +152,17 @@ class Thread<Input, Output> {
   }
 }
 
+/** V8's own limit is four times as much, which each thread would fill with garbage. */
+const MAX_YOUNG_GENERATION_MB = 12
+
 /**
  * Starts a worker. On Node 20, workers do not inherit the TypeScript loader of the main thread, so the worker registers it.
  */
 export const startWorker = ({ file, maxMemoryMb }: Pick<ThreadOptions, 'file' | 'maxMemoryMb'>): Worker => {
-  const resourceLimits = { maxOldGenerationSizeMb: maxMemoryMb }
+  const resourceLimits = {
+    maxOldGenerationSizeMb: maxMemoryMb,
+    maxYoungGenerationSizeMb: MAX_YOUNG_GENERATION_MB,
+  }
   // A worker inherits the options of Node. Those of V8 may not be passed on, and one of `node --eval` makes its file an error.
   const isEval = process.execArgv.some((option) => option.startsWith('--input-type'))
   const options = { resourceLimits, ...(isEval ? { execArgv: [] } : {}) }

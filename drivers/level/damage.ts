@@ -1,7 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type FileHandle, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ClassicLevel } from 'classic-level'
 import { damaged, FolderLock, toStorageError } from './folder.ts'
 
 /**
@@ -133,6 +132,7 @@ export const repairLevel = async (location: string): Promise<string[]> => {
   try {
     await refuseLocked(location)
     const before = new Set(await listLost(location))
+    const { ClassicLevel } = await import('classic-level')
     await ClassicLevel.repair(location)
     // The repair has changed the files that the manifest describes.
     await removeShutdownManifest(location)
@@ -146,6 +146,7 @@ export const repairLevel = async (location: string): Promise<string[]> => {
 
 /** LevelDB's repair takes no lock. This open always fails, and its error tells whether another process holds LOCK. */
 const refuseLocked = async (location: string): Promise<void> => {
+  const { ClassicLevel } = await import('classic-level')
   const probe = new ClassicLevel(location, { createIfMissing: false, errorIfExists: true })
   await probe.open().catch((cause: unknown) => {
     const error = toStorageError(location, cause)

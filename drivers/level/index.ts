@@ -1,9 +1,12 @@
 import { readdir } from 'node:fs/promises'
-import { Level } from 'level'
+import { createRequire } from 'node:module'
 import { checkArgument, checkOptionNames, type StorageDriver } from '../../lib/storage/index.ts'
 import { type Database, overAbstractLevel } from './abstract.ts'
 import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './damage.ts'
 import { damaged, FolderLock, toStorageError } from './folder.ts'
+
+/** Required, since an import makes Node parse a CommonJS package a second time, for the names of its exports. */
+const { Level } = createRequire(import.meta.url)('level') as typeof import('level')
 
 interface LevelOptions {
   /** How many of LevelDB's files, mostly of 2 MiB, are mapped into memory at once: at least 64; default 1000. */

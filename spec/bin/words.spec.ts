@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
+import { forEachCommand } from '../../bin/command-line.ts'
 import { completionScript } from '../../bin/commands/completion.ts'
-import { createProgram, forEachCommand } from '../../bin/program.ts'
+import { createProgram } from '../../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/administration.md', import.meta.url)), 'utf8')
