@@ -1,7 +1,10 @@
 /** Shared by `GitStorage` and `FileStorage`: both keep folders on disk that others read, write and remove meanwhile. */
 import { open, stat } from 'node:fs/promises'
 
-/** Milliseconds that a push, a fetch or a copy may take at most. Journals of such work are made for it (lib/repositories/disk-journals.ts). */
+/**
+ * Milliseconds that a push, a fetch from another server or a copy may take at most. Older entries of the journals of such work
+ * are abandoned (lib/repositories/disk-journals.ts).
+ */
 export const MAX_WORK_MS = 24 * 3600_000
 
 /** A handler for `catch` that returns a value when a path does not exist, and throws every other error again. */

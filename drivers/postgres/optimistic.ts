@@ -149,37 +149,37 @@ export const runValidated = async <Tx, T>(
   return undefined
 }
 
-interface NamedOutcome {
+interface KeyedOutcome {
   readonly outcome: Outcome<unknown>
   readonly readSet: readonly CachedResult[]
 }
 
 /** Outcomes of reads with a `cacheKey`. Like cached results, they are validated before each use. */
-export class OutcomeCache extends LRUCache<string, NamedOutcome> {
+export class OutcomeCache extends LRUCache<string, KeyedOutcome> {
   /** @param maxBytes size of the outcomes; an outcome takes about as much as its read set. */
   constructor(maxBytes: number) {
     super({
       maxSize: maxBytes,
       maxEntrySize: maxBytes / 64,
-      sizeCalculation: ({ readSet }, name) =>
-        readSet.reduce((sum, known) => sum + cachedSize(known), name.length),
+      sizeCalculation: ({ readSet }, cacheKey) =>
+        readSet.reduce((sum, known) => sum + cachedSize(known), cacheKey.length),
     })
   }
 }
 
 /**
  * Reads optimistically: one round trip validates the read set, and it is the only one when all reads are cached.
- * A named read does not even run its callback again while its read set is unchanged.
+ * A read with a `cacheKey` does not even run its callback again while its read set is unchanged.
  * @returns undefined when the plain engine serves better
  */
 export const readOptimistic = async <T>(
   cache: QueryCache,
   outcomes: OutcomeCache,
   body: (tx: ReadTransaction) => Promise<T>,
-  name: string | undefined,
+  cacheKey: string | undefined,
 ): Promise<Outcome<T> | undefined> => {
   const since = cache.tick()
-  const known = name === undefined ? undefined : outcomes.get(name)
+  const known = cacheKey === undefined ? undefined : outcomes.get(cacheKey)
   let current: ReadSet | undefined
   if (known !== undefined) {
     current = await cache.fetch([], known.readSet)
@@ -189,7 +189,7 @@ export const readOptimistic = async <T>(
   const valid = await runValidated(cache, guarded, body, options)
   if (valid === undefined || valid === 'too large') return undefined
   // Rejections are not kept: clients could fill the cache with requests for things that do not exist.
-  if (name !== undefined && valid.outcome.status === 'fulfilled' && valid.readSet.size > 0)
-    outcomes.set(name, { outcome: valid.outcome, readSet: [...valid.readSet.values()] })
+  if (cacheKey !== undefined && valid.outcome.status === 'fulfilled' && valid.readSet.size > 0)
+    outcomes.set(cacheKey, { outcome: valid.outcome, readSet: [...valid.readSet.values()] })
   return valid.outcome
 }

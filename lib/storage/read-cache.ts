@@ -45,11 +45,11 @@ const heldBytesOf = (value: unknown): number =>
 export class ReadCache {
   readonly #results = new LRUCache<string, CachedRead>({
     maxSize: MAX_SIZE,
-    sizeCalculation: ({ keys, ranges, size }, name) =>
+    sizeCalculation: ({ keys, ranges, size }, cacheKey) =>
       ENTRY_OVERHEAD +
-      2 * (name.length + size) +
+      2 * (cacheKey.length + size) +
       keys.reduce((sum, key) => sum + key.length + KEY_OVERHEAD, KEY_OVERHEAD * ranges.length),
-    dispose: (result, name) => this.#unlink(result, name),
+    dispose: (result, cacheKey) => this.#unlink(result, cacheKey),
   })
   readonly #byKey = new Map<string, Set<string>>()
   readonly #byRange = new RangeIndex()
@@ -57,8 +57,8 @@ export class ReadCache {
   readonly #writes = new Set<ReadonlySet<string>>()
 
   /** The cached result; undefined when there is none. */
-  get(name: string): unknown {
-    return this.#results.get(name)?.value
+  get(cacheKey: string): unknown {
+    return this.#results.get(cacheKey)?.value
   }
 
   /**
@@ -66,7 +66,7 @@ export class ReadCache {
    * @param read must take its snapshot synchronously, and read through the transaction that `watch` returns
    */
   async load<T>(
-    name: string,
+    cacheKey: string,
     read: (watch: (tx: ReadTransaction) => ReadTransaction) => Promise<T>,
   ): Promise<T> {
     const reading: ActiveRead = { keys: new Set(), ranges: [], size: 0, writes: [...this.#writes] }
@@ -74,7 +74,7 @@ export class ReadCache {
     try {
       const value = await read((tx) => recordReads(tx, reading))
       // Requests for missing records would fill the cache, so undefined is not cached.
-      if (value !== undefined) this.#store(name, value, reading)
+      if (value !== undefined) this.#store(cacheKey, value, reading)
       return value
     } finally {
       this.#reads.delete(reading)
@@ -96,27 +96,27 @@ export class ReadCache {
   }
 
   #drop(key: string): void {
-    for (const name of this.#byKey.get(key) ?? []) this.#results.delete(name)
-    for (const name of this.#byRange.namesAt(key)) this.#results.delete(name)
+    for (const cacheKey of this.#byKey.get(key) ?? []) this.#results.delete(cacheKey)
+    for (const cacheKey of this.#byRange.namesAt(key)) this.#results.delete(cacheKey)
   }
 
-  #store(name: string, value: unknown, reading: ActiveRead): void {
+  #store(cacheKey: string, value: unknown, reading: ActiveRead): void {
     const [keys, ranges] = [[...reading.keys], rangesOf(reading)]
     if (isOutdated(reading, ranges)) return
-    this.#results.set(name, { value, keys, ranges, size: reading.size + heldBytesOf(value) })
+    this.#results.set(cacheKey, { value, keys, ranges, size: reading.size + heldBytesOf(value) })
     // The cache rejects a result that is too large.
-    if (this.#results.peek(name)?.value !== value) return
-    for (const key of keys) getOrAdd(this.#byKey, key, () => new Set()).add(name)
-    for (const range of ranges) this.#byRange.add(range, name)
+    if (this.#results.peek(cacheKey)?.value !== value) return
+    for (const key of keys) getOrAdd(this.#byKey, key, () => new Set()).add(cacheKey)
+    for (const range of ranges) this.#byRange.add(range, cacheKey)
   }
 
-  #unlink({ keys, ranges }: CachedRead, name: string): void {
+  #unlink({ keys, ranges }: CachedRead, cacheKey: string): void {
     for (const key of keys) {
-      const names = this.#byKey.get(key)
-      names?.delete(name)
-      if (names?.size === 0) this.#byKey.delete(key)
+      const cacheKeys = this.#byKey.get(key)
+      cacheKeys?.delete(cacheKey)
+      if (cacheKeys?.size === 0) this.#byKey.delete(key)
     }
-    for (const range of ranges) this.#byRange.remove(range, name)
+    for (const range of ranges) this.#byRange.remove(range, cacheKey)
   }
 }
 
