@@ -44,7 +44,7 @@ let added = 0
 /** Old records that one removal deletes: more than were added meanwhile, so that they do not accumulate. */
 const EXPIRED_BATCH = 100
 const MAX_DETAILS = 2000
-/** Characters of details that are too long, of which a JSON string with the beginning is recorded. */
+/** Characters that are recorded, as a JSON string, of details longer than `MAX_DETAILS`. */
 const BEGINNING = 900
 const DAY_SECONDS = 86_400
 

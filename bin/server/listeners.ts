@@ -7,7 +7,7 @@ import { type Log, sendEmpty } from '../../lib/http/index.ts'
 import { baseUrlOf, movedStatus, parseRequestUrl } from '../../lib/http/request-url.ts'
 
 const STORE_TIMEOUT_MS = 3000
-/** Time for which the result of a check is used again. */
+/** Milliseconds for which the result of a check is reused. */
 const READY_INTERVAL_MS = 250
 
 /**

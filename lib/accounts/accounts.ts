@@ -27,7 +27,7 @@ export interface AccountEdit {
   email?: string | undefined
   /** Name to show. */
   fullName?: string | undefined
-  /** The new password, of which a hash is stored. */
+  /** The new password; only its hash is stored. */
   password?: string | undefined
   /** URL. */
   website?: string | undefined

@@ -102,7 +102,7 @@ export const recordToken = async (
   })
 }
 
-/** A token of which nothing is stored yet. */
+/** Creates a token, which the caller stores. */
 export const newToken = (token: Pick<Token, 'id' | 'account' | 'name' | 'scopes'>): NewToken => {
   const secret = randomBytes(20).toString('hex')
   const stored = { ...token, hash: hashSecret(secret), lastEight: secret.slice(-8), createdAt: now() }
@@ -260,5 +260,5 @@ const makeRoom = async (tx: WriteContext, account: number): Promise<void> => {
   for (const { hash } of [...oldest, ...expired]) await sessions.remove(tx, [hash])
 }
 
-/** Hash of the stored password hash: tells whether the password changed. */
+/** Hash of the stored password hash, which shows whether the password has changed. */
 const passwordHash = ({ password }: Account): string => hashSecret(password ?? '')

@@ -70,7 +70,7 @@ const parsedByHost = (req: IncomingMessage): unknown => {
   return body ?? ''
 }
 
-/** @throws AllotError misconfigured when the host has read the body, of which nothing would be left */
+/** @throws AllotError misconfigured when the host has already read the body */
 const checkUnread = (req: IncomingMessage): void => {
   if (req.readableEnded && hasBody(req)) throw bodyWasRead()
 }

@@ -221,7 +221,7 @@ export class Dispatcher<I extends Identity> {
       if (res.headersSent) res.destroy()
       else endpoints.sendFailure(context, failure)
     } catch {
-      // The host's log threw, or the view of the failure failed. The client must not wait for ever.
+      // The host's log threw, or the view of the failure failed. The client must not wait forever.
       res.destroy()
     }
   }

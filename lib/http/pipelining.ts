@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 
 /** The requests of a connection: one at a time is handled (pipelining), and responses in flight are tracked. */
 
-/** Requests of one connection, of which one at a time is handled. */
+/** Requests of one connection, handled one at a time. */
 interface RequestQueue {
   /** The request that is handled now. */
   current: IncomingMessage | undefined

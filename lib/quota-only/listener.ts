@@ -40,13 +40,11 @@ export const createQuotaApi = (parts: QuotaApiParts): Dispatcher<Identity> => {
     documentFor: documentOf(quotaRoutes),
   }
   const json = new JsonEndpoints({
-    ...{
-      routes: quotaRoutes,
-      services,
-      basePath,
-      notFoundMessage: undefined,
-      bodyLimit: options.maxBodySize,
-    },
+    routes: quotaRoutes,
+    services,
+    basePath,
+    notFoundMessage: undefined,
+    bodyLimit: options.maxBodySize,
     clientOf: (req, user) => clientOf(req, user, 0),
     pageLimits: { default: Math.min(pageSize, maxPageSize), max: maxPageSize },
   })

@@ -1,4 +1,4 @@
-/** How usage grew, and when a limit is reached if it goes on growing like that. */
+/** How usage grew, and when a limit is reached if it keeps growing at that rate. */
 import { compare, type Sum, subtract } from '../integers.ts'
 import type { DailyUsage } from '../records/schema/index.ts'
 import type { Usage } from './subjects.ts'

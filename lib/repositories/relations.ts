@@ -129,13 +129,11 @@ export const relationsOf = async (
     return repository !== undefined && canRead(tx, viewer, repository)
   }
   const query = {
-    ...{
-      relation,
-      index: 'account' as const,
-      prefix: [account],
-      viewer: repositoryViewer(viewer),
-      isReadable,
-    },
+    relation,
+    index: 'account' as const,
+    prefix: [account],
+    viewer: repositoryViewer(viewer),
+    isReadable,
     belonging: (viewer: SignedIn) => relationsToOwn(tx, relation, viewer, account),
     pending: await pendingRelations(tx, relation, account),
   }

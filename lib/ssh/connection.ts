@@ -27,13 +27,13 @@ export interface ConnectionOptions {
   readonly onError: (error: unknown) => void
 }
 
-/** The user name of every SSH URL; the key tells who it is. */
+/** The user name of every SSH URL; the key identifies the account. */
 const USER = 'git'
 /** Keys that a client may try: agents offer all that they have. */
 const MAX_ATTEMPTS = 30
-/** Sessions of one connection: at the same time, and ever. */
+/** Sessions of one connection: open at the same time, and in total. */
 const MAX_SESSIONS = 10
-const MAX_SESSIONS_EVER = 1000
+const MAX_TOTAL_SESSIONS = 1000
 /** Milliseconds that a client has to close its sessions, once the server closes. */
 const CLOSE_MS = 1000
 /**
@@ -53,7 +53,7 @@ export class SshConnection {
   readonly #running = new Set<Promise<void>>()
   #key: number | undefined
   #attempts = 0
-  #sessions = { open: 0, ever: 0 }
+  #sessions = { open: 0, total: 0 }
   #rekeys = 0
   #timer: NodeJS.Timeout
   #isClosing = false
@@ -117,7 +117,7 @@ export class SshConnection {
   }
 
   #open(accept: () => Session, reject: () => void): void {
-    if (++this.#sessions.ever > MAX_SESSIONS_EVER) return void this.#client.end()
+    if (++this.#sessions.total > MAX_TOTAL_SESSIONS) return void this.#client.end()
     if (this.#sessions.open >= MAX_SESSIONS) return reject()
     const session = accept()
     // Aborted when the client closes the session, and when a command takes too long.

@@ -78,7 +78,9 @@ export const editIn = (body: v.InferOutput<typeof EditHookOption>): HookEdit => 
 
 export const newHookIn = (body: v.InferOutput<typeof CreateHookOption>, baseUrl: string): NewHook => ({
   ...editIn(body),
-  ...{ type: body.type, url: body.config.url, baseUrl },
+  type: body.type,
+  url: body.config.url,
+  baseUrl,
 })
 
 const delivery = {
