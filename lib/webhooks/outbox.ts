@@ -41,7 +41,7 @@ interface OutboxOptions {
   readonly listeners: HostListeners<HostEvents>
 }
 
-/** Characters of a payload: an event with a larger one is not recorded. */
+/** Characters of a payload: an event with a larger one is not recorded. The limits of texts keep all events below it. */
 export const MAX_PAYLOAD = 4 * 1024 * 1024
 /** Characters of the answer of a receiver that are kept. */
 export const MAX_ANSWER = 4096
@@ -57,7 +57,7 @@ const CHECK_INTERVAL = 64
 /**
  * The transactional outbox. The transaction that causes an event saves a delivery for each webhook that chose the event, with
  * the payload as of this moment, so none is saved for a change that did not happen. `Sender` sends it afterwards.
- * Not recorded: payloads above `MAX_PAYLOAD`, references above `MAX_REFS`, and events of a webhook with `MAX_WAITING` deliveries.
+ * Not recorded: references above `MAX_REFS`, events of a webhook with `MAX_WAITING` deliveries, and payloads above `MAX_PAYLOAD`.
  * Invariant: the numbers of a webhook's deliveries are in the order of the commits, since each transaction takes them itself.
  */
 export class Outbox {

@@ -10,6 +10,8 @@ export interface Received {
   /** The JSON of the body; undefined for a form. */
   // biome-ignore lint/suspicious/noExplicitAny: specs look at members of any event.
   readonly body: any
+  /** Milliseconds on the clock of `performance.now`. */
+  readonly time: number
 }
 
 export interface Receiver {
@@ -29,7 +31,8 @@ export const startReceiver = async (
     let text = ''
     for await (const chunk of req.setEncoding('utf8')) text += chunk
     const isJson = req.headers['content-type'] === 'application/json'
-    const one = { path: req.url!, headers: req.headers, text, body: isJson ? JSON.parse(text) : undefined }
+    const body = isJson ? JSON.parse(text) : undefined
+    const one = { path: req.url!, headers: req.headers, text, body, time: performance.now() }
     received.push(one)
     answer(one, res)
   })

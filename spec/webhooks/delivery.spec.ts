@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
+import { hookQueues } from '../../lib/records/schema/index.ts'
+import { Store } from '../../lib/records/store.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
-import { onPostgres } from '../support/store.ts'
+import { createSpecStore, onPostgres } from '../support/store.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
 
 let allot: TestServer
 let receiver: Receiver
 let alice: Person
+/** The records of the server. */
+let store: Store
 /** Milliseconds within which a receiver must answer; a change takes longer on PostgreSQL. */
 const TIMEOUT = onPostgres ? 6000 : 2000
 /** Statuses that the receiver answers at a path, before it answers 200. */
@@ -22,7 +26,9 @@ before(async () => {
     res.writeHead(status, { location: `${receiver.url}/elsewhere` }).end('x'.repeat(10_000))
   })
   const webhooks = { allowedHosts: ['127.0.0.1'], timeout: TIMEOUT, maxConcurrent: 8, retryFor: 6000 }
-  allot = await start({ repositories: false, webhooks })
+  const made = await createSpecStore()
+  store = new Store(made.driver)
+  allot = await start({ repositories: false, webhooks }, { store: async () => made })
   alice = await allot.person('alice')
   await allot.as(alice, 'POST', '/user/repos', { name: 'app' })
 })
@@ -86,13 +92,16 @@ describe('A delivery', () => {
     await allot.as(alice, 'DELETE', hook)
   })
 
-  it('is tried again after a pause when it fails, and later ones wait for it', async () => {
+  it('is tried again after one second, then after two, when it fails, and later ones wait for it', async () => {
     failures.set('/retry', [500, 429])
     const hook = await hookTo(`${receiver.url}/retry`)
     for (const title of ['first', 'second', 'third']) await openIssue(title)
     const got = await receiver.at('/retry', 5)
     const titles = got.map(({ body }) => body.issue.title)
     assert.deepEqual(titles, ['first', 'first', 'first', 'second', 'third'])
+    const times = got.slice(0, 3).map(({ time }) => time)
+    const pauses = times.slice(1).map((time, index) => Math.round((time - times[index]!) / 100) / 10)
+    assert.ok(pauses[0]! >= 1 && pauses[1]! >= 2, `pauses of ${pauses.join(' and ')} seconds`)
     assert.equal(new Set(got.slice(0, 3).map(({ headers }) => headers['x-gitea-delivery'])).size, 1)
     const { status, attempts, duration, response } = await finished(hook)
     assert.deepEqual([status, attempts, response.body], ['delivered', 3, 'x'.repeat(4096)])
@@ -108,6 +117,29 @@ describe('A delivery', () => {
     assert.deepEqual([first.status, first.attempts, first.error], ['failed', 3, 'the receiver answered 404'])
     assert.equal((await finished(hook, 2)).status, 'delivered')
     assert.deepEqual(await receiver.at('/elsewhere', 0), [])
+    await allot.as(alice, 'DELETE', hook)
+  })
+
+  it('is not recorded while 100,000 others of its webhook wait', async () => {
+    const path = '/full'
+    failures.set(path, Array(20).fill(500))
+    const hook = await hookTo(receiver.url + path)
+    const total = async () => (await allot.as(alice, 'GET', `${hook}/deliveries`)).body.length
+    await openIssue('first')
+    const id = Number(hook.split('/').at(-1))
+    const setLast = (last: number) => store.write((tx) => hookQueues.save(tx, { hook: id, last }))
+    // The limit is checked with every 64th delivery.
+    await setLast(64 * 1562 - 1)
+    await openIssue('below the limit')
+    assert.equal(await total(), 2)
+    await setLast(64 * 1563 - 1)
+    await openIssue('lost')
+    assert.equal(await total(), 2)
+    failures.delete(path)
+    await allot.as(alice, 'PATCH', hook, { active: true })
+    assert.equal((await finished(hook, 64 * 1562)).status, 'delivered')
+    await openIssue('next')
+    assert.equal(await total(), 3)
     await allot.as(alice, 'DELETE', hook)
   })
 
