@@ -8,7 +8,7 @@ import { documentOf } from './api/server.ts'
 import { clientOf } from './clients.ts'
 import type { LfsTokens } from './content/lfs-tokens.ts'
 import type { Transport } from './git/transport.ts'
-import type { HtmlUrls, OwnPage } from './host-pages/html-urls.ts'
+import type { HtmlUrls, ServedPage } from './host-pages/html-urls.ts'
 import type { Hosting } from './hosting.ts'
 import {
   Dispatcher,
@@ -172,12 +172,12 @@ export const createPagesListener = (parts: ListenerParts) => {
         warnAt: options.quota.warnAt,
         links: options.pages.links,
         clones: git !== undefined && options.git.http,
-        own: ownPages(parts),
+        servedPages: servedPagesOf(parts),
       },
     },
     brand: options.pages,
     baseUrl: options.baseUrl,
-    hasOwnLogin: host.authenticate !== undefined,
+    hostAuthenticates: host.authenticate !== undefined,
     bodyLimit: options.maxBodySize,
     basePath: options.basePath,
     trustedProxies: options.trustedProxies,
@@ -186,13 +186,13 @@ export const createPagesListener = (parts: ListenerParts) => {
 }
 
 /** The pages of people and repositories that are served: not where the host has such pages itself, or a part is turned off. */
-const ownPages = ({ options, htmlUrls }: ListenerParts): ReadonlySet<OwnPage> => {
+const servedPagesOf = ({ options, htmlUrls }: ListenerParts): ReadonlySet<ServedPage> => {
   const { issues, packages, pages } = options
-  const isServed = (kind: OwnPage): boolean => {
+  const isServed = (kind: ServedPage): boolean => {
     if (kind === 'issue' || kind === 'release') return issues
     return kind !== 'package' || packages !== false
   }
-  return new Set(pages.links ? [] : [...htmlUrls.own].filter(isServed))
+  return new Set(pages.links ? [] : [...htmlUrls.servedPages].filter(isServed))
 }
 
 /** @param transport undefined when no git data is served */

@@ -28,7 +28,7 @@ export interface CopiedRepository {
   /** Identifies it in the history. */
   readonly key: RepositoryKey
   /** Whether a migration from this source created it. */
-  readonly isOwn: boolean
+  readonly isCopy: boolean
 }
 
 /** A repository of the source, with the visibility of its owner there. */
@@ -80,7 +80,7 @@ export const copyRepository = async (
     reportName(migration, owner, repository, given)
     await followRepository(migration, repository, given, key)
     const known = await history.get('repository', key.scope, key.name)
-    copied = { given, repository, key, isOwn: known?.ids.includes(repository.id) === true }
+    copied = { given, repository, key, isCopy: known?.ids.includes(repository.id) === true }
   })
   return copied
 }
@@ -254,10 +254,10 @@ export const linkParent = (migration: Migration, { repository, given }: CopiedRe
 /** Gives a repository the dates of the source. A repository that was changed here later than there keeps its date of change. */
 export const restoreDates = async (
   { history, startedAt }: Migration,
-  { repository, given, isOwn }: CopiedRepository,
+  { repository, given, isCopy }: CopiedRepository,
 ): Promise<void> => {
   const { created_at: createdAt, updated_at: updatedAt } = given
-  if (!isOwn || createdAt === undefined) return
+  if (!isCopy || createdAt === undefined) return
   const wasChangedBefore = repository.updatedAt < startedAt ? repository.updatedAt : 0
   await history.setDates(repository.id, {
     createdAt,

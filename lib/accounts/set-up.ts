@@ -28,12 +28,12 @@ export interface SetUpResult {
  */
 export class SetUp {
   readonly #store: Store
-  readonly #hasOwnLogin: boolean
+  readonly #hostAuthenticates: boolean
 
-  /** @param hasOwnLogin whether the host signs users in, and nothing accepts a token */
-  constructor(store: Store, hasOwnLogin: boolean) {
+  /** @param hostAuthenticates whether the host signs users in, and nothing accepts a token */
+  constructor(store: Store, hostAuthenticates: boolean) {
     this.#store = store
-    this.#hasOwnLogin = hasOwnLogin
+    this.#hostAuthenticates = hostAuthenticates
   }
 
   /**
@@ -54,7 +54,7 @@ export class SetUp {
     return this.#store.write(async (tx) => {
       if (await isSetUp(tx, admin)) return { token: undefined }
       const { id } = (await administratorIn(tx)) ?? (await insertUser(tx, account, by))
-      if (this.#hasOwnLogin) return { token: undefined }
+      if (this.#hostAuthenticates) return { token: undefined }
       const { token, secret } = newToken({ id: tokenId, account: id, name: 'first token', scopes: ['all'] })
       await insertToken(tx, token)
       await recordToken(tx, by, 'token created', token)

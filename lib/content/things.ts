@@ -64,7 +64,7 @@ export interface ThingQuery {
   readonly reverse?: boolean | undefined
 }
 
-export interface OwnRepository {
+export interface RepositoryWithUsage {
   readonly repository: Repository
   readonly usage: RepositoryUsage
 }
@@ -116,7 +116,7 @@ const isReadable = (viewer: Viewer, repository: Repository | undefined): boolean
 
 export const repositoryThing = (
   viewer: Viewer,
-  { repository, usage }: OwnRepository,
+  { repository, usage }: RepositoryWithUsage,
   kind: 'repositories' | 'git',
 ): Candidate => {
   const isHidden = !isReadable(viewer, repository)

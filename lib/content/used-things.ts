@@ -28,8 +28,8 @@ import {
   largestRepositories,
   loadPaced,
   matches,
-  type OwnRepository,
   orderOf,
+  type RepositoryWithUsage,
   repositoryThing,
   type Thing,
   type ThingKind,
@@ -57,7 +57,7 @@ export const MAX_LISTED = 10_000
 const repositoriesWithUsage = cachedListing(
   'repositories with usage',
   repositories,
-  async (tx, entries): Promise<OwnRepository[]> => {
+  async (tx, entries): Promise<RepositoryWithUsage[]> => {
     const ids = entries.map(({ recordKey }) => decodeKey(recordKey).at(-1) as number)
     const [owned, usages] = await Promise.all([
       repositories.load(tx, entries),
@@ -123,8 +123,8 @@ export class UsedThings {
     })
   }
 
-  async #own(owner: number): Promise<OwnRepository[]> {
-    const own: OwnRepository[] = []
+  async #own(owner: number): Promise<RepositoryWithUsage[]> {
+    const own: RepositoryWithUsage[] = []
     for await (const part of repositoriesWithUsage(this.#store, 'id', [owner])) own.push(...part)
     return own
   }
@@ -149,7 +149,7 @@ export class UsedThings {
   async #largest(
     viewer: Viewer,
     owner: number,
-    own: readonly OwnRepository[],
+    own: readonly RepositoryWithUsage[],
     kinds: readonly ThingKind[],
     { offset, limit }: Slice,
   ): Promise<Selection> {
@@ -183,7 +183,7 @@ export class UsedThings {
     tx: ReadTransaction,
     viewer: Viewer,
     owner: number,
-    own: readonly OwnRepository[],
+    own: readonly RepositoryWithUsage[],
     id: string,
   ): Promise<Candidate | undefined> {
     const [kind = '', key = ''] = id.split(/:(.*)/s)
@@ -204,7 +204,7 @@ export class UsedThings {
   async #candidates(
     viewer: Viewer,
     owner: number,
-    own: readonly OwnRepository[],
+    own: readonly RepositoryWithUsage[],
     { kind, repository }: ThingQuery,
   ): Promise<{ candidates: Candidate[]; total: number }> {
     const byId = new Map(own.map((one) => [one.repository.id, one.repository]))

@@ -101,7 +101,7 @@ export const accountPage = ({
 type Kind = HtmlPage['kind']
 
 /** Paths of the pages that Allot has, which are those of Forgejo. */
-const OWN_PATHS = {
+const ALLOT_PATHS = {
   user: '/{username}',
   organization: '/{org}',
   repository: '/{owner}/{repo}',
@@ -111,7 +111,7 @@ const OWN_PATHS = {
 } as const satisfies Partial<Record<Kind, string>>
 
 /** A kind of page that Allot has. */
-export type OwnPage = keyof typeof OWN_PATHS
+export type ServedPage = keyof typeof ALLOT_PATHS
 type Parameter<K extends Kind> = Exclude<keyof Extract<HtmlPage, { kind: K }>, 'kind'>
 
 /**
@@ -173,23 +173,23 @@ const template = (kind: Kind, page: string, fallback: string) =>
 
 /** The option `htmlUrls`. A template that begins with `/` is relative to the URL of the service. */
 export const HtmlUrlOptions = v.strictObject({
-  user: template('user', 'a user', OWN_PATHS.user),
-  organization: template('organization', 'an organization', OWN_PATHS.organization),
-  repository: template('repository', 'a repository', OWN_PATHS.repository),
-  issue: template('issue', 'an issue', OWN_PATHS.issue),
+  user: template('user', 'a user', ALLOT_PATHS.user),
+  organization: template('organization', 'an organization', ALLOT_PATHS.organization),
+  repository: template('repository', 'a repository', ALLOT_PATHS.repository),
+  issue: template('issue', 'an issue', ALLOT_PATHS.issue),
   comment: describedTemplate(
     'comment',
     v.optional(templateOf('comment')),
     'a comment',
     ' That of the issue with `#issuecomment-{id}` when absent.',
   ),
-  release: template('release', 'a release', OWN_PATHS.release),
+  release: template('release', 'a release', ALLOT_PATHS.release),
   ledgerRelease: template(
     'ledgerRelease',
     'a release that is known only from an attachment in the ledger',
     '/{owner}/{repo}/releases/{index}',
   ),
-  package: template('package', 'a version of a package', OWN_PATHS.package),
+  package: template('package', 'a version of a package', ALLOT_PATHS.package),
   artifact: template('artifact', 'an artifact', '/{owner}/{repo}/actions/runs/{run}'),
 })
 type HtmlUrlOptions = v.InferOutput<typeof HtmlUrlOptions>
@@ -206,7 +206,7 @@ export class HtmlUrls extends CacheConstant {
   readonly ssh: SshUrls
 
   /** The kinds of pages that Allot serves itself: the host has neither a function nor another path for them. */
-  readonly own: ReadonlySet<OwnPage>
+  readonly servedPages: ReadonlySet<ServedPage>
 
   constructor(options: HtmlUrlOptions, custom?: HtmlUrlFunction, ssh = new SshUrls({})) {
     super()
@@ -216,13 +216,17 @@ export class HtmlUrls extends CacheConstant {
       Object.entries({ ...options, comment }).map(([kind, text]) => [kind, text.split(/[{}]/)]),
     )
     this.#custom = custom
-    const kinds = Object.keys(OWN_PATHS) as OwnPage[]
-    this.own = new Set(custom === undefined ? kinds.filter((kind) => isOwnPath(options[kind], kind)) : [])
+    const kinds = Object.keys(ALLOT_PATHS) as ServedPage[]
+    this.servedPages = new Set(
+      custom === undefined ? kinds.filter((kind) => isAllotPath(options[kind], kind)) : [],
+    )
   }
 
   /** @returns the path of Allot's own page below the place where the pages are mounted; undefined when the host has it */
-  ownPath(page: HtmlPage): string | undefined {
-    const path = this.own.has(page.kind as OwnPage) ? OWN_PATHS[page.kind as OwnPage] : undefined
+  allotPath(page: HtmlPage): string | undefined {
+    const path = this.servedPages.has(page.kind as ServedPage)
+      ? ALLOT_PATHS[page.kind as ServedPage]
+      : undefined
     return path?.replace(/\{(\w+)\}/g, (_whole, name: string) => encoded(page, name) ?? '')
   }
 
@@ -247,8 +251,8 @@ export class HtmlUrls extends CacheConstant {
 }
 
 /** Whether a template leads to a page of Allot, wherever the pages are mounted. */
-const isOwnPath = (template: string, kind: OwnPage): boolean =>
-  template.startsWith('/') && template.endsWith(OWN_PATHS[kind])
+const isAllotPath = (template: string, kind: ServedPage): boolean =>
+  template.startsWith('/') && template.endsWith(ALLOT_PATHS[kind])
 
 /** Refuses `javascript:` and other URLs that must not be links, and the promise of an async function. */
 const checkedUrl = (url: unknown, { kind }: HtmlPage): string => {

@@ -39,7 +39,7 @@ export const renderDocument = ({ title, crumbs = [], body }: View, context: Page
   )}`
 
 /** Names are isolated, since their direction can differ from that of the header. */
-const Header = ({ user, urlOf, own, brand: { name, logo, backUrl, backText } }: PageContext) => (
+const Header = ({ user, urlOf, servedPages, brand: { name, logo, backUrl, backText } }: PageContext) => (
   <header>
     <a class="brand" href={urlOf('/')}>
       {logo === undefined ? <bdi>{name}</bdi> : <img src={logo} alt={name} />}
@@ -54,7 +54,7 @@ const Header = ({ user, urlOf, own, brand: { name, logo, backUrl, backText } }: 
         <Link to="/" above={['/-/storage']}>
           Storage
         </Link>
-        {own.has('user') && <Link to={`/${user.username}`}>Repositories</Link>}
+        {servedPages.has('user') && <Link to={`/${user.username}`}>Repositories</Link>}
         {user.admin && (
           <Link to="/-/admin" above={['/-/admin']}>
             Administration

@@ -47,13 +47,13 @@ export const isSitePage = (path: string): boolean => SITE_PAGE.test(path)
 
 /** In a host, requests of the API can come through here before they reach it, so nothing more of their URL is parsed. */
 const pageMatcher = ({ services, basePath }: PagesOptions): ((req: IncomingMessage) => boolean) => {
-  const { own } = services.settings
+  const { servedPages } = services.settings
   const base = `${basePath}/`
   return (req) => {
     const path = relativeUrl(req)
     if (path === undefined) return false
     if (CONSOLE_PAGE.test(path)) return true
-    if (own.size === 0 || (req.method !== 'GET' && req.method !== 'HEAD')) return false
+    if (servedPages.size === 0 || (req.method !== 'GET' && req.method !== 'HEAD')) return false
     return !path.startsWith(base) && isSitePage(path)
   }
 }

@@ -30,7 +30,7 @@ export interface PagesOptions {
   /** URL of the service, when it is configured. */
   baseUrl: string | undefined
   /** Whether users are authenticated by the host, and not by sessions. */
-  hasOwnLogin: boolean
+  hostAuthenticates: boolean
   /** Bytes of a form. */
   bodyLimit: number
   /** Path of the API, below which there are no pages. */
@@ -44,7 +44,7 @@ export interface PagesOptions {
 export const createPages = (given: PagesOptions) => {
   const highlighter = new Highlighter()
   const options = { ...given, services: { ...given.services, highlighter } }
-  const { services, brand, hasOwnLogin, baseUrl, log } = options
+  const { services, brand, hostAuthenticates, baseUrl, log } = options
   const { store, hosting } = services
   const responses = new PageResponses(brand)
   const dispatcherOf = (
@@ -56,7 +56,7 @@ export const createPages = (given: PagesOptions) => {
       authenticate: (req) => hosting.identities.authenticate(req),
       baseUrl,
       readTogether: store.readTogether,
-      authenticateFirst: hasOwnLogin,
+      authenticateFirst: hostAuthenticates,
       findMoved: {
         account: (user, name) => hosting.accounts.findMoved(user, name),
         repository: (user, owner, name) => hosting.repositories.findMoved(user, owner, name),
@@ -138,7 +138,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   }
 
   async authenticate(context: Context): Promise<Identity | null> {
-    const { services, bodyLimit, hasOwnLogin } = this.#options
+    const { services, bodyLimit, hostAuthenticates } = this.#options
     const { sessions, identities } = services.hosting
     const { browser, origin } = this.#visitOf(context)
     const { req, route } = context
@@ -147,7 +147,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       context.form = await (maxFileBytes === undefined
         ? readForm(req, bodyLimit)
         : readFileForm(req, maxFileBytes))
-    if (hasOwnLogin) context.user = await identities.authenticate(context.req)
+    if (hostAuthenticates) context.user = await identities.authenticate(context.req)
     else context.user = browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
     // Last, so that the page of the failure knows its viewer.
     if (context.form !== undefined) checkCsrf(context.req, browser.secret, context.form.raw('form'), origin)
@@ -194,17 +194,18 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   sendFailure(context: Context, { status, message, retryAfter }: Failure): void {
     const { res, url } = context
-    const { hasOwnLogin } = this.#options
+    const { hostAuthenticates } = this.#options
     if (!this.#hasVisit(context)) return this.#responses.page(res, status, '')
     // A host with its own login has no page to sign in at.
-    if (status === 401 && !hasOwnLogin) return this.#responses.redirect(res, url.mount + signInPath(context))
+    if (status === 401 && !hostAuthenticates)
+      return this.#responses.redirect(res, url.mount + signInPath(context))
     const view = failureView(status === 401 ? 403 : status, message)
     this.#sendView(context, { ...view, retryAfter }, context.user ?? null)
   }
 
   #sendView(context: Context, view: View, user: Identity | null): void {
     const visit = this.#visitOf(context)
-    const { brand, hasOwnLogin, services } = this.#options
+    const { brand, hostAuthenticates, services } = this.#options
     const { isNew, secret } = visit.browser
     const { status = 200, retryAfter } = view
     const html = renderDocument(view, {
@@ -212,8 +213,8 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       path: context.url.path,
       formToken: csrfToken(secret),
       user,
-      hasSessions: !hasOwnLogin,
-      own: services.settings.own,
+      hasSessions: !hostAuthenticates,
+      servedPages: services.settings.servedPages,
       brand,
     })
     if (isNew) addCookie(context.res, sessionCookie(visit, secret))
@@ -246,10 +247,10 @@ const allowHeader = (methods: string): string =>
   ['GET', 'HEAD', 'POST'].filter((name) => methods.includes(name)).join(', ')
 
 /** The routes that this service has: hosts have pages of people and repositories themselves, or a login. */
-const routerOf = ({ brand, hasOwnLogin, services }: Options): Router<AnyRoute> => {
-  const { own } = services.settings
-  const served = pageRoutes.filter(({ kind }) => kind === undefined || own.has(kind))
-  const signIn = hasOwnLogin ? [] : [...signInRoutes, ...setPasswordRoutes]
+const routerOf = ({ brand, hostAuthenticates, services }: Options): Router<AnyRoute> => {
+  const { servedPages } = services.settings
+  const served = pageRoutes.filter(({ kind }) => kind === undefined || servedPages.has(kind))
+  const signIn = hostAuthenticates ? [] : [...signInRoutes, ...setPasswordRoutes]
   return new Router<AnyRoute>([...served, ...signIn, ...assetRoutesOf(brand)], ROUTER_OPTIONS)
 }
 

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type { VNode } from 'preact'
 import type { Identity } from '../accounts/access.ts'
 import type { Brand } from '../host-pages/brand.ts'
-import type { HtmlUrls, OwnPage } from '../host-pages/html-urls.ts'
+import type { HtmlUrls, ServedPage } from '../host-pages/html-urls.ts'
 import type { Hosting } from '../hosting.ts'
 import type { Auth } from '../http/access.ts'
 import type { SegmentsOf } from '../http/route.ts'
@@ -32,13 +32,13 @@ interface PageSettings {
   /** Whether repositories can be cloned from this server. */
   readonly clones: boolean
   /** The pages of people and repositories that are served here, and not by the host. */
-  readonly own: ReadonlySet<OwnPage>
+  readonly servedPages: ReadonlySet<ServedPage>
 }
 
 /** Where a page is mounted, and who views it. */
 export interface PageContext {
   /** The pages of people and repositories that are served here. */
-  readonly own: ReadonlySet<OwnPage>
+  readonly servedPages: ReadonlySet<ServedPage>
   /** @returns the path of a page with the mount point before it, for links and forms */
   urlOf(path: string): string
   /** Path of the page itself, without the mount point and the query. */
@@ -130,7 +130,7 @@ export interface PageRoute {
    * The kind of page of a person or a repository; absent for others. A host may have such pages itself, so it gets requests that
    * find nothing here.
    */
-  readonly kind?: OwnPage
+  readonly kind?: ServedPage
   handle(request: PageRequest, services: PageServices): Promise<PageReply>
 }
 

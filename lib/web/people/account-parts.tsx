@@ -36,11 +36,11 @@ const isGhost = ({ id }: Pick<Account, 'id'>): boolean => id < 0
 
 /** The name of an account, which leads to its page. */
 export const AccountLink = ({ account }: { account: Pick<Account, 'id' | 'kind' | 'name' | 'avatar'> }) => {
-  const { own } = usePageContext()
+  const { servedPages } = usePageContext()
   return (
     <span class="person">
       <Avatar account={account} />{' '}
-      {isGhost(account) || !own.has(account.kind) ? (
+      {isGhost(account) || !servedPages.has(account.kind) ? (
         <bdi>{account.name}</bdi>
       ) : (
         <Link to={`/${account.name}`}>

@@ -20,7 +20,7 @@ export const visibleOwner = async (
   name: string,
 ): Promise<Account> => {
   const account = await hosting.accounts.find(user, name)
-  if (account !== undefined && settings.own.has(account.kind)) return account
+  if (account !== undefined && settings.servedPages.has(account.kind)) return account
   throw new AllotError('not_found', `there is no user or organization named ${name}`)
 }
 
@@ -66,7 +66,7 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
             </>
           )}
         </AccountHead>
-        <AccountTabs name={account.name} packages={settings.own.has('package')} />
+        <AccountTabs name={account.name} packages={settings.servedPages.has('package')} />
         <div class="beside">
           <Repositories account={account} found={repositories} number={number} />
           <div>

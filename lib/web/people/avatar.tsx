@@ -77,7 +77,7 @@ const avatarView = async (
   const account = await store.read(changeable(user, name))
   if (account === undefined) throw missing(name)
   const to = `/-/avatars/${account.name}`
-  const above = settings.own.has(account.kind) ? `/${account.name}` : `/-/storage/${account.name}`
+  const above = settings.servedPages.has(account.kind) ? `/${account.name}` : `/-/storage/${account.name}`
   return {
     title: `Picture of ${account.name}`,
     crumbs: [{ name: account.name, to: above }],

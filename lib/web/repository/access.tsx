@@ -4,7 +4,7 @@ import type { ComponentChildren, RenderableProps } from 'preact'
 import { canRead, type Identity, type ReadFor } from '../../accounts/access.ts'
 import { type RepositoryDetails, repositoryDetails } from '../../content/details.ts'
 import { AllotError } from '../../errors.ts'
-import type { OwnPage } from '../../host-pages/html-urls.ts'
+import type { ServedPage } from '../../host-pages/html-urls.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import type { SegmentsOf } from '../../http/route.ts'
 import { Link, usePageContext } from '../components.tsx'
@@ -23,7 +23,7 @@ export interface RepositoryView extends RepositoryDetails {
 interface RepositoryPage<Path extends string> {
   path: Path
   takesRest?: boolean
-  kind?: OwnPage
+  kind?: ServedPage
   scope?: string
   /** The part of the repository that the page shows; anything of it when absent. */
   part?: ReadFor
@@ -108,7 +108,7 @@ type Tab = 'code' | 'commits' | 'branches' | 'tags' | 'issues' | 'releases'
 
 const tabsOf = (
   { path, parts, openIssues, releases, repository }: RepositoryView,
-  own: ReadonlySet<OwnPage>,
+  servedPages: ReadonlySet<ServedPage>,
 ) => {
   const tabs: [id: Tab, name: string, to: string, count?: number][] = []
   if (parts.has('code')) {
@@ -120,8 +120,9 @@ const tabsOf = (
         ['tags', 'Tags', `${path}/tags`],
       )
   }
-  if (own.has('issue') && parts.has('issue')) tabs.push(['issues', 'Issues', `${path}/issues`, openIssues])
-  if (own.has('release') && parts.has('release'))
+  if (servedPages.has('issue') && parts.has('issue'))
+    tabs.push(['issues', 'Issues', `${path}/issues`, openIssues])
+  if (servedPages.has('release') && parts.has('release'))
     tabs.push(['releases', 'Releases', `${path}/releases`, releases])
   return tabs
 }
@@ -132,7 +133,7 @@ export const RepositoryHead = ({
   tab,
   children,
 }: RenderableProps<{ view: RepositoryView; tab: Tab }>) => {
-  const { urlOf, own } = usePageContext()
+  const { urlOf, servedPages } = usePageContext()
   const { repository, owner, path } = view
   return (
     <>
@@ -152,7 +153,7 @@ export const RepositoryHead = ({
         {children}
       </div>
       <nav class="tabs" aria-label="Pages of the repository">
-        {tabsOf(view, own).map(([id, name, to, count]) => (
+        {tabsOf(view, servedPages).map(([id, name, to, count]) => (
           <a key={id} href={urlOf(to)} aria-current={id === tab ? 'page' : undefined}>
             {name}
             {count !== undefined && count > 0 && <span class="tag count">{count.toLocaleString('en')}</span>}

@@ -5,7 +5,7 @@ import type { ComponentChildren, RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { thingKinds } from '../../content/things.ts'
 import { AllotError } from '../../errors.ts'
-import type { HtmlPage, OwnPage } from '../../host-pages/html-urls.ts'
+import type { HtmlPage, ServedPage } from '../../host-pages/html-urls.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { PageHead, Tabs, usePageContext } from '../components.tsx'
@@ -47,8 +47,8 @@ export const pageLink = (
 ): string | undefined => {
   if (page === undefined) return undefined
   if (settings.links) return htmlUrls.of(page, site)
-  const isServed = settings.own.has(page.kind as OwnPage)
-  return isServed ? mountOf(pagesUrl) + htmlUrls.ownPath(page) : undefined
+  const isServed = settings.servedPages.has(page.kind as ServedPage)
+  return isServed ? mountOf(pagesUrl) + htmlUrls.allotPath(page) : undefined
 }
 
 /** Above the pages of an owner but the user's own. */

@@ -205,7 +205,7 @@ const downloadPackage = async (
     ],
     body: (
       <>
-        <PageHead title={<bdi>{thing.name}</bdi>} subtitle={used(thing)} />
+        <PageHead title={<bdi>{thing.name}</bdi>} subtitle={versionText(thing)} />
         <Section id="files" title="Files">
           <Table column="File" numbers={['Size']}>
             {files.map(({ id, name, size }) => (
@@ -223,4 +223,4 @@ const downloadPackage = async (
   }
 }
 
-const used = ({ used }: Thing): string => `Version ${used?.entry.version ?? ''}`
+const versionText = ({ used }: Thing): string => `Version ${used?.entry.version ?? ''}`
