@@ -15,7 +15,7 @@ const RESTRICTED =
   'restricted users, who are inactive here, because an active user here sees everything that is public'
 const CREATED_HERE = 'users created here, who are treated as the users of the same name at the source'
 
-/** Rights of an account. The history stores these texts, so they must not change. */
+/** Rights of an account. The migration log stores these texts, so they must not change. */
 const ADMIN = 'administrator'
 const ACTIVE = 'active'
 const EVERYONE = 'everyone may see it'
@@ -41,11 +41,11 @@ const grantsOf = ({ kind, admin, active, visibility }: Partial<Account>): string
 /** Creates a user. One who exists loses copied rights that the source has revoked, and follows changes of the profile. */
 export const copyUser = (migration: Migration, user: SourceUser): Promise<void> =>
   reportErrors(migration.report, `the user ${user.login}`, async () => {
-    const { report, history, source, names } = migration
+    const { report, migrationLog, source, names } = migration
     const existing = await names.accountOf(user.login)
     if (isOfKind(existing, 'user')) {
       report.count('users', 'found')
-      if ((await history.get('account', '', names.key(user.login))) === undefined)
+      if ((await migrationLog.get('account', '', names.key(user.login))) === undefined)
         report.note('differs', CREATED_HERE, user.login)
       await synchronizeAccount(migration, existing, grantsOf(newAccount(source, user)))
     }
@@ -55,23 +55,23 @@ export const copyUser = (migration: Migration, user: SourceUser): Promise<void> 
   })
 
 const createUser = async (migration: Migration, user: SourceUser): Promise<Account> => {
-  const { allot, report, history, source, names } = migration
+  const { allot, report, migrationLog, source, names } = migration
   const { accounts } = allot.hosting
   const wanted = { ...newAccount(source, user), name: await freeName(migration, user.login) }
   const record = { ...newRecord(migration, { id: user.id, name: user.login }), grants: grantsOf(wanted) }
-  await history.save([record])
+  await migrationLog.save([record])
   const account = await accounts.createUser(wanted, undefined, OPERATOR).catch((error: unknown) => {
     const isEmailRefused = error instanceof AllotError && error.message.startsWith('email:')
     if (!isEmailRefused) throw error
     return accounts.createUser({ ...wanted, email: '' }, undefined, OPERATOR)
   })
-  await history.save([{ ...record, ids: [account.id] }])
+  await migrationLog.save([{ ...record, ids: [account.id] }])
   names.created(account, record.name)
   report.count('users', 'copied')
   return account
 }
 
-/** The history's record of an account, before it is created. */
+/** The migration log's record of an account, before it is created. */
 export const newRecord = ({ names }: Migration, { id, name }: Named) => ({
   ...({ kind: 'account', scope: '', name: names.key(name), ids: [], grants: [] as string[] } as const),
   ...(id === undefined ? {} : { original: { id, name: name.toLowerCase() } }),
@@ -108,13 +108,13 @@ export const followAccount = async (
   given: Omit<SourceOrganization, 'name' | 'email'>,
   login: string,
 ): Promise<void> => {
-  const { allot, history, names, report } = migration
+  const { allot, migrationLog, names, report } = migration
   const { id, name: label, fullName, website, description, location } = account
   if (label.toLowerCase() !== login.toLowerCase()) report.note('renamed', 'accounts', `${login} is ${label}`)
   const name = names.keyHere(account)
-  const known = await history.get('account', '', name)
+  const known = await migrationLog.get('account', '', name)
   if (known?.ids.includes(id) !== true) return
-  if (given.created !== undefined) await history.setCreatedAt(id, given.created)
+  if (given.created !== undefined) await migrationLog.setCreatedAt(id, given.created)
   const source = textsOf(given)
   const here = { fullName, website, description, location }
   await followDetails(migration, { kind: 'account', scope: '', name, label, here, source }, () =>

@@ -115,13 +115,13 @@ interface AvatarPair {
  */
 export const copyAvatar = (migration: Migration, given: AvatarOwner): Promise<void> =>
   reportErrors(migration.report, `the avatar of ${given.name}`, async () => {
-    const { source, allot, history, names, report } = migration
+    const { source, allot, migrationLog, names, report } = migration
     const account = await names.accountOf(given.name)
     if (account === undefined) return
     const scope = names.keyHere(account)
-    if ((await history.get('account', '', scope))?.ids.includes(account.id) !== true) return
+    if ((await migrationLog.get('account', '', scope))?.ids.includes(account.id) !== true) return
     const here = digestOfAvatar(await allot.hosting.avatars.of(account.id))
-    const records = await history.list('avatar', scope)
+    const records = await migrationLog.list('avatar', scope)
     // An account that was deleted here, and then copied again, has none of them.
     const known = records.find(({ ids }) => ids.includes(account.id))
     const pair = { given, account, here, known }
@@ -139,20 +139,20 @@ const reportUnchanged = ({ report }: Migration, { given, here, known }: AvatarPa
 }
 
 const removeCopy = async (
-  { history, report, keep }: Migration,
+  { migrationLog, report, keep }: Migration,
   { given, account, here, known }: AvatarPair,
 ): Promise<void> => {
   if (here !== known?.digest && here !== undefined) report.note('differs', CHANGED_HERE, given.name)
   else if (known === undefined) return
   else if (keep === true && here !== undefined) report.note('differs', KEPT_REMOVED, given.name)
   else {
-    await history.setAvatar(account.id, known)
+    await migrationLog.setAvatar(account.id, known)
     if (here !== undefined) report.note('removed', 'avatars', given.name)
   }
 }
 
 const replaceCopy = async (
-  { history, names, report, keep }: Migration,
+  { migrationLog, names, report, keep }: Migration,
   { given, account, here, known }: AvatarPair,
   { key }: SourceAvatar,
   image: AvatarImage,
@@ -164,6 +164,6 @@ const replaceCopy = async (
   if (keep === true && known !== undefined) return report.note('differs', KEPT, given.name)
   const scope = names.keyHere(account)
   const record = { kind: 'avatar', scope, name: key, ids: [account.id], grants: [], digest } as const
-  await history.setAvatar(account.id, known, { image, record })
+  await migrationLog.setAvatar(account.id, known, { image, record })
   report.count('avatars', known === undefined ? 'copied' : 'updated')
 }

@@ -60,7 +60,7 @@ export const synchronizeCollaborators = async (
   { key, repository }: Pick<CopiedRepository, 'key' | 'repository'>,
   levels: ReadonlyMap<string, Level>,
 ): Promise<void> => {
-  const { allot, history, names } = migration
+  const { allot, migrationLog, names } = migration
   const { collaborators } = allot.hosting
   const path = await names.addressOf(repository)
   if (path === undefined) return
@@ -91,11 +91,11 @@ export const synchronizeCollaborators = async (
   await synchronize(migration, things, wanted)
   for (const [login, level] of levels) {
     const name = names.key(login)
-    const known = await history.get('collaborator', scope, name)
+    const known = await migrationLog.get('collaborator', scope, name)
     if (known === undefined || known.ids.length === 0 || known.grants[0] === level) continue
     if (await has(name)) {
       await set(name, level)
-      await history.save([{ ...known, grants: [level] }])
+      await migrationLog.save([{ ...known, grants: [level] }])
     }
   }
 }

@@ -26,7 +26,7 @@ export interface SourceContent {
 }
 
 /**
- * Content of one kind in one repository. The history has a digest of the values at the source for each copy, so that a
+ * Content of one kind in one repository. The migration log has a digest of the values at the source for each copy, so that a
  * later migration distinguishes changes at the source, which it follows, from changes here, which it reports.
  */
 export class FollowedContent {
@@ -55,7 +55,7 @@ export class FollowedContent {
     scope: string,
   ): Promise<FollowedContent> {
     const lowered = scope.toLowerCase()
-    return new FollowedContent(migration, kind, lowered, await migration.history.list(kind, lowered))
+    return new FollowedContent(migration, kind, lowered, await migration.migrationLog.list(kind, lowered))
   }
 
   /**

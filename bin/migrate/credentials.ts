@@ -70,5 +70,5 @@ export const giveCredentials = (
     }),
   )
 
-const isCopied = async ({ history, names }: Migration, user: Account): Promise<boolean> =>
-  (await history.get('account', '', names.keyHere(user)))?.ids.includes(user.id) === true
+const isCopied = async ({ migrationLog, names }: Migration, user: Account): Promise<boolean> =>
+  (await migrationLog.get('account', '', names.keyHere(user)))?.ids.includes(user.id) === true

@@ -25,14 +25,14 @@ export const revokeDeletedAccounts = async (
   migration: Migration,
   accounts: readonly Named[],
 ): Promise<string[]> => {
-  const { history, report, names } = migration
+  const { migrationLog, report, names } = migration
   const existing = new Set(accounts.map(({ name }) => names.key(name)))
   const deleted: string[] = []
-  for (const record of await history.list('account')) {
+  for (const record of await migrationLog.list('account')) {
     if (existing.has(record.name)) continue
     await reportErrors(report, `the account ${record.original?.name ?? record.name}`, async () => {
       const account = await names.account(record.name)
-      if (account === undefined || !record.ids.includes(account.id)) return history.remove([record])
+      if (account === undefined || !record.ids.includes(account.id)) return migrationLog.remove([record])
       if (!(await isAccountDeleted(migration, account.kind, record))) return
       deleted.push(record.name)
       await revokeAccount(migration, account)
@@ -79,12 +79,12 @@ export const revokeDeletedRepositories = async (
   migration: Migration,
   { owners, repositories }: Listed,
 ): Promise<void> => {
-  const { history, names, report } = migration
+  const { migrationLog, names, report } = migration
   const seen = new Set<string>()
   for (const { given } of repositories)
     if ((await names.accountOf(given.owner.login)) !== undefined)
       seen.add(textOf(names.repositoryKey(given.owner.login, given.name, given.id)))
-  for (const record of await history.list('repository')) {
+  for (const record of await migrationLog.list('repository')) {
     const path = record.original?.name ?? textOf(record)
     if (seen.has(textOf(record)) || !owners.has(path.split('/')[0]!)) continue
     await reportErrors(report, `the repository ${path}`, () => revokeIfGone(migration, record, path))
@@ -92,10 +92,10 @@ export const revokeDeletedRepositories = async (
 }
 
 const revokeIfGone = async (migration: Migration, record: Migrated, path: string): Promise<void> => {
-  const { history, names, allot } = migration
+  const { migrationLog, names, allot } = migration
   const [id] = record.ids
   const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
-  if (repository === undefined) return history.remove([record])
+  if (repository === undefined) return migrationLog.remove([record])
   const owner = await allot.hosting.accounts.byId(repository.owner)
   const former = await names.account(path.split('/')[0]!)
   // The copy was moved to another owner here.

@@ -85,13 +85,13 @@ export const migrate = async (options: MigrationOptions, names: readonly string[
 /** @param accounts all users and organizations of the source */
 const begin = async (options: MigrationOptions, accounts: Accounts): Promise<Migration> => {
   const { hosting } = options.allot
-  const history = hosting.migrated(options.source.base)
-  const content = hosting.migratedContent(history)
+  const migrationLog = hosting.migrated(options.source.base)
+  const content = hosting.migratedContent(migrationLog)
   const renames = options.renames ?? new Map()
-  const names = await Names.load({ history, hosting, renames }, named(accounts))
+  const names = await Names.load({ migrationLog, hosting, renames }, named(accounts))
   return {
     ...options,
-    history,
+    migrationLog,
     content,
     names,
     authors: new Authors(names, content),

@@ -40,7 +40,7 @@ export interface MigrationOptions {
 /** Shared by all parts of a migration. */
 export interface Migration extends MigrationOptions {
   /** The copies from this source, of this and earlier migrations. */
-  readonly history: MigratedRecords
+  readonly migrationLog: MigratedRecords
   readonly content: MigratedContent
   readonly authors: Authors
   readonly names: Names

@@ -24,7 +24,7 @@ const NOT_HERE = 'members who do not exist here'
 const EMAIL = 'email addresses of organizations'
 const CREATED_HERE = 'an organization of this name was created here, so nothing is copied into it'
 
-/** The right of an owner. The history stores this text, so it must not change. */
+/** The right of an owner. The migration log stores this text, so it must not change. */
 const OWNER = 'the organization is owned'
 
 /** All members, in whatever team; undefined when the source doesn't show them. */
@@ -83,11 +83,11 @@ const accountFor = async (
   organization: SourceOrganization,
   owners: MemberRights['owners'],
 ): Promise<Account> => {
-  const { source, allot, report, history, names } = migration
+  const { source, allot, report, migrationLog, names } = migration
   const { accounts } = allot.hosting
   const existing = await names.accountOf(organization.name)
   if (!isOfKind(existing, 'organization')) return createOrganization(migration, organization, owners)
-  const known = await history.get('account', '', names.key(organization.name))
+  const known = await migrationLog.get('account', '', names.key(organization.name))
   const isCopied = known !== undefined && (known.ids.length === 0 || known.ids.includes(existing.id))
   if (!isCopied) throw invalid(CREATED_HERE)
   report.count('organizations', 'found')
@@ -104,13 +104,13 @@ const createOrganization = async (
   organization: SourceOrganization,
   owners: MemberRights['owners'],
 ): Promise<Account> => {
-  const { source, allot, report, history, names } = migration
+  const { source, allot, report, migrationLog, names } = migration
   const name = await freeName(migration, organization.name)
   const record = newRecord(migration, organization)
-  await history.save([record])
+  await migrationLog.save([record])
   const owner = await firstOwner(migration, owners)
   if (owner !== undefined)
-    await history.save([
+    await migrationLog.save([
       { kind: 'membership', scope: record.name, name: names.keyHere(owner), ids: [], grants: [] },
     ])
   const { id } = await allot.hosting.organizations.create(
@@ -119,7 +119,7 @@ const createOrganization = async (
     OPERATOR,
   )
   const created = (await allot.hosting.accounts.byId(id))!
-  await history.save([{ ...record, ids: [id], grants: grantsAt(source, organization) }])
+  await migrationLog.save([{ ...record, ids: [id], grants: grantsAt(source, organization) }])
   names.created(created, record.name)
   report.count('organizations', 'copied')
   if (owner === undefined) report.note('notCopied', NO_OWNER, organization.name)
@@ -170,19 +170,19 @@ const synchronizeOwnership = async (
   login: string,
   isOwnerAtSource: boolean,
 ): Promise<void> => {
-  const { history, allot, names } = migration
+  const { migrationLog, allot, names } = migration
   const { organizations } = allot.hosting
   const name = names.key(login)
   const ids = await find(name)
   if (ids === undefined) return
   const [id, member] = ids as [number, number]
   const isOwner = await organizations.isOwner(id, member)
-  const known = await history.get(kind, scope, name)
+  const known = await migrationLog.get(kind, scope, name)
   const isCopied = known !== undefined && String(known.ids) === String(ids)
   // The member became an owner at the source after the membership was copied.
   if (isCopied && isOwnerAtSource && !isOwner && !known.grants.includes(OWNER)) {
     await organizations.setMember(id, member, { owner: true })
-    return history.save([{ ...known, grants: [OWNER] }])
+    return migrationLog.save([{ ...known, grants: [OWNER] }])
   }
   const subject = { kind, scope, name, id: member, label: `${login} (${organization.name})` }
   const [here, source] = [isOwner ? [OWNER] : [], isOwnerAtSource ? [OWNER] : []]

@@ -18,14 +18,14 @@ const MORE_VISIBLE = 'more people may see it here than at the source, so its con
 const MOVED = 'repositories that have another owner here, into which nothing is copied'
 export const FORK = 'forks without the repository that they were forked from'
 
-/** Whether pushes are possible, as a right. The history stores this text, so it must not change. */
+/** Whether pushes are possible, as a right. The migration log stores this text, so it must not change. */
 const WRITABLE = 'it is not archived'
 
 /** A repository whose contents are copied. */
 export interface CopiedRepository {
   readonly given: SourceRepository
   readonly repository: Repository
-  /** Identifies it in the history. */
+  /** Identifies it in the migration log. */
   readonly key: RepositoryKey
   /** Whether a migration from this source created it. */
   readonly isCopy: boolean
@@ -63,7 +63,7 @@ export const copyRepository = async (
 ): Promise<CopiedRepository | undefined> => {
   let copied: CopiedRepository | undefined
   await reportErrors(migration.report, `the repository ${given.full_name}`, async () => {
-    const { report, source, history, names } = migration
+    const { report, source, migrationLog, names } = migration
     const owner = await names.accountOf(given.owner.login)
     if (owner === undefined) throw invalid('its owner does not exist here')
     const audience = audienceAt(source, ownerVisibility, given)
@@ -79,7 +79,7 @@ export const copyRepository = async (
     if (audienceHere(owner, repository) < audience) throw invalid(MORE_VISIBLE)
     reportName(migration, owner, repository, given)
     await followRepository(migration, repository, given, key)
-    const known = await history.get('repository', key.scope, key.name)
+    const known = await migrationLog.get('repository', key.scope, key.name)
     copied = { given, repository, key, isCopy: known?.ids.includes(repository.id) === true }
   })
   return copied
@@ -185,7 +185,7 @@ const createRepository = async (
   given: SourceRepository,
   audience: Audience,
 ): Promise<Repository> => {
-  const { allot, history, report, names } = migration
+  const { allot, migrationLog, report, names } = migration
   const { repositories } = allot.hosting
   const { login } = given.owner
   const key = names.repositoryKey(login, given.name, given.id)
@@ -202,7 +202,7 @@ const createRepository = async (
     ids: [],
     grants: [],
   } as const
-  await history.save(owner.kind === 'user' ? [record, watch] : [record])
+  await migrationLog.save(owner.kind === 'user' ? [record, watch] : [record])
   const { id } = await repositories.create(owner, owner, {
     name,
     description: given.description,
@@ -213,12 +213,12 @@ const createRepository = async (
   const { website, archived, template } = given
   const created = await repositories.edit(id, { website, archived, template })
   if (created === undefined) throw invalid('it was deleted during the migration')
-  await history.save([{ ...record, ids: [id], grants: grantsHere(owner, created) }])
+  await migrationLog.save([{ ...record, ids: [id], grants: grantsHere(owner, created) }])
   report.count('repositories', 'copied')
   return created
 }
 
-/** Key of a repository in the history: its id, and its name with the key of its owner. */
+/** Key of a repository in the migration log: its id, and its name with the key of its owner. */
 export const originalOf = (
   names: Names,
   { id, name, owner }: SourceRepository,
@@ -243,23 +243,23 @@ const freeName = async (
 /** Makes a copied fork a fork here. Its parent is a repository of the same name, which may have been copied or created here. */
 export const linkParent = (migration: Migration, { repository, given }: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the parent of ${given.full_name}`, async () => {
-    const { names, history, report } = migration
+    const { names, migrationLog, report } = migration
     if (!given.fork || repository.parent !== null) return
     const { owner, name } = given.parent ?? {}
     const parent = owner && name ? await names.repositoryOf(owner.login, name) : undefined
-    if (parent === undefined || !(await history.setParent(repository.id, parent.id)))
+    if (parent === undefined || !(await migrationLog.setParent(repository.id, parent.id)))
       report.note('notCopied', FORK, given.full_name)
   })
 
 /** Gives a repository the dates of the source. A repository that was changed here later than there keeps its date of change. */
 export const restoreDates = async (
-  { history, startedAt }: Migration,
+  { migrationLog, startedAt }: Migration,
   { repository, given, isCopy }: CopiedRepository,
 ): Promise<void> => {
   const { created_at: createdAt, updated_at: updatedAt } = given
   if (!isCopy || createdAt === undefined) return
   const wasChangedBefore = repository.updatedAt < startedAt ? repository.updatedAt : 0
-  await history.setDates(repository.id, {
+  await migrationLog.setDates(repository.id, {
     createdAt,
     updatedAt: Math.max(updatedAt ?? createdAt, wasChangedBefore),
   })

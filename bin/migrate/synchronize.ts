@@ -8,14 +8,14 @@ import { type Migration, reportErrors } from './migration.ts'
  * them. `followDetails` changes members of accounts, repositories and teams. Contents with texts are followed by
  * copied-content.ts.
  *
- * The history has a record for each thing that a migration copied, with the ids of the records here and the rights (`grants`)
+ * The migration log has a record for each thing that a migration copied, with the ids of the records here and the rights (`grants`)
  * that came with it. The record is saved without ids before the thing is created, and with them afterwards, so that a later
  * migration completes an interrupted one.
  *
- * Invariant: only things of the history are removed or revoked. Things that were created here by other means stay.
+ * Invariant: only things of the migration log are removed or revoked. Things that were created here by other means stay.
  */
 
-/** Kinds of which the history knows only their existence and their rights. */
+/** Kinds of which the migration log knows only their existence and their rights. */
 type Kind = keyof typeof EXISTENCE_LABELS
 
 /** Names of a kind in the report, in the singular and the plural. */
@@ -36,7 +36,7 @@ const EXISTENCE_LABELS = {
 /** The things of one kind that belong to one account, repository or team, and how they are found and removed here. */
 export interface ExistenceSubject {
   kind: Kind
-  /** Key in the history of the account, the repository or the team that the things belong to. */
+  /** Key in the migration log of the account, the repository or the team that the things belong to. */
   scope: string
   /** Ids of the records that the thing connects, such as a user and a repository; undefined when one doesn't exist. */
   parts(name: string): Promise<number[] | undefined>
@@ -67,13 +67,13 @@ export const synchronize = async (
   wanted: readonly SourceThing[],
   isComplete = true,
 ): Promise<void> => {
-  const { history } = migration
+  const { migrationLog } = migration
   const { kind, scope } = things
-  const known = new Map((await history.list(kind, scope)).map((record) => [record.name, record]))
+  const known = new Map((await migrationLog.list(kind, scope)).map((record) => [record.name, record]))
   const missing: SourceThing[] = []
   for (const thing of wanted)
     if (await isToBeCreated(migration, things, thing, known.get(thing.name))) missing.push(thing)
-  await history.save(missing.map(({ name }) => ({ kind, scope, name, ids: [], grants: [] })))
+  await migrationLog.save(missing.map(({ name }) => ({ kind, scope, name, ids: [], grants: [] })))
   for (const thing of missing) await createThing(migration, things, thing)
   if (!isComplete) return
   const names = new Set(wanted.map(({ name }) => name))
@@ -82,7 +82,7 @@ export const synchronize = async (
 
 /** Reports a thing that exists here, or that was removed here after it was copied. */
 const isToBeCreated = async (
-  { history, report }: Migration,
+  { migrationLog, report }: Migration,
   things: ExistenceSubject,
   thing: SourceThing,
   before: Migrated | undefined,
@@ -92,7 +92,7 @@ const isToBeCreated = async (
   if (ids !== undefined) {
     report.count(label, 'found')
     // The migration that created it ended before it could save the ids.
-    if (before?.ids.length === 0) await history.save([{ ...before, ids, grants: thing.grants ?? [] }])
+    if (before?.ids.length === 0) await migrationLog.save([{ ...before, ids, grants: thing.grants ?? [] }])
     return false
   }
   if (before === undefined || !(await wasRemovedHere(things, before))) return true
@@ -120,13 +120,13 @@ const createThing = (
     if (!(await thing.create())) return
     const ids = await find(thing.name)
     if (ids === undefined) return
-    await migration.history.save([{ kind, scope, name: thing.name, ids, grants: thing.grants ?? [] }])
+    await migration.migrationLog.save([{ kind, scope, name: thing.name, ids, grants: thing.grants ?? [] }])
     migration.report.count(EXISTENCE_LABELS[kind].many, 'copied')
   })
 
 /** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
 const removeThing = async (
-  { history, report }: Migration,
+  { migrationLog, report }: Migration,
   { kind, scope, find, remove }: ExistenceSubject,
   record: Migrated,
 ): Promise<void> => {
@@ -136,7 +136,7 @@ const removeThing = async (
     await remove(record.name, ids)
     if (!wasInterrupted) report.note('revoked', EXISTENCE_LABELS[kind].many, `${record.name} (${scope})`)
   }
-  await history.remove([record])
+  await migrationLog.remove([record])
 }
 
 /** Rights that belong to a record here, such as `administrator` to a user. */
@@ -154,11 +154,11 @@ interface GrantSubject extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
  * @param revoke revokes rights here
  */
 export const synchronizeGrants = async (
-  { history, report }: Migration,
+  { migrationLog, report }: Migration,
   { kind, scope, name, id, label, here, source }: GrantSubject,
   revoke: (grants: readonly string[]) => Promise<unknown>,
 ): Promise<void> => {
-  const known = await history.get(kind, scope, name)
+  const known = await migrationLog.get(kind, scope, name)
   const copied = copiedGrants(known, id, here)
   const additional = here.filter((grant) => !source.includes(grant))
   const revoked = additional.filter((grant) => copied.includes(grant))
@@ -168,7 +168,7 @@ export const synchronizeGrants = async (
   }
   if (known !== undefined && (copied.length > 0 || known.ids.length === 0)) {
     const grants = copied.filter((grant) => source.includes(grant))
-    await history.save([{ ...known, ids: known.ids.length === 0 ? [id] : known.ids, grants }])
+    await migrationLog.save([{ ...known, ids: known.ids.length === 0 ? [id] : known.ids, grants }])
   }
   for (const grant of additional)
     if (!copied.includes(grant)) report.note('differs', `${grant} here, not at the source`, label)
@@ -201,11 +201,11 @@ interface DetailsSubject extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
  * @param change gives the record the details of the source
  */
 export const followDetails = async (
-  { history, report, keep }: Migration,
+  { migrationLog, report, keep }: Migration,
   { kind, scope, name, label, here, source }: DetailsSubject,
   change: () => Promise<unknown>,
 ): Promise<void> => {
-  const known = await history.get(kind, scope, name)
+  const known = await migrationLog.get(kind, scope, name)
   const different = Object.entries(source).filter(([member, value]) => String(here[member]) !== String(value))
   const names = different.map(([member]) => member).join(', ')
   const digest = digestOf(source)
@@ -215,5 +215,5 @@ export const followDetails = async (
     return
   }
   if (names !== '') await change()
-  await history.save([{ ...known, digest }])
+  await migrationLog.save([{ ...known, digest }])
 }

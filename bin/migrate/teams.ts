@@ -77,28 +77,28 @@ export const copyTeamRepositories = async (
 }
 
 /** With `--keep`, teams keep repositories that were deleted at the source. */
-const keptOf = async ({ history, deleted, keep }: Migration, scope: string): Promise<SourceThing[]> => {
+const keptOf = async ({ migrationLog, deleted, keep }: Migration, scope: string): Promise<SourceThing[]> => {
   if (keep !== true) return []
-  const known = await history.list('teamRepository', scope)
+  const known = await migrationLog.list('teamRepository', scope)
   const kept = known.filter(({ ids }) => ids[1] !== undefined && deleted.has(ids[1]))
   return kept.map(({ name }) => ({ name, label: name, create: async () => false }))
 }
 
 /** Takes a repository out of the teams that it was copied into. A team that is for all repositories now keeps it. */
 export const removeFromTeams = async (
-  { allot, history, names, report }: Migration,
+  { allot, migrationLog, names, report }: Migration,
   id: number,
 ): Promise<void> => {
   const repository = await allot.hosting.repositories.byId(id)
   const path = repository && (await names.addressOf(repository))
-  for (const record of await history.list('teamRepository')) {
+  for (const record of await migrationLog.list('teamRepository')) {
     const [team, copy] = record.ids
     if (copy !== id || team === undefined) continue
     const found = path && (await allot.hosting.teams.find(OPERATOR, team))
     const isListed = found?.team?.allRepositories === false
     if (isListed && (await allot.hosting.teamRepositories.remove(OPERATOR, team, path!)))
       report.note('revoked', 'repositories of teams', `${record.name} (${record.scope})`)
-    await history.remove([record])
+    await migrationLog.remove([record])
   }
 }
 
@@ -133,7 +133,7 @@ const ownTeam = async (
 ): Promise<Team | undefined> => {
   const here = await findTeam(migration, organization, name)
   const scope = migration.names.keyHere(organization)
-  const known = await migration.history.get('team', scope, name.toLowerCase())
+  const known = await migration.migrationLog.get('team', scope, name.toLowerCase())
   if (here === undefined || known?.ids.includes(here.id)) return here
   if (isReported) migration.report.note('differs', CREATED_HERE, `${name} of ${organization.name}`)
   return undefined

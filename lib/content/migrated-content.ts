@@ -55,12 +55,12 @@ export type ContentKind = 'issue' | 'comment' | 'release'
  */
 export class MigratedContent {
   readonly #parts: ContentParts
-  readonly #history: MigratedRecords
+  readonly #migrationLog: MigratedRecords
 
-  /** @param history of the server that was copied from */
-  constructor(parts: ContentParts, history: MigratedRecords) {
+  /** @param migrationLog of the server that was copied from */
+  constructor(parts: ContentParts, migrationLog: MigratedRecords) {
     this.#parts = parts
-    this.#history = history
+    this.#migrationLog = migrationLog
   }
 
   /** @returns an id for authors who do not exist here; no account has it or will have it, so they are shown as a ghost */
@@ -187,7 +187,7 @@ export class MigratedContent {
       return true
     })
     if (copy.kind === 'issue' && id !== undefined) await jobs.finish(store, 'removeComments', id)
-    await this.#history.remove([copy])
+    await this.#migrationLog.remove([copy])
   }
 
   async #removeRecord(tx: WriteContext, kind: ContentKind | 'attachment', id: number): Promise<void> {
@@ -218,7 +218,7 @@ export class MigratedContent {
   }
 
   async #record(tx: WriteContext, kind: Migrated['kind'], origin: Origin, id: number): Promise<void> {
-    await saveMigrated(tx, this.#history.source, { kind, ...origin, ids: [id], grants: [] })
+    await saveMigrated(tx, this.#migrationLog.source, { kind, ...origin, ids: [id], grants: [] })
   }
 }
 

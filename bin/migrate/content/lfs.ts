@@ -31,17 +31,17 @@ const Batch = v.object({
 /** Copies the LFS objects that the git data of a repository refers to, all of its commits, and that are missing here. */
 export const copyLfs = (migration: Migration, { repository, given, key }: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the LFS objects of ${given.full_name}`, async () => {
-    const { git, history } = migration
+    const { git, migrationLog } = migration
     if (git === undefined || given.empty) return
     const { id } = repository
     const { scope, name } = key
     const digest = digestOf([await listReferences(id, git)])
-    const known = await history.get('lfs', scope, name)
+    const known = await migrationLog.get('lfs', scope, name)
     if (known?.digest === digest && known.ids.includes(id)) return
     let isComplete = true
     for await (const batch of inBatches(lfsPointers(id, git)))
       if (!(await copyBatch(migration, { repository, given }, batch))) isComplete = false
-    if (isComplete) await history.save([{ kind: 'lfs', scope, name, ids: [id], grants: [], digest }])
+    if (isComplete) await migrationLog.save([{ kind: 'lfs', scope, name, ids: [id], grants: [], digest }])
   })
 
 /** The objects, as many at a time as one request asks for. */

@@ -28,7 +28,7 @@ const KEPT = 'package files that were removed at the source, and are kept'
 /** The kind in the report. */
 const FILES = 'package files'
 
-/** Longer names have a digest instead: the history has a limit. */
+/** Longer names have a digest instead: the migration log has a limit. */
 const MAX_NAME = 512
 
 /** Copies the packages of an owner, whatever repository they are linked to. */
@@ -49,13 +49,15 @@ type KnownPackage = SourcePackage & { type: PackageType }
 interface OwnerNames {
   readonly there: string
   readonly here: string
-  /** In the history. */
+  /** In the migration log. */
   readonly key: string
 }
 
 const copyFound = async (migration: Migration, owner: OwnerNames, found: SourcePackage[]): Promise<void> => {
-  const { history, report } = migration
-  const known = new Map((await history.list('package', owner.key)).map((record) => [record.name, record]))
+  const { migrationLog, report } = migration
+  const known = new Map(
+    (await migrationLog.list('package', owner.key)).map((record) => [record.name, record]),
+  )
   const seen = new Set<string>()
   let isComplete = true
   for (const version of found.reverse())
@@ -91,14 +93,14 @@ const copyVersion = (
     const names = [given.type, given.name, given.version]
     const path = apiPath('packages', owner.there, ...names)
     for (const file of await source.list(SourcePackageFile, `${path}/files`)) {
-      const name = historyName([...names, file.name])
+      const name = logName([...names, file.name])
       seen.add(name)
       await followFile(migration, owner, given, file, { scope: owner.key, name, before: known.get(name) })
     }
   })
 }
 
-/** A file in the history. */
+/** A file in the migration log. */
 interface FileOrigin extends Origin {
   /** The record of an earlier run. */
   readonly before: Migrated | undefined
@@ -145,7 +147,7 @@ const copyOf = async (
   content: await source.download(downloadPath({ owner: there, type, name, version }, fileName)),
 })
 
-const historyName = (names: readonly string[]): string => {
+const logName = (names: readonly string[]): string => {
   const name = names.join('/')
   return name.length <= MAX_NAME ? name : digestOf(names)
 }
@@ -157,7 +159,7 @@ const removeOthers = async (
   known: ReadonlyMap<string, Migrated>,
   seen: ReadonlySet<string>,
 ): Promise<void> => {
-  const { allot, history, report, keep } = migration
+  const { allot, migrationLog, report, keep } = migration
   const { packages } = allot.hosting
   for (const [key, record] of known) {
     const [type = '', name = '', version = '', file = ''] = key.split('/')
@@ -178,6 +180,6 @@ const removeOthers = async (
       await packages.removeFile(OPERATOR, where, file)
       report.note('removed', FILES, label)
     }
-    await history.remove([record])
+    await migrationLog.remove([record])
   }
 }

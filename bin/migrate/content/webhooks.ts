@@ -34,7 +34,7 @@ export type SourceHook = v.InferOutput<typeof SourceHook>
 
 /** Webhooks of one repository, account or of the instance. */
 interface HooksOf {
-  /** In the history. */
+  /** In the migration log. */
   readonly scope: string
   /** In the report. */
   readonly label: string
@@ -151,7 +151,7 @@ const editOf = (hook: SourceHook) => ({
 })
 
 const thingsOf = (
-  { allot, history }: Migration,
+  { allot, migrationLog }: Migration,
   of: HooksOf,
   wanted: readonly SourceHook[],
 ): ExistenceSubject => {
@@ -162,12 +162,12 @@ const thingsOf = (
     scope: of.scope,
     parts: async () => [],
     async find(name) {
-      const known = await history.get('hook', of.scope, name)
+      const known = await migrationLog.get('hook', of.scope, name)
       if (known === undefined) return undefined
       const [id] = known.ids
       if (id !== undefined) return (await hooks.find(placeOf(of), id)) && [id]
       // A run that was killed has created it, and not recorded that.
-      const copies = new Set((await history.list('hook', of.scope)).flatMap(({ ids }) => ids))
+      const copies = new Set((await migrationLog.list('hook', of.scope)).flatMap(({ ids }) => ids))
       const page = await hooks.list(placeOf(of), ALL)
       const own = page?.items.find((one) => one.url === urls.get(name) && !copies.has(one.id))
       return own && [own.id]
@@ -194,13 +194,13 @@ const thingFor = (migration: Migration, of: HooksOf, hook: SourceHook): SourceTh
 
 /** Whether a webhook that was removed at the source is used here. Then this server has taken over, and nothing is removed. */
 const someActive = async (
-  { allot, history, report }: Migration,
+  { allot, migrationLog, report }: Migration,
   of: HooksOf,
   found: readonly SourceHook[],
 ): Promise<boolean> => {
   const existing = new Set(found.map(({ id }) => String(id)))
   let isAny = false
-  for (const { name, ids } of await history.list('hook', of.scope)) {
+  for (const { name, ids } of await migrationLog.list('hook', of.scope)) {
     if (existing.has(name) || ids[0] === undefined) continue
     const copy = await allot.hosting.hooks.find(placeOf(of), ids[0])
     if (copy?.active !== true) continue

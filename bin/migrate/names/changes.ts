@@ -34,8 +34,8 @@ export const followAccountNames = async (migration: Migration, accounts: readonl
 
 /** Undefined when there is nothing to do. */
 const accountChange = async (migration: Migration, { id, name }: Named): Promise<Change | undefined> => {
-  const { history, names, allot } = migration
-  const known = await history.get('account', '', names.key(name))
+  const { migrationLog, names, allot } = migration
+  const known = await migrationLog.get('account', '', names.key(name))
   const copy = known?.ids[0] === undefined ? undefined : await allot.hosting.accounts.byId(known.ids[0])
   if (known === undefined || copy === undefined) return undefined
   const original = id === undefined ? {} : { original: { id, name: name.toLowerCase() } }
@@ -44,7 +44,7 @@ const accountChange = async (migration: Migration, { id, name }: Named): Promise
   if (wanted === undefined) return void (await done())
   return changeTo(migration, names.chosen(name) !== undefined, {
     label: `${copy.name} to ${wanted}`,
-    run: () => history.setName(copy.id, wanted),
+    run: () => migrationLog.setName(copy.id, wanted),
     done,
   })
 }
@@ -73,13 +73,13 @@ const changeTo = (migration: Migration, isChosen: boolean, change: Change): Chan
 }
 
 const remember = async (
-  { history }: Migration,
+  { migrationLog }: Migration,
   known: Migrated,
   { original }: Pick<Migrated, 'original'>,
 ): Promise<void> => {
   if (original === undefined) return
   if (known.original?.id === original.id && known.original.name === original.name) return
-  await history.save([{ ...known, original }])
+  await migrationLog.save([{ ...known, original }])
 }
 
 /** Each change can make a name free for another one. */
@@ -132,9 +132,9 @@ const repositoryChange = async (
   migration: Migration,
   { given, visibility }: OwnedRepository,
 ): Promise<Change | undefined> => {
-  const { history, names, allot } = migration
+  const { migrationLog, names, allot } = migration
   const key = names.repositoryKey(given.owner.login, given.name, given.id)
-  const known = await history.get('repository', key.scope, key.name)
+  const known = await migrationLog.get('repository', key.scope, key.name)
   const copy = known?.ids[0] === undefined ? undefined : await allot.hosting.repositories.byId(known.ids[0])
   if (known === undefined || copy === undefined) return undefined
   const [ownerBefore, nameBefore] = known.original?.name.split('/') ?? []

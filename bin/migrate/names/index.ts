@@ -10,7 +10,7 @@ export interface Named {
   readonly name: string
 }
 
-/** Identifies a repository in the history, whatever its name and its owner are now. */
+/** Identifies a repository in the migration log, whatever its name and its owner are now. */
 export interface RepositoryKey {
   /** Key of the owner that the repository had first. */
   readonly scope: string
@@ -21,13 +21,13 @@ export interface RepositoryKey {
 export type Renames = ReadonlyMap<string, string>
 
 interface NamesOptions {
-  readonly history: MigratedRecords
+  readonly migrationLog: MigratedRecords
   readonly hosting: Pick<Hosting, 'accounts' | 'repositories'>
   readonly renames: Renames
 }
 
 /**
- * Finds the accounts and repositories here that are those of the source. The history has a record for each, whose name is
+ * Finds the accounts and repositories here that are those of the source. The migration log has a record for each, whose name is
  * the key: the first name at the source. Later names of the source lead to the same key by the id there, so a copy is found
  * after it was renamed on either side. Accounts and repositories without a record are found by name.
  *
@@ -46,18 +46,19 @@ export class Names {
 
   /** @param accounts all users and organizations of the source */
   static async load(options: NamesOptions, accounts: readonly Named[]): Promise<Names> {
-    const { history } = options
+    const { migrationLog } = options
     const names = new Names(options)
-    for (const record of await history.list('account')) {
+    for (const record of await migrationLog.list('account')) {
       names.#accounts.know(record, record.name)
       for (const id of record.ids) names.#keysHere.set(id, record.name)
     }
-    for (const record of await history.list('repository')) names.#repositories.know(record, textOf(record))
+    for (const record of await migrationLog.list('repository'))
+      names.#repositories.know(record, textOf(record))
     for (const account of accounts) names.#accounts.learn(account, account.name.toLowerCase())
     return names
   }
 
-  /** Key of an account in the history. @param login its name at the source */
+  /** Key of an account in the migration log. @param login its name at the source */
   key(login: string): string {
     return this.#accounts.keyOf(login.toLowerCase())
   }
@@ -84,8 +85,8 @@ export class Names {
 
   /** The account here that has the key. */
   async account(key: string): Promise<Account | undefined> {
-    const { history, hosting } = this.#options
-    const [id] = (await history.get('account', '', key))?.ids ?? []
+    const { migrationLog, hosting } = this.#options
+    const [id] = (await migrationLog.get('account', '', key))?.ids ?? []
     const copy = id === undefined ? undefined : await hosting.accounts.byId(id)
     if (copy !== undefined) return copy
     const found = await hosting.accounts.byName(this.wanted(this.#accounts.nameOf(key)))
@@ -105,7 +106,7 @@ export class Names {
     return (kind === 'account' ? this.#accounts : this.#repositories).isOther(id, key)
   }
 
-  /** Key of a repository in the history. @param owner @param name names at the source @param id there */
+  /** Key of a repository in the migration log. @param owner @param name names at the source @param id there */
   repositoryKey(owner: string, name: string, id?: number): RepositoryKey {
     const path = `${this.key(owner)}/${name.toLowerCase()}`
     if (id !== undefined) this.#repositories.learn({ id, name }, path)
@@ -145,8 +146,8 @@ export class Names {
   }
 
   async #copyOf({ scope, name }: RepositoryKey): Promise<Repository | undefined> {
-    const { history, hosting } = this.#options
-    const [id] = (await history.get('repository', scope, name))?.ids ?? []
+    const { migrationLog, hosting } = this.#options
+    const [id] = (await migrationLog.get('repository', scope, name))?.ids ?? []
     return id === undefined ? undefined : hosting.repositories.byId(id)
   }
 
@@ -159,7 +160,7 @@ export class Names {
 /** A key as a text: `owner/name`. */
 export const textOf = ({ scope, name }: RepositoryKey): string => `${scope}/${name}`
 
-/** Keys of the history by the names and the ids of the source. */
+/** Keys of the migration log by the names and the ids of the source. */
 class KnownNames {
   readonly #byId = new Map<number, string>()
   readonly #byName = new Map<string, string>()

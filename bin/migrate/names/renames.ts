@@ -62,7 +62,7 @@ const failed = (path: string, name: string, reason: string): Error => {
 }
 
 const checkAccount = async (
-  { allot, names, source, renames, history }: Migration,
+  { allot, names, source, renames, migrationLog }: Migration,
   logins: ReadonlySet<string>,
   old: string,
   name: string,
@@ -78,7 +78,7 @@ const checkAccount = async (
     )
   const [found, known] = [
     await allot.hosting.accounts.byName(name),
-    await history.get('account', '', names.key(old)),
+    await migrationLog.get('account', '', names.key(old)),
   ]
   if (!isFree(found, known) && !renames?.has(wanted))
     throw failed(old, name, `${name} exists here already: choose another name`)
@@ -89,7 +89,7 @@ const isFree = (found: Account | Repository | undefined, known: Migrated | undef
   found === undefined || (known !== undefined && (known.ids.length === 0 || known.ids.includes(found.id)))
 
 const checkRepository = async (
-  { allot, names, source, renames, history }: Migration,
+  { allot, names, source, renames, migrationLog }: Migration,
   path: string,
   name: string,
 ): Promise<void> => {
@@ -103,7 +103,7 @@ const checkRepository = async (
   const account = await names.accountOf(owner)
   const key = names.repositoryKey(owner, old)
   const found = account && (await allot.hosting.repositories.find(OPERATOR, account.name, name))
-  if (isOther && !isFree(found, await history.get('repository', key.scope, key.name)))
+  if (isOther && !isFree(found, await migrationLog.get('repository', key.scope, key.name)))
     throw failed(
       path,
       name,

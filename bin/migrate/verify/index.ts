@@ -34,8 +34,11 @@ export const verifyMigration = async (options: VerifyOptions, owners: readonly s
   const { source, allot, report } = options
   const { hosting } = allot
   const all = await selectAll(source)
-  const history = hosting.migrated(source.base)
-  const names = new NamesHere(hosting, await Names.load({ history, hosting, renames: new Map() }, named(all)))
+  const migrationLog = hosting.migrated(source.base)
+  const names = new NamesHere(
+    hosting,
+    await Names.load({ migrationLog, hosting, renames: new Map() }, named(all)),
+  )
   const sides: Sides = { ...options, hosting, names, teams: new Map() }
   const selected = owners.length === 0 ? all : await selectNamed(source, owners)
   const { users, organizations } = selected
