@@ -75,7 +75,7 @@ export const synchronizeCollaborators = async (
     const login = await loginOf(name)
     return collaborators.set(OPERATOR, path, login, level)
   }
-  const things: ExistenceSubject = {
+  const subject: ExistenceSubject = {
     kind: 'collaborator',
     scope,
     parts,
@@ -88,7 +88,7 @@ export const synchronizeCollaborators = async (
     grants: [level],
     create: () => set(names.key(login), level),
   }))
-  await synchronize(migration, things, wanted)
+  await synchronize(migration, subject, wanted)
   for (const [login, level] of levels) {
     const name = names.key(login)
     const known = await migrationLog.get('collaborator', scope, name)

@@ -45,8 +45,8 @@ export interface ExistenceSubject {
   remove(name: string, ids: readonly number[]): Promise<void>
 }
 
-/** A thing that the source has. */
-export interface SourceThing {
+/** A thing that the source has, such as a key or a membership. */
+export interface SourceItem {
   /** Identifies the thing in every migration. */
   name: string
   /** Its name in the report. */
@@ -63,43 +63,43 @@ export interface SourceThing {
  */
 export const synchronize = async (
   migration: Migration,
-  things: ExistenceSubject,
-  wanted: readonly SourceThing[],
+  subject: ExistenceSubject,
+  wanted: readonly SourceItem[],
   isComplete = true,
 ): Promise<void> => {
   const { migrationLog } = migration
-  const { kind, scope } = things
+  const { kind, scope } = subject
   const known = new Map((await migrationLog.list(kind, scope)).map((record) => [record.name, record]))
-  const missing: SourceThing[] = []
-  for (const thing of wanted)
-    if (await isToBeCreated(migration, things, thing, known.get(thing.name))) missing.push(thing)
+  const missing: SourceItem[] = []
+  for (const item of wanted)
+    if (await isToBeCreated(migration, subject, item, known.get(item.name))) missing.push(item)
   await migrationLog.save(missing.map(({ name }) => ({ kind, scope, name, ids: [], grants: [] })))
-  for (const thing of missing) await createThing(migration, things, thing)
+  for (const item of missing) await createItem(migration, subject, item)
   if (!isComplete) return
   const names = new Set(wanted.map(({ name }) => name))
-  for (const [name, record] of known) if (!names.has(name)) await removeThing(migration, things, record)
+  for (const [name, record] of known) if (!names.has(name)) await removeItem(migration, subject, record)
 }
 
 /** Reports a thing that exists here, or that was removed here after it was copied. */
 const isToBeCreated = async (
   { migrationLog, report }: Migration,
-  things: ExistenceSubject,
-  thing: SourceThing,
+  subject: ExistenceSubject,
+  item: SourceItem,
   before: Migrated | undefined,
 ): Promise<boolean> => {
-  const label = EXISTENCE_LABELS[things.kind].many
-  const ids = await things.find(thing.name)
+  const label = EXISTENCE_LABELS[subject.kind].many
+  const ids = await subject.find(item.name)
   if (ids !== undefined) {
     report.count(label, 'found')
     // The migration that created it ended before it could save the ids.
-    if (before?.ids.length === 0) await migrationLog.save([{ ...before, ids, grants: thing.grants ?? [] }])
+    if (before?.ids.length === 0) await migrationLog.save([{ ...before, ids, grants: item.grants ?? [] }])
     return false
   }
-  if (before === undefined || !(await wasRemovedHere(things, before))) return true
+  if (before === undefined || !(await wasRemovedHere(subject, before))) return true
   report.note(
     'differs',
     `${label} that were removed here, and stay removed`,
-    `${thing.label} (${things.scope})`,
+    `${item.label} (${subject.scope})`,
   )
   return false
 }
@@ -111,21 +111,21 @@ const wasRemovedHere = async ({ parts }: ExistenceSubject, { name, ids }: Migrat
   return existing?.every((id, index) => id === ids[index]) === true
 }
 
-const createThing = (
+const createItem = (
   migration: Migration,
   { kind, scope, find }: ExistenceSubject,
-  thing: SourceThing,
+  item: SourceItem,
 ): Promise<void> =>
-  reportErrors(migration.report, `the ${EXISTENCE_LABELS[kind].one} ${thing.label} of ${scope}`, async () => {
-    if (!(await thing.create())) return
-    const ids = await find(thing.name)
+  reportErrors(migration.report, `the ${EXISTENCE_LABELS[kind].one} ${item.label} of ${scope}`, async () => {
+    if (!(await item.create())) return
+    const ids = await find(item.name)
     if (ids === undefined) return
-    await migration.migrationLog.save([{ kind, scope, name: thing.name, ids, grants: thing.grants ?? [] }])
+    await migration.migrationLog.save([{ kind, scope, name: item.name, ids, grants: item.grants ?? [] }])
     migration.report.count(EXISTENCE_LABELS[kind].many, 'copied')
   })
 
 /** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
-const removeThing = async (
+const removeItem = async (
   { migrationLog, report }: Migration,
   { kind, scope, find, remove }: ExistenceSubject,
   record: Migrated,

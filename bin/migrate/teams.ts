@@ -1,7 +1,7 @@
 import type { Account, Team } from '../../lib/records/schema/index.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { textOf } from './names/index.ts'
-import { type ExistenceSubject, followDetails, type SourceThing, synchronize } from './synchronize.ts'
+import { type ExistenceSubject, followDetails, type SourceItem, synchronize } from './synchronize.ts'
 import type { TeamRights } from './team-rights.ts'
 
 export const LOWERED =
@@ -58,7 +58,7 @@ export const copyTeamRepositories = async (
       const repository = await find(name)
       return repository?.owner === organization.id ? [here.id, repository.id] : undefined
     }
-    const things: ExistenceSubject = {
+    const subject: ExistenceSubject = {
       kind: 'teamRepository',
       scope: scopeOf(migration, organization, team),
       parts,
@@ -72,12 +72,12 @@ export const copyTeamRepositories = async (
       const create = async () => teamRepositories.add(OPERATOR, here.id, await path(name))
       return { name, label, create }
     })
-    await synchronize(migration, things, [...wanted, ...(await keptOf(migration, things.scope))])
+    await synchronize(migration, subject, [...wanted, ...(await keptOf(migration, subject.scope))])
   }
 }
 
 /** With `--keep`, teams keep repositories that were deleted at the source. */
-const keptOf = async ({ migrationLog, deleted, keep }: Migration, scope: string): Promise<SourceThing[]> => {
+const keptOf = async ({ migrationLog, deleted, keep }: Migration, scope: string): Promise<SourceItem[]> => {
   if (keep !== true) return []
   const known = await migrationLog.list('teamRepository', scope)
   const kept = known.filter(({ ids }) => ids[1] !== undefined && deleted.has(ids[1]))
@@ -201,7 +201,7 @@ const copyMembersOf = (
     const account = await names.account(key)
     return account?.kind === 'user' ? [id, account.id] : undefined
   }
-  const things: ExistenceSubject = {
+  const subject: ExistenceSubject = {
     kind: 'teamMember',
     scope: scopeOf(migration, organization, team),
     parts,
@@ -214,6 +214,6 @@ const copyMembersOf = (
     create: async () => teams.addMember(OPERATOR, id, await loginOf(names.key(login))),
   }))
   return reportErrors(migration.report, `the team ${team.name} of ${organization.name}`, () =>
-    synchronize(migration, things, wanted),
+    synchronize(migration, subject, wanted),
   )
 }

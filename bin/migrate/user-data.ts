@@ -6,7 +6,7 @@ import { apiPath, forUserHere, ifAvailable, type Migration, withAdminRights } fr
 import { textOf } from './names/index.ts'
 import { SourceRepository, SourceUser } from './shapes.ts'
 import type { Shape, Source } from './source.ts'
-import { type ExistenceSubject, type SourceThing, synchronize } from './synchronize.ts'
+import { type ExistenceSubject, type SourceItem, synchronize } from './synchronize.ts'
 
 const KEYS_NOT_SHOWN = 'keys, which the source does not show'
 const NO_SIGNATURES =
@@ -26,7 +26,7 @@ interface UserSubject<T> extends ExistenceSubject {
   /** Name of the list in the API of the source. */
   list: string
   shape: Shape<T>
-  thingFor(item: T): SourceThing
+  itemFor(item: T): SourceItem
 }
 
 export const copyKeys = (migration: Migration, login: string): Promise<void> =>
@@ -73,8 +73,8 @@ export const copyEmails = async (migration: Migration, logins: readonly string[]
 
 /** Removes the copied keys and relations of a user who was deleted at the source. */
 export const removeUserData = async (migration: Migration, user: Account): Promise<void> => {
-  for (const thingsOf of [sshKeysOf, gpgKeysOf, followsOf, starsOf, watchesOf])
-    await synchronize(migration, thingsOf(migration, user), [])
+  for (const subjectOf of [sshKeysOf, gpgKeysOf, followsOf, starsOf, watchesOf])
+    await synchronize(migration, subjectOf(migration, user), [])
 }
 
 /**
@@ -84,7 +84,7 @@ export const removeUserData = async (migration: Migration, user: Account): Promi
 const copyList = async <T>(
   migration: Migration,
   name: string,
-  things: UserSubject<T>,
+  subject: UserSubject<T>,
   notShown: string,
   sudo?: string,
 ): Promise<void> => {
@@ -93,10 +93,10 @@ const copyList = async <T>(
   const onRefused = () => {
     isComplete = false
   }
-  const path = apiPath('users', name, things.list)
-  const items = await ifAvailable(source.list(things.shape, path, sudo, onRefused))
+  const path = apiPath('users', name, subject.list)
+  const items = await ifAvailable(source.list(subject.shape, path, sudo, onRefused))
   if (items === undefined) report.note('notCopied', notShown, name)
-  else await synchronize(migration, things, items.map(things.thingFor), isComplete)
+  else await synchronize(migration, subject, items.map(subject.itemFor), isComplete)
 }
 
 const sshKeysOf = (
@@ -109,7 +109,7 @@ const sshKeysOf = (
     ...keysOf({ id: user.id, scope: names.keyHere(user) }, sshKeys, ({ fingerprint }) => fingerprint),
     list: 'keys',
     shape: SourceKey,
-    thingFor: ({ key, title }) => ({
+    itemFor: ({ key, title }) => ({
       name: fingerprintOf(key),
       label: title?.trim() || fingerprintOf(key),
       async create() {
@@ -160,7 +160,7 @@ const gpgKeysOf = (
     ...keysOf({ id: user.id, scope: names.keyHere(user) }, gpgKeys, ({ keyId }) => keyId),
     list: 'gpg_keys',
     shape: SourceGpgKey,
-    thingFor(key) {
+    itemFor(key) {
       const keyId = key.key_id.toUpperCase()
       const create = async () => {
         published ??= publishedKeys(source, login)
@@ -202,7 +202,7 @@ const followsOf = ({ allot, report, names }: Migration, account: Account): UserS
     remove: async (key) => void (await follows.unfollow(user, await loginOf(key))),
     list: 'following',
     shape: SourceUser,
-    thingFor: ({ login }) => ({
+    itemFor: ({ login }) => ({
       name: names.key(login),
       label: login,
       async create() {
@@ -249,7 +249,7 @@ const relationsOf = (
     remove: async (key) => void (await change(key, (path) => relation.clear(user, path))),
     list: RELATIONS[kind].list,
     shape: SourceRepository,
-    thingFor: ({ id, owner, name: repository, full_name: label }) => ({
+    itemFor: ({ id, owner, name: repository, full_name: label }) => ({
       name: textOf(names.repositoryKey(owner.login, repository, id)),
       label,
       async create() {

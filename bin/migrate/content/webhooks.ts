@@ -9,7 +9,7 @@ import { apiPath, each, ifAvailable, type Migration, OPERATOR, reportErrors } fr
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import type { Source } from '../source.ts'
-import { type ExistenceSubject, followDetails, type SourceThing, synchronize } from '../synchronize.ts'
+import { type ExistenceSubject, followDetails, type SourceItem, synchronize } from '../synchronize.ts'
 
 const INACTIVE =
   'webhooks without their secrets: they are inactive here, so that no receiver gets an event twice; set the secret and `active` when this server takes over'
@@ -33,13 +33,13 @@ const SourceHook = v.object({
 export type SourceHook = v.InferOutput<typeof SourceHook>
 
 /** Webhooks of one repository, account or of the instance. */
-interface HooksOf {
+interface HookList {
   /** In the migration log. */
   readonly scope: string
   /** In the report. */
   readonly label: string
   readonly place: HookPlace
-  /** Whose view of what happens the receivers get. */
+  /** The receivers get what this account can see. */
   readonly creator: Actor
   /** List of the source. */
   readonly path: string
@@ -54,7 +54,7 @@ export const copyWebhooks = async (
   repositories: readonly CopiedRepository[],
   isWhole: boolean,
 ): Promise<void> => {
-  const found: HooksOf[] = []
+  const found: HookList[] = []
   for (const { kind, name } of accounts) {
     const account = await migration.names.accountOf(name)
     if (account?.kind === kind) found.push(ofAccount(migration, account, name))
@@ -69,7 +69,7 @@ export const copyWebhooks = async (
   await each('webhooks', found, (one) => copyList(migration, one))
 }
 
-const ofAccount = ({ names }: Migration, account: Account, login: string): HooksOf => ({
+const ofAccount = ({ names }: Migration, account: Account, login: string): HookList => ({
   scope: names.keyHere(account),
   label: login,
   place: { scope: 'account', target: account.id, name: account.name },
@@ -79,7 +79,7 @@ const ofAccount = ({ names }: Migration, account: Account, login: string): Hooks
     : { path: `${apiPath('orgs', login)}/hooks` }),
 })
 
-const ofRepository = ({ repository, given, key }: CopiedRepository, owner: Account): HooksOf => ({
+const ofRepository = ({ repository, given, key }: CopiedRepository, owner: Account): HookList => ({
   scope: textOf(key),
   label: given.full_name,
   place: { scope: 'repository', target: repository.id, name: `${owner.name}/${repository.name}` },
@@ -87,25 +87,25 @@ const ofRepository = ({ repository, given, key }: CopiedRepository, owner: Accou
   path: `${repositoryPath(given)}/hooks`,
 })
 
-const copyList = (migration: Migration, of: HooksOf): Promise<void> =>
-  reportErrors(migration.report, `the webhooks of ${of.label}`, async () => {
+const copyList = (migration: Migration, list: HookList): Promise<void> =>
+  reportErrors(migration.report, `the webhooks of ${list.label}`, async () => {
     const { source, keep, report } = migration
-    const found = await readHooks(source, of.path, of.sudo)
+    const found = await readHooks(source, list.path, list.sudo)
     if (found === undefined) return
     const wanted = found.filter(isPossible)
-    for (const hook of found) if (!isPossible(hook)) report.note('notCopied', OTHER_TYPE, labelOf(of, hook))
-    const things = thingsOf(migration, of, wanted)
-    const isComplete = !(await someActive(migration, of, found)) && keep !== true
+    for (const hook of found) if (!isPossible(hook)) report.note('notCopied', OTHER_TYPE, labelOf(list, hook))
+    const subject = subjectOf(migration, list, wanted)
+    const isComplete = !(await someActive(migration, list, found)) && keep !== true
     await synchronize(
       migration,
-      things,
-      wanted.map((hook) => thingFor(migration, of, hook)),
+      subject,
+      wanted.map((hook) => itemFor(migration, list, hook)),
       isComplete,
     )
-    for (const hook of wanted) await followHook(migration, of, things, hook)
+    for (const hook of wanted) await followHook(migration, list, subject, hook)
   })
 
-const labelOf = ({ label }: HooksOf, { id }: { id: number | string }): string => `webhook ${id} of ${label}`
+const labelOf = ({ label }: HookList, { id }: { id: number | string }): string => `webhook ${id} of ${label}`
 
 /** Undefined when the server does not show them, or refuses to show them to the user. */
 export const readHooks = async (
@@ -135,7 +135,7 @@ const kindOf = ({ type, config }: SourceHook): Hook['type'] | undefined =>
 export const eventsOf = ({ events }: SourceHook): string[] => [...new Set(events)].filter(isEvent)
 
 const placeOf =
-  ({ place }: HooksOf): Authorizer<HookPlace> =>
+  ({ place }: HookList): Authorizer<HookPlace> =>
   async () =>
     place
 
@@ -150,43 +150,43 @@ const editOf = (hook: SourceHook) => ({
   branchFilter: hook.branch_filter,
 })
 
-const thingsOf = (
+const subjectOf = (
   { allot, migrationLog }: Migration,
-  of: HooksOf,
+  list: HookList,
   wanted: readonly SourceHook[],
 ): ExistenceSubject => {
   const { hooks } = allot.hosting
   const urls = new Map(wanted.map(({ id, config }) => [String(id), config.url]))
   return {
     kind: 'hook',
-    scope: of.scope,
+    scope: list.scope,
     parts: async () => [],
     async find(name) {
-      const known = await migrationLog.get('hook', of.scope, name)
+      const known = await migrationLog.get('hook', list.scope, name)
       if (known === undefined) return undefined
       const [id] = known.ids
-      if (id !== undefined) return (await hooks.find(placeOf(of), id)) && [id]
+      if (id !== undefined) return (await hooks.find(placeOf(list), id)) && [id]
       // A run that was killed has created it, and not recorded that.
-      const copies = new Set((await migrationLog.list('hook', of.scope)).flatMap(({ ids }) => ids))
-      const page = await hooks.list(placeOf(of), ALL)
+      const copies = new Set((await migrationLog.list('hook', list.scope)).flatMap(({ ids }) => ids))
+      const page = await hooks.list(placeOf(list), ALL)
       const own = page?.items.find((one) => one.url === urls.get(name) && !copies.has(one.id))
       return own && [own.id]
     },
-    remove: async (_, ids) => void (await hooks.remove(of.creator, placeOf(of), ids[0]!)),
+    remove: async (_, ids) => void (await hooks.remove(list.creator, placeOf(list), ids[0]!)),
   }
 }
 
-const thingFor = (migration: Migration, of: HooksOf, hook: SourceHook): SourceThing => ({
+const itemFor = (migration: Migration, list: HookList, hook: SourceHook): SourceItem => ({
   name: String(hook.id),
   label: String(hook.id),
   async create() {
     const { allot, report, baseUrl = '' } = migration
     const given: NewHook = { ...editOf(hook), type: kindOf(hook)!, baseUrl, active: false }
     try {
-      return (await allot.hosting.hooks.create(of.creator, placeOf(of), given)) !== undefined
+      return (await allot.hosting.hooks.create(list.creator, placeOf(list), given)) !== undefined
     } catch (error) {
       if (!(error instanceof AllotError)) throw error
-      report.note('notCopied', REFUSED, `${labelOf(of, hook)} (${error.message})`)
+      report.note('notCopied', REFUSED, `${labelOf(list, hook)} (${error.message})`)
       return false
     }
   },
@@ -195,16 +195,16 @@ const thingFor = (migration: Migration, of: HooksOf, hook: SourceHook): SourceTh
 /** Whether a webhook that was removed at the source is used here. Then this server has taken over, and nothing is removed. */
 const someActive = async (
   { allot, migrationLog, report }: Migration,
-  of: HooksOf,
+  list: HookList,
   found: readonly SourceHook[],
 ): Promise<boolean> => {
   const existing = new Set(found.map(({ id }) => String(id)))
   let isAny = false
-  for (const { name, ids } of await migrationLog.list('hook', of.scope)) {
+  for (const { name, ids } of await migrationLog.list('hook', list.scope)) {
     if (existing.has(name) || ids[0] === undefined) continue
-    const copy = await allot.hosting.hooks.find(placeOf(of), ids[0])
+    const copy = await allot.hosting.hooks.find(placeOf(list), ids[0])
     if (copy?.active !== true) continue
-    report.note('differs', ACTIVE, labelOf(of, { id: name }))
+    report.note('differs', ACTIVE, labelOf(list, { id: name }))
     isAny = true
   }
   return isAny
@@ -212,22 +212,22 @@ const someActive = async (
 
 const followHook = async (
   migration: Migration,
-  of: HooksOf,
+  list: HookList,
   { find }: ExistenceSubject,
   hook: SourceHook,
 ): Promise<void> => {
   const { allot, report } = migration
   const name = String(hook.id)
   const [id] = (await find(name)) ?? []
-  const copy = id === undefined ? undefined : await allot.hosting.hooks.find(placeOf(of), id)
+  const copy = id === undefined ? undefined : await allot.hosting.hooks.find(placeOf(list), id)
   if (copy === undefined) return
-  if (!copy.active) report.note('notCopied', INACTIVE, labelOf(of, hook))
+  if (!copy.active) report.note('notCopied', INACTIVE, labelOf(list, hook))
   const source = editOf(hook)
   const { url, contentType, events, branchFilter } = copy
-  const subject = { kind: 'hook', scope: of.scope, name, label: labelOf(of, hook) } as const
+  const subject = { kind: 'hook', scope: list.scope, name, label: labelOf(list, hook) } as const
   await followDetails(
     migration,
     { ...subject, here: { url, contentType, events, branchFilter }, source },
-    () => allot.hosting.hooks.edit(of.creator, placeOf(of), copy.id, source),
+    () => allot.hosting.hooks.edit(list.creator, placeOf(list), copy.id, source),
   )
 }
