@@ -2,7 +2,7 @@ import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
-import type { Named } from './names/index.ts'
+import type { Named } from './names/known-names.ts'
 import type { SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 import { followDetails, synchronizeGrants } from './synchronize.ts'
@@ -82,7 +82,7 @@ export const newRecord = ({ names }: Migration, { id, name }: Named) => ({
  * @throws AllotError invalid when the copy of another account has it
  */
 export const freeName = async ({ allot, names }: Migration, login: string): Promise<string> => {
-  const name = names.wanted(login)
+  const name = names.nameHere(login)
   const found = await allot.hosting.accounts.byName(name)
   if (found === undefined || !names.isCopyOfOther('account', found.id, names.key(login))) return name
   throw invalid(

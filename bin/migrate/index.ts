@@ -23,7 +23,8 @@ import {
   reportErrors,
 } from './migration.ts'
 import { followAccountNames, followRepositoryNames } from './names/changes.ts'
-import { type Named, Names } from './names/index.ts'
+import { Names } from './names/index.ts'
+import type { Named } from './names/known-names.ts'
 import { checkRenames } from './names/renames.ts'
 import { copyOrganization, usersOf } from './organizations.ts'
 import { copyQuota } from './quota.ts'

@@ -7,7 +7,7 @@ import type { Account, Migrated, Repository } from '../../../lib/records/schema/
 import type { Migration } from '../migration.ts'
 import { audienceAt, audienceHere, type OwnedRepository, originalOf } from '../repositories.ts'
 import type { SourceRepository } from '../shapes.ts'
-import type { Named } from './index.ts'
+import type { Named } from './known-names.ts'
 
 const KEPT = 'names and owners that were changed at the source, and are kept'
 const REFUSED = 'names and owners that were changed at the source, and cannot be followed'
@@ -40,9 +40,9 @@ const accountChange = async (migration: Migration, { id, name }: Named): Promise
   if (known === undefined || copy === undefined) return undefined
   const original = id === undefined ? {} : { original: { id, name: name.toLowerCase() } }
   const done = () => remember(migration, known, original)
-  const wanted = namesToFollow(known.original?.name, copy.name, name, names.chosen(name))
+  const wanted = namesToFollow(known.original?.name, copy.name, name, names.renamedTo(name))
   if (wanted === undefined) return void (await done())
-  return changeTo(migration, names.chosen(name) !== undefined, {
+  return changeTo(migration, names.renamedTo(name) !== undefined, {
     label: `${copy.name} to ${wanted}`,
     run: () => migrationLog.setName(copy.id, wanted),
     done,
@@ -138,7 +138,7 @@ const repositoryChange = async (
   const copy = known?.ids[0] === undefined ? undefined : await allot.hosting.repositories.byId(known.ids[0])
   if (known === undefined || copy === undefined) return undefined
   const [ownerBefore, nameBefore] = known.original?.name.split('/') ?? []
-  const chosen = names.chosen(`${given.owner.login}/${given.name}`)
+  const chosen = names.renamedTo(`${given.owner.login}/${given.name}`)
   const wanted = namesToFollow(nameBefore, copy.name, given.name, chosen)
   const owner = await ownerToFollow(migration, given, copy, ownerBefore)
   if (owner === 'kept') return undefined

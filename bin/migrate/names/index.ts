@@ -1,14 +1,8 @@
 import { OPERATOR } from '../../../lib/accounts/access.ts'
 import type { Hosting } from '../../../lib/hosting.ts'
-import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
+import type { Account, Repository } from '../../../lib/records/schema/index.ts'
 import type { MigratedRecords } from '../../../lib/repositories/migrated.ts'
-
-/** Something that has a name at the source. */
-export interface Named {
-  /** Undefined when the source sends no ids: then it is followed by its name. */
-  readonly id?: number | undefined
-  readonly name: string
-}
+import { KnownNames, type Named } from './known-names.ts'
 
 /** Identifies a repository in the migration log, whatever its name and its owner are now. */
 export interface RepositoryKey {
@@ -69,12 +63,12 @@ export class Names {
   }
 
   /** Name that the account gets here. @param login its name at the source */
-  wanted(login: string): string {
+  nameHere(login: string): string {
     return this.#options.renames.get(login.toLowerCase()) ?? login
   }
 
   /** The name that `--rename` gives the account or the repository. @param name `owner` or `owner/name` at the source */
-  chosen(name: string): string | undefined {
+  renamedTo(name: string): string | undefined {
     return this.#options.renames.get(name.toLowerCase())
   }
 
@@ -89,7 +83,7 @@ export class Names {
     const [id] = (await migrationLog.get('account', '', key))?.ids ?? []
     const copy = id === undefined ? undefined : await hosting.accounts.byId(id)
     if (copy !== undefined) return copy
-    const found = await hosting.accounts.byName(this.wanted(this.#accounts.nameOf(key)))
+    const found = await hosting.accounts.byName(this.nameHere(this.#accounts.nameOf(key)))
     if (found === undefined || this.#accounts.isOther(found.id, key)) return undefined
     this.#keysHere.set(found.id, key)
     return found
@@ -115,8 +109,8 @@ export class Names {
   }
 
   /** Name that the repository gets here. */
-  wantedRepository(owner: string, name: string): string {
-    return this.chosen(`${owner}/${name}`) ?? name
+  repositoryNameHere(owner: string, name: string): string {
+    return this.renamedTo(`${owner}/${name}`) ?? name
   }
 
   /** The repository here. @param owner @param name names at the source @param id there */
@@ -125,7 +119,7 @@ export class Names {
     const copy = await this.#copyOf(key)
     if (copy !== undefined) return copy
     const account = await this.accountOf(owner)
-    return account && this.#byName(account, this.wantedRepository(owner, name), key)
+    return account && this.#byName(account, this.repositoryNameHere(owner, name), key)
   }
 
   /** The repository here that has the key, as a text. */
@@ -136,7 +130,7 @@ export class Names {
     const [owner = '', own = ''] = this.#repositories.nameOf(key).split('/')
     const account = await this.account(owner)
     const login = this.#accounts.nameOf(owner)
-    return account && this.#byName(account, this.wantedRepository(login, own), { scope, name })
+    return account && this.#byName(account, this.repositoryNameHere(login, own), { scope, name })
   }
 
   /** Where a repository is here. */
@@ -159,57 +153,3 @@ export class Names {
 
 /** A key as a text: `owner/name`. */
 export const textOf = ({ scope, name }: RepositoryKey): string => `${scope}/${name}`
-
-/** Keys of the migration log by the names and the ids of the source. */
-class KnownNames {
-  readonly #byId = new Map<number, string>()
-  readonly #byName = new Map<string, string>()
-  readonly #names = new Map<string, string>()
-  readonly #originals = new Map<string, number | undefined>()
-  /** Keys by the ids of the copies. */
-  readonly #copies = new Map<number, string>()
-
-  know({ ids, original }: Migrated, key: string): void {
-    this.#originals.set(key, original?.id)
-    for (const id of ids) this.#copies.set(id, key)
-    if (original === undefined) return
-    this.#byId.set(original.id, key)
-    this.#byName.set(original.name, key)
-    this.#names.set(key, original.name)
-  }
-
-  /** @param path its name at the source, in lower case; of a repository with the key of its owner */
-  learn({ id, name }: Named, path: string): void {
-    const known = id === undefined ? undefined : this.#byId.get(id)
-    const key = known ?? this.#newKey(id, path)
-    if (id !== undefined) {
-      this.#byId.set(id, key)
-      this.#originals.set(key, id)
-    }
-    this.#byName.set(path, key)
-    this.#names.set(key, path.includes('/') ? path.replace(/[^/]*$/, () => name) : name)
-  }
-
-  #newKey(id: number | undefined, path: string): string {
-    const other = this.#originals.get(path)
-    return id === undefined || other === undefined || other === id ? path : `${path}#${id}`
-  }
-
-  claim(id: number, key: string): void {
-    this.#copies.set(id, key)
-  }
-
-  keyOf(path: string): string {
-    return this.#byName.get(path) ?? path
-  }
-
-  /** The present name at the source. */
-  nameOf(key: string): string {
-    return this.#names.get(key) ?? key
-  }
-
-  isOther(id: number, key: string): boolean {
-    const copy = this.#copies.get(id)
-    return copy !== undefined && copy !== key
-  }
-}

@@ -2,7 +2,8 @@ import { checkAccountName, checkRepositoryName } from '../../../lib/accounts/nam
 import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
 import { UsageError } from '../../errors.ts'
 import { apiPath, type Migration, OPERATOR } from '../migration.ts'
-import { type Named, type Renames, textOf } from './index.ts'
+import { type Renames, textOf } from './index.ts'
+import type { Named } from './known-names.ts'
 
 /**
  * The names of `--rename`: `OLD=NEW` for users and organizations, `OWNER/OLD=OWNER/NEW` for repositories, where OWNER is the
