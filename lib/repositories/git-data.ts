@@ -156,9 +156,10 @@ export class GitData {
     await this.settleAbandoned()
   }
 
-  /** Deletes the pending folders that are abandoned. */
+  /** Deletes the pending folders that are abandoned. Without git data here, they wait for a start that has it. */
   async settleAbandoned(): Promise<void> {
-    const { store } = this.#options
+    const { store, gitStorage } = this.#options
+    if (gitStorage === undefined) return
     const isDue = async (tx: ReadTransaction, id: number): Promise<boolean> => {
       const pending = await pendingFolders.get(tx, [id])
       return pending !== undefined && isAbandoned(store, pending)

@@ -138,6 +138,18 @@ describe('After a start, directories match the repositories', () => {
       assert.equal((await foldersIn(place.directory)).length, 2)
     }))
 
+  it('also when a start without repositories came between the crash and the start', () =>
+    withDirectory(async (place) => {
+      await prepare(place)
+      const unfinished = join(place.directory, '00', '256.git')
+      await mkdir(unfinished, { recursive: true })
+      await place.driver.open()
+      await place.driver.write(async (tx) => void (await pendingFolders.save(tx, { id: 256, since: 0 })))
+      await (await openAllot({ driver: place.driver, repositories: false })).close()
+      await (await startOn(place.driver, place)).close()
+      assert.equal((await foldersIn(place.directory)).length, 2)
+    }))
+
   it('and a repository that git could not create leaves nothing behind', () =>
     withDirectory(async (place) => {
       await prepare(place)
