@@ -10,7 +10,7 @@ import {
   synchronizeAccount,
   visibilityAt,
 } from './accounts.ts'
-import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
+import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors, withAdminRights } from './migration.ts'
 import { repositoriesOf } from './repositories.ts'
 import { type SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
@@ -21,6 +21,7 @@ import { copyTeams } from './teams.ts'
 const NO_OWNER =
   'organizations without an owner, because their owners do not exist here: administrators manage them'
 const NOT_HERE = 'members who do not exist here'
+const NOT_MEMBER = 'public memberships of those who are not members here'
 const EMAIL = 'email addresses of organizations'
 const CREATED_HERE = 'an organization of this name was created here, so nothing is copied into it'
 
@@ -52,6 +53,7 @@ export const copyOrganization = (migration: Migration, organization: SourceOrgan
       account,
       teams.filter(({ isOwners }) => !isOwners),
     )
+    await copyPublicMembers(migration, account, name)
     migration.repositories.set(name.toLowerCase(), repositories)
     migration.teams.set(name.toLowerCase(), teams)
   })
@@ -189,6 +191,47 @@ const synchronizeOwnership = async (
   await synchronizeGrants(migration, { ...subject, here, source }, () =>
     organizations.setMember(id, member, { owner: false, by: OPERATOR }),
   )
+}
+
+/** Publishes the memberships that their users have published at the source, and hides those that they have hidden since. */
+const copyPublicMembers = async (
+  migration: Migration,
+  organization: Account,
+  name: string,
+): Promise<void> => {
+  const { source, names, report, allot } = migration
+  const { memberships } = allot.hosting
+  const listed = await ifAvailable(source.list(SourceUser, apiPath('orgs', name, 'public_members')))
+  if (listed === undefined) return
+  const setPublic = async (key: string, isPublic: boolean): Promise<boolean> => {
+    const member = await names.account(key)
+    if (member === undefined) return false
+    return memberships.setPublic(withAdminRights(member.id), organization.name, member.name, isPublic)
+  }
+  const parts = async (key: string) => {
+    const member = await names.account(key)
+    return member && [organization.id, member.id]
+  }
+  const things: ExistenceSubject = {
+    kind: 'publicMember',
+    scope: names.keyHere(organization),
+    parts,
+    async find(key) {
+      const login = (await names.account(key))?.name ?? key
+      return (await memberships.isPublic(OPERATOR, organization.name, login)) ? parts(key) : undefined
+    },
+    remove: async (key) => void (await setPublic(key, false)),
+  }
+  const wanted = listed.map(({ login }) => ({
+    name: names.key(login),
+    label: login,
+    async create() {
+      const isMember = await setPublic(names.key(login), true)
+      if (!isMember) report.note('notCopied', NOT_MEMBER, `${login} of ${name}`)
+      return isMember
+    },
+  }))
+  await synchronize(migration, things, wanted)
 }
 
 /** Memberships of owners, and of others who have not only the rights of teams. */

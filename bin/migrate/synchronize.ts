@@ -31,6 +31,7 @@ const EXISTENCE_LABELS = {
   teamRepository: { one: 'repository of a team', many: 'repositories of teams' },
   collaborator: { one: 'collaborator', many: 'collaborators' },
   hook: { one: 'webhook', many: 'webhooks' },
+  publicMember: { one: 'public membership', many: 'public memberships' },
 } as const
 
 /** The things of one kind that belong to one account, repository or team, and how they are found and removed here. */

@@ -89,6 +89,27 @@ describe('A migration', () => {
     assert.deepEqual(await everythingIn(target), before)
   })
 
+  it('publishes memberships as the source does, and leaves one that its user has hidden here', async () => {
+    const path = '/orgs/acme/public_members/'
+    const shown = async () =>
+      (await target.as(target.root, 'GET', path.slice(0, -1))).body.map(
+        ({ login }: Person & { login: string }) => login,
+      )
+    const set = async (server: TestServer, method: string, name: string) => {
+      const { status } = await server.as(server.root, method, `${path}${name}?sudo=${name}`)
+      assert.equal(status, 204)
+    }
+    for (const name of ['ann', 'ben']) await set(source, 'PUT', name)
+    assert.match((await target.from(source)).text, /^public memberships: 2 copied/m)
+    assert.deepEqual(await shown(), ['ann', 'ben'])
+    await set(source, 'DELETE', 'ann')
+    await set(target, 'DELETE', 'ben')
+    const { text } = await target.from(source)
+    assert.match(text, /public memberships that were removed here, and stay removed: ben \(acme\)$/m)
+    assert.match(text, /^revoked, because the source revoked it:\n {2}public memberships: ann \(acme\)$/m)
+    assert.deepEqual(await shown(), [])
+  })
+
   it('fetches what was pushed since, and leaves branches unchanged that have diverged here', async () => {
     await commit(checkout, { b: 'two\n' })
     await git(checkout, 'push', '--quiet', 'origin', 'main')

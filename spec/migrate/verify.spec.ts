@@ -36,6 +36,7 @@ const fill = async () => {
   const team = { name: 'readers', permission: 'read', units: ['repo.code'], includes_all_repositories: true }
   const { body } = await source.as(ann, 'POST', '/orgs/acme/teams', team)
   await as(ann, 'PUT', `/teams/${body.id}/members/ben`)
+  await as(ben, 'PUT', '/orgs/acme/public_members/ben')
   await as(ann, 'POST', '/user/repos', { name: 'app', description: 'an application' })
   await as(ann, 'POST', '/user/repos', { name: 'empty', private: true })
   await as(ann, 'PUT', '/repos/ann/empty/collaborators/ben', { permission: 'write' })
@@ -210,6 +211,11 @@ CHANGES.push(
     'the profile of an organization',
     there('PATCH', '/orgs/acme', { description: 'made things' }),
     /^ {2}organization acme: description is "makes things" here, "made things" at the source$/m,
+  ],
+  [
+    'a public membership',
+    there('DELETE', '/orgs/acme/public_members/ben?sudo=ben'),
+    /^ {2}organization acme: public members is \["ben"\] here, \[\] at the source$/m,
   ],
   [
     'the rights of a team',

@@ -151,7 +151,7 @@ export class Comparison {
 }
 
 const NEVER_COPIED =
-  'passwords, access tokens, blocks, whose membership of an organization is public, addresses of organizations, avatars of repositories, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow'
+  'passwords, access tokens, blocks, addresses of organizations, avatars of repositories, secrets of webhooks, wikis, pull requests, labels, milestones, assignees, reactions, protections, deploy keys, Actions, which parts of a repository are turned off, what mirrors follow'
 
 const lineOf = ({ kind, name, field, source, here }: Difference): string => {
   if (field !== undefined)

@@ -1,8 +1,7 @@
 import { profileAt } from '../accounts.ts'
 import { apiPath, ifAvailable, reportErrors } from '../migration.ts'
-import { usersOf } from '../organizations.ts'
 import { repositoriesOf } from '../repositories.ts'
-import { SourceOrganization } from '../shapes.ts'
+import { SourceOrganization, SourceUser } from '../shapes.ts'
 import type { Source } from '../source.ts'
 import { type TeamRights, teamRights } from '../team-rights.ts'
 import { LOWERED } from '../teams.ts'
@@ -66,16 +65,22 @@ const namesHere = async (names: ReadonlySet<string>, nameHere: NameHere): Promis
   return found.filter((name) => name !== undefined).sort()
 }
 
+/** All members, and those who show it to everyone. */
 const compareMembers = async (
   { source, here, report, names }: Sides,
   organization: string,
   copy: string,
 ): Promise<void> => {
-  const given = await usersOf(source, organization)
-  const copied = await ifAvailable(usersOf(here, copy))
-  if (given === undefined || copied === undefined) return
-  const found = await Promise.all(given.map(({ login }) => names.account(login)))
-  const expected = found.flatMap((account) => (account === undefined ? [] : [account.name.toLowerCase()]))
-  const members = copied.map(({ login }) => login.toLowerCase())
-  report.fields('organization', organization, { members: expected.sort() }, { members: members.sort() })
+  for (const [field, list] of [
+    ['members', 'members'],
+    ['public members', 'public_members'],
+  ] as const) {
+    const given = await ifAvailable(source.list(SourceUser, apiPath('orgs', organization, list)))
+    const copied = await ifAvailable(here.list(SourceUser, apiPath('orgs', copy, list)))
+    if (given === undefined || copied === undefined) continue
+    const found = await Promise.all(given.map(({ login }) => names.account(login)))
+    const expected = found.flatMap((account) => (account === undefined ? [] : [account.name.toLowerCase()]))
+    const members = copied.map(({ login }) => login.toLowerCase())
+    report.fields('organization', organization, { [field]: expected.sort() }, { [field]: members.sort() })
+  }
 }
