@@ -264,10 +264,12 @@ interface PagesProps {
   total: number
   /** Items on each page. */
   size?: number
+  /** The total in words, such as `230 entries`. */
+  count?: string
 }
 
 /** Links to the previous and the next page of a list. */
-export const Pages = ({ to, page, total, size = PAGE_SIZE }: PagesProps) => {
+export const Pages = ({ to, page, total, size = PAGE_SIZE, count }: PagesProps) => {
   const { urlOf } = usePageContext()
   const last = Math.max(1, Math.ceil(total / size))
   return last === 1 ? null : (
@@ -279,6 +281,7 @@ export const Pages = ({ to, page, total, size = PAGE_SIZE }: PagesProps) => {
       )}
       <span>
         Page {page} of {last}
+        {count !== undefined && ` · ${count}`}
       </span>
       {page < last && (
         <a rel="next" href={urlOf(to(page + 1))}>

@@ -295,7 +295,7 @@ describe('The forms about accounts', () => {
   it('explain why an owner is within quota or over it', async () => {
     assert.match(
       words((await root.get('/-/admin/account?name=ann')).text),
-      /Limits, and why No rule limits this owner/,
+      /Limits No rule limits this owner/,
     )
     assert.match(
       words((await root.get('/-/admin/account?name=root')).text),

@@ -245,7 +245,7 @@ describe('The files of a repository on its pages', () => {
     [
       'in a folder with many',
       'branch/main/places?page=3',
-      /place-200\.json .* 230 entries Previous Page 3 of 3/,
+      /place-200\.json .* Previous Page 3 of 3 · 230 entries/,
     ],
   ] as const)
     it(`are shown: one ${what}`, async () => {

@@ -212,7 +212,7 @@ const Danger = ({ account: { name, kind, active }, isOwn }: { account: Account; 
 const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
   const { groups, over, subject, rule } = explanation
   return (
-    <Section id="why" title="Limits, and why">
+    <Section id="why" title="Limits">
       <p>
         {rule === null
           ? 'No rule limits this owner.'

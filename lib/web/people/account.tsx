@@ -68,7 +68,12 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
         </AccountHead>
         <AccountTabs name={account.name} packages={settings.servedPages.has('package')} />
         <div class="beside">
-          <Repositories account={account} found={repositories} number={number} />
+          <Repositories
+            account={account}
+            found={repositories}
+            number={number}
+            isOwn={user?.id === account.id}
+          />
           <div>
             <About account={account} />
             {related !== undefined && related.total > 0 && (
@@ -131,10 +136,12 @@ const Repositories = ({
   account: { name },
   found: { items, total },
   number,
+  isOwn,
 }: {
   account: Account
   found: Page<Repository>
   number: number
+  isOwn: boolean
 }) => (
   <Section
     id="repositories"
@@ -143,7 +150,13 @@ const Repositories = ({
   >
     {items.length === 0 ? (
       <Empty title="No repositories">
-        <p>There is nothing here that you can see.</p>
+        {isOwn ? (
+          <p>
+            Create one with <code>POST /user/repos</code> of the API, and push to it.
+          </p>
+        ) : (
+          <p>There is nothing here that you can see.</p>
+        )}
       </Empty>
     ) : (
       <RepositoryList owner={name} repositories={items} />

@@ -153,12 +153,12 @@ export const folderBody = async (
             />
           ))}
         </ul>
-        {total > PAGE_SIZE && <p class="small">{formatCount(total, 'entry', 'entries')}</p>}
         <Pages
           to={(page) => `${filePath(view, ref, found.path)}?page=${page}`}
           page={number}
           total={total}
           size={PAGE_SIZE}
+          count={formatCount(total, 'entry', 'entries')}
         />
       </section>
       {text !== undefined && (
