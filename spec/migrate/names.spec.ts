@@ -162,7 +162,7 @@ describe('A name that is chosen', () => {
       )
     })
 
-  it('is refused before anything is copied when it is taken, or nothing has the old one', async () => {
+  it('is refused before anything is copied when the new name is taken or the old one does not exist', async () => {
     await fresh()
     await target.person('eve')
     const TAKEN: [pair: string, why: RegExp][] = [
