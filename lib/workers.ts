@@ -152,8 +152,8 @@ class Thread<Input, Output> {
   }
 }
 
-/** V8's own limit is four times as much, which each thread would fill with garbage. */
-const MAX_YOUNG_GENERATION_MB = 12
+/** Half of V8's own limit: a thread keeps 15 MiB less garbage, and renders as fast. With a quarter, it takes a sixth longer. */
+const MAX_YOUNG_GENERATION_MB = 24
 
 /**
  * Starts a worker. On Node 20, workers do not inherit the TypeScript loader of the main thread, so the worker registers it.
