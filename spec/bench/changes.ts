@@ -6,7 +6,7 @@ import { openAllot } from '../../lib/allot.ts'
 import type { StorageDriver, WriteTransaction } from '../../lib/storage/index.ts'
 import { initialize, pushes } from './pushes.ts'
 import { atLeast, type Bench, inTurns, type Measurement } from './report/measure.ts'
-import { host } from './servers/index.ts'
+import { hostOnAllCores } from './servers/index.ts'
 import { type Load, loadWith, local } from './servers/load.ts'
 import { API, type Program, post, program } from './servers/program.ts'
 
@@ -82,7 +82,7 @@ const batched = async (
   rounds: number,
   load: () => Load,
 ): Promise<Measurement> => {
-  const bare = await host('synced-batches', String(keys))
+  const bare = await hostOnAllCores('synced-batches', String(keys))
   const against = `bare node:http that writes ${keys} keys, in synced batches of all that wait`
   const compared = { name, unit: 'requests/s' as const, against, goal: 0.8 }
   const rate = async (to: Load) => (await loadWith(to)).rate
@@ -129,8 +129,8 @@ const put = async (url: string, token: string): Promise<void> => {
 
 /** Files of 1 MiB, against bare servers that write each to the disk and sync it, and that also do what a registry of packages must. */
 const uploads = async ({ port, token }: Program, folder: string, rounds: number): Promise<Measurement[]> => {
-  const bare = await host('synced-files', folder)
-  const registry = await host('synced-packages', folder)
+  const bare = await hostOnAllCores('synced-files', folder)
+  const registry = await hostOnAllCores('synced-packages', folder)
   let turn = 0
   const send = (to: number) => () => {
     const base = `${local(to)}/api/packages/root/generic/files/${turn++}`

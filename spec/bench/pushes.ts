@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { git, gitEnvironment } from './clone.ts'
 import { atLeast, inTurns, type Measurement } from './report/measure.ts'
-import { host } from './servers/index.ts'
+import { hostOnAllCores } from './servers/index.ts'
 import type { Program } from './servers/program.ts'
 
 /** A commit with one file, as `auto_init` makes it. */
@@ -68,7 +68,7 @@ export const pushes = async (
   const [ours, theirs] = [await checkoutIn(folder, 'ours'), await checkoutIn(folder, 'theirs')]
   await git(folder, 'init', '--quiet', '--bare', 'pushed.git')
   for (const [name, value] of SETTINGS) await git(join(folder, 'pushed.git'), 'config', name, value)
-  const backend = await host('http-backend', folder)
+  const backend = await hostOnAllCores('http-backend', folder)
   try {
     const [value, reference] = (await inTurns(rounds, [
       () => pushTo(ours, `http://root:${token}@127.0.0.1:${port}/root/${repository}.git`),

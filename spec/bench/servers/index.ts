@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { Agent, get } from 'node:http'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,10 +24,17 @@ export interface Hosted {
 export const host = (kind: string, ...words: string[]): Promise<Hosted> =>
   hostBy('servers/served', kind, ...words)
 
+/** The same on all processor cores, beside a server that has all of them. */
+export const hostOnAllCores = (kind: string, ...words: string[]): Promise<Hosted> =>
+  hosted(spawn(process.execPath, [built('servers/served'), kind, ...words], STDIO))
+
 /** By a program of this folder. */
-export const hostBy = (program: string, kind: string, ...words: string[]): Promise<Hosted> => {
-  const [command, args] = pinned(SERVER_CORE, process.execPath, [built(program), kind, ...words])
-  const child: ChildProcess = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] })
+export const hostBy = (program: string, kind: string, ...words: string[]): Promise<Hosted> =>
+  hosted(spawn(...pinned(SERVER_CORE, process.execPath, [built(program), kind, ...words]), STDIO))
+
+const STDIO: SpawnOptions = { stdio: ['pipe', 'pipe', 'inherit'] }
+
+const hosted = (child: ChildProcess): Promise<Hosted> => {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const stop = () => {
     child.kill()
@@ -38,7 +45,9 @@ export const hostBy = (program: string, kind: string, ...words: string[]): Promi
       const told = JSON.parse(chunk.toString())
       resolve({ port: told.port, pid: child.pid!, told, stop })
     })
-    child.once('close', (code) => reject(new Error(`the server ${kind} ended with ${code}`)))
+    child.once('close', (code) =>
+      reject(new Error(`the server ${child.spawnargs.at(-1)} ended with ${code}`)),
+    )
   })
 }
 
