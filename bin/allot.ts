@@ -2,7 +2,6 @@
 import module from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { loadFrugally } from './server/v8.ts'
 
 /*
  * Loads the command line with V8's compile cache, which Node has from 22.1 on. The cache is in a folder of
@@ -15,5 +14,4 @@ try {
   // A user without a home folder has no cache.
 }
 
-if (process.argv[2] === 'serve') loadFrugally()
 await import('./main.ts')

@@ -32,7 +32,6 @@ import { ServerLog } from './log.ts'
 import { gracefulShutdown } from './shutdown.ts'
 import { commandLogger, startSsh } from './ssh.ts'
 import { ReloadedTls, tlsFilesOf } from './tls.ts'
-import { endStart } from './v8.ts'
 import {
   disconnectWorker,
   notifyStarted,
@@ -77,7 +76,6 @@ const needsWorkers = (count: number, { storage }: StoreLocation): boolean => {
 
 /** The workers serve; this process redirects to https, which needs no store. */
 const supervise = async (count: number, { config }: StoreLocation, log: ServerLog): Promise<void> => {
-  endStart()
   if (config.server.metrics !== 'off') (await loadMetrics()).aggregateWorkers()
   const tls = tlsOf(config, log)
   let redirect: Redirect | undefined
@@ -142,7 +140,6 @@ const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void>
     if (worker === undefined) printStarted(started, redirect)
     if (token !== undefined) printToken(token, config, origin)
     notifyStarted(started)
-    endStart()
     await stopSignal()
   } finally {
     await Promise.all([stop(), redirect?.stop(), ssh?.stop()])

@@ -6,7 +6,6 @@ import { lastCommitOf } from '../../repositories/contents/commits.ts'
 import {
   type FoundEntry,
   findEntry,
-  LARGE_FOLDER,
   lfsPointerIn,
   listFolder,
   readFile,
@@ -153,6 +152,9 @@ const presentFolder = async (
   const submodules = await submodulesAmong(open, entries)
   return entries.map((entry) => presentEntry(entry, context, submodules))
 }
+
+/** Bytes of a folder that takes about as long to read as the history of one of its files. */
+const LARGE_FOLDER = 256 * 1024
 
 /** The file or the folder at a path. In a large folder, the last commit of a file is searched while the file is found. */
 const presentPath = async (

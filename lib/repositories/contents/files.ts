@@ -42,24 +42,8 @@ export const findEntry = async (
   if (folder === undefined) return undefined
   onFolder(folder, wanted)
   const root = { mode: MODES.tree, name: '', id: folder.id }
-  const entry = wanted === '' ? root : await findInFolder(open, folder, wanted.slice(slash + 1))
+  const entry = wanted === '' ? root : findInTree(await contentOf(open, folder), wanted.slice(slash + 1))
   return entry && { path: wanted, entry }
-}
-
-/** Bytes of a folder that takes about as long to read as a git process takes to start. */
-export const LARGE_FOLDER = 256 * 1024
-
-/** In a large folder, git itself looks for the name: its output is short, and a folder may have megabytes. */
-const findInFolder = async (
-  open: OpenCommit,
-  folder: ObjectInfo,
-  name: string,
-): Promise<TreeEntry | undefined> => {
-  if (folder.size <= LARGE_FOLDER) return findInTree(await contentOf(open, folder), name)
-  const args = ['-z', '--full-tree', folder.id, '--', `:(literal)${name}`]
-  const line = (await open.git.run(open.access, 'ls-tree', args))?.toString('utf8') ?? ''
-  const [, mode, id] = /^(\d{6}) \w+ ([0-9a-f]{40,64})\t/.exec(line) ?? []
-  return mode === undefined || id === undefined ? undefined : { mode, name, id }
 }
 
 const findFolder = async (open: OpenCommit, path: string): Promise<ObjectInfo | undefined> => {
