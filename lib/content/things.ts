@@ -88,7 +88,7 @@ export const largestRepositories = (
       return [{ order, recordKey: order }, candidate]
     })
 
-/** Loads ledger entries in steps, since a file has many. */
+/** Loads ledger entries in steps, since a file has many. Those that were removed meanwhile are left out. */
 export const loadPaced = async (
   tx: ReadTransaction,
   entries: readonly IndexEntry[],
@@ -96,9 +96,7 @@ export const loadPaced = async (
   const loaded = new Map<IndexEntry, LedgerEntry>()
   for (let from = 0; from < entries.length; from += LOADED_AT_ONCE) {
     const step = entries.slice(from, from + LOADED_AT_ONCE)
-    const records = await ledgerEntries.load(tx, step)
-    // Within one snapshot, an index has no entry without its record.
-    for (const [index, record] of records.entries()) loaded.set(step[index]!, record)
+    for (const [entry, record] of await ledgerEntries.loadPairs(tx, step)) loaded.set(entry, record)
     await setImmediate()
   }
   return loaded

@@ -78,9 +78,8 @@ const recordsBySize = cachedListing(
   'records by size',
   ledgerEntries,
   async (tx, entries): Promise<{ order: Bytes; record: LedgerEntry }[]> => {
-    // Within one snapshot, an index has no entry without its record.
-    const records = await ledgerEntries.load(tx, entries)
-    return records.map((record, index) => ({ order: entries[index]!.order, record }))
+    const pairs = await ledgerEntries.loadPairs(tx, entries)
+    return pairs.map(([{ order }, record]) => ({ order, record }))
   },
 )
 
@@ -174,7 +173,7 @@ export class UsedThings {
         found.set(entry, entryThing(viewer, record, byId.get(record.repository ?? 0)))
       return this.#total(tx, owner, kinds, usages)
     })
-    // An entry that was removed meanwhile has no record.
+    // On LevelDB, the entries come from earlier snapshots: one that was removed meanwhile has no record.
     const shown = page.flatMap((entry) => found.get(entry) ?? [])
     return { shown, total, listed: Math.min(total, MAX_LISTED), isPartial: false }
   }

@@ -164,9 +164,18 @@ export class Collection<R, U extends string = never, O extends string = never, C
     }
   }
 
+  /** The records of the entries that still exist: entries from an earlier snapshot can have none. */
   async load(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<R[]> {
+    return (await this.loadPairs(tx, entries)).map(([, record]) => record)
+  }
+
+  /** Like {@link load}, with the entry of each record. The positions in the result are not those in `entries`. */
+  async loadPairs(tx: ReadTransaction, entries: readonly IndexEntry[]): Promise<[IndexEntry, R][]> {
     const values = await tx.getMany(entries.map((entry) => entry.recordKey))
-    return values.flatMap((bytes) => (bytes === undefined ? [] : [decodeValue<R>(bytes)]))
+    return entries.flatMap((entry, index): [IndexEntry, R][] => {
+      const bytes = values[index]
+      return bytes === undefined ? [] : [[entry, decodeValue<R>(bytes)]]
+    })
   }
 
   /**

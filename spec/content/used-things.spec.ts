@@ -214,6 +214,38 @@ describe('The list of what an owner uses', () => {
     )
   })
 
+  it('keeps the order when an entry is deleted between the read of the list and that of its records', async () => {
+    const driver = memory()
+    let onLoad: (() => Promise<unknown>) | undefined
+    const read: typeof driver.read = async (work, options) => {
+      // The parts of lists are cached, the read of the records is not.
+      const run = options?.cacheKey === undefined ? onLoad : undefined
+      if (run !== undefined) onLoad = undefined
+      await run?.()
+      return driver.read(work, options)
+    }
+    const { hosting, close } = await openFixture({ ...driver, read }, BOUNDS)
+    const ann = await hosting.accounts.createUser({ name: 'ann' })
+    const { id } = await hosting.repositories.create(ann, ann, { name: 'r' })
+    await hosting.repositories.resize(id, 500)
+    for (const [key, size] of Object.entries({ first: 900, gone: 700, last: 300 }))
+      await hosting.ledger.put({ kind: 'lfs', key, repository: 'ann/r', name: key, size } as never)
+    onLoad = () => hosting.ledger.delete({ kind: 'lfs', key: 'gone' })
+    const slice = { offset: 0, limit: 10 }
+    const { items, total } = await hosting.things.list({ id: ann.id, admin: false }, ann.id, {}, slice)
+    assert.equal(onLoad, undefined)
+    assert.deepEqual(
+      items.map(({ name, size }) => [name, size]),
+      [
+        ['first', 900],
+        ['r', 500],
+        ['last', 300],
+      ],
+    )
+    assert.equal(total, 3)
+    await close()
+  })
+
   it('reads a bounded number of records after a write, however many repositories and entries there are', async () => {
     const counted = countReads(memory())
     const fixture = await openFixture(counted.driver, { maxPerTransaction: 500, batchSize: 50 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { memory } from '../../drivers/memory/index.ts'
-import { Collection } from '../../lib/records/collection.ts'
+import { Collection, type IndexEntry } from '../../lib/records/collection.ts'
 
 const Book = v.object({ id: v.number(), author: v.string(), year: v.number() })
 
@@ -69,5 +69,31 @@ describe('A page of a collection', () => {
           )
           assert.equal(total, 1200)
         }
+  })
+})
+
+describe('The records of entries from an earlier snapshot', () => {
+  it('belong to their own entries when one between them was removed', async () => {
+    const driver = await written()
+    const entries: IndexEntry[] = []
+    await driver.read(async (tx) => {
+      for await (const entry of books.entries(tx, 'author', { prefix: ['ann'] })) entries.push(entry)
+    })
+    await driver.write((tx) => books.remove(tx, [3]))
+    await driver.read(async (tx) => {
+      const pairs = await books.loadPairs(tx, entries)
+      assert.deepEqual(
+        pairs.map(([entry, { id }]) => [entries.indexOf(entry), id]),
+        [
+          [0, 1],
+          [2, 4],
+        ],
+      )
+      const left = await books.load(tx, entries)
+      assert.deepEqual(
+        left.map(({ id }) => id),
+        [1, 4],
+      )
+    })
   })
 })
