@@ -183,7 +183,8 @@ export const remoteApi = ({ url, token, ...store }: ApiFlags): ApiClient | undef
  */
 export const parseAddress = (option: string, text: string, example: string): URL => {
   if (/^https?:\/\/[^/]/.test(text) && URL.canParse(text)) return new URL(text)
-  throw new UsageError(`${option} ${text.replace(/[^/@]*@/, '…@')}: expected an address such as ${example}`)
+  const shown = text.replace(/^(\w+:\/\/)?.*@/s, '$1…@')
+  throw new UsageError(`${option} ${shown}: expected an address such as ${example}`)
 }
 
 /**

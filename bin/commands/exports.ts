@@ -146,11 +146,12 @@ export const addImportCommand = (program: Command): void => {
 
 /** A file is checked completely before anything is written; standard input can only be checked while it arrives. */
 const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
-  const [{ driverFor, foldersOf, storeLocation }, { importAllot }, { checkExport }] = await Promise.all([
-    import('../config/store.ts'),
-    import('../../lib/allot.ts'),
-    import('../../lib/exports/format.ts'),
-  ])
+  const [{ describeStore, driverFor, foldersOf, storeLocation }, { importAllot }, { checkExport }] =
+    await Promise.all([
+      import('../config/store.ts'),
+      import('../../lib/allot.ts'),
+      import('../../lib/exports/format.ts'),
+    ])
   const size = file === '-' ? undefined : await sizeOf(file)
   const format = size === undefined ? '{value} bytes' : '{bar} {percentage} % of {total} bytes'
   if (size !== undefined)
@@ -162,7 +163,7 @@ const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
     (onProgress) => importAllot(target, read(file, size, onProgress)),
     format,
   )
-  printNote(`imported ${records} lines into ${flags.storage ?? location.data}`)
+  printNote(`imported ${records} lines into ${describeStore(location)}`)
 }
 
 const sizeOf = async (file: string): Promise<number> => {

@@ -83,7 +83,7 @@ const migrateAll = async ({
   // Files that cannot be written are noticed before anything is copied.
   if (file !== undefined) await writeReport(file, report)
   const credentials = tokens === undefined ? undefined : await CredentialsFile.create(tokens)
-  await withStore(flags, async ({ allot, data, repositories, config }) => {
+  await withStore(flags, async ({ allot, description, repositories, config }) => {
     const git = repositories === false ? undefined : repositories
     const { baseUrl } = config.api
     const options = { source, allot, report, git, keep, renames, credentials, baseUrl }
@@ -95,7 +95,7 @@ const migrateAll = async ({
         `${error.message}: what was copied stays, and running the same command again continues from there`,
       )
     })
-    print(`from ${source.base} into ${flags.storage ?? data}`)
+    print(`from ${source.base} into ${description}`)
   }).finally(() => credentials?.close())
   printReport(report)
   if (file !== undefined) await writeReport(file, report)

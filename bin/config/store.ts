@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
+import { parseSettings } from '../../drivers/postgres/settings.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { checkDataFolder, foldersIn, storeFolder } from '../../lib/data-folder.ts'
 import type { HostParts } from '../../lib/options.ts'
@@ -20,7 +21,7 @@ export interface StoreLocation {
   config: Config
   /** The data folder. */
   data: string
-  /** Value of `--storage`; undefined for a LevelDB in the data folder. */
+  /** Value of `--storage`; undefined for a LevelDB in the data folder. Messages use `describeStore`: a URL can hold a password. */
   storage: string | undefined
 }
 
@@ -48,6 +49,12 @@ export const requireStore = (
 
 export const isPostgres = (storage = ''): boolean => /^postgres(ql)?:/.test(storage)
 
+/** Names the store in messages, without the password of a database. */
+export const describeStore = ({ config, data, storage }: StoreLocation): string => {
+  if (storage === undefined) return data
+  return isPostgres(storage) ? parseSettings(storage, config.storage).where : storage
+}
+
 /** Options for the driver that serves the store. */
 interface DriverOptions {
   level?: Parameters<typeof level>[1]
@@ -56,7 +63,7 @@ interface DriverOptions {
 }
 
 /**
- * @throws UsageError when `--storage` names no driver; the message hides a password
+ * @throws UsageError when `--storage` names no driver; the message shows only its scheme, since the rest can hold a password
  */
 export const driverFor = async (
   location: StoreLocation,
@@ -71,7 +78,7 @@ export const driverFor = async (
     })
   const folder = levelFolder(location)
   if (folder !== undefined) return level(folder, levelOptions)
-  const shown = storage?.replace(/:[^:@/]*@/, ':…@')
+  const shown = storage?.replace(/:.+/s, ':…')
   throw new UsageError(`--storage ${shown}: expected level:<folder>, postgres://… or memory:`)
 }
 
@@ -101,6 +108,8 @@ export interface Opened {
   config: Config
   /** The data folder. */
   data: string
+  /** Names the store in messages, without the password of a database. */
+  description: string
   repositories: ReturnType<typeof foldersIn>['repositories']
 }
 
@@ -122,7 +131,7 @@ export const openStore = async (
   const driver = wrapDriver === undefined ? stored : await wrapDriver(stored, config)
   const folders = foldersOf(location)
   const allot = await openAllot({ ...api, ...sections, ...folders, data, driver, ...parts }, { isServer })
-  return { allot, config, data, repositories: folders.repositories }
+  return { allot, config, data, description: describeStore(location), repositories: folders.repositories }
 }
 
 interface CommandParts extends Parts {

@@ -279,7 +279,13 @@ describe('A wrong command line', () => {
       'a password in the address',
       ['user', 'list', '--url', 'root:secret@127.0.0.1:9', '--token', 't'],
       2,
-      /…@127/,
+      /--url …@127/,
+    ],
+    [
+      'a password with / and @ in the address',
+      ['user', 'list', '--url', 'ftp://root:secret/secret@secret@127.0.0.1:9', '--token', 't'],
+      2,
+      /--url ftp:\/\/…@127/,
     ],
     [
       'a server that is not there',

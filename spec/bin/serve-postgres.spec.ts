@@ -14,6 +14,13 @@ const storeUrl = async (t: TestContext): Promise<string> => {
   return url
 }
 
+/** A cluster of the specs accepts every password on its Unix socket. */
+const withPassword = (text: string): string => {
+  const url = new URL(text)
+  url.password ||= 'secret'
+  return url.href
+}
+
 /** The lines after the address of the server are printed a moment later. */
 const until = async (isSo: () => boolean): Promise<void> => {
   for (let attempts = 0; attempts < 400 && !isSo(); attempts++)
@@ -93,7 +100,8 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
   it('moves an owner to another database whose server goes on', async (t) => {
     const [from, to] = await Promise.all(
       ['1/2', '2/2'].map(async (shard) => {
-        const words = ['--storage', await storeUrl(t), '--data', temporaryDirectory()]
+        const url = withPassword(await storeUrl(t))
+        const words = ['--storage', url, '--data', temporaryDirectory()]
         assert.equal((await allot(['shard', shard, ...words])).code, 0)
         return words
       }),
@@ -107,7 +115,10 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
     assert.deepEqual([nobody.code, nobody.err], [1, 'allot: there is no account "nobody"\n'])
     const ask = createSender(server.api)
     assert.equal((await ask('GET', '/user', { token })).status, 401)
-    assert.equal((await allot(['import', file, ...to!])).code, 0)
+    const imported = await allot(['import', file, ...to!])
+    assert.equal(imported.code, 0)
+    assert.match(imported.err, /^imported \d+ lines into the database \S+ at \S+\n$/)
+    assert.doesNotMatch(imported.err, /postgres:|secret/)
     assert.equal((await ask('GET', '/user', { token })).body.login, 'alice')
     const again = await allot(['import', file, ...to!])
     assert.deepEqual([again.code, again.err], [1, 'allot: the store already has an account alice\n'])
@@ -123,8 +134,11 @@ describe('allot serve on PostgreSQL', { skip: missing }, () => {
   })
 
   it('does not print the password of a --storage that it refuses', async () => {
-    const { code, err } = await allot(['serve', '--storage', 'mysql://me:secret@host/x'])
-    assert.equal(code, 2)
-    assert.doesNotMatch(err, /secret/)
+    const urls = ['mysql://me:secret@host/x', 'mysql://me:a:secret/@host/x', 'mysql://host/x?password=secret']
+    for (const url of urls) {
+      const { code, err } = await allot(['serve', '--storage', url])
+      assert.equal(code, 2)
+      assert.match(err, /^allot: --storage mysql:…: expected /)
+    }
   })
 })
