@@ -2,6 +2,7 @@ import { accountByName } from '../accounts/access.ts'
 import { type AvatarImage, removeAvatar, saveAvatar } from '../accounts/avatars.ts'
 import { addFormerName, takeAccountName } from '../accounts/former-names.ts'
 import { checkAccountName } from '../accounts/names.ts'
+import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
 import { accounts, type Migrated, migrated, repositories } from '../records/schema/index.ts'
@@ -70,9 +71,10 @@ export class MigratedRecords {
   /**
    * Renames a user or an organization. Its former name redirects to the new one. Nothing else changes, since records name
    * accounts by id.
+   * @param by whom the audit log names; absent: the host itself, whose changes are not recorded
    * @throws AllotError invalid for a malformed, reserved or taken name
    */
-  async setName(id: number, name: string): Promise<void> {
+  async setName(id: number, name: string, by?: Actor): Promise<void> {
     checkAccountName(name)
     await this.#store.write(async (tx) => {
       const [account, other] = [await accounts.get(tx, [id]), await accountByName(tx, name)]
@@ -81,6 +83,8 @@ export class MigratedRecords {
       await addFormerName(tx, account)
       await takeAccountName(tx, name)
       await accounts.save(tx, { ...account, name, updatedAt: now() })
+      const [before, after] = [{ name: account.name }, { name }]
+      await recordAudit(tx, by, { action: 'account changed', subject: name, before, after })
     })
   }
 

@@ -94,6 +94,13 @@ const at = {
 }
 const account = (name: string) => target.allot.hosting.accounts.byName(name)
 const found = (owner: string, name: string) => target.allot.hosting.repositories.find(OPERATOR, owner, name)
+/** Changes that the audit log has of the command line, the oldest first. */
+const audited = async (action: string) => {
+  const { body } = await target.as(target.root, 'GET', '/admin/audit?limit=50')
+  const entries: { actor: { login: string }; action: string; subject: string; before: string }[] = body
+  const own = entries.filter((one) => one.action === action && one.actor.login === 'operator')
+  return own.reverse().map(({ subject, before }) => [subject, before] as const)
+}
 /** Renames a user at the source, with everything there that names the user. */
 const renameUser = (from: string, to: string) => {
   const text = JSON.stringify(source.model)
@@ -136,6 +143,7 @@ describe('A name that is chosen', () => {
     assert.equal((await account('anna'))!.id, id)
     assert.ok(await found('anna', 'show'))
     assert.equal(await account('ann'), undefined)
+    assert.deepEqual((await audited('account changed')).at(-1), ['anna', '{"name":"ann"}'])
   })
 
   const WRONG: [pair: string[], why: RegExp][] = [
@@ -357,6 +365,8 @@ describe('Webhooks', () => {
         ['https://ci.example.org/three', false, '', ['push']],
       ],
     )
+    const subjects = (await audited('webhook created')).map(([subject]) => subject)
+    assert.deepEqual(subjects.sort(), ['acme', 'ann/demo', 'ann/demo'])
     const by = { id: 1, username: 'root' }
     await hooks.edit(by, place, (await all())[0]!.id, { active: true, secret: 'a secret' })
     at.repository(10).hooks = [{ id: 3, url: 'https://ci.example.org/3' }]

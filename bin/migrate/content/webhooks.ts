@@ -73,7 +73,7 @@ const ofAccount = ({ names }: Migration, account: Account, login: string): HookL
   scope: names.keyHere(account),
   label: login,
   place: { scope: 'account', target: account.id, name: account.name },
-  creator: { id: account.id, username: account.name },
+  creator: createdFor(account),
   ...(account.kind === 'user'
     ? { path: '/user/hooks', sudo: login }
     : { path: `${apiPath('orgs', login)}/hooks` }),
@@ -83,9 +83,12 @@ const ofRepository = ({ repository, given, key }: CopiedRepository, owner: Accou
   scope: textOf(key),
   label: given.full_name,
   place: { scope: 'repository', target: repository.id, name: `${owner.name}/${repository.name}` },
-  creator: { id: owner.id, username: owner.name },
+  creator: createdFor(owner),
   path: `${repositoryPath(given)}/hooks`,
 })
+
+/** The account that a webhook is for. The audit log names the command line. */
+const createdFor = ({ id, name }: Account): Actor => ({ id, username: name, administrator: OPERATOR })
 
 const copyList = (migration: Migration, list: HookList): Promise<void> =>
   reportErrors(migration.report, `the webhooks of ${list.label}`, async () => {

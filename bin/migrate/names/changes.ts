@@ -4,7 +4,7 @@
  */
 import { AllotError } from '../../../lib/errors.ts'
 import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
-import type { Migration } from '../migration.ts'
+import { type Migration, OPERATOR } from '../migration.ts'
 import { audienceAt, audienceHere, type OwnedRepository, originalOf } from '../repositories.ts'
 import type { SourceRepository } from '../shapes.ts'
 import type { Named } from './known-names.ts'
@@ -44,7 +44,7 @@ const accountChange = async (migration: Migration, { id, name }: Named): Promise
   if (wanted === undefined) return void (await done())
   return changeTo(migration, names.renamedTo(name) !== undefined, {
     label: `${copy.name} to ${wanted}`,
-    run: () => migrationLog.setName(copy.id, wanted),
+    run: () => migrationLog.setName(copy.id, wanted, OPERATOR),
     done,
   })
 }
