@@ -84,6 +84,7 @@ const supervise = async (count: number, { config }: StoreLocation, log: ServerLo
     tls?.onReload(() => signalWorkers('SIGHUP'))
     redirect = await startRedirect(config, started.url)
     printStarted(started, redirect, `, by ${count} workers`)
+    await log.load()
   }
   const stopped = stopSignal()
   const port = config.server.port || (await freePort(config.server.host))
@@ -140,7 +141,7 @@ const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void>
     if (worker === undefined) printStarted(started, redirect)
     if (token !== undefined) printToken(token, config, origin)
     notifyStarted(started)
-    await stopSignal()
+    await Promise.all([stopSignal(), log.load()])
   } finally {
     await Promise.all([stop(), redirect?.stop(), ssh?.stop()])
   }
