@@ -29,6 +29,8 @@ export interface ContentInfo {
 
 /** Bytes that wait in memory while others are being written; more stop the stream. */
 const MAX_WAITING = 512 * 1024
+/** Chunks that wait at most, and that are kept of a small content before they are merged: each takes memory besides its bytes. */
+const MAX_CHUNKS = 256
 /** Contents up to this size are hashed where they arrive: that takes less time than passing them to a thread. */
 const MAX_HASHED_HERE = 128 * 1024
 /** Bytes that may be written and not hashed. */
@@ -66,7 +68,7 @@ export class ContentWriter {
       this.#size += chunk.length
       checkSize(this.#size, this.#expected)
       this.#add(chunk)
-      if (this.#waitingBytes > MAX_WAITING) await this.#writing
+      if (this.#waitingBytes > MAX_WAITING || this.#waiting.length >= MAX_CHUNKS) await this.#writing
     }
     await this.#writing
   }
@@ -93,7 +95,7 @@ export class ContentWriter {
   #add(chunk: Buffer): void {
     this.#waiting.push(chunk)
     this.#waitingBytes += chunk.length
-    if (this.#size <= MAX_HASHED_HERE) this.#small?.push(chunk)
+    if (this.#size <= MAX_HASHED_HERE) this.#keepSmall(chunk)
     else if (this.#small !== undefined) {
       this.#small = undefined
       this.#hash = this.#threads.begin(this.#file.fd, this.#algorithms)
@@ -102,6 +104,11 @@ export class ContentWriter {
     this.#writing = this.#writeWaiting()
     // `write` throws the error later.
     this.#writing.catch(() => undefined)
+  }
+
+  #keepSmall(chunk: Buffer): void {
+    this.#small?.push(chunk)
+    if (this.#small?.length === MAX_CHUNKS) this.#small = [Buffer.concat(this.#small)]
   }
 
   async #writeWaiting(): Promise<void> {
