@@ -58,7 +58,7 @@ export interface ListenerParts {
   readonly write: Services['exportTo']
 }
 
-/** Messages of the 404s in a dialect that have no message of their own. The API document has an empty body. */
+/** Messages of the 404s in a dialect that have no message of their own. The specification has an empty body. */
 const NOT_FOUND: Record<Options['dialect'], string | undefined> = {
   document: undefined,
   forgejo: "The target couldn't be found.",

@@ -147,7 +147,7 @@ export const Options = v.strictObject({
   ),
   dialect: described(
     v.optional(v.picklist(['document', 'forgejo', 'gitea']), 'document'),
-    'With `forgejo` or `gitea`, responses are those of a Forgejo or a Gitea where they differ from the API document.',
+    'With `forgejo` or `gitea`, responses are those of a Forgejo or a Gitea where they differ from the specification that Allot was written to.',
   ),
   maxBodySize: described(
     v.optional(v.pipe(Size, v.minValue(1)), 1024 * 1024),

@@ -147,8 +147,9 @@ const measureRequests = (basePath: string, listener: RequestListener): RequestLi
   }
 }
 
-/** All web pages are one route here: each page is loaded when it is first requested. */
-const PAGES = /^\/(?:-\/(?:storage|sign-in|sign-out)(?:\/|$)|$)/
+/** Paths of pages that do not begin with a name. All pages have the label `pages`: they are loaded when the first is requested. */
+const PAGES =
+  /^\/(?:-\/(?:account|admin|attachments|avatars|set-password|sign-in|sign-out|storage)(?:\/|$)|$)/
 const PROCESS_PATHS = ['/-/healthz', '/-/readyz', '/-/metrics']
 
 const gitPaths = gitRoutes.map(({ path }) => ({

@@ -47,7 +47,7 @@ class Keys<K extends Owned> {
     return this.store.write(async (tx) => {
       const key = await this.#collection.get(tx, [id])
       if (key === undefined) return false
-      // The API document: "403: caller not permitted (admin endpoints, quota endpoints, deleting another user's key)".
+      // The specification: "403: caller not permitted (admin endpoints, quota endpoints, deleting another user's key)".
       if (key.account !== account) throw new AllotError('forbidden', 'this key belongs to another user')
       await this.#collection.remove(tx, [id])
       return true

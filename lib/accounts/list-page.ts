@@ -1,7 +1,7 @@
 import type { Collection, IndexEntry, Page, Slice } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { type Entries, except, merge, pageOf, recordKeyText } from '../records/merge.ts'
-import type { Audience } from '../records/schema/index.ts'
+import { type Audience, PRIVATE } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { SearchResult } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -18,8 +18,6 @@ interface VisiblePageQuery<R, O extends string> {
   /** Relations whose audience in the index can be stale, see visibility.ts: each is checked by `isReadable`. */
   pending: readonly R[]
 }
-
-const PRIVATE: Audience = 2
 
 /**
  * A page of the relations below a prefix that the viewer can see. Relations with an open audience come from the index and
@@ -66,7 +64,7 @@ export const visiblePage = async <R, O extends string>(
 /** A page, with callbacks that store the totals which the search counted. */
 export interface SearchPage<R> {
   page: Page<R>
-  learned: readonly (() => void)[]
+  cacheTotals: readonly (() => void)[]
 }
 
 /** Stores counted totals after the read has succeeded, because a read can run again and its first result be discarded. */
@@ -74,8 +72,8 @@ export const readAndCacheTotals = async <R>(
   store: Store,
   search: (tx: ReadTransaction) => Promise<SearchPage<R>>,
 ): Promise<Page<R>> => {
-  const { page, learned } = await store.read(search)
-  for (const learn of learned) learn()
+  const { page, cacheTotals } = await store.read(search)
+  for (const cacheTotal of cacheTotals) cacheTotal()
   return page
 }
 
@@ -91,7 +89,7 @@ interface SearchedListing {
   /** The total that an earlier search counted. */
   total: number | undefined
   /** Stores a total that was counted; absent when the total is known without counting. */
-  learn?: ((total: number) => void) | undefined
+  cacheTotal?: ((total: number) => void) | undefined
 }
 
 /** Finds the first `limit` entries in the order of their texts; the total is exact only when `isCounted` is set. */
@@ -104,11 +102,11 @@ export const without = (gone: ReadonlySet<string>, listing: SearchListing): Sear
   if (gone.size === 0) return listing
   const total = listing.total === undefined ? undefined : listing.total - gone.size
   if ('entries' in listing) return { entries: except(gone, listing.entries), total }
-  const { find, learn } = listing
+  const { find, cacheTotal } = listing
   return {
     total,
     find: (limit, isCounted) => findWithout(gone, find, limit, isCounted),
-    learn: learn && ((found) => learn(found + gone.size)),
+    cacheTotal: cacheTotal && ((found) => cacheTotal(found + gone.size)),
   }
 }
 
@@ -131,14 +129,14 @@ export const pageOfListings = async <R>(
   slice: Slice,
 ): Promise<SearchPage<R>> => {
   const limit = slice.offset + slice.limit
-  const learned: (() => void)[] = []
+  const cacheTotals: (() => void)[] = []
   const known = await Promise.all(
     listings.map(async (listing) => {
       const found = await firstIn(listing, limit)
       // Callbacks can be cached with the page, so they must not keep the entries in memory.
       const { total } = found
-      const learn = 'learn' in listing ? listing.learn : undefined
-      if (learn !== undefined) learned.push(() => learn(total))
+      const cacheTotal = 'cacheTotal' in listing ? listing.cacheTotal : undefined
+      if (cacheTotal !== undefined) cacheTotals.push(() => cacheTotal(total))
       return found
     }),
   )
@@ -148,7 +146,7 @@ export const pageOfListings = async <R>(
       items: await collection.load(tx, page),
       total: known.reduce((sum, { total }) => sum + total, 0),
     },
-    learned,
+    cacheTotals,
   }
 }
 

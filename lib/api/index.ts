@@ -84,7 +84,7 @@ const sharingRoutes: ApiRoute[] = [
   ...teamRepositoryRoutes,
 ]
 
-/** Every JSON route, in the order of the API document (docs/api.md). The router, the OpenAPI document and the specs are built from this list. */
+/** Every JSON route. The router, the OpenAPI document and the specs are built from this list. */
 export const routes: ApiRoute[] = [
   ...markdownRoutes,
   ...newRepositoryRoutes,
@@ -150,7 +150,7 @@ export const routesWith = (options: {
 }): typeof routes => {
   const hasGitData = options.repositories !== false
   const hasContents = hasGitData && options.contents !== false
-  const left = new Set<ApiRoute>([
+  const excluded = new Set<ApiRoute>([
     ...(options.issues ? [] : contentRoutes),
     ...(hasContents ? [] : gitContentRoutes),
     ...(hasContents && options.statuses ? [] : statusRoutes),
@@ -159,7 +159,7 @@ export const routesWith = (options: {
     ...(options.packages !== false ? [] : packageRoutes),
     ...(options.webhooks !== false ? [] : hookRoutes),
   ])
-  return routes.filter((route) => !left.has(route))
+  return routes.filter((route) => !excluded.has(route))
 }
 
 /** The routes outside of the API whose replies are streams: git, archives, Git LFS, packages, attachments, avatars. */

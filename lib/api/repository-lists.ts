@@ -164,9 +164,9 @@ type SearchInput = Recipient & {
 }
 
 const readFound = cachedRead('repository search', async (tx, input: SearchInput) => {
-  const { page, learned } = await input.search.pageIn(tx, input.user, input, input)
+  const { page, cacheTotals } = await input.search.pageIn(tx, input.user, input, input)
   const json = new SerializedJson({ ok: true, data: await presentAll(tx, input, page.items) })
-  return { json, total: page.total, learned }
+  return { json, total: page.total, cacheTotals }
 })
 
 const searchInput = (
@@ -187,8 +187,8 @@ const searchInput = (
 
 /** Replies with a page that the read cache keeps, as the same words are searched for again and again. */
 const replyFound = async ({ store }: Services, input: SearchInput) => {
-  const { json, total, learned } = await readFound(store, input)
-  for (const learn of learned) learn()
+  const { json, total, cacheTotals } = await readFound(store, input)
+  for (const cacheTotal of cacheTotals) cacheTotal()
   return { ...reply(200, json), total }
 }
 

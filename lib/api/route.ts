@@ -25,7 +25,7 @@ export interface Services {
     owners: readonly string[] | undefined,
   ) => Promise<unknown>
   readonly version: string
-  /** `forgejo` and `gitea` change the few answers on which their clients and the API document disagree. */
+  /** `forgejo` and `gitea` change the few answers on which their clients and the specification (docs/api.md) disagree. */
   readonly dialect: 'document' | 'forgejo' | 'gitea'
   /** @returns the OpenAPI document of a service at `apiUrl` */
   readonly documentFor: (apiUrl: string) => Promise<{ openapi: string }>

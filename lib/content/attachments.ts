@@ -60,7 +60,7 @@ export class Attachments {
   }
 
   /** Whether the target exists. Called before the content is read. @throws AllotError forbidden */
-  mayAdd(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName): Promise<boolean> {
+  findsTarget(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName): Promise<boolean> {
     return this.#parts.store.read(async (tx) => (await writableTarget(tx, viewer, path, on)) !== undefined)
   }
 

@@ -154,7 +154,9 @@ const refuseTooMany = async (
   if (before === undefined && (await commitStatuses.count(tx, 'current', [repository, sha])) >= MAX_CONTEXTS)
     throw invalid(`context: the commit already has statuses of ${MAX_CONTEXTS} contexts: use one of those`)
   if ((await commitStatuses.count(tx, 'context', [repository, sha, context])) >= MAX_IN_CONTEXT)
-    throw invalid(`context: the commit already has ${MAX_IN_CONTEXT} statuses of it: use another context`)
+    throw invalid(
+      `context: the commit already has ${MAX_IN_CONTEXT} statuses with this context: use another context`,
+    )
 }
 
 /** Success needs a status, and nothing that failed, warns or is not finished. */

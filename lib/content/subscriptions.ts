@@ -38,7 +38,7 @@ export class IssueSubscriptions {
   }
 
   /**
-   * Subscribes a user, or unsubscribes one, also from what the user would follow otherwise.
+   * Subscribes a user, or unsubscribes one, even if the user watches the repository or wrote in the issue.
    * @returns whether that changed whether the user follows the issue
    * @throws AllotError forbidden for another user than the viewer, except for administrators
    */
@@ -54,7 +54,7 @@ export class IssueSubscriptions {
       const user = found && (await visibleAccount(tx, viewer, userName))
       if (found === undefined || user?.kind !== 'user') return undefined
       if (user.id !== viewer.id && !viewer.admin)
-        throw new AllotError('forbidden', 'users decide themselves which issues they follow')
+        throw new AllotError('forbidden', 'only administrators may change the subscription of another user')
       if (!(await canRead(tx, { id: user.id, admin: user.admin }, found.repository, 'issue')))
         return undefined
       const { id: issue } = found.issue

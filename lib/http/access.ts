@@ -1,4 +1,7 @@
-/** Who may call a route: credentials, administrator rights and scopes. The dispatcher checks it before the input is read. */
+/**
+ * Who may call a route: credentials, administrator rights and scopes. The dispatcher checks it before a
+ * handler runs; pages read a form first, for its CSRF token.
+ */
 import { AllotError } from '../errors.ts'
 
 /** Who sent a request. The scope `all` grants everything, and `write:x` implies `read:x`. */

@@ -16,7 +16,7 @@ export interface MountOptions {
 }
 
 /**
- * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does. `allot serve` has it too.
+ * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does. `allot serve` uses it, too.
  * A request goes to the pages first: the API also has a plain page of a package, for servers without pages.
  * @throws AllotError invalid for a path that is not a plain path
  */

@@ -12,8 +12,8 @@ export interface DataOptions {
   /** Public URL of the service, for links in responses; taken from the Host header when absent. */
   baseUrl?: string | undefined
   /**
-   * With `forgejo` or `gitea`, responses are those of a Forgejo or a Gitea where they differ from the API document.
-   * Default: `"document"`.
+   * With `forgejo` or `gitea`, responses are those of a Forgejo or a Gitea where they differ from the specification
+   * that Allot was written to. Default: `"document"`.
    */
   dialect?: 'document' | 'forgejo' | 'gitea' | undefined
   /**

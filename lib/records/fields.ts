@@ -19,6 +19,8 @@ export const seconds = integer
  * viewer may see.
  */
 export type Audience = 0 | 1 | 2
+/** The audience of what only accounts with access see. */
+export const PRIVATE = 2 satisfies Audience
 export const audience = v.picklist([0, 1, 2])
 
 export const Visibility = v.picklist(['public', 'limited', 'private'])

@@ -31,6 +31,7 @@ import {
   type Audience,
   accountNames,
   accounts,
+  PRIVATE,
   type Repository,
   repositories,
   repositoryNames,
@@ -55,8 +56,8 @@ interface UserQuery {
 }
 
 /**
- * Cached totals of words longer than a trigram. Every name with the word has its rarest trigram, so a total is valid while
- * the version of that trigram is the same, even when other processes write.
+ * Cached totals of words longer than a trigram. A name that contains the word contains the word's rarest
+ * trigram, so a total is valid while the version of that trigram is the same, even when other processes write.
  */
 type Totals = LRUCache<string, { version: number; total: number }>
 const MAX_TOTALS = 10_000
@@ -114,13 +115,14 @@ export class Search extends CacheConstant {
     const found = await Promise.all(parts.map((part) => this.#repositoryListings(tx, viewer, part, owner)))
     const listings = found.flat()
     return readsEveryMatch({ q, filter })
-      ? { page: await filteredPage(tx, viewer, listings, filter, slice), learned: [] }
+      ? { page: await filteredPage(tx, viewer, listings, filter, slice), cacheTotals: [] }
       : pageOfListings(tx, repositories, listings, slice)
   }
 
   users(viewer: Viewer, { q = '', id }: UserQuery, slice: Slice): Promise<Page<Account>> {
     return readAndCacheTotals(this.#store, async (tx) => {
-      if (id !== undefined) return { page: pageOfOne(await userById(tx, viewer, id, q), slice), learned: [] }
+      if (id !== undefined)
+        return { page: pageOfOne(await userById(tx, viewer, id, q), slice), cacheTotals: [] }
       const listings = await this.#openListings(tx, accountNames, viewer, q, noneDeleted)
       return pageOfListings(tx, accounts, [...listings, ...(await selfListing(tx, viewer, q))], slice)
     })
@@ -170,7 +172,7 @@ export class Search extends CacheConstant {
     return {
       find,
       total: known?.version === version ? known.total : undefined,
-      learn: (total) => void this.#totals.set(key, { version, total }),
+      cacheTotal: (total) => void this.#totals.set(key, { version, total }),
     }
   }
 }
@@ -227,13 +229,13 @@ const ofDeletedOwners: DeletedEntries = async (tx, audience, word) => {
 
 /** Private repositories of the viewer and the viewer's organizations, and shared ones; an administrator's open listings include them. */
 const ownListings = async (tx: ReadTransaction, viewer: Viewer, word: string): Promise<SearchListing[]> => {
-  if (viewer === null || openAudiences(viewer).includes(2)) return []
+  if (viewer === null || openAudiences(viewer).includes(PRIVATE)) return []
   const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
-  const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, 2])))
+  const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, PRIVATE])))
   const own = owners
     .filter((_, index) => counts[index]! > 0)
     .map((owner) => ({
-      entries: containing(word, repositories.entries(tx, 'name', { prefix: [owner, 2] })),
+      entries: containing(word, repositories.entries(tx, 'name', { prefix: [owner, PRIVATE] })),
     }))
   return [...own, ...sharedListing(shared, viewer, word)]
 }
@@ -258,7 +260,7 @@ const ownersListings = async (
   const own = audiences.map((audience) => ({
     entries: containing(word, repositories.entries(tx, 'name', { prefix: [owner, audience] })),
   }))
-  if (audiences.includes(2)) return own
+  if (audiences.includes(PRIVATE)) return own
   return [...own, ...sharedListing(await sharedOf(tx, viewer, owner), viewer, word)]
 }
 

@@ -18,15 +18,15 @@ interface LinkProps {
   class?: string
   /** Text for screen readers, when the children do not say enough. */
   label?: string
-  /** Paths of the pages that the link stands for in a navigation, with all pages below them. */
-  above?: readonly string[] | undefined
+  /** The link is marked as current on these paths and below them. */
+  currentBelow?: readonly string[] | undefined
 }
 
-/** A link to a page. It is marked as current on the page itself, and in a navigation on the pages below it. */
-export const Link = ({ to, class: className, label, above = [], children }: RenderableProps<LinkProps>) => {
+/** A link to a page, on which it is marked as current. */
+export const Link = ({ to, class: className, label, currentBelow, children }: RenderableProps<LinkProps>) => {
   const { urlOf, path } = usePageContext()
-  const isAbove = above.some((one) => path === one || path.startsWith(`${one}/`))
-  const current = to === path ? 'page' : isAbove ? 'true' : undefined
+  const isBelow = currentBelow?.some((one) => path === one || path.startsWith(`${one}/`))
+  const current = to === path ? 'page' : isBelow ? 'true' : undefined
   return (
     <a class={className} href={urlOf(to)} aria-label={label} aria-current={current}>
       {children}
@@ -93,13 +93,13 @@ export const PageHead = ({ title, subtitle, children }: RenderableProps<PageHead
   </div>
 )
 
-type Tab = Crumb & Pick<LinkProps, 'above'>
+type Tab = Crumb & Pick<LinkProps, 'currentBelow'>
 
 /** Links to the pages of one thing. */
 export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) => (
   <nav class="tabs" aria-label={label}>
-    {tabs.map(({ name, to, above }) => (
-      <Link key={to} to={to} above={above}>
+    {tabs.map(({ name, to, currentBelow }) => (
+      <Link key={to} to={to} currentBelow={currentBelow}>
         {name}
       </Link>
     ))}

@@ -51,12 +51,12 @@ const Header = ({ user, urlOf, servedPages, brand: { name, logo, backUrl, backTe
     )}
     {user !== null && (
       <nav aria-label="Pages">
-        <Link to="/" above={['/-/storage']}>
+        <Link to="/" currentBelow={['/-/storage']}>
           Storage
         </Link>
         {servedPages.has('user') && <Link to={`/${user.username}`}>Repositories</Link>}
         {user.admin && (
-          <Link to="/-/admin" above={['/-/admin']}>
+          <Link to="/-/admin" currentBelow={['/-/admin']}>
             Administration
           </Link>
         )}

@@ -30,8 +30,8 @@ export const createLazyPages = (
   }
 }
 
-/** The pages that need a session are at the root, or below `/-/`, which is not a valid owner name. */
-const CONSOLE_PAGE = /^\/?(?:$|\?)|^\/-\//
+/** Storage, administration, sign-in and assets: at the root, or below `/-/`, which is not a valid owner name. */
+const OWN_PAGE = /^\/?(?:$|\?)|^\/-\//
 
 const NAME = '[A-Za-z0-9][\\w.-]*'
 const END = '(?:[?/]|$)'
@@ -52,7 +52,7 @@ const pageMatcher = ({ services, basePath }: PagesOptions): ((req: IncomingMessa
   return (req) => {
     const path = relativeUrl(req)
     if (path === undefined) return false
-    if (CONSOLE_PAGE.test(path)) return true
+    if (OWN_PAGE.test(path)) return true
     if (servedPages.size === 0 || (req.method !== 'GET' && req.method !== 'HEAD')) return false
     return !path.startsWith(base) && isSitePage(path)
   }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The types of `allot/client`, which {@link writeClientTypes} makes from the committed API document. */
+/** The types of `allot/client`, which {@link writeClientTypes} makes from the committed OpenAPI document. */
 const TYPES = fileURLToPath(new URL('../../lib/client/types.ts', import.meta.url))
 const DOCUMENT = fileURLToPath(new URL('openapi.json', import.meta.url))
 

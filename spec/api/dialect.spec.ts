@@ -71,7 +71,7 @@ describe('The dialect `gitea`', () => {
     assert.equal((await gitea.request('GET', '/version')).body.version, '1.24.0+allot-0.1.0')
   })
 
-  it('answers about quota as the API document says', async () => {
+  it('answers about quota as the specification says', async () => {
     const { body } = await gitea.request('GET', '/user/quota/check?subject=size:all', {
       token: gitea.root.token,
     })

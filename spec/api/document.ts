@@ -3,7 +3,7 @@ import { apiDocument } from '../../lib/api/document.ts'
 import { routes } from '../../lib/api/index.ts'
 import { VERSION } from '../../lib/version.ts'
 
-/** The committed copy of the API document, whose diff shows each change of the API. */
+/** The committed copy of the OpenAPI document, whose diff shows each change of the API. */
 const COPY = new URL('openapi.json', import.meta.url)
 
 /** The document as it is committed, with the default base path as its URL. */

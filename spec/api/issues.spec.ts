@@ -260,7 +260,7 @@ describe('The scopes of issues', () => {
 })
 
 describe('A host that keeps issues and releases itself', () => {
-  it('turns their routes off: the paths are 404, and not in the API document', async () => {
+  it('turns their routes off: the paths are 404, and not in the OpenAPI document', async () => {
     const without = await start({ repositories: false, issues: false })
     try {
       await without.as(without.root, 'POST', '/user/repos', { name: 'demo' })

@@ -192,8 +192,8 @@ describe('GET /packages/{owner}', () => {
   })
 })
 
-describe('Who may', () => {
-  it('read a package is every viewer of its owner, and write it the owner, its members and administrators', async () => {
+describe('A package', () => {
+  it('can be read by every viewer of its owner, and written by the owner, its members and administrators', async () => {
     await allot.as(alice, 'POST', '/orgs', { username: 'acme' })
     await allot.as(alice, 'PUT', '/orgs/acme/members/bob')
     const stranger = await allot.person('stranger')
@@ -220,7 +220,7 @@ describe('Who may', () => {
     assert.equal((await fetch(`${allot.base}/hidden/-/packages/generic/mine/1`)).status, 401)
   })
 
-  it('use a token needs the scopes read:package and write:package', async () => {
+  it('needs the scopes read:package and write:package of a token', async () => {
     await put('alice/generic/scopes/1/a', alice)
     const reader = { token: await allot.scoped(alice, 'read:package') }
     const writer = { token: await allot.scoped(alice, 'write:package') }

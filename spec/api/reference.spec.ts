@@ -59,7 +59,7 @@ const problemsOf = (example: unknown, schema: object): string[] => {
   return ajv.validate(JSON.parse(absolute), example) ? [] : [ajv.errorsText()]
 }
 
-describe('The API document', () => {
+describe('The OpenAPI document', () => {
   it('has an example of every body, which is valid by its schema', () => {
     const problems = operations.flatMap(bodiesOf).flatMap(([name, { content = {} }]) =>
       Object.values(content)

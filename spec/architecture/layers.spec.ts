@@ -88,7 +88,7 @@ describe('Imports', () => {
     assert.deepEqual(wrong, [])
   })
 
-  it('of the HTTP layer know neither users nor repositories', () => {
+  it('of the HTTP layer name neither accounts nor repositories', () => {
     const allowed = ['lib/caches.ts', 'lib/errors.ts', 'lib/integers.ts']
     for (const file of filesIn('lib/http'))
       assert.ok(

@@ -10,6 +10,9 @@ import { measureDriver, measureListener } from '../../bin/metrics/index.ts'
 import { withRequestLog } from '../../bin/server/listeners.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import { pageRoutes } from '../../lib/web/page-routes.ts'
+import { signInRoutes } from '../../lib/web/session.tsx'
+import { setPasswordRoutes } from '../../lib/web/set-password.tsx'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/request.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -96,6 +99,24 @@ describe('/-/metrics', () => {
     assert.equal(counted('GET', '/{owner}/{repo}/info/refs', 404), 1)
     assert.equal(sample(text, 'allot_http_requests_in_flight'), 1, 'the one that asks')
     assert.ok(!/nobody|wp-login|demo/.test(text))
+  })
+
+  it('counts every page under the label of pages', async () => {
+    const count = async () => {
+      const { text } = await asAdmin()
+      const counts = [
+        ...text.matchAll(/duration_seconds_count\{method="\w+",route="(\w+)",status="\d+"\} (\d+)/g),
+      ]
+      const of = (route: string) =>
+        counts.filter(([, one]) => one === route).reduce((sum, [, , number]) => sum + Number(number), 0)
+      return [of('pages'), of('none')] as const
+    }
+    const [pages, none] = await count()
+    const paths = [...pageRoutes, ...signInRoutes, ...setPasswordRoutes].map(({ path }) =>
+      path.replaceAll(/\{(\w+)\}/g, '$1'),
+    )
+    for (const path of paths) await (await fetch(origin + path, { redirect: 'manual' })).text()
+    assert.deepEqual(await count(), [pages + paths.length, none])
   })
 
   it('counts unknown methods under one label', async () => {

@@ -7,8 +7,8 @@ export const PAGE = join(import.meta.dirname, '../../docs/differences.md')
 
 const HEAD = `# Differences from Forgejo
 
-Allot answers as the API document says. Where the document is silent, it answers as Forgejo 16 does. These are the intended
-differences. The specs in \`spec/golden\` replay recorded answers of Forgejo and fail on any difference that this table does not
+Allot answers as [the specification that it was written to](api.md) says. Where the specification is silent, Allot answers as
+Forgejo 16 does. These are the intended differences. The specs in \`spec/golden\` replay recorded answers of Forgejo and fail on any difference that this table does not
 name, and on any row that no recording shows. \`npm run differences\` writes this page.
 
 Not recorded: \`PUT /version\` answers 405, because the version of a server is not set over the API.

@@ -67,9 +67,13 @@ describe('Checks run in a fixed order', () => {
     ['administration before the body', { as: 'ann', type: 'text/css', body: tooLong }, /^403 .*admin/],
     ['a path of nothing before the body', { as: 'root', path: '/admin/x', body: '?' }, /^404$/],
     ['the content type before the size', { as: 'root', type: 'text/css', body: tooLong }, /^415 /],
-    ['the size before what the body says', { as: 'root', body: tooLong }, /^413 /],
-    ['what the body says before what is there', { as: 'root', path: '/admin/2', body: '{}' }, /^422 Name/],
-    ['what is there', { as: 'root', path: '/admin/2', body: '{"name":"x"}' }, /^404$/],
+    ['the size before the content of the body', { as: 'root', body: tooLong }, /^413 /],
+    [
+      'the content of the body before whether the resource exists',
+      { as: 'root', path: '/admin/2', body: '{}' },
+      /^422 Name/,
+    ],
+    ['whether the resource exists', { as: 'root', path: '/admin/2', body: '{"name":"x"}' }, /^404$/],
     ['and then it is done', { as: 'root', body: '{"name":"x"}' }, /^204$/],
   ]
   for (const [why, request, expected] of cases)

@@ -16,7 +16,7 @@ describe('A filtered page of search results', () => {
       filteredPage(
         unread,
         null,
-        [{ find, total: undefined, learn: () => undefined }],
+        [{ find, total: undefined, cacheTotal: () => undefined }],
         { archived: true },
         { offset: 0, limit: 30 },
       ),

@@ -130,7 +130,7 @@ const listRoutesOf = (target: Target) => {
       responses: { 201: Attachment, 403: Forbidden, 404: NotFound, 422: ValidationError },
       handle: async (request, { hosting, maxAttachmentBytes }) => {
         const { user, params, query, body } = request
-        if (!(await hosting.attachments.mayAdd(user, ...where(params)))) return reply(404)
+        if (!(await hosting.attachments.findsTarget(user, ...where(params)))) return reply(404)
         if (body.size !== undefined && body.size > maxAttachmentBytes + FORM_OVERHEAD)
           throw new AllotError('too_large', `a file must not be larger than ${maxAttachmentBytes} bytes`)
         const { name, content } = await body.file()

@@ -118,7 +118,7 @@ const params = v.object({ ...repositoryParams, index: issueIndex })
 
 const IssueQuery = v.object({
   state: choice('State of the issues: open ones when absent.', 'open', 'closed', 'all'),
-  q: v.optional(parameter(shortText, 'Part of the title or the text.')),
+  q: v.optional(parameter(shortText, 'Words of the title, all of them, in any order.')),
   type: choice('Finds only issues. There are no pull requests.', 'issues', 'pulls'),
   created_by: v.optional(parameter(shortText, 'Name of the author.')),
   labels: v.optional(parameter(shortText, 'Finds nothing unless empty: issues have no labels.')),

@@ -20,7 +20,7 @@ interface TypeRules {
   checkNames(path: PackageName, file: string): void
   /** Where clients download a file, here and at a server that `allot migrate` copies from: names in a path below `/api/packages`. */
   downloadNames(path: PackageName, file: string): readonly string[]
-  /** How clients upload, for a page without packages. */
+  /** How clients upload. Shown on the page of an owner that has no packages. */
   upload(owner: string): string
 }
 

@@ -62,6 +62,7 @@ import { deliveries, hookLeases, hookQueues, hooks } from './webhooks.ts'
 export {
   type Audience,
   audienceOf,
+  PRIVATE,
   Visibility,
 } from '../fields.ts'
 export { type Job, jobs } from '../jobs.ts'

@@ -192,9 +192,9 @@ export const withNames = async <T extends { owner: number }>(
 
 const ADMIN_TABS = [
   { name: 'Overview', to: '/-/admin' },
-  { name: 'Owners', to: '/-/admin/owners', above: ['/-/admin/account', '/-/admin/accounts'] },
-  { name: 'Rules', to: '/-/admin/rules', above: ['/-/admin/rule'] },
-  { name: 'Groups', to: '/-/admin/groups', above: ['/-/admin/group'] },
+  { name: 'Owners', to: '/-/admin/owners', currentBelow: ['/-/admin/account', '/-/admin/accounts'] },
+  { name: 'Rules', to: '/-/admin/rules', currentBelow: ['/-/admin/rule'] },
+  { name: 'Groups', to: '/-/admin/groups', currentBelow: ['/-/admin/group'] },
   { name: 'Audit', to: '/-/admin/audit' },
 ]
 

@@ -77,7 +77,7 @@ export const OwnerHead = ({
         {
           name: 'Usage',
           to: `/-/storage/${name}/usage`,
-          above: thingKinds.map((kind) => `/-/storage/${name}/${kind}`),
+          currentBelow: thingKinds.map((kind) => `/-/storage/${name}/${kind}`),
         },
         { name: 'History', to: `/-/storage/${name}/history` },
       ]}

@@ -6,11 +6,14 @@ export const isThingKind = (text: string | null): text is ThingKind =>
   thingKinds.some((kind) => kind === text)
 
 /** Reads the query parameters of the page. */
-export interface Asked extends ThingQuery {
+export interface ThingListQuery extends ThingQuery {
   readonly page: number
 }
 
-export const askedIn = (query: URLSearchParams, kind: string | null = query.get('kind')): Asked => {
+export const readQuery = (
+  query: URLSearchParams,
+  kind: string | null = query.get('kind'),
+): ThingListQuery => {
   const sort = query.get('sort')
   return {
     kind: isThingKind(kind) ? kind : undefined,
@@ -23,7 +26,7 @@ export const askedIn = (query: URLSearchParams, kind: string | null = query.get(
 }
 
 /** Path of the page with another query. */
-export const pathOf = (owner: string, asked: Asked, file = 'usage'): string => {
+export const pathOf = (owner: string, asked: ThingListQuery, file = 'usage'): string => {
   const query = new URLSearchParams()
   const given = { kind: asked.kind, repository: asked.repository, q: asked.search }
   for (const [name, value] of Object.entries(given)) if (value) query.set(name, value)

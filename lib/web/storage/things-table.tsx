@@ -6,12 +6,12 @@ import { isRemovable, type Thing, type ThingQuery } from '../../content/things.t
 import type { Sum } from '../../integers.ts'
 import { Post, Size, usePageContext } from '../components.tsx'
 import { ShareCell } from './share.tsx'
-import { type Asked, pathOf } from './thing-query.ts'
+import { pathOf, type ThingListQuery } from './thing-query.ts'
 import { ThingCells, titleOf } from './thing-text.tsx'
 
 interface ThingsProps {
   owner: string
-  asked: Asked
+  asked: ThingListQuery
   things: readonly Thing[]
   links: ReadonlyMap<string, string | undefined>
   /** Bytes of all things of the owner. */
@@ -75,7 +75,7 @@ export const Things = ({ owner, asked, things, links, used, user, isChecked }: T
 
 interface SortHeadProps {
   owner: string
-  asked: Asked
+  asked: ThingListQuery
   by: NonNullable<ThingQuery['sort']>
   text: string
   class?: string

@@ -11,7 +11,7 @@ import { csvOf } from '../csv.ts'
 import { type PageRequest, type PageServices, page, type View } from '../route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
 import { Suggestion, suggestionFor } from './suggestion.tsx'
-import { type Asked, askedIn, isThingKind, pathOf } from './thing-query.ts'
+import { isThingKind, pathOf, readQuery, type ThingListQuery } from './thing-query.ts'
 import { KIND_NAMES, linkOf, titleOf } from './thing-text.tsx'
 import { Things } from './things-table.tsx'
 
@@ -21,7 +21,7 @@ export const thingRoutes = [
     path: '/-/storage/{owner}/usage',
     auth: 'required',
     handle: (request, services) =>
-      showThings(request, services, request.params.owner, askedIn(request.query)),
+      showThings(request, services, request.params.owner, readQuery(request.query)),
   }),
   page({
     method: 'GET',
@@ -29,7 +29,7 @@ export const thingRoutes = [
     auth: 'required',
     async handle({ user, params, query }, { hosting, ...services }) {
       const owner = await accessibleOwner({ hosting, ...services }, user, params.owner)
-      const { rows, isCut } = await hosting.things.rows(user, owner.id, askedIn(query))
+      const { rows, isCut } = await hosting.things.rows(user, owner.id, readQuery(query))
       const fileName = isCut ? `${owner.name}-usage-largest-${rows.length}.csv` : `${owner.name}-usage.csv`
       const head = ['kind', 'name', 'repository', 'bytes', 'created']
       return csvOf(
@@ -50,7 +50,7 @@ export const thingRoutes = [
       const { owner, kind } = request.params
       await accessibleOwner(services, request.user, owner)
       if (!isThingKind(kind)) throw new AllotError('not_found', `there is no list of ${kind}`)
-      return showThings(request, services, owner, askedIn(request.query, kind))
+      return showThings(request, services, owner, readQuery(request.query, kind))
     },
   }),
 ]
@@ -61,7 +61,7 @@ const showThings = async (
   request: Pick<PageRequest, 'site' | 'pagesUrl' | 'query'> & { user: Identity },
   services: PageServices,
   name: string,
-  asked: Asked,
+  asked: ThingListQuery,
 ): Promise<View> => {
   const { user, query } = request
   const owner = await accessibleOwner(services, user, name)
@@ -114,7 +114,7 @@ const Count = ({
   asked: { kind },
   page: { total, listed, isPartial },
 }: {
-  asked: Asked
+  asked: ThingListQuery
   page: Omit<ThingPage, 'items'>
 }) => (
   <p class="small">
@@ -132,7 +132,7 @@ const Count = ({
   </p>
 )
 
-const NoThings = ({ asked, total }: { asked: Asked; total: number }) =>
+const NoThings = ({ asked, total }: { asked: ThingListQuery; total: number }) =>
   total > 0 ? (
     <Empty title="Nothing on this page">
       <p>The list ends before it.</p>
@@ -147,7 +147,7 @@ const NoThings = ({ asked, total }: { asked: Asked; total: number }) =>
     </Empty>
   )
 
-const Filters = ({ owner: { name }, asked }: { owner: Account; asked: Asked }) => (
+const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ThingListQuery }) => (
   <Search to={`/-/storage/${name}/usage`}>
     <div>
       <label for="q">Name contains</label>

@@ -199,7 +199,7 @@ export const accounts: readonly Difference[] = [
   },
   {
     title: 'Public profiles can be read by everyone, with their lists',
-    reason: 'The API document lists no login for them. Forgejo answers 401.',
+    reason: 'The specification lists no login for them. Forgejo answers 401.',
     records: { users: ['users.followers#4', 'users.following#4', 'users.following.*#4'] },
     lines: ['status 401 → 200', 'status 401 → 204', 'status 401 → 404'],
     also: [

@@ -124,7 +124,7 @@ export const paging: readonly Difference[] = [
   },
   {
     title: 'An invalid `page` or `limit` of a quota list is 422',
-    reason: 'The API document has page and limit as integers. Forgejo takes the default.',
+    reason: 'The specification has page and limit as integers. Forgejo takes the default.',
     records: {
       'quota-user': [
         '*paging[page=abc]',

@@ -6,7 +6,7 @@ import type { Difference } from './table.ts'
 export const quota: readonly Difference[] = [
   {
     title: '`subjects` of a rule is always present',
-    reason: 'Fields of the API document are always present. Forgejo leaves an empty one out.',
+    reason: 'Fields of the specification are always present. Forgejo leaves an empty one out.',
     records: inAll('quota-evaluation', 'quota-groups', 'quota-rules'),
     lines: ['body* adds subjects'],
   },
@@ -48,7 +48,7 @@ export const quota: readonly Difference[] = [
   },
   {
     title: 'The subject of wikis is `size:wiki`',
-    reason: 'The API document says so. The dialect `forgejo` takes `size:assets:wiki` for it.',
+    reason: 'The specification says so. The dialect `forgejo` takes `size:assets:wiki` for it.',
     records: { 'quota-rules': ['rules.create.subject[size:assets:wiki]', 'rules.edit.wiki'] },
     lines: ['status 201 → 422', 'status 422 → 200'],
     also: [
@@ -82,13 +82,13 @@ export const quota: readonly Difference[] = [
   },
   {
     title: '`/user/quota/check` is true when the user is over quota',
-    reason: 'The API document says so. The dialect `forgejo` answers true when the user is within.',
+    reason: 'The specification says so. The dialect `forgejo` answers true when the user is within.',
     records: { 'quota-user': ['quota.check*', 'orgquota.check*'] },
     lines: ['body true → false'],
   },
   {
     title: 'The subject `none` is unknown',
-    reason: "It is not in the API document's table.",
+    reason: "It is not in the specification's table.",
     records: {
       'quota-evaluation': ['*check[none]'],
       'quota-user': ['quota.check[none]', 'orgquota.check[none]'],
@@ -109,26 +109,26 @@ export const quota: readonly Difference[] = [
   },
   {
     title: 'Artifacts have the address of their run',
-    reason: 'The API document lists `html_url`; Forgejo sends it empty.',
+    reason: 'The specification lists `html_url`; Forgejo sends it empty.',
     records: { 'quota-user': ['quota.artifacts.*', 'quota.list.artifacts'] },
     lines: ['body[].html_url "" → "<host>/*/actions/runs/1"'],
   },
   {
     title: 'A subject is written exactly',
-    reason: 'The API document has "exact strings". Forgejo takes spaces around it.',
+    reason: 'The specification has "exact strings". Forgejo takes spaces around it.',
     records: { 'quota-user': ['quota.check.bad[ size:all ]'] },
     lines: ['status 200 → 422'],
   },
   {
     title: 'A subject that no rule of a group covers is within quota',
     reason:
-      'A limit applies to the subjects that it names, and wikis are always within, as the API document says. Forgejo denies what is not covered.',
+      'A limit applies to the subjects that it names, and wikis are always within, as the specification says. Forgejo denies what is not covered.',
     records: { 'quota-evaluation': uncovered() },
     lines: ['body false → true'],
   },
   {
     title: 'Nothing is refused because of quota',
-    reason: 'The API document: "The quota engine enforces nothing." Forgejo answers 413.',
+    reason: 'The specification: "The quota engine enforces nothing." Forgejo answers 413.',
     records: { 'quota-evaluation': ['ini.total0.create'] },
     lines: ['status 413 → 201'],
   },

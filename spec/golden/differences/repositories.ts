@@ -74,8 +74,9 @@ export const repositories: readonly Difference[] = [
     ],
   },
   {
-    title: 'Forks cannot be made',
-    reason: 'The API document lists no route for them. A fork of an imported repository keeps its parent.',
+    title: 'The recorded forks are not made in the replay',
+    reason:
+      'It has plain repositories in their place. Allot makes forks as Forgejo does, with `POST /repos/{owner}/{repo}/forks`.',
     records: { starred: ['star.repo.count'] },
     lines: ['body.forks_count 1 → 0'],
     also: [
@@ -129,7 +130,7 @@ export const repositories: readonly Difference[] = [
   {
     title: 'Templates that do not exist are 422',
     reason:
-      'The API document has 422 for invalid input. Forgejo answers 400 for a readme, and fails with 500 for the rest.',
+      'The specification has 422 for invalid input. Forgejo answers 400 for a readme, and fails with 500 for the rest.',
     records: { repositories: ['*.gitignore.bad', '*.license.bad', '*.readme.bad'] },
     lines: ['status 500 → 422', 'status 400 → 422'],
   },
@@ -149,7 +150,7 @@ export const repositories: readonly Difference[] = [
   {
     title:
       'An organization that the caller cannot see is 422 for `POST /org/{org}/repos`, as one that does not exist',
-    reason: 'The API document has no 404 there, and the two must not be told apart. Forgejo answers 404.',
+    reason: 'The specification has no 404 there, and the two must not be told apart. Forgejo answers 404.',
     records: { repositories: ['orgrepo.secret.nonmember'] },
     lines: ['status 404 → 422'],
   },

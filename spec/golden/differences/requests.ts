@@ -5,7 +5,7 @@ import type { Difference } from './table.ts'
 export const requests: readonly Difference[] = [
   {
     title: '404 has an empty body',
-    reason: 'The API document says so. The dialect `forgejo` sends `{message,url}`.',
+    reason: 'The specification says so. The dialect `forgejo` sends `{message,url}`.',
     records: inAll(
       'authentication',
       'following',
@@ -26,13 +26,13 @@ export const requests: readonly Difference[] = [
   },
   {
     title: '404 of an unknown path has an empty body',
-    reason: 'The API document says so; Forgejo answers in plain text.',
+    reason: 'The specification says so; Forgejo answers in plain text.',
     records: inAll('paths', 'quota-groups', 'quota-rules', 'quota-user', 'starred', 'users'),
     lines: UNKNOWN_PATH_IS_EMPTY,
   },
   {
     title: 'Broken percent-encoding is 400 with `{message,url}`',
-    reason: 'The API document has that body for 400; Forgejo answers in plain text.',
+    reason: 'The specification has that body for 400; Forgejo answers in plain text.',
     records: { paths: ['unknown.badpct'] },
     lines: [
       'header content-type "text/plain; charset=utf-8" → "application/json;charset=utf-8"',
@@ -115,7 +115,7 @@ export const requests: readonly Difference[] = [
   },
   {
     title: '`GET /version` has `Version` and `version`',
-    reason: 'The API document has `Version`, and the clients read `version`; each server has its own.',
+    reason: 'The specification has `Version`, and the clients read `version`; each server has its own.',
     records: {
       authentication: ['scope.*GET /version'],
       paths: ['version.*'],
@@ -177,13 +177,13 @@ export const requests: readonly Difference[] = [
   },
   {
     title: 'Every error has a `url`',
-    reason: 'The API document says so. For a locked account and for `Sudo` Forgejo sends a message alone.',
+    reason: 'The specification says so. For a locked account and for `Sudo` Forgejo sends a message alone.',
     records: { authentication: ['sudo.*'], 'quota-user': ['final.inactive.basic', 'final.prohibited.token'] },
     lines: ['body adds url'],
   },
   {
     title: '`:username` and `:target` in a path mean the caller',
-    reason: 'The API document lists two paths with a literal colon segment.',
+    reason: 'The specification lists two paths with a literal colon segment.',
     records: { users: ['users.literalcolon.followers'] },
     lines: ['status 404 → 200'],
   },

@@ -5,7 +5,7 @@ export const searches: readonly Difference[] = [
   {
     title: 'A failure of `/repos/search` has `ok` and `error`',
     reason:
-      'The API document has SearchError for it. Below 500, `message` and `url` are sent as well, as on Forgejo.',
+      'The specification has SearchError for it. Below 500, `message` and `url` are sent as well, as on Forgejo.',
     records: {
       authentication: ['auth.matrix.*', 'scope.*GET /repos/search'],
       search: ['search.bad.token', 'search.sort#*', 'search.mode*'],
@@ -14,7 +14,7 @@ export const searches: readonly Difference[] = [
   },
   {
     title: '`/users/search` answers a bare array',
-    reason: 'The API document has UserList. The dialect `forgejo` answers `{data,ok}`.',
+    reason: 'The specification has UserList. The dialect `forgejo` answers `{data,ok}`.',
     records: { 'quota-user': ['final.inactive.search'], search: ['usersearch.root1[q=*'] },
     lines: ['body {"data":[* → [*'],
   },
@@ -68,7 +68,7 @@ export const searches: readonly Difference[] = [
   {
     title: '`uid` of `/repos/search` is the owner to search within',
     reason:
-      "The API document says so. Forgejo adds the repositories of the user's organizations unless `exclusive` is set.",
+      "The specification says so. Forgejo adds the repositories of the user's organizations unless `exclusive` is set.",
     records: { search: ['search.mode.uid', 'search.mode.uid#4'] },
     lines: [
       'header x-total-count "* → "3"',
@@ -90,7 +90,7 @@ export const searches: readonly Difference[] = [
   },
   {
     title: '`/users/search` lists by name',
-    reason: 'The API document shows no parameters. Forgejo takes `sort`.',
+    reason: 'The specification shows no parameters. Forgejo takes `sort`.',
     records: { search: ['usersearch.*[sort=newest]'] },
     lines: [
       'body.data[].login "frank" → "alice"',

@@ -10,7 +10,7 @@ export interface DifferenceCase {
 export interface Difference extends DifferenceCase {
   /** The behavior of Allot, for a reader of the documentation. */
   readonly title: string
-  /** Why: the API document, or the reason of the decision. */
+  /** Why: the specification, or the reason of the decision. */
   readonly reason: string
   /** More cases, where other recordings differ in other lines. */
   readonly also?: readonly DifferenceCase[]
