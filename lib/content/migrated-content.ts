@@ -41,6 +41,8 @@ export interface MigratedPackageFile extends Required<Pick<NewPackageFile, 'size
   readonly path: PackageName
   readonly name: string
   readonly content: Readable
+  /** SHA-256 that the source names, in lower-case hexadecimal digits; undefined when it names none. */
+  readonly sha256: string | undefined
   readonly creator: number
 }
 export type MigratedAttachment = Omit<Attachment, 'id' | 'uuid' | 'repository'>
@@ -158,7 +160,7 @@ export class MigratedContent {
   /**
    * Adds a file to a version of a package.
    * @param replaces id of the earlier copy, which this file takes the place of
-   * @throws AllotError as `Packages.add`
+   * @throws AllotError as `Packages.add`; invalid for a content of another size or SHA-256
    */
   async savePackageFile(
     { path, name, content, ...members }: MigratedPackageFile,

@@ -138,10 +138,11 @@ const copyOf = async (
   { source, authors, startedAt }: Migration,
   { there }: OwnerNames,
   { type, name, version, creator, created_at: createdAt = startedAt }: KnownPackage,
-  { name: fileName, size }: SourcePackageFile,
+  { name: fileName, size, sha256 }: SourcePackageFile,
 ) => ({
   name: fileName,
   size,
+  sha256: sha256 === '' ? undefined : sha256,
   createdAt,
   creator: (await authors.find(creator)).id,
   content: await source.download(downloadPath({ owner: there, type, name, version }, fileName)),

@@ -24,6 +24,8 @@ export interface NewPackageFile {
   readonly maxSize?: number | undefined
   /** Bytes that the content must have. */
   readonly size?: number | undefined
+  /** SHA-256 that the content must have, in lower-case hexadecimal digits. */
+  readonly sha256?: string | undefined
   /** Id of the account that created the version; the viewer when absent. */
   readonly creator?: number | undefined
   /** When the version was created, in seconds since 1970; now when absent. */
@@ -45,7 +47,7 @@ interface AddedFile extends NewPackageFile {
 export const addFile = async (
   parts: ContentParts,
   viewer: SignedIn,
-  { path, name, content, maxSize, size, replaces, alsoSave, ...given }: AddedFile,
+  { path, name, content, maxSize, size, sha256, replaces, alsoSave, ...given }: AddedFile,
 ): Promise<PackageFile | undefined> => {
   const { store, files } = parts
   const { creator = viewer.id, createdAt = now() } = given
@@ -60,7 +62,7 @@ export const addFile = async (
   const versionId = await store.sequences.next('packageVersion')
   const id = await store.sequences.next('packageFile')
   const place = { area: 'packages' as const, ownerId, name: randomUUID() }
-  const expected = { maxSize, size, digests: ['md5', 'sha1', 'sha512'] as const }
+  const expected = { maxSize, size, sha256, digests: ['md5', 'sha1', 'sha512'] as const }
   return files.add(place, content, expected, async (tx, contentInfo) => {
     const current = await writableBy(tx, viewer, path.owner)
     if (current?.id !== ownerId) throw new AllotError('not_found', 'the owner was deleted or renamed')

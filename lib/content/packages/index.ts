@@ -51,9 +51,10 @@ export class Packages {
     path: PackageName,
     name: string,
     content: Readable,
-    { maxSize, size, creator, createdAt }: NewPackageFile = {},
+    { maxSize, size, sha256, creator, createdAt }: NewPackageFile = {},
   ): Promise<PackageFile | undefined> {
-    return addFile(this.#parts, viewer, { path, name, content, maxSize, size, creator, createdAt })
+    const members = { maxSize, size, sha256, creator, createdAt }
+    return addFile(this.#parts, viewer, { path, name, content, ...members })
   }
 
   /** A file of a version. */
