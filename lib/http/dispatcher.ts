@@ -194,7 +194,7 @@ export class Dispatcher<I extends Identity> {
     const { findMoved } = this.#options
     const { req, res, route, url, baseUrl, user } = context
     if (findMoved === undefined || user === undefined || res.headersSent) return false
-    const path = await movedPath(findMoved, user, route.path, url.path)
+    const path = await movedPath(findMoved, user, route, url.path)
     if (path === undefined) return false
     const search = url.search === '' ? '' : `?${url.search}`
     sendEmpty(res, movedStatus(req.method), ['Location', baseUrl + basePath + path + search])

@@ -192,7 +192,7 @@ type ImplyingRoute = Pick<Route, 'method' | 'path' | 'body' | 'query' | 'paging'
 
 /** Statuses that a route may respond with although it does not declare them. */
 export const impliedStatuses = (route: ImplyingRoute): number[] => [
-  ...(404 in route.responses && mayHaveMoved(route.path) ? [movedStatus(route.method)] : []),
+  ...(404 in route.responses && mayHaveMoved(route) ? [movedStatus(route.method)] : []),
   400,
   // Every route checks credentials when they are sent; 403 also means that the account may not sign in.
   401,

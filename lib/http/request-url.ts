@@ -110,8 +110,18 @@ const REPOSITORY = /\{(owner|username)\}\/\{(repo|reponame)\}/
 /** The segment of a path that names a user or an organization. */
 const ACCOUNT = /\{(owner|username|org)\}/
 
-/** Whether the path of a route names an account or a repository, which may have moved. */
-export const mayHaveMoved = (path: string): boolean => ACCOUNT.test(path)
+/** Deletes an account. The new name of an account may not be the one that the client means to delete. */
+const DELETION = /^DELETE \/(?:users|orgs)\/\{\w+\}$/
+
+/** Whether former names lead on from a route: from one that names an account or a repository, unless it serves administrators. */
+export const mayHaveMoved = ({ method, path }: MovableRoute): boolean =>
+  ACCOUNT.test(path) && !path.startsWith('/admin/') && !DELETION.test(`${method} ${path}`)
+
+interface MovableRoute {
+  readonly method: string
+  /** Such as `/repos/{owner}/{repo}/issues`. */
+  readonly path: string
+}
 
 /** 308 makes clients repeat the method. After 301 they may send GET instead of any other method. */
 export const movedStatus = (method: string | undefined): 301 | 308 =>
@@ -119,18 +129,18 @@ export const movedStatus = (method: string | undefined): 301 | 308 =>
 
 /**
  * Replaces the former name of an account, or the former owner and name of a repository, with the new ones.
- * @param template path of the route, such as `/repos/{owner}/{repo}/issues`
  * @param path path of the request, percent-encoded
- * @returns undefined when nothing has moved
+ * @returns undefined when nothing has moved, or former names do not lead on from the route
  */
 export const movedPath = async <I>(
   find: FindMoved<I>,
   user: I | null,
-  template: string,
+  route: MovableRoute,
   path: string,
 ): Promise<string | undefined> => {
+  const { path: template } = route
   const match = REPOSITORY.exec(template) ?? ACCOUNT.exec(template)
-  if (match === null) return undefined
+  if (match === null || !mayHaveMoved(route)) return undefined
   const index = template.slice(0, match.index).split('/').length - 1
   const segments = path.split('/')
   const [first = '', second = ''] = segments.slice(index, index + 2).map(decodeURIComponent)

@@ -257,6 +257,21 @@ describe('The former name of an account', () => {
     await git(folder, 'clone', '-q', `${allot.base}/${former}/demo.git`, 'demo')
   })
 
+  it('is 404 for administrators and for the deletion of an account, which changes nothing', async () => {
+    const { former, ...user } = await renamed()
+    await allot.as(user, 'POST', '/orgs', { username: `${user.name}-org` })
+    await renameAccount(`${user.name}-org`, `${user.name}-club`)
+    for (const [viewer, method, path] of [
+      [allot.root, 'DELETE', `/admin/users/${former}?purge=true`],
+      [allot.root, 'PATCH', `/admin/users/${former}`],
+      [allot.root, 'GET', `/admin/users/${former}/quota`],
+      [user, 'DELETE', `/orgs/${user.name}-org`],
+    ] as const)
+      assertNotFound(await allot.as(viewer, method, path, method === 'PATCH' ? { active: false } : undefined))
+    for (const path of [`/users/${user.name}`, `/orgs/${user.name}-club`])
+      assert.equal((await allot.as(user, 'GET', path)).status, 200)
+  })
+
   it('leads to the newest name, also of a repository that was renamed before its owner', async () => {
     const { former, ...person } = await renamed()
     await rename(person, 'demo', 'show')
