@@ -11,12 +11,13 @@ import { type PackageRequest, readerOf, required } from './registries.ts'
 
 const show = async (
   request: PackageRequest<'owner' | 'type' | 'name' | 'version'>,
-  { hosting }: StreamServices,
+  services: StreamServices,
 ): Promise<StreamReply> => {
   const { params, baseUrl } = request
   const user = readerOf(request)
-  const { owner, version } = required(request, await hosting.packages.find(user, params))
-  const files = required(request, await hosting.packages.files(user, params))
+  const { packages } = services.hosting
+  const { owner, version } = await required(request, services, packages.find(user, params))
+  const files = await required(request, services, packages.files(user, params))
   const path = { ...version, owner: owner.name }
   const rows = files.map((file) => fileRow(file, baseUrl + downloadPath(path, file.name)))
   const title = escapeHtml(`${version.name} ${version.version}`)

@@ -29,42 +29,55 @@ export const readerOf = ({ user }: Pick<PackageRequest, 'user'>): Identity | nul
 }
 
 /**
- * Returns what was found.
+ * Returns what a request finds.
  * @throws AllotError not_found; unauthenticated for a client without credentials, for whom the package may exist
  */
-export const required = <T>({ user }: Pick<PackageRequest, 'user'>, found: T | undefined | false): T => {
+export const required = async <T>(
+  { user, params }: Pick<PackageRequest<'owner'>, 'user' | 'params'>,
+  { hosting }: StreamServices,
+  finding: Promise<T | undefined | false>,
+): Promise<T> => {
+  const found = await finding
   if (found !== undefined && found !== false) return found
-  throw user === null ? signInRequired() : new AllotError('not_found', 'there is no such package')
+  // The 404 of a former name becomes a redirect, for clients without credentials as well if they can see the account.
+  const hasMoved = user === null && (await hosting.accounts.findMoved(user, params.owner))
+  if (user === null && !hasMoved) throw signInRequired()
+  throw new AllotError('not_found', 'there is no such package')
 }
 
 const empty = (status: number): StreamReply => ({ status, headers: {}, body: '' })
 
-const upload = async (request: FileRequest, { hosting, maxFileBytes }: StreamServices) => {
+const upload = async (request: FileRequest, services: StreamServices) => {
   const { params, size, body } = request
+  const { hosting, maxFileBytes } = services
   const { packages: maxSize } = maxFileBytes
   const user = writerOf(request)
   if (size !== undefined && maxSize !== undefined && size > maxSize)
     throw new AllotError('too_large', `a file must not be larger than ${maxSize} bytes`)
-  required(request, await hosting.packages.add(user, genericPackage(request), params.file, body, { maxSize }))
+  const adding = hosting.packages.add(user, genericPackage(request), params.file, body, { maxSize })
+  await required(request, services, adding)
   return empty(201)
 }
 
-const download = async (request: FileRequest, { hosting }: StreamServices) => {
+const download = async (request: FileRequest, services: StreamServices) => {
   const { params, headers } = request
-  const found = await hosting.packages.file(readerOf(request), genericPackage(request), params.file)
-  const { owner, stored, size, sha256, name } = required(request, found)
+  const { hosting } = services
+  const finding = hosting.packages.file(readerOf(request), genericPackage(request), params.file)
+  const { owner, stored, size, sha256, name } = await required(request, services, finding)
   const place = { area: 'packages' as const, ownerId: owner, name: stored }
   return fileReply(headers, { size, tag: sha256, name, read: (range) => hosting.files.read(place, range) })
 }
 
-const removeFile = async (request: FileRequest, { hosting }: StreamServices) => {
-  const { file } = request.params
-  required(request, await hosting.packages.removeFile(writerOf(request), genericPackage(request), file))
+const removeFile = async (request: FileRequest, services: StreamServices) => {
+  const { packages } = services.hosting
+  const removing = packages.removeFile(writerOf(request), genericPackage(request), request.params.file)
+  await required(request, services, removing)
   return empty(204)
 }
 
-const removeVersion = async (request: PackageRequest, { hosting }: StreamServices) => {
-  required(request, await hosting.packages.remove(writerOf(request), genericPackage(request)))
+const removeVersion = async (request: PackageRequest, services: StreamServices) => {
+  const { packages } = services.hosting
+  await required(request, services, packages.remove(writerOf(request), genericPackage(request)))
   return empty(204)
 }
 
