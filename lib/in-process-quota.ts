@@ -1,6 +1,6 @@
 import { presentHistory, presentStatus, type QuotaInfo } from './api/quota/schema.ts'
 import type { Actor } from './audit.ts'
-import { AllotError, checkArgument } from './errors.ts'
+import { AllotError, checkArgument, isObject } from './errors.ts'
 import type { Sum } from './integers.ts'
 import type { QuotaExplanation } from './quota/evaluate.ts'
 import type { Groups } from './quota/groups.ts'
@@ -99,6 +99,13 @@ interface HostQuotaParts {
   readonly plans: PlansByName
 }
 
+/** @throws AllotError invalid, also for the index that `list.map(rules.create)` passes */
+const actor = (by: Actor | undefined): Actor | undefined => {
+  const isAccount = isObject(by) && Number.isSafeInteger(by.id) && typeof by.username === 'string'
+  checkArgument(by === undefined || isAccount, 'by', "an account, such as { id: 1, username: 'root' }", by)
+  return by
+}
+
 export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaParts): HostQuota => {
   const found = (name: string, owner: Owner | undefined): Owner => {
     if (owner === undefined) throw new AllotError('not_found', `there is no ${owners.title} named ${name}`)
@@ -119,20 +126,20 @@ export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaParts)
     rules: {
       list: (slice) => rules.list(slice),
       get: (name) => rules.get(name),
-      create: (rule, by) => rules.create(rule, by),
-      edit: (name, edit, by) => rules.edit(name, edit, by),
-      remove: (name, by) => rules.remove(name, by),
+      create: async (rule, by) => rules.create(rule, actor(by)),
+      edit: async (name, edit, by) => rules.edit(name, edit, actor(by)),
+      remove: async (name, by) => rules.remove(name, actor(by)),
     },
     groups: {
       list: (slice) => groups.list(slice),
       get: (name) => groups.get(name),
-      create: (group, by) => groups.create(group, by),
-      remove: (name, by) => groups.remove(name, by),
-      addRule: (group, rule, by) => groups.addRule(group, rule, by),
-      removeRule: (group, rule, by) => groups.removeRule(group, rule, by),
-      assign: (owner, group, by) => groups.assign(claim(owner), group, by),
-      unassign: (owner, group, by) => groups.unassign(find(owner), group, by),
-      setFor: (owner, names, by) => groups.setFor(claim(owner), names, by),
+      create: async (group, by) => groups.create(group, actor(by)),
+      remove: async (name, by) => groups.remove(name, actor(by)),
+      addRule: async (group, rule, by) => groups.addRule(group, rule, actor(by)),
+      removeRule: async (group, rule, by) => groups.removeRule(group, rule, actor(by)),
+      assign: async (owner, group, by) => groups.assign(claim(owner), group, actor(by)),
+      unassign: async (owner, group, by) => groups.unassign(find(owner), group, actor(by)),
+      setFor: async (owner, names, by) => groups.setFor(claim(owner), names, actor(by)),
       assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
     },
     info: async (owner) => presentStatus(await quota.statuses.of(await idOf(owner)), true),

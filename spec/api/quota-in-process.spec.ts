@@ -79,6 +79,23 @@ describe('A host that keeps rules in process', () => {
     ])
   })
 
+  it('gets an error when it says wrongly who makes a change, and nothing changes', async () => {
+    const { rules, groups } = allot.allot.quota
+    const refused = { code: 'invalid', message: /^by: expected an account, such as .*, received / }
+    for (const by of [0, 'root', null, {}, { id: '1', username: 'root' }, { id: 1 }] as never[]) {
+      await assert.rejects(rules.create({ ...rule, name: 'mine' }, by), refused)
+      await assert.rejects(groups.create({ name: 'g' }, by), refused)
+      await assert.rejects(groups.setFor('root', [], by), refused)
+    }
+    const named = ['one', 'two'].map((name) => ({ ...rule, name }))
+    await assert.rejects(
+      Promise.all(named.map(rules.create as (one: QuotaRule) => Promise<unknown>)),
+      refused,
+    )
+    assert.deepEqual((await rules.list({ offset: 0, limit: 10 })).items, [])
+    assert.deepEqual((await groups.list({ offset: 0, limit: 10 })).items, [])
+  })
+
   it('gets an error that names the events when it listens to an unknown one', () => {
     const listen = (method: 'on' | 'off') => allot.allot[method]('quotas' as 'quota', () => undefined)
     const message = /^there is no event "quotas"; the events are: "push", .*"quota"$/
