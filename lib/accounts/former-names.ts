@@ -2,13 +2,11 @@
 import { now } from '../clock.ts'
 import { type Account, accounts, formerNames } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/index.ts'
+import type { ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import { accountByName, canSee, type Viewer } from './access.ts'
 
 /** Former names that an account can have; a further one replaces the oldest. */
 const MAX_FORMER_NAMES = 50
-/** Longest name in the store; a longer one in a request would not fit into a key. */
-const MAX_LENGTH = 255
 
 /** The account that had the name before, if the viewer can see it and no account has the name now. */
 export const accountByFormerName = async (
@@ -16,7 +14,6 @@ export const accountByFormerName = async (
   viewer: Viewer,
   name: string,
 ): Promise<Account | undefined> => {
-  if (name.length > MAX_LENGTH) return undefined
   const former = await formerNames.get(tx, [name.toLowerCase()])
   const account = former && (await accounts.get(tx, [former.account]))
   if (account === undefined || (await accountByName(tx, name)) !== undefined) return undefined
@@ -31,6 +28,6 @@ export const addFormerName = async (tx: WriteContext, { id, name }: Account): Pr
 }
 
 /** Removes the redirect of a name that an account takes. */
-export const takeAccountName = async (tx: WriteContext, name: string): Promise<void> => {
+export const takeAccountName = async (tx: WriteTransaction, name: string): Promise<void> => {
   await formerNames.remove(tx, [name.toLowerCase()])
 }

@@ -1,3 +1,4 @@
+import { takeAccountName } from '../accounts/former-names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid, withLineNumber } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
@@ -252,6 +253,7 @@ const saveRecord = async (tx: WriteTransaction, { collection, record }: Received
   if (name === groups.options.name) return mergeGroup(tx, record as Group)
   if (name === repositories.options.name && !(await endPending(tx, (record as Repository).id)))
     throw tookTooLong()
+  if (name === accounts.options.name) await takeAccountName(tx, (record as Account).name)
   const before = await collection.save(tx, record)
   if (name === files.options.name) {
     if ((before as StoredFile | undefined)?.state !== 'arriving') throw tookTooLong()

@@ -12,8 +12,6 @@ import type { RepositoryName } from './relations.ts'
 
 /** Former names that a repository can have; a further one replaces the oldest. */
 const MAX_REDIRECTS = 50
-/** Longest name in the store; a longer one in a request would not fit into a key. */
-const MAX_LENGTH = 255
 
 /** Present name of the repository with the former name, or of a former owner; undefined unless the viewer can see both. */
 export const findRedirect = async (
@@ -24,7 +22,7 @@ export const findRedirect = async (
 ): Promise<RepositoryName | undefined> => {
   const owner = await visibleAccount(tx, viewer, ownerName)
   const former = owner ?? (await accountByFormerName(tx, viewer, ownerName))
-  if (former === undefined || name.length > MAX_LENGTH) return undefined
+  if (former === undefined) return undefined
   const key = [former.id, name.toLowerCase()]
   const redirect = await redirects.get(tx, key)
   const byName = owner === undefined && redirect === undefined

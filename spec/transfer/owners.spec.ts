@@ -6,6 +6,7 @@ import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { folderOf } from '../../lib/git/folders.ts'
 import { type AllotError, importAllot, type StorageDriver } from '../../lib/index.ts'
+import { formerNames } from '../../lib/records/schema/index.ts'
 import { parseShard, setShard } from '../../lib/records/shards.ts'
 import { Sequences, takeNumber } from '../../lib/records/store.ts'
 import { fill } from '../files/ground.ts'
@@ -107,6 +108,9 @@ describe('Owners that are imported into a shard with other owners', () => {
   let unchanged: string[]
   before(async () => {
     target = await usedStore(level(temporaryDirectory()), '2/16')
+    const { accounts, migrated } = target.allot.hosting
+    const { id } = await accounts.createUser({ name: 'ALICE' })
+    await migrated('https://source.test').setName(id, 'alicia')
     unchanged = await zoesResponses(target)
     await target.stop()
     await importAllot(target.place, inChunks(file))
@@ -119,6 +123,10 @@ describe('Owners that are imported into a shard with other owners', () => {
     assert.ok(linesOf(file).length > 120)
     assert.deepEqual(linesOf(there.file), linesOf(file))
     assert.deepEqual(there.leftOut, {})
+  })
+
+  it('take their names from accounts that had them before', async () => {
+    assert.equal(await target.driver.read((tx) => formerNames.get(tx, ['alice'])), undefined)
   })
 
   it('pass verify, beside what was there', async () => {
