@@ -160,7 +160,10 @@ export const documentOf = (served: readonly Route<Identity, never>[]): Services[
     return apiDocument(apiUrl, VERSION, served) as { openapi: string }
   }
   return async (apiUrl) => {
-    document ??= load(apiUrl)
+    document ??= load(apiUrl).catch((error) => {
+      document = undefined
+      throw error
+    })
     return { ...(await document), servers: [{ url: apiUrl }] } as { openapi: string }
   }
 }

@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto'
+import { read } from 'node:fs'
 import { availableParallelism } from 'node:os'
+import { promisify } from 'node:util'
 import type { Worker } from 'node:worker_threads'
 import { AllotError } from '../errors.ts'
 import { startWorker, threadEnded, type WorkerMessage } from '../workers.ts'
@@ -23,6 +26,8 @@ export interface HashTask {
 /** Bytes of one task, so that small files need not wait long for large ones. */
 const PART_BYTES = 1024 * 1024
 const MAX_THREADS = 4
+/** Bytes that are read back at once where no thread runs, and hashed without a pause for other requests. */
+const READ_BYTES = 256 * 1024
 /** A thread without work takes memory. */
 const IDLE_MS = 10_000
 
@@ -32,11 +37,18 @@ const WORKER = new URL(import.meta.url.endsWith('.js') ? './files-worker.js' : '
 /**
  * Threads that hash files while they are written. The four digests of a package take as long as all other work of an upload
  * together, and would hold up other requests meanwhile. A thread reads what was written back from the file, so no bytes are
- * passed between threads. Threads are started on demand, and end when they were idle for some seconds.
+ * passed between threads. Threads are started on demand, and end when they were idle for some seconds. When none starts, for
+ * example since the program was replaced by a newer one while it runs, a file is hashed here once it is written.
  */
 export class HashThreads {
+  readonly #worker: URL
   readonly #threads: HashThread[] = []
   #files = 0
+
+  /** @param worker module of the threads */
+  constructor(worker = WORKER) {
+    this.#worker = worker
+  }
 
   /** Begins to hash a file. `finish` or `abandon` of the result must follow, before the file is closed. */
   begin(descriptor: number, algorithms: readonly Algorithm[]): FileHash {
@@ -48,11 +60,11 @@ export class HashThreads {
     const max = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))
     const [least] = this.#threads.sort((left, right) => left.files - right.files)
     if (least !== undefined && (least.files === 0 || this.#threads.length >= max)) return least
-    const thread = new HashThread(() => {
+    const thread = new HashThread(this.#worker, () => {
       const index = this.#threads.indexOf(thread)
       if (index !== -1) this.#threads.splice(index, 1)
     })
-    this.#threads.push(thread)
+    if (thread.isAlive) this.#threads.push(thread)
     return thread
   }
 }
@@ -77,6 +89,8 @@ export class FileHash {
   /** Call it when the first bytes of the file, so many, were written. */
   advance(written: number): void {
     this.#written = written
+    // The thread has forgotten the file, and would begin anew with the next part.
+    if (this.#failure !== undefined) return
     this.#running ??= this.#hashWritten()
       .catch((error) => {
         this.#failure = error
@@ -94,10 +108,7 @@ export class FileHash {
   /** @returns the digests of what was written, in the order of the algorithms */
   async finish(): Promise<string[]> {
     try {
-      await this.#running
-      if (this.#failure !== undefined) throw this.#failure
-      await this.#hashWritten(PART_BYTES)
-      return await this.#hashPart(true)
+      return await this.#hashRest().catch(() => hashHere(this.#file, this.#written))
     } finally {
       this.#thread.release()
     }
@@ -106,7 +117,15 @@ export class FileHash {
   /** Resolves when the file is read no more. */
   async abandon(): Promise<void> {
     this.#written = this.#asked
-    await this.finish().catch(() => undefined)
+    await this.#hashRest().catch(() => undefined)
+    this.#thread.release()
+  }
+
+  async #hashRest(): Promise<string[]> {
+    await this.#running
+    if (this.#failure !== undefined) throw this.#failure
+    await this.#hashWritten(PART_BYTES)
+    return this.#hashPart(true)
   }
 
   /** @param rest bytes to leave at most */
@@ -121,6 +140,24 @@ export class FileHash {
   }
 }
 
+const readAt = promisify(read)
+
+/** @returns the digests of the first `size` bytes of a file, without a thread. @throws any error of reading it */
+const hashHere = async (
+  { descriptor, algorithms }: Pick<HashTask, 'descriptor' | 'algorithms'>,
+  size: number,
+): Promise<string[]> => {
+  const hashes = algorithms.map((name) => createHash(name))
+  const buffer = Buffer.allocUnsafeSlow(Math.min(size, READ_BYTES))
+  for (let position = 0; position < size; ) {
+    const { bytesRead } = await readAt(descriptor, buffer, 0, Math.min(READ_BYTES, size - position), position)
+    if (bytesRead === 0) throw new Error('a file is shorter than what was written to it')
+    for (const hash of hashes) hash.update(buffer.subarray(0, bytesRead))
+    position += bytesRead
+  }
+  return hashes.map((hash) => hash.digest('hex'))
+}
+
 interface Waiting {
   readonly resolve: (digests: string[]) => void
   readonly reject: (error: Error) => void
@@ -128,42 +165,49 @@ interface Waiting {
 
 /** A thread that runs tasks in the order in which they come. */
 class HashThread {
-  readonly #worker: Worker
+  /** Undefined when it could not be started. */
+  readonly #worker: Worker | undefined
   readonly #onEnd: () => void
   /** In the order of the tasks. */
   readonly #waiting: Waiting[] = []
   #idle: NodeJS.Timeout | undefined
   /** Number of files that are being hashed. */
   files = 0
-  #isAlive = true
+  isAlive = true
 
-  constructor(onEnd: () => void) {
+  constructor(module: URL, onEnd: () => void) {
     this.#onEnd = onEnd
-    this.#worker = startWorker({ file: WORKER, maxMemoryMb: 32 })
-    this.#worker.on('message', (message: WorkerMessage<string[]>) => this.#receive(message))
-    this.#worker.on('error', (error) => this.#end(error))
-    this.#worker.on('exit', () => this.#end())
-    this.#worker.unref()
+    try {
+      const worker = startWorker({ file: module, maxMemoryMb: 32 })
+      worker.on('message', (message: WorkerMessage<string[]>) => this.#receive(message))
+      worker.on('error', (error) => this.#end(error))
+      worker.on('exit', () => this.#end())
+      worker.unref()
+      this.#worker = worker
+    } catch {
+      // The system starts no more threads.
+      this.isAlive = false
+    }
   }
 
   /** Keeps the thread, and the process, while a file is being hashed. */
   hold(): void {
     clearTimeout(this.#idle)
-    if (this.files++ === 0) this.#worker.ref()
+    if (this.files++ === 0) this.#worker?.ref()
   }
 
   release(): void {
-    if (--this.files > 0 || !this.#isAlive) return
-    this.#worker.unref()
+    if (--this.files > 0 || !this.isAlive) return
+    this.#worker?.unref()
     this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref()
   }
 
   /** @throws AllotError unavailable when the thread ends; any error of reading the file */
   run(task: HashTask): Promise<string[]> {
-    if (!this.#isAlive) return Promise.reject(threadEnded())
+    if (!this.isAlive) return Promise.reject(threadEnded())
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject })
-      this.#worker.postMessage(task)
+      this.#worker?.postMessage(task)
     })
   }
 
@@ -180,10 +224,10 @@ class HashThread {
   }
 
   #end(cause?: unknown): void {
-    if (!this.#isAlive) return
-    this.#isAlive = false
+    if (!this.isAlive) return
+    this.isAlive = false
     this.#onEnd()
     for (const { reject } of this.#waiting.splice(0)) reject(threadEnded(cause))
-    void this.#worker.terminate()
+    void this.#worker?.terminate()
   }
 }

@@ -12,7 +12,10 @@ let library: Promise<OpenPgpLibrary> | undefined
  * @throws AllotError invalid
  */
 export const parseOpenPgpKey = async (armored: string): Promise<OpenPgpKey> => {
-  library ??= importWith('openpgp', 'GPG keys', () => import('openpgp'))
+  library ??= importWith('openpgp', 'GPG keys', () => import('openpgp')).catch((error) => {
+    library = undefined
+    throw error
+  })
   const pgp = await library
   const key = await readArmored(pgp, armored)
   const signatures = new SelfSignatures(pgp, key)

@@ -21,6 +21,7 @@ export const createLazyPages = (
       pages.then(
         (loaded) => loaded.handler(req, res, next),
         (error) => {
+          pages = undefined
           options.log.error({ err: error }, 'the pages could not be loaded')
           sendStatus(res, 500)
         },

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { type FileHandle, mkdir, mkdtemp, open, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
+import { type FileHash, HashThreads } from '../../lib/files/hashing.ts'
 import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
 
 const folders: string[] = []
@@ -76,6 +78,27 @@ describe('A file', () => {
     assert.equal((await filesBelow(directory)).length, sizes.length)
   })
 
+  it('keeps few chunks in memory while they arrive faster than they are written, however small they are', async (t) => {
+    const { directory, storage } = await aStorage()
+    const file = await open(join(directory, 'any'), 'w')
+    const prototype = Object.getPrototypeOf(file)
+    await file.close()
+    const writev = prototype.writev
+    let most = 0
+    t.mock.method(prototype, 'writev', async function (this: FileHandle, ...given: [Uint8Array[]]) {
+      most = Math.max(most, given[0].length)
+      await setImmediate()
+      return writev.apply(this, given)
+    })
+    // A content that is hashed where it arrives, and one that a thread hashes.
+    for (const size of [20_000, 140_000]) {
+      const content = randomBytes(size)
+      const arrived = await storage.stage(Readable.from(Array.from(content, (byte) => Buffer.of(byte))))
+      assert.equal(arrived.sha256, sha256(content))
+    }
+    assert.ok(most <= 256, `${most} chunks`)
+  })
+
   it('may replace an equal file, and is removed with its empty folders', async () => {
     const { directory, storage } = await aStorage()
     for (let times = 0; times < 2; times++) await storage.put(await storage.stage(stream('a')), place)
@@ -109,6 +132,39 @@ describe('A file', () => {
     await letGoToo()
     assert.deepEqual([await storage.size(place), removed], [undefined, 1])
   })
+})
+
+describe('A large file is hashed', () => {
+  const content = randomBytes(3 * MIB + 5)
+  const expected = [sha256(content), createHash('md5').update(content).digest('hex')]
+
+  const within = async (threads: HashThreads, hash: (begun: FileHash, file: FileHandle) => Promise<void>) => {
+    const { directory } = await aStorage()
+    const file = await open(join(directory, 'large'), 'w+')
+    try {
+      const begun = threads.begin(file.fd, ['sha256', 'md5'])
+      await hash(begun, file)
+      assert.deepEqual(await begun.finish(), expected)
+    } finally {
+      await file.close()
+    }
+  }
+
+  it('although no thread starts, for the module of the threads is gone', () =>
+    within(new HashThreads(new URL('file:///gone/files-worker.js')), async (hash, file) => {
+      await file.write(content)
+      hash.advance(MIB)
+      await hash.catchUp(0)
+      hash.advance(content.length)
+    }))
+
+  it('although a thread could not read a part of it', () =>
+    within(new HashThreads(), async (hash, file) => {
+      hash.advance(MIB)
+      await hash.catchUp(0)
+      await file.write(content)
+      hash.advance(content.length)
+    }))
 })
 
 describe('A deferred removal that fails', () => {
