@@ -124,7 +124,7 @@ export class StoredFiles {
   async settleAbandoned(): Promise<void> {
     const { store } = this.#options
     const unsettled = await store.read((tx) => files.list(tx, 'unsettled', { prefix: [] }))
-    for (const file of unsettled)
+    for (const file of unsettled.filter((one) => isAbandoned(store, one)))
       await store.write(async (tx) => {
         // The request may have ended since the records were read.
         const current = await files.get(tx, idOf(file))
@@ -152,9 +152,15 @@ export class StoredFiles {
     } catch (error) {
       // After a storage error the write may be durable all the same; a later start decides.
       if (isKnown && !(error instanceof StorageError))
-        await store.write((tx) => this.#markLeaving(tx, file)).catch(() => undefined)
+        await store.write((tx) => this.#giveUp(tx, file)).catch(() => undefined)
       throw error
     }
+  }
+
+  /** Deletes a file that was not kept, after the commit. Looks again, since a kept file belongs to a record. */
+  async #giveUp(tx: WriteContext, file: StoredFile): Promise<void> {
+    const current = await files.get(tx, idOf(file))
+    if (current?.state !== 'kept') await this.#markLeaving(tx, file)
   }
 
   async #markLeaving(tx: WriteContext, file: StoredFile): Promise<void> {
