@@ -61,7 +61,7 @@ export class ContentWriter {
 
   /**
    * Resolves when the whole content is in the file.
-   * @throws AllotError too_large, invalid for a content with more bytes than expected; any error of the stream or the file
+   * @throws AllotError too_large, invalid for a content with more or fewer bytes than expected; any error of the stream or the file
    */
   async write(content: Readable): Promise<void> {
     for await (const chunk of content.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
@@ -71,14 +71,15 @@ export class ContentWriter {
       if (this.#waitingBytes > MAX_WAITING || this.#waiting.length >= MAX_CHUNKS) await this.#writing
     }
     await this.#writing
-  }
-
-  /** Size and hashes, after `write`. @throws AllotError invalid when they differ from the expected ones */
-  async info(): Promise<ContentInfo> {
-    const [sha256, ...others] = (await this.#digests()) as [string, ...string[]]
-    const { size, sha256: expectedSha256, digests = [] } = this.#expected
+    const { size } = this.#expected
     if (size !== undefined && this.#size !== size)
       throw invalid(`the content must have ${size} bytes, got ${this.#size}`)
+  }
+
+  /** Size and hashes, after `write`. @throws AllotError invalid when the SHA-256 differs from the expected one */
+  async info(): Promise<ContentInfo> {
+    const [sha256, ...others] = (await this.#digests()) as [string, ...string[]]
+    const { sha256: expectedSha256, digests = [] } = this.#expected
     if (expectedSha256 !== undefined && sha256 !== expectedSha256)
       throw invalid(`the content must have the SHA-256 ${expectedSha256}, got ${sha256}`)
     const named = digests.map((name, index) => [name, others[index]])
