@@ -5,7 +5,10 @@ import { type Database, overAbstractLevel } from './abstract.ts'
 import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './damage.ts'
 import { damaged, FolderLock, toStorageError } from './folder.ts'
 
-/** Required, since an import makes Node parse a CommonJS package a second time, for the names of its exports. */
+/**
+ * Required, since an import makes Node parse a CommonJS package a second time, for the names of its exports.
+ * Bundlers do not see it: docs/embedding.md says what a host that is bundled does.
+ */
 const { Level } = createRequire(import.meta.url)('level') as typeof import('level')
 
 interface LevelOptions {
