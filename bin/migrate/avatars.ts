@@ -146,8 +146,9 @@ const removeCopy = async (
   else if (known === undefined) return
   else if (keep === true && here !== undefined) report.note('differs', KEPT_REMOVED, given.name)
   else {
-    await migrationLog.setAvatar(account.id, known)
-    if (here !== undefined) report.note('removed', 'avatars', given.name)
+    const isRemoved = await migrationLog.setAvatar(account.id, known, here)
+    if (!isRemoved) report.note('differs', CHANGED_HERE, given.name)
+    else if (here !== undefined) report.note('removed', 'avatars', given.name)
   }
 }
 
@@ -164,6 +165,8 @@ const replaceCopy = async (
   if (keep === true && known !== undefined) return report.note('differs', KEPT, given.name)
   const scope = names.keyHere(account)
   const record = { kind: 'avatar', scope, name: key, ids: [account.id], grants: [], digest } as const
-  await migrationLog.setAvatar(account.id, known, { image, record })
+  const isSet = await migrationLog.setAvatar(account.id, known, here, { image, record })
+  // It was changed or removed here while the image was downloaded.
+  if (!isSet) return report.note('differs', CHANGED_HERE, given.name)
   report.count('avatars', known === undefined ? 'copied' : 'updated')
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { accountByName } from '../accounts/access.ts'
 import { type AvatarImage, removeAvatar, saveAvatar } from '../accounts/avatars.ts'
 import { addFormerName, takeAccountName } from '../accounts/former-names.ts'
@@ -5,7 +6,7 @@ import { checkAccountName } from '../accounts/names.ts'
 import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
-import { accounts, type Migrated, migrated, repositories } from '../records/schema/index.ts'
+import { accounts, avatars, type Migrated, migrated, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { countFork } from './forks.ts'
 
@@ -92,21 +93,29 @@ export class MigratedRecords {
    * Replaces or removes the image of an account together with the record of it, so that a run which is interrupted leaves both
    * as they were.
    * @param before the record of the image that was copied before
+   * @param here SHA-256 of the image that the decision was made for; undefined: the account had none
    * @param copy the new image with its record; absent: none
+   * @returns false when the account has another image by now, which it keeps
    */
   async setAvatar(
     id: number,
     before: Migrated | undefined,
+    here: string | undefined,
     copy?: { image: AvatarImage; record: NewMigrated },
-  ): Promise<void> {
-    await this.#store.write(async (tx) => {
+  ): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      const image = await avatars.get(tx, [id])
+      if ((image && hash('sha256', Buffer.from(image.content, 'base64'))) !== here) return false
       if (before !== undefined)
         await migrated.remove(tx, [before.source, before.kind, before.scope, before.name])
       const account = await accounts.get(tx, [id])
-      if (account === undefined) return
-      if (copy === undefined) return removeAvatar(tx, account)
-      await saveAvatar(tx, account, copy.image)
-      await saveMigrated(tx, this.source, copy.record)
+      if (account === undefined) return true
+      if (copy === undefined) await removeAvatar(tx, account)
+      else {
+        await saveAvatar(tx, account, copy.image)
+        await saveMigrated(tx, this.source, copy.record)
+      }
+      return true
     })
   }
 

@@ -208,3 +208,24 @@ describe('A later migration', () => {
     assert.deepEqual([removed, both], [first, first])
   })
 })
+
+describe('An avatar that is set here while that of the source is downloaded', () => {
+  before(async () => {
+    target = await startTarget()
+  })
+  after(() => target.stop())
+
+  it('stays, and is named', async (t) => {
+    const own = png(5, 5)
+    source.model = aModel({ users: [user(1, 'root1'), user(2, 'ann', uploaded(2, png(3, 3)))] })
+    const { avatars } = target.allot.hosting
+    const read = avatars.of.bind(avatars)
+    t.mock.method(avatars, 'of', async (id: number) => {
+      const found = await read(id)
+      await avatars.set(id, own)
+      return found
+    })
+    assert.match(await run(), /^ {2}avatars that were changed here: .*ann$/m)
+    assert.deepEqual((await imagesHere()).ann, own)
+  })
+})
