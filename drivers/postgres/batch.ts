@@ -79,7 +79,7 @@ export class Batch {
     for (let attempt = 0; attempt < MAX_SENDS; attempt++) {
       const time = this.#cache.tick()
       const rows = await this.#send((writer) => [...expected, writer.id, ++writer.lastWrite, ...changes])
-      if (rows === 'over') return 'stale'
+      if (rows === 'refused') return 'stale'
       if (rows === 'committed' || rows[0]?.[0] === ROW.COMMITTED) return 'committed'
       if (rows.length > 0) {
         await this.#cacheActualResults(rows, ranges, time)
@@ -92,14 +92,14 @@ export class Batch {
   }
 
   /**
-   * @returns the rows of the commit statement; none when nothing was written and the batch can be sent again; `over` when a
+   * @returns the rows of the commit statement; none when nothing was written and the batch can be sent again; `refused` when a
    *   transaction of the batch has been refused meanwhile, so that the others have to form another batch
    */
-  async #send(parameters: (writer: Writer) => unknown[]): Promise<readonly Row[] | 'committed' | 'over'> {
+  async #send(parameters: (writer: Writer) => unknown[]): Promise<readonly Row[] | 'committed' | 'refused'> {
     let used: Writer | undefined
     try {
       return await this.#connections.withWriter(async (session, writer) => {
-        if (!this.#begin()) return 'over'
+        if (!this.#begin()) return 'refused'
         used = writer
         const rows = await session.run(this.#connections.statements.commit, parameters(writer))
         // The writer is fenced.

@@ -5,8 +5,8 @@ const MAX_WAITING = 5000
 
 /**
  * How long a write may wait without a reply of the database before it is refused. Each reply starts the time anew, so a large
- * write that makes progress is not refused. The engine calls {@link begin} when it sends the commit: a write that is over before that is not
- * sent any more.
+ * write that makes progress is not refused. The engine calls {@link begin} when it sends the commit: a write whose time is up before that is
+ * never sent.
  */
 export class Deadline {
   readonly #timer: NodeJS.Timeout

@@ -18,7 +18,7 @@ export const isUnchanged = (readSet: Iterable<CachedResult>, current: ReadSet): 
   return true
 }
 
-/** Thrown into the callback of a run that was aborted. A callback that catches it does not save the run. */
+/** Thrown into the callback of a run that was aborted. Catching it in the callback does not rescue the run. */
 class Aborted extends Error {
   override readonly message = 'this run of the transaction was aborted and will be repeated'
 }

@@ -131,9 +131,11 @@ const limits = (statementTimeout: number): string =>
   SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_TIMEOUT_MS}`
 
 /**
- * Makes every statement an index scan with a cached plan. On a small table the planner would prefer a sequential scan,
- * whose predicate lock conflicts with every write. Without sequential scans the estimated cost is so high that the
- * server would compile the statement, which takes half a second. Planning a statement takes longer than running it.
+ * Makes every statement an index scan with a cached plan:
+ * - `enable_seqscan`, `enable_bitmapscan`: on a small table the planner prefers a sequential scan, whose predicate lock
+ *   conflicts with every write.
+ * - `jit`: with sequential scans disabled, estimated costs are so high that JIT compiles the statement, for half a second.
+ * - `plan_cache_mode`: planning a statement takes longer than running it.
  */
 const PLANNER_OPTIONS = `SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off;
   SET plan_cache_mode = force_generic_plan`

@@ -27,10 +27,10 @@ import {
   packageFiles,
   packageVersions,
   partitionOwner,
+  RESERVED_PREFIX,
   type StoredFile,
 } from '../records/schema/index.ts'
 import { hasRepository } from '../repositories/integrity.ts'
-import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
 import type { StorageDriver } from '../storage/index.ts'
 import { attachmentIdIn } from './attachments.ts'
 import {

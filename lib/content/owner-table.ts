@@ -178,7 +178,7 @@ export class OwnerTable {
   }
 
   /**
-   * The same for a file, which waits for the first scan.
+   * The same for the CSV download, which waits for the first scan.
    * @throws AllotError unavailable when that takes too long
    */
   async wholeSnapshot(warnAt: number): Promise<OwnersSnapshot> {

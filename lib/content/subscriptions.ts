@@ -39,7 +39,7 @@ export class IssueSubscriptions {
 
   /**
    * Subscribes a user, or unsubscribes one, even if the user watches the repository or wrote in the issue.
-   * @returns whether that changed whether the user follows the issue
+   * @returns true when that changed whether the user is subscribed
    * @throws AllotError forbidden for another user than the viewer, except for administrators
    */
   set(

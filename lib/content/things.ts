@@ -9,10 +9,10 @@ import {
   type LedgerKind,
   ledgerEntries,
   REPOSITORY_SIZES,
+  RESERVED_PREFIX,
   type Repository,
   type RepositoryUsage,
 } from '../records/schema/index.ts'
-import { RESERVED_PREFIX } from '../repositories/ledger-by-name.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type UsedEntry, usedEntry } from './usage-lists.ts'
 

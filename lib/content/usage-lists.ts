@@ -40,19 +40,32 @@ export interface Attached {
   readonly tag: string | undefined
 }
 
-/** The page of an entry's thing, or of the target of an attachment; undefined for an attachment without a repository. */
-export const pageOfEntry = (
-  { entry, repository, attached }: UsedEntry,
-  owner: string,
-): HtmlPage | undefined => {
-  const { kind, name, key, on } = entry
+/**
+ * The page of an entry's thing, or of the target of an attachment.
+ * @returns undefined for an attachment without a repository, and for LFS objects, which have no pages
+ */
+export const pageOfEntry = (used: UsedEntry, owner: string): HtmlPage | undefined => {
+  const { entry, repository } = used
+  const { kind, name, key } = entry
+  switch (kind) {
+    case 'packages':
+      return { kind: 'package', owner, type: entry.type ?? '', name, version: entry.version ?? '' }
+    case 'artifacts':
+      return { kind: 'artifact', owner, repo: repository, run: entry.run ?? 0, name, key }
+    case 'attachments':
+      return repository === undefined ? undefined : pageOfTarget(used, { owner, repo: repository })
+    case 'lfs':
+      return undefined
+    default:
+      return kind satisfies never
+  }
+}
+
+const pageOfTarget = (
+  { entry, attached }: UsedEntry,
+  place: { readonly owner: string; readonly repo: string },
+): HtmlPage => {
   const index = entry.index ?? 0
-  if (kind === 'packages')
-    return { kind: 'package', owner, type: entry.type ?? '', name, version: entry.version ?? '' }
-  if (kind === 'artifacts')
-    return { kind: 'artifact', owner, repo: repository, run: entry.run ?? 0, name, key }
-  if (repository === undefined) return undefined
-  const place = { owner, repo: repository }
   switch (attached?.on) {
     case 'issue':
       return { kind: 'issue', ...place, index: attached.targetId }
@@ -61,7 +74,7 @@ export const pageOfEntry = (
     case 'release':
       return { kind: 'release', ...place, tag: attached.tag ?? '' }
   }
-  return { kind: on === 'issue' ? 'issue' : 'ledgerRelease', ...place, index }
+  return { kind: entry.on === 'issue' ? 'issue' : 'ledgerRelease', ...place, index }
 }
 
 /** A repository with all bytes that it and everything in it use. */

@@ -50,7 +50,7 @@ export type ThingRow = Pick<Thing, 'kind' | 'name' | 'size' | 'createdAt' | 'inR
 
 /** Things of each kind that one request reads at most, to search them or to sort them in another way than by size. */
 export const MAX_READ = 1000
-/** The largest things of all kinds that can be listed, which only reads entries of an index before the page. */
+/** Longest list, in items. Skipping to a page reads index entries, not records. */
 export const MAX_LISTED = 10_000
 
 /** The repositories of an owner with their usage. */
@@ -101,7 +101,7 @@ export class UsedThings {
     return { ...page, items }
   }
 
-  /** The same for a file: as many as a list has pages for. */
+  /** The same for the CSV download: as many as a list has pages for. */
   async rows(
     viewer: Viewer,
     owner: number,

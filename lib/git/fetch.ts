@@ -1,7 +1,8 @@
 /**
  * A fetch may only ask for objects that a reference reaches. git's own configuration cannot enforce that: in version 2 of
  * the protocol git-upload-pack sends every object that it has (gitprotocol-v2, "wants can be anything"). So each `want` of a
- * request is checked before git reads the packet that makes it act.
+ * request is checked before git reads the packet that makes it act. The API does read unreachable objects by id: see "Git"
+ * in SECURITY.md.
  */
 import { Readable } from 'node:stream'
 import { AllotError } from '../errors.ts'

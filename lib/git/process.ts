@@ -55,7 +55,7 @@ export const startError = (git: string, cause: Error): Error =>
       )
     : cause
 
-/** Named as the options of the server are; an absent limit is not applied. */
+/** Same names as the options `git.*`. An absent limit is not applied. */
 export interface ProcessLimits {
   /** Milliseconds without a byte in either direction. */
   readonly idleTimeout?: number | undefined
@@ -71,8 +71,8 @@ export interface ExitResult {
   readonly code: number | null
   /** Standard error, at most 4 KiB of it. */
   readonly stderr: string
-  /** `itself` unless `stop` was called. */
-  readonly cause: 'itself' | 'stopped' | 'idle' | 'deadline'
+  /** `exited` unless `stop` was called, also after a signal from elsewhere. */
+  readonly cause: 'exited' | 'stopped' | 'idle' | 'deadline'
 }
 
 /** A running git, with timeouts and a limit on its memory. */
@@ -132,10 +132,10 @@ export const startProcess = async (
 }
 
 const stopper = (child: ChildProcess, isDetached: boolean) => {
-  let cause: ExitResult['cause'] = 'itself'
+  let cause: ExitResult['cause'] = 'exited'
   const send = (signal: NodeJS.Signals) => (isDetached ? signalGroup(child, signal) : void child.kill(signal))
   const stop: GitProcess['stop'] = (why = 'stopped') => {
-    if (cause !== 'itself' || child.exitCode !== null || child.signalCode !== null) return
+    if (cause !== 'exited' || child.exitCode !== null || child.signalCode !== null) return
     cause = why
     send('SIGTERM')
     const kill = setTimeout(() => send('SIGKILL'), GRACE_MS)

@@ -36,7 +36,7 @@ export interface ProcessClient {
   readonly signal: AbortSignal
 }
 
-/** Named as the options of the server are. */
+/** Same names as the options `git.*`. */
 export interface ProcessesOptions extends ProcessLimits {
   readonly idleTimeout: number
   readonly timeout: number
@@ -139,7 +139,7 @@ const reportFailure = (
   repository: number,
   { cause, stderr, code }: ExitResult,
 ): void => {
-  const isKilled = cause === 'itself' && code === null
+  const isKilled = cause === 'exited' && code === null
   if (cause === 'idle' || cause === 'deadline' || isKilled || stderr !== '')
     onError(new Error(`git ${program}: ${stderr || (isKilled ? 'killed' : cause)}`), {
       repository,
@@ -206,7 +206,7 @@ class RepositoryProcesses {
     void child.ended.then(({ cause, code }) => {
       this.#running.delete(child)
       // A git that is asked to end removes its own temporary files, but not those its children still write.
-      if (isWriter(program) && (cause !== 'itself' || code === null)) this.#needsRecovery = true
+      if (isWriter(program) && (cause !== 'exited' || code === null)) this.#needsRecovery = true
     })
   }
 

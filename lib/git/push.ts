@@ -201,7 +201,7 @@ export GIT_NO_REPLACE_OBJECTS=1
 ' >&2
 `
 
-/** Limits the unpacked size of pushes. */
+/** Limits the unpacked size of pushes, except those that small-pack.ts has checked, with bounds that are never above these limits. */
 export class PushCheck {
   readonly #folder: string
   #written: Promise<void> | undefined

@@ -16,7 +16,8 @@ const MAX_UNPACKED = 1024 * 1024
  * @param maxPushSize in bytes; undefined: not limited
  */
 export const isSmallPush = (pack: Buffer | undefined, maxPushSize = MAX_UNPACKED): boolean => {
-  if (pack === undefined || pack.length === 0) return pack !== undefined
+  if (pack === undefined) return false
+  if (pack.length === 0) return true
   try {
     return sizesIn(pack) <= Math.min(maxPushSize, MAX_UNPACKED)
   } catch {

@@ -218,7 +218,7 @@ async function* withRefusal(output: Readable, refusal: Promise<Buffer | undefine
 /** A stopped git has not sent everything, and the client must not take its output for a whole response. */
 const checkCompleted = async ({ ended }: GitProcess): Promise<void> => {
   const result = await ended
-  if (result.cause !== 'itself' || result.code === null) throw incompleteOutput(result)
+  if (result.cause !== 'exited' || result.code === null) throw incompleteOutput(result)
 }
 
 /** A larger push is stored as a pack, and not unpacked into a file for each object. */

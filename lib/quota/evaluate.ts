@@ -58,7 +58,7 @@ export interface LimitStatus {
 /**
  * The limit that the owner meets first. A group is as tight as its tightest rule; since one group that stands is enough,
  * the loosest group decides. The owner is over quota exactly when `left` is 0 or less.
- * @returns undefined when no rule limits the subject
+ * @returns undefined when there are no groups, or one of them does not limit the subject
  */
 export const bindingLimit = (
   groups: readonly QuotaGroup[],
@@ -165,12 +165,12 @@ export interface QuotaExplanation {
   over: boolean
   /** Bytes that count toward the subject. */
   used: Sum
-  /** Name of the rule whose limit binds, see {@link bindingLimit}; null when no rule limits the subject. */
+  /** Name of the rule whose limit binds, see {@link bindingLimit}; null when there are no groups, or one of them does not limit the subject. */
   rule: string | null
   /** The binding limit in bytes. */
   limit: number | null
   /**
-   * Bytes until the binding rule no longer stands; 0 or less when the owner is over, null when nothing limits the subject.
+   * Bytes until the binding rule no longer stands; 0 or less when the owner is over, null when there is no binding rule.
    */
   left: Sum | null
   /** Groups of the owner: one that stands is enough. */

@@ -99,7 +99,9 @@ const ledgerOwners = check(ledgerEntries, (record, find, report) => {
     if (find(pendingEntries, repository) === undefined)
       report(`${entry} belongs to repository ${repository}, which has no usage record`)
   } else if (owner !== null && owner !== expected)
-    report(`${entry} counts for account ${owner}, but its repository for account ${expected}`)
+    report(
+      `${entry} is listed in the partition of account ${owner}, but its repository belongs to account ${expected}`,
+    )
 })
 
 const largestEntries = check(ledgerEntries, (entry, find, report) => {

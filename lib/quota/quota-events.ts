@@ -60,7 +60,7 @@ const quotaEventsBetween = (
   )
 }
 
-/** A limit of 0 or less has no thresholds, because its rule never stands. */
+/** No thresholds: -1 is unlimited, and at any other limit of 0 or less the rule never stands. */
 const eventsOfRule = (rule: QuotaRule, before: Sum, used: Sum, nearShare: number) => {
   if (rule.limit <= 0 || before === used) return []
   const { name, subjects, limit } = rule

@@ -19,7 +19,7 @@ interface ChangedAnswer {
 
 interface Answer {
   over: boolean
-  /** The binding limit; undefined when no rule limits the subject. */
+  /** The binding limit; undefined when there are no groups, or one of them does not limit the subject. */
   binding: LimitStatus | undefined
 }
 

@@ -52,7 +52,7 @@ export interface WithPage<T> {
   readonly page: Page<T>
 }
 
-/** Entries before a page from which on the total is read first, which costs a round trip to a database, to read fewer of them. */
+/** From this offset on, read the total first (one more round trip), to read from the nearer end. */
 const READ_FROM_END = 500
 
 /** Records of one kind, with their indexes and counters. The keys are described in layout.ts. */

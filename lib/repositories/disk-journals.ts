@@ -5,9 +5,9 @@
  *
  * Invariant: no folder or file is deleted because of an estimate. It is deleted only after a write that has marked its entry
  * as leaving, and its record is saved only in a write that finds the entry not marked. So when another server gives up work
- * that goes on, the work fails, and no record is left without its data. The mark begins the age of the entry anew, so one
- * server deletes, and others only if it is killed meanwhile. An entry of the push journal has no mark: when it is settled, a size is
- * measured again and nothing is deleted.
+ * that goes on, the work fails, and no record is left without its data. Marking resets the entry's age: others take over
+ * only if the marking server dies. An entry of the push journal has no mark: when it is settled, a size is measured again and
+ * nothing is deleted.
  */
 import { now } from '../clock.ts'
 import { MAX_WORK_MS } from '../disk.ts'

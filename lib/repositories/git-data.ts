@@ -49,7 +49,7 @@ interface GitDataOptions {
   readonly gitStorage: GitStorage | undefined
   /** Stops the processes that work on a repository before it is deleted. */
   readonly transport: Pick<Transport, 'stop'> | undefined
-  /** Likewise. */
+  /** Stops the reads of a repository before it is deleted. */
   readonly gitReader: Pick<GitReader, 'stop'> | undefined
   /** Host name of no-reply addresses, where {@link NewRepository.host} is absent. */
   readonly hostName: string
@@ -64,7 +64,7 @@ interface GitDataOptions {
 export class GitData {
   readonly #options: GitDataOptions
   readonly #creations = new ClientBudget(BUDGET)
-  /** No creation waits for copies, which take as long as the repositories are large. */
+  /** Copies take time in proportion to size, so they have a budget of their own. */
   readonly #copies = new ClientBudget(BUDGET)
   #deletions: Promise<void> = Promise.resolve()
 

@@ -11,6 +11,7 @@ import {
   type LedgerEntry,
   LedgerKind,
   partitionOwner,
+  RESERVED_PREFIX,
   type Repository,
   repositories,
 } from '../records/schema/index.ts'
@@ -63,7 +64,7 @@ export const createLedgerByName = (parts: NamedLedgerParts): LedgerByName => {
     return { replaced, entry: named(record, place) }
   }
   const remove = async (tx: WriteContext, name: LedgerName) => {
-    refuseOwn(name)
+    refuseReservedKey(name)
     return ledger.remove(tx, name.kind, name.key)
   }
   const apply = async (tx: WriteContext, operation: LedgerOperation<NamedEntry>): Promise<unknown> => {
@@ -102,12 +103,9 @@ export const createLedgerByName = (parts: NamedLedgerParts): LedgerByName => {
   }
 }
 
-/** Prefix of the keys that the server itself uses, for files on its own disk. */
-export const RESERVED_PREFIX = 'allot:'
-
 /** @throws AllotError invalid, with the name of the member */
 const checkEntry = (entry: NamedEntry) => {
-  refuseOwn(entry)
+  refuseReservedKey(entry)
   checkLedgerKey(entry.key)
   const { issues } = v.safeParse(LedgerItem, entry, { abortEarly: true })
   if (issues !== undefined) throw invalid(describeIssue(issues[0]))
@@ -143,8 +141,8 @@ const requireObject = (entry: object, what = 'entry: expected an object with kin
     throw invalid(`${what}, received ${describeValue(entry)}`)
 }
 
-/** Checks kind and key only as far as needed for a lookup: an impossible key is simply not found. */
-const refuseOwn = (name: LedgerName) => {
+/** Refuses keys reserved for the server. @throws AllotError invalid */
+const refuseReservedKey = (name: LedgerName) => {
   requireObject(name)
   const { issues } = v.safeParse(LedgerNameSchema, name, { abortEarly: true })
   if (issues !== undefined) throw invalid(describeIssue(issues[0]))

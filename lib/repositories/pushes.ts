@@ -66,7 +66,7 @@ export class Pushes {
           onError(error, { repository: id })
           throw new AllotError(
             'unavailable',
-            'git has stored the push, but its size could not be counted yet: it will be counted later',
+            'git has stored the push, but its size could not be counted yet: it is counted with the next push, or after the server starts again',
           )
         })
         if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')

@@ -40,7 +40,7 @@ const repository = async (server: ServedGit, owner: Person, name: string) => {
 
 const NOTHING = /^count: 0\n[\s\S]*in-pack: 0\n/
 
-describe('A push with a good compression', () => {
+describe('A push that unpacks to far more than it sends', () => {
   it('is refused when it unpacks to more than git.maxPushSize, and leaves nothing', async () => {
     const alice = await bounded.person('alice')
     const { push, refs, objects } = await repository(bounded, alice, 'zeros')

@@ -83,6 +83,7 @@ const removeVersion = async (request: PackageRequest, services: StreamServices) 
 
 const genericPackage = ({ params }: PackageRequest): PackageName => ({ type: 'generic', ...params })
 
+/** The path of a download is also `downloadNames` in lib/content/packages/types.ts, which pages and `allot migrate` use. */
 const GENERIC = '/api/packages/{owner}/generic/{name}/{version}'
 
 /** The routes that the clients of each type of packages use. */

@@ -25,7 +25,7 @@ export const contentsIn = ({ hosting }: Pick<Services, 'hosting'>): RepositoryCo
 export const processReply = (child: GitProcess, headers: StreamReply['headers']): StreamReply => {
   child.stdin.end()
   const completed = child.ended.then((result) => {
-    if (result.cause !== 'itself' || result.code !== 0) throw incompleteOutput(result)
+    if (result.cause !== 'exited' || result.code !== 0) throw incompleteOutput(result)
   })
   return { status: 200, headers: { ...DOWNLOAD_HEADERS, ...headers }, body: child.stdout, completed }
 }

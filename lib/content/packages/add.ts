@@ -10,9 +10,9 @@ import {
   type PackageVersion,
   packageFiles,
   packageVersions,
+  RESERVED_PREFIX,
 } from '../../records/schema/index.ts'
 import type { WriteContext } from '../../records/store.ts'
-import { RESERVED_PREFIX } from '../../repositories/ledger-by-name.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import type { ContentParts } from '../attachments.ts'
 import { checkedType, type PackageName } from './types.ts'

@@ -188,7 +188,7 @@ export class GitReader {
       throw invalid(`the answer would be larger than ${maxOutputSize} bytes: ask for less`)
     }
     const { code, cause } = await child.ended
-    if (cause !== 'itself' || code === null)
+    if (cause !== 'exited' || code === null)
       throw new AllotError('unavailable', 'reading the repository took too long: ask for less, or try again')
     return code === 0 ? output : undefined
   }

@@ -140,6 +140,9 @@ export const repositoryUsages = new Collection({
 export const LedgerKind = v.picklist(['attachments', 'artifacts', 'packages', 'lfs'])
 export type LedgerKind = v.InferOutput<typeof LedgerKind>
 
+/** Prefix of the keys of ledger entries that the server itself uses, for files on its own disk. */
+export const RESERVED_PREFIX = 'allot:'
+
 const LedgerEntry = v.object({
   kind: LedgerKind,
   /** Stable name that the caller gave to the entry. */

@@ -116,7 +116,7 @@ const PushJournalEntry = v.object({
   /** Process id of the git command that changes the repository. */
   pid: v.nullable(integer),
   since: seconds,
-  /** The references that the push is to change, and the pusher; absent when no webhook could get the push. */
+  /** The references that the push is to change, and the pusher; absent when no webhook or listener could get the push. */
   push: v.optional(
     v.object({
       by: id,

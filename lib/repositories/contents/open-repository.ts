@@ -87,7 +87,8 @@ export class RepositoryContents {
   /**
    * Opens a repository at a commit. The commit of a reference is cached until the repository's record changes, which every push
    * does. In a shared store another process can push, so it is read from the disk each time.
-   * @param ref name of a branch or a tag, or a commit's id; the default branch when it is empty
+   * @param ref name of a branch or a tag, or a commit's id, which no reference needs to reach (see "Git" in SECURITY.md); the
+   *   default branch when it is empty
    * @returns undefined when the viewer cannot see the repository, or when it has no such commit
    */
   async openAt(
