@@ -18,7 +18,8 @@ export const printNextSteps = async (): Promise<void> => {
   print(`Allot ${VERSION}, a code-hosting HTTP API with an exact storage-quota engine.\n`)
   if (config !== undefined) print(`The configuration file is ${config}.`)
   print(isNew ? `There is no data in ${location.data} yet.` : `The data is in ${store}.`)
-  if (server) print(`Commands use the server at ${server} (ALLOT_URL).`)
+  if (server)
+    print(`Commands for accounts, repositories, quota and export use the server at ${server} (ALLOT_URL).`)
   const creates = isNew ? ', and creates the data with an administrator' : ''
   print(`
   allot serve${option}    starts a server${creates}

@@ -30,7 +30,7 @@ const LEVEL_OPTIONS = { openFiles: 64 }
 
 const verifyStore = async ({ repair = false, force = false, ...flags }: Flags): Promise<void> => {
   if (force && !repair)
-    throw new UsageError('--force is for --repair: a check may run beside other processes')
+    throw new UsageError('--force is for --repair: a check of PostgreSQL runs beside other processes anyway')
   // Collects garbage often. Every record is read once and dropped, and by default the heap grows to several times as much.
   // (Limiting the young generation too would save another 20 MiB, and take a fifth longer.)
   setFlagsFromString('--optimize-for-size')

@@ -134,8 +134,7 @@ export type Config = v.InferOutput<typeof Config>
 
 /** The limits that `createLimitedServer` takes. */
 export const limitsIn = ({ server, api }: Config): ServerLimits => {
-  const { host, port, tlsCertificate, tlsKey, redirectPort, hsts, ...others } = server
-  const { data: _, storage, pages, metrics, log, ...limits } = others
+  const limits = v.parse(v.object(ServerLimits.entries), server)
   return { ...limits, trustedProxies: api.trustedProxies }
 }
 
@@ -177,7 +176,7 @@ const checkFile = <S extends v.GenericSchema>(
   throw new Error(`${file}:${lines.join('')}`)
 }
 
-/** A key with capitals must stay unknown (`defaultGroups` isn't `default_groups`): a space keeps it apart. */
+/** Only snake_case is accepted. A key with capitals gets a trailing space, so that the schema reports it as unknown. */
 const toCamelCase = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(toCamelCase)
   if (typeof value !== 'object' || value === null || value instanceof Date) return value

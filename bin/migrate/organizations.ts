@@ -189,7 +189,7 @@ const synchronizeOwnership = async (
   const subject = { kind, scope, name, id: member, label: `${login} (${organization.name})` }
   const [here, source] = [isOwner ? [OWNER] : [], isOwnerAtSource ? [OWNER] : []]
   await synchronizeGrants(migration, { ...subject, here, source }, () =>
-    organizations.setMember(id, member, { owner: false, by: OPERATOR }),
+    organizations.setMember(id, member, { owner: false, viewer: OPERATOR }),
   )
 }
 
@@ -254,7 +254,7 @@ const membershipsOf = ({ allot, names }: Migration, organization: Account): Exis
       // A former owner keeps the rights of teams.
       const login = (await names.account(key))?.name ?? key
       const wasOwner = await teams.removeMember(OPERATOR, id!, login)
-      if (!wasOwner) await organizations.removeMember(id!, member!, { by: OPERATOR })
+      if (!wasOwner) await organizations.removeMember(id!, member!, { viewer: OPERATOR })
     },
   }
 }

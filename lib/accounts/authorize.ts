@@ -38,7 +38,10 @@ export const authorizeAdmin =
     return repository
   }
 
-/** A repository that the viewer owns, or whose organization the viewer owns: its administrators cannot delete or transfer it. */
+/**
+ * A repository that the viewer owns, or whose organization the viewer owns. Having admin permission on the repository is not
+ * enough; server administrators may.
+ */
 export const authorizeOwner =
   (viewer: SignedIn, owner: string, name: string): Authorizer<Repository> =>
   async (tx) => {
@@ -55,7 +58,10 @@ export const authorizeCreateIn =
     const organization = await visibleOrganization(tx, viewer, name)
     if (organization === undefined || viewer.admin) return organization
     if (!(await canCreateIn(tx, viewer.id, organization.id)))
-      throw new AllotError('forbidden', `only members of ${organization.name} may create repositories in it`)
+      throw new AllotError(
+        'forbidden',
+        `you may not create repositories in ${organization.name}: ask an owner for a team that may`,
+      )
     return organization
   }
 

@@ -48,8 +48,8 @@ interface OwnedOrganization {
 }
 
 interface MemberOptions {
-  /** The user who makes the change; absent for the host. */
-  by?: Viewer
+  /** The user whose rights are checked; absent for the host. */
+  viewer?: Viewer
 }
 
 interface OwnershipOptions extends MemberOptions {
@@ -144,7 +144,7 @@ export class Organizations {
   /**
    * Adds a member, or changes whether an existing one is an owner.
    * @throws AllotError conflict when others have already added the member to too many organizations, and when the change
-   * would take the last ownership from the founder, unless `by` is an administrator
+   * would take the last ownership from the founder, unless `viewer` is an administrator
    */
   setMember(
     organization: Target<Account>,
@@ -155,9 +155,9 @@ export class Organizations {
       const { id } = await resolve(tx, organization)
       const account = await resolve(tx, member)
       const before = await membershipOf(tx, id, account.id)
-      if (before === undefined) await refuseTooMany(tx, options.by ?? null, account)
+      if (before === undefined) await refuseTooMany(tx, options.viewer ?? null, account)
       const owner = options.owner ?? before?.owner ?? false
-      if (before !== undefined && !owner) await keepAnOwner(tx, before, options.by)
+      if (before !== undefined && !owner) await refuseLastFounder(tx, before, account, options.viewer)
       await saveRole(tx, id, account.id, owner)
     })
   }
@@ -165,7 +165,7 @@ export class Organizations {
   /**
    * Removes a member.
    * @returns whether the user was a member
-   * @throws AllotError conflict when the founder is the last owner, unless `by` is an administrator
+   * @throws AllotError conflict when the founder is the last owner, unless `viewer` is an administrator
    */
   removeMember(
     organization: Target<Account>,
@@ -173,10 +173,12 @@ export class Organizations {
     options: MemberOptions = {},
   ): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      const key = [(await resolve(tx, organization)).id, (await resolve(tx, member)).id]
+      const { id } = await resolve(tx, organization)
+      const account = await resolve(tx, member)
+      const key = [id, account.id]
       const before = await memberships.get(tx, key)
       if (before === undefined) return false
-      await keepAnOwner(tx, before, options.by)
+      await refuseLastFounder(tx, before, account, options.viewer)
       await leaveTeams(tx, before)
       await memberships.remove(tx, key)
       return true
@@ -243,17 +245,17 @@ const COMMON_LIMIT = 50
 
 export const refuseTooMany = async (
   tx: ReadTransaction,
-  by: Viewer,
+  viewer: Viewer,
   { id, name }: Account,
 ): Promise<void> => {
-  if (by === null || by.admin || by.id === id) return
+  if (viewer === null || viewer.admin || viewer.id === id) return
   const joined = await memberships.list(tx, 'member', { prefix: [id], limit: JOINED_LIMIT })
   if (joined.length >= JOINED_LIMIT)
     throw new AllotError(
       'conflict',
       `${name} is already in ${JOINED_LIMIT} organizations: only an administrator can add more`,
     )
-  const keys = joined.map(({ organization }) => [organization, by.id])
+  const keys = joined.map(({ organization }) => [organization, viewer.id])
   const common = (await memberships.getMany(tx, keys)).filter((membership) => membership !== undefined)
   if (common.length >= COMMON_LIMIT)
     throw new AllotError(
@@ -266,15 +268,16 @@ export const refuseTooMany = async (
  * Keeps the founder from leaving an organization without an owner by mistake. An owner whom another user added did not
  * choose to be one and can always leave; the organization then has no owner, which administrators see in their list.
  */
-export const keepAnOwner = async (
+export const refuseLastFounder = async (
   tx: ReadTransaction,
   { organization, owner, founder }: Membership,
-  by: Viewer | undefined,
+  { name }: Account,
+  viewer: Viewer | undefined,
 ) => {
-  if (!owner || founder !== true || by?.admin === true) return
+  if (!owner || founder !== true || viewer?.admin === true) return
   if ((await memberships.count(tx, 'owners', [organization])) === 1)
     throw new AllotError(
       'conflict',
-      'an organization must keep at least one owner: name another one, or delete the organization',
+      `${name} founded this organization and is its only owner: make someone else an owner, or delete the organization`,
     )
 }

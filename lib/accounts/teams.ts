@@ -22,7 +22,7 @@ import {
   visibleOrganization,
 } from './access.ts'
 import { authorizeMembersOf, isOwnerOf, visibleUser } from './authorize.ts'
-import { keepAnOwner, refuseTooMany } from './organizations.ts'
+import { refuseLastFounder, refuseTooMany } from './organizations.ts'
 import { teamsOf } from './rights.ts'
 
 /** A team as its viewers see it. Without a record, it is the team of the organization's owners. */
@@ -38,7 +38,7 @@ export type NewTeam = TeamEdit & Pick<Team, 'name'>
 export const OWNERS = 'Owners'
 
 const MAX_TEAMS = 500
-/** How many teams others can add an account to, which reads them all at each request. Administrators may exceed it. */
+/** Teams that others can put an account into, since each request of the account reads them all. Administrators may exceed it. */
 const MAX_JOINED = 100
 
 /** Teams of organizations. Methods return undefined when one does not exist, and for viewers outside the organization. */
@@ -172,7 +172,8 @@ export class Teams {
       if (team !== undefined) return leaveTeam(tx, organization.id, account.id, id)
       const membership = await membershipOf(tx, organization.id, account.id)
       if (membership?.owner !== true) return false
-      await keepAnOwner(tx, membership, viewer)
+      await refuseLastFounder(tx, membership, account, viewer)
+      // An owner who leaves `Owners` keeps only teams, however the membership began.
       const { founder: _, ...member } = membership
       await saveOrLeave(tx, { ...member, owner: false, byTeam: true })
       return true

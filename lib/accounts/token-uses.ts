@@ -1,7 +1,7 @@
 /**
  * When each access token was last used. A request only notes the use in memory; a timer writes what was noted, for each token at
- * most once an hour, whichever process noted it. So the stored time is at most an hour and ten seconds too early, and a crash
- * loses the uses of the last ten seconds.
+ * most once an hour, whichever process noted it. A connection that sends the same token again notes it every 10 minutes. So the
+ * stored time is at most 71 minutes too early, and a crash loses the uses of the last ten seconds.
  */
 import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../caches.ts'

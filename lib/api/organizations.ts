@@ -233,7 +233,7 @@ export const organizationRoutes = [
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async ({ user, params: { org, username }, body: { role } }, { hosting }) => {
       await hosting.organizations.setMember(authorizeMembersOf(user, org), visibleUser(user, username), {
-        by: user,
+        viewer: user,
         ...(role === undefined ? {} : { owner: role === 'owner' }),
       })
       return reply(204)
@@ -249,7 +249,7 @@ export const organizationRoutes = [
     handle: async ({ user, params: { org, username } }, { hosting }) => {
       const organization = authorizeRemoveMember(user, org, username)
       return replyEmpty(
-        await hosting.organizations.removeMember(organization, anyAccount(username), { by: user }),
+        await hosting.organizations.removeMember(organization, anyAccount(username), { viewer: user }),
       )
     },
   }),

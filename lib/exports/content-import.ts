@@ -83,7 +83,7 @@ const receiveRepository = async (
       'the export contains git repositories, but repositories are turned off here: set the option repositories',
     )
   if (!(await records.hasRepository(id)))
-    throw invalid(`git data of repository ${id}, but the file has no record of it`)
+    throw invalid(`the export has git data of repository ${id}, but no record of it`)
   const bundle = await gitStorage.receive(id)
   return {
     name: nameOf({ repository: id }),
@@ -113,7 +113,7 @@ const receiveFile = async (
   if (fileStorage === undefined)
     throw invalid('the export contains files, but there is no folder for them: set the option files')
   const file = await records.file(place)
-  if (file === undefined) throw invalid(`content of ${name}, but the file has no record of it`)
+  if (file === undefined) throw invalid(`the export has content of ${name}, but no record of it`)
   const content = new PassThrough({ highWaterMark: 1024 * 1024 })
   content.on('error', () => undefined)
   const staged = fileStorage.stage(content, { size: file.size, sha256: file.sha256 })

@@ -10,9 +10,9 @@ import {
   currentTime,
   type FirstLine,
   FORMAT,
+  FORMAT_VERSION,
   type LastLine,
   type OnProgress,
-  VERSION,
   type Write,
 } from './format.ts'
 import { selectRecords } from './owner-records.ts'
@@ -55,7 +55,7 @@ export const exportStore = async (
 
 const firstLine = (): FirstLine => ({
   format: FORMAT,
-  version: VERSION,
+  version: FORMAT_VERSION,
   schema: CURRENT_LAYOUT,
   time: currentTime(),
 })

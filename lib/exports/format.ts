@@ -12,7 +12,8 @@ import { FileArea } from '../records/schema/index.ts'
  * for an empty file), then a line that completes it.
  */
 export const FORMAT = 'allot-export'
-export const VERSION = 1
+/** Raised when files can have lines that an older Allot cannot read. Files of every version up to this one can be read. */
+export const FORMAT_VERSION = 1
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const id = v.pipe(v.number(), v.safeInteger(), v.minValue(1))
@@ -20,7 +21,7 @@ const id = v.pipe(v.number(), v.safeInteger(), v.minValue(1))
 export const FirstLine = v.object({
   format: v.literal(FORMAT),
   version: id,
-  /** Layout of the exported store. */
+  /** Number of the layout of the exported store: only stores of the same layout can import the file. */
   schema: count,
   time: v.string(),
   /** Names of the exported accounts; absent when everything was exported. */
@@ -193,9 +194,9 @@ export class ExportReader {
 const parseFirst = (text: Buffer): FirstLine => {
   const first = v.safeParse(FirstLine, parseJson(text))
   if (!first.success) throw notAnExport()
-  if (first.output.version > VERSION)
+  if (first.output.version > FORMAT_VERSION)
     throw invalid(
-      `the file has version ${first.output.version} of the format, and this Allot reads up to ${VERSION}: use a newer Allot`,
+      `the file has version ${first.output.version} of the format, and this Allot reads up to ${FORMAT_VERSION}: use a newer Allot`,
     )
   return first.output
 }

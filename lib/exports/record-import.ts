@@ -261,7 +261,8 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
 
 /**
  * Checks the names and texts of a record by the rules of the API. The import calls it, since its records are not made by
- * API calls. Invariant: the API could have made every record that passes.
+ * API calls. Invariant: every name, text and hash that passes could come from the
+ * API; references are checked by `allot verify`.
  * @param collection records of collections that have neither names nor texts pass
  * @param record must fit the schema of the collection
  * @throws AllotError invalid, which names the member

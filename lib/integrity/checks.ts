@@ -2,6 +2,7 @@ import type * as v from 'valibot'
 import type { Sum } from '../integers.ts'
 import { decodeKeyIfValid, type KeyPart, type KeyTuple } from '../records/key-codec.ts'
 import { type Job, jobs } from '../records/schema/index.ts'
+import { BLOCK_SIZE } from '../records/shards.ts'
 import type { Bytes, WriteTransaction } from '../storage/index.ts'
 
 /** The checks of a domain for values that it derives from its records, beyond declared indexes and counters. */
@@ -126,24 +127,36 @@ export class LookupTable {
   }
 }
 
-const PAGE = 4096
+const BLOCKS_PER_PAGE = 128
 
-/** Takes eight bytes for each id, since ids come from sequences and lie close together. */
+/**
+ * Takes about ten bytes for each id: stores give out ids in blocks, and the blocks of a shard are far apart, so blocks share
+ * pages in the order in which they are first seen.
+ */
 class NumberById {
-  readonly #pages = new Map<number, Float64Array>()
+  /** Place of each block in the pages. */
+  readonly #places = new Map<number, number>()
+  readonly #pages: Float64Array[] = []
 
   get(id: number): number | undefined {
-    const found = this.#pages.get(Math.floor(id / PAGE))?.[id % PAGE]
-    return found === undefined || Number.isNaN(found) ? undefined : found
+    const place = this.#places.get(Math.floor(id / BLOCK_SIZE))
+    if (place === undefined) return undefined
+    const found = this.#pages[Math.floor(place / BLOCKS_PER_PAGE)]![offsetOf(place, id)]!
+    return Number.isNaN(found) ? undefined : found
   }
 
   set(id: number, number: number): void {
-    const index = Math.floor(id / PAGE)
-    const page = this.#pages.get(index) ?? new Float64Array(PAGE).fill(Number.NaN)
-    page[id % PAGE] = number
-    this.#pages.set(index, page)
+    const block = Math.floor(id / BLOCK_SIZE)
+    const place = this.#places.get(block) ?? this.#places.size
+    this.#places.set(block, place)
+    const index = Math.floor(place / BLOCKS_PER_PAGE)
+    this.#pages[index] ??= new Float64Array(BLOCKS_PER_PAGE * BLOCK_SIZE).fill(Number.NaN)
+    this.#pages[index][offsetOf(place, id)] = number
   }
 }
+
+const offsetOf = (place: number, id: number): number =>
+  (place % BLOCKS_PER_PAGE) * BLOCK_SIZE + (id % BLOCK_SIZE)
 
 /** One thing that is wrong. */
 export interface Fault {

@@ -30,7 +30,7 @@
  *      pass 1: lookups  ──▶  pass 2: fingerprints  ──▶  pass 3, 4, …: keys of the buckets that differ, 150,000 at a time
  *
  * All passes read one snapshot, so a server may write at the same time. Memory does not grow with the store, except for
- * the eight bytes that a lookup keeps for each record.
+ * the ten bytes or so that a lookup keeps for each record.
  *
  * **Repair** runs rounds of this check (repair.ts): first indexes, counters and sequences, on which every change of a
  * record relies, and then, once they agree, the members of records that domains recount. It changes only values that

@@ -48,7 +48,7 @@ export interface JobLimits {
 }
 
 export interface JobHandler {
-  /** Waits or works outside of the store, before each step. */
+  /** Waits or works outside of the store, before each step of the job runner. `runNow` does not call it. */
   prepare?(id: number): Promise<void>
   /** Processes at most `limit` records. @returns how many; fewer than the limit means that the job is done */
   step(tx: WriteContext, id: number, limit: number): Promise<number>
@@ -92,7 +92,10 @@ export class Jobs {
     return this.#handlers.get(kind)
   }
 
-  /** Processes at most `limit` records in this write, and enqueues the rest. @returns how many it processed */
+  /**
+   * Processes at most `limit` records in this write, and enqueues the rest. Only for jobs whose `step` needs no `prepare`
+   * before it: the others need {@link enqueue}. @returns how many it processed
+   */
   async runNow(
     tx: WriteContext,
     kind: Job['kind'],
@@ -141,7 +144,10 @@ const SHARED_INTERVAL_MS = 60_000
 /** Milliseconds before a retry; the wait doubles with each failure. */
 const RETRY_MS = { first: 1000, last: 60_000 }
 
-/** Runs pending jobs in the background, with a pause after each step. */
+/**
+ * Runs pending jobs in the background, with a pause after each step. After a round in which a step failed, all jobs wait: one
+ * second at first, and up to a minute while failures go on.
+ */
 export class JobRunner {
   readonly #store: Store
   readonly #jobs: Jobs
@@ -170,7 +176,7 @@ export class JobRunner {
     this.#running ??= this.#run()
   }
 
-  /** Resolves when no job is pending. */
+  /** Resolves when the runner has stopped or has no runnable job left. */
   async idle(): Promise<void> {
     await this.#running
   }

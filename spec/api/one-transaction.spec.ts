@@ -117,7 +117,7 @@ describe('A user who loses a right during a request', () => {
     const { lost, org } = await team()
     const dismiss = () => asRoot('DELETE', `/orgs/${org}/members/${lost.name}`)
     const ask = () => allot.as(lost, 'POST', `/orgs/${org}/repos`, { name: 'late' })
-    assertError(await meanwhile(dismiss, ask), 403, /only members/)
+    assertError(await meanwhile(dismiss, ask), 403, /you may not create repositories in/)
     assertList(await asRoot('GET', `/orgs/${org}/repos`), 'name', ['demo'])
   })
 

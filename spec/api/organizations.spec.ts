@@ -92,7 +92,7 @@ describe('/orgs/{org}/members/{username}', () => {
     assertNotFound(await allot.as(owner, 'GET', `/orgs/asked/members/${other.name}`))
   })
 
-  it('lets owners add owners, and keeps at least one owner', async () => {
+  it('refuses to remove or demote the founder while no other owner exists', async () => {
     const [owner, second] = [await allot.person(), await allot.person()]
     await allot.as(owner, 'POST', '/orgs', { username: 'two' })
     assertError(await allot.as(owner, 'DELETE', `/orgs/two/members/${owner.name}`), 409)
@@ -194,8 +194,8 @@ describe('Owners of an organization', () => {
     const founder = await allot.person()
     const { organizations } = allot.allot.hosting
     const { id } = await organizations.create(founder.id, { name: 'hosted' })
-    await assert.rejects(organizations.removeMember(id, founder.id), /at least one owner/)
-    assert.equal(await organizations.removeMember(id, founder.id, { by: { id: 0, admin: true } }), true)
+    await assert.rejects(organizations.removeMember(id, founder.id), /is its only owner/)
+    assert.equal(await organizations.removeMember(id, founder.id, { viewer: { id: 0, admin: true } }), true)
     assert.equal(await organizations.remove(id), true)
     assert.equal(await organizations.remove(id), false)
     await assert.rejects(organizations.removeMember(id, founder.id), /the account was deleted/)

@@ -77,7 +77,7 @@ describe('Imported files', () => {
     [
       'a content of no record',
       (lines) => [...lines, '{"file":["lfs",9,"abcdef"],"whole":true}'],
-      /line \d+: content of file lfs 9 abcdef, but the file has no record/,
+      /line \d+: the export has content of file lfs 9 abcdef, but no record/,
     ],
     [
       'a path for a name',

@@ -197,7 +197,7 @@ describe('Owners that are imported into a shard with other owners', () => {
     assert.equal(body.stars_count, 2)
   })
 
-  it('get new ids that no other shard gives out', async () => {
+  it('create things afterwards with ids that no other shard gives out', async () => {
     const created = { token: secrets.ann, body: { name: 'next' } }
     const [one, other] = await Promise.all(
       [source, target].map(({ ask }) => ask('POST', '/user/repos', created)),

@@ -164,7 +164,7 @@ describe('A file is refused, with the number of the line,', () => {
     [
       'with git data of an unknown repository',
       sealed([anAccount, head]),
-      /^line 3: git data of repository 1, but the file has no record/,
+      /^line 3: the export has git data of repository 1, but no record/,
     ],
     [
       'with git data that is not a bundle',
@@ -218,7 +218,7 @@ describe('A store that is not empty', () => {
     assert.deepEqual(await rawAfter(driver), before)
   })
 
-  it('is also one in which only a number was reserved', async () => {
+  it('is also one that has given out an id, even if nothing was saved', async () => {
     const driver = memory()
     const allot = await openAllot({ driver, repositories: false })
     await assert.rejects(allot.hosting.accounts.createUser({ name: 'not a name' }))

@@ -29,7 +29,10 @@ export const writableBy = async (
 ): Promise<Account | undefined> => {
   const owner = await visibleAccount(tx, viewer, name)
   if (owner !== undefined && !viewer.admin && !(await canChangePackages(tx, viewer.id, owner.id)))
-    throw new AllotError('forbidden', `only members of ${owner.name} can change its packages`)
+    throw new AllotError(
+      'forbidden',
+      `you may not change packages of ${owner.name}: ask an owner for a team that may`,
+    )
   return owner
 }
 

@@ -40,7 +40,7 @@ const Account = v.object({
   visibility: Visibility,
   /** Whether the user administrates the server. */
   admin: v.boolean(),
-  /** Whether the user can sign in; the requests of a user who cannot get 403. */
+  /** Whether the user can sign in. Otherwise requests with the user's credentials get 403. */
   active: v.boolean(),
   /** An scrypt hash; null when the account signs in with tokens or through the host only. */
   password: v.nullable(v.string()),
@@ -173,7 +173,7 @@ const Token = v.object({
   scopes: v.array(v.string()),
   /** When it was created, in seconds since 1970. */
   createdAt: seconds,
-  /** When it was last used, at most an hour too early; absent while it was not. */
+  /** When it was last used, at most 71 minutes too early; absent while it was not. */
   lastUsedAt: v.optional(seconds),
 })
 /** An access token of a user. */
