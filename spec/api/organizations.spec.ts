@@ -184,7 +184,11 @@ describe('Owners of an organization', () => {
       const founder = await allot.person()
       await allot.as(founder, 'POST', '/orgs', { username: name })
       const path = `/orgs/${name}/members/${founder.name}`
-      assertError(await allot.as(founder, method, path, body), 409, /founded this organization and is its only owner/)
+      assertError(
+        await allot.as(founder, method, path, body),
+        409,
+        /founded this organization and is its only owner/,
+      )
       assertNoContent(await allot.as(allot.root, method, path, body))
       assertError(await allot.as(founder, 'DELETE', `/orgs/${name}`), 403)
     }
