@@ -68,6 +68,8 @@ export interface Endpoints<
   send(context: RequestContext<I, R>, reply: Reply): Promise<void>
   /** Whether a request whose resource does not exist is passed on by `next`, since something else may have its path. */
   passesOn?(context: RequestContext<I, R>): boolean
+  /** URL below which a client reaches these routes, without their base path; that of the service when absent. */
+  urlOf?(context: RequestContext<I, R>): string
   /** Sends the response to a request that failed before its response began. */
   sendFailure(context: RequestContext<I, R>, failure: Failure): void
 }
@@ -190,14 +192,15 @@ export class Dispatcher<I extends Identity> {
   }
 
   /** Sends the client to the new path of an account or a repository that has moved. @returns whether it has */
-  async #redirect({ basePath }: Endpoints<I>, context: Context<I>): Promise<boolean> {
+  async #redirect(endpoints: Endpoints<I>, context: Context<I>): Promise<boolean> {
     const { findMoved } = this.#options
-    const { req, res, route, url, baseUrl, user } = context
+    const { req, res, route, url, user } = context
     if (findMoved === undefined || user === undefined || res.headersSent) return false
     const path = await movedPath(findMoved, user, route, url.path)
     if (path === undefined) return false
     const search = url.search === '' ? '' : `?${url.search}`
-    sendEmpty(res, movedStatus(req.method), ['Location', baseUrl + basePath + path + search])
+    const site = endpoints.urlOf?.(context) ?? context.baseUrl
+    sendEmpty(res, movedStatus(req.method), ['Location', site + endpoints.basePath + path + search])
     return true
   }
 

@@ -154,6 +154,12 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     return context.user
   }
 
+  /** A host can mount the pages elsewhere than the API. */
+  urlOf(context: Context): string {
+    const { origin, mount } = this.#visitOf(context)
+    return origin + mount
+  }
+
   /** The path of a page of a person or a repository may be one of the host's own. */
   passesOn({ route }: Context): boolean {
     return 'kind' in route && route.kind !== undefined

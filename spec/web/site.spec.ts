@@ -203,7 +203,7 @@ describe('The page of a repository', () => {
     await site.as(site.mia, 'POST', '/user/repos', { name: 'before' })
     await site.as(site.mia, 'PATCH', '/repos/mia/before', { name: 'after' })
     const { status, headers } = await visitor().get('/mia/before/issues?state=all')
-    assert.deepEqual([status, headers.get('location')], [303, '/mia/after/issues'])
+    assert.deepEqual([status, headers.get('location')], [301, `${site.base}/mia/after/issues?state=all`])
     await site.as(site.mia, 'DELETE', '/repos/mia/after')
     const { accounts, migrated } = site.allot.hosting
     const { id } = await accounts.createUser({ name: 'before' })

@@ -54,11 +54,8 @@ export const repositoryPage = <const Path extends `/{owner}/{repo}${string}`>({
     async handle(request, services): Promise<PageReply> {
       const { user, params } = request
       const view = await findRepository(services, user, params, part)
-      if (view !== undefined) return handle(view, request as PageRequest<SegmentsOf<Path>>, services)
-      const moved = await services.hosting.repositories.findMoved(user, params.owner, params.repo)
-      if (moved === undefined) throw missing(`${params.owner}/${params.repo}`)
-      const [, , , ...below] = request.path.split('/')
-      return { to: ['', moved.owner, moved.name, ...below].join('/') }
+      if (view === undefined) throw missing(`${params.owner}/${params.repo}`)
+      return handle(view, request as PageRequest<SegmentsOf<Path>>, services)
     },
   })
 
