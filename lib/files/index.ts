@@ -197,13 +197,18 @@ const createFile = async (path: string): Promise<FileHandle> => {
   })
 }
 
+/** Node reports a folder that another request removes while it is created by either code. */
+const ifRemovedMeanwhile = (error: NodeJS.ErrnoException): void => {
+  if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
+}
+
 /** A removal may remove the folder between its creation and the move, or during its creation: then tries again. */
 const moveInto = async (path: string, folder: string, name: string, attempts = 100): Promise<void> => {
   try {
     await rename(path, join(folder, name))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || attempts === 0) throw error
-    await mkdir(folder, { recursive: true }).catch(ifMissing(undefined))
+    await mkdir(folder, { recursive: true }).catch(ifRemovedMeanwhile)
     await moveInto(path, folder, name, attempts - 1)
   }
 }
