@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { subjects } from '../../lib/index.ts'
 import { assertError, assertList } from '../support/expectations.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let allot: TestServer
 before(async () => {
@@ -276,6 +277,7 @@ describe('The configured defaults', () => {
     }
     const own = await start({ repositories: false, quota: { defaultGroups: ['fre'] }, log })
     try {
+      await waitFor(() => logged.length > 0)
       await own.person()
       assert.deepEqual(logged, [
         [

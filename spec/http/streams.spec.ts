@@ -11,6 +11,7 @@ import {
   StreamEndpoints,
   type StreamReply,
 } from '../../lib/http/index.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { closing, type HttpFixture, type Nothing, plain, reply, route, serve } from './fixture.ts'
 
 const LINE = Buffer.from(`${JSON.stringify({ line: 'x'.repeat(65_000) })}\n`)
@@ -213,6 +214,7 @@ describe('A download', () => {
         const answer = await fetch(`${server.api}/file`)
         assert.equal(answer.status, 200)
         await assert.rejects(answer.arrayBuffer())
+        await waitFor(() => server.told.length > 0)
         const [logged] = server.told.splice(0)
         assert.match(logged?.fields.err?.message ?? '', reason)
         assert.match(logged?.fields.path ?? '', /\/file$/)

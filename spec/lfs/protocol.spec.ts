@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { eventually } from '../git/slow-push.ts'
 import type { Person } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { aContent, contentOf, LFS, type ServedLfs, sha256, startLfs, token } from './served.ts'
 
 let allot: ServedLfs
@@ -202,6 +203,7 @@ describe('An object', () => {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))
     truncateSync(names.find((name) => statSync(name).size === size)!, 70_000)
     await assert.rejects(allot.lfs(path, 'GET', `objects/${oid}`))
+    await waitFor(() => logged.length > 0)
     const [{ err, path: logPath } = {}] = logged.splice(0)
     assert.equal(logPath, `/${path}.git/info/lfs/objects/${oid}`)
     assert.match(err?.message ?? '', /70000/)
