@@ -186,7 +186,7 @@ export const openAllot = async (
   const api = createApiListener(parts)
   const pages = createPagesListener(parts)
   const listener = (mount: MountOptions) =>
-    mountListener({ handler: api.handler, pages: pages.handler }, mount)
+    mountListener({ handler: api.handler, pages: pages.handler, basePath: options.basePath }, mount)
   const timer = isServer ? startBackground(parts) : undefined
   const { hosting, quota, listeners } = domain
   const named = { store, quota, owners: accountOwners }

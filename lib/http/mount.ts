@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { checkOptionNames, invalid } from '../errors.ts'
 import type { Next } from './dispatcher.ts'
-import { isBelow, setMountPath } from './request-url.ts'
+import { isBelow, isPathBelow, setMountPath } from './request-url.ts'
 import { sendEmpty } from './send.ts'
 
 /** A node:http listener that also fits Express and Connect, which pass `next` for requests that are not its own. */
@@ -17,20 +17,27 @@ export interface MountOptions {
 
 /**
  * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does. `allot serve` uses it, too.
- * A request goes to the pages first: the API also has a plain page of a package, for servers without pages.
+ * Requests below the base path of the API are its own. Any other goes to the pages first: the API also has a plain page of a
+ * package, for servers without pages.
  * @throws AllotError invalid for a path that is not a plain path
  */
 export const mountListener = (
-  listeners: { readonly handler: Listener; readonly pages: Listener },
+  listeners: { readonly handler: Listener; readonly pages: Listener; readonly basePath: string },
   options: MountOptions,
 ): Listener => {
   checkOptionNames(options, ['prefix', 'pages'])
   const prefix = checkedPath('prefix', options.prefix || '/')
   const api = mountAt(prefix, listeners.handler)
   if (options.pages === undefined) return api
-  const pages = mountAt(prefix + checkedPath('pages', options.pages), listeners.pages)
+  const pagesPath = prefix + checkedPath('pages', options.pages)
+  const pages = mountAt(pagesPath, listeners.pages)
   // A path that neither Allot nor the host serves gets the 404 page of Allot.
-  return (req, res, next) => pages(req, res, () => api(req, res, next ?? (() => pages(req, res))))
+  const pagesFirst: Listener = (req, res, next) =>
+    pages(req, res, () => api(req, res, next ?? (() => pages(req, res))))
+  const apiPath = prefix + listeners.basePath
+  // An API without a base path shares all paths with the pages.
+  if (isPathBelow(pagesPath, apiPath)) return pagesFirst
+  return (req, res, next) => (isBelow(req, apiPath) ? api : pagesFirst)(req, res, next)
 }
 
 /** Segments without the characters that frameworks use for parameters and wildcards, and without `.` and `..`. */

@@ -21,7 +21,7 @@ export const setMountPath = (req: IncomingMessage, path: string): void => void m
 export const relativeUrl = (req: IncomingMessage): string | undefined => {
   const mountPath = mountPaths.get(req) ?? ''
   const url = originForm(req.url ?? '/')
-  return startsWithPath(url, mountPath) ? url.slice(mountPath.length) : undefined
+  return isPathBelow(url, mountPath) ? url.slice(mountPath.length) : undefined
 }
 
 /** @returns undefined for a URL that is not below the base path */
@@ -29,7 +29,7 @@ export const parseRequestUrl = (req: IncomingMessage, basePath: string): Request
   const mountPath = mountPaths.get(req) ?? ''
   const url = originForm(req.url ?? '/')
   const base = mountPath + basePath
-  if (!startsWithPath(url, base)) return undefined
+  if (!isPathBelow(url, base)) return undefined
   const mark = url.indexOf('?', base.length)
   const path = mark === -1 ? url.slice(base.length) : url.slice(base.length, mark)
   return {
@@ -41,9 +41,10 @@ export const parseRequestUrl = (req: IncomingMessage, basePath: string): Request
 
 /** Whether the URL of a request is a path or below it. @param path without a slash at its end */
 export const isBelow = (req: IncomingMessage, path: string): boolean =>
-  startsWithPath(originForm(req.url ?? '/'), path)
+  isPathBelow(originForm(req.url ?? '/'), path)
 
-const startsWithPath = (url: string, path: string): boolean => {
+/** Whether a URL is a path or below it. @param path without a slash at its end */
+export const isPathBelow = (url: string, path: string): boolean => {
   if (!url.startsWith(path)) return false
   const after = url.charCodeAt(path.length)
   return Number.isNaN(after) || after === SLASH || after === QUESTION_MARK

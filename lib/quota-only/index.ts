@@ -124,7 +124,9 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
     handler,
     on: (event, listener) => listeners.on(event, listener),
     off: (event, listener) => listeners.off(event, listener),
-    fetch: fetchOf(({ prefix }) => mountListener({ handler, pages: handler }, { prefix })),
+    fetch: fetchOf(({ prefix }) =>
+      mountListener({ handler, pages: handler, basePath: settings.basePath }, { prefix }),
+    ),
     ledger: ledger as Ledger<OwnerEntry>,
     owners: { list: (slice) => owners.list(slice), remove: (name) => owners.remove(name) },
     verify: async () => (await import('../verify.ts')).verify(driver),
