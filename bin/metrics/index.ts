@@ -3,12 +3,12 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, RequestListener } from 'node:http'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, register } from 'prom-client'
 import type { OpenAllot } from '../../lib/allot.ts'
-import { gitRoutes } from '../../lib/api/git.ts'
-import { routes } from '../../lib/api/index.ts'
+import { routes, streamRoutesFor } from '../../lib/api/index.ts'
 import { nameOfCache } from '../../lib/caches.ts'
 import { AllotError } from '../../lib/errors.ts'
 import { checkAccess } from '../../lib/http/access.ts'
-import { Router } from '../../lib/http/router.ts'
+import { type Routed, Router } from '../../lib/http/router.ts'
+import { streamRouter } from '../../lib/http/stream-endpoints.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { VERSION } from '../../lib/version.ts'
 import { isSitePage } from '../../lib/web/index.ts'
@@ -152,24 +152,20 @@ const PAGES =
   /^\/(?:-\/(?:account|admin|attachments|avatars|set-password|sign-in|sign-out|storage)(?:\/|$)|$)/
 const PROCESS_PATHS = ['/-/healthz', '/-/readyz', '/-/metrics']
 
-const gitPaths = gitRoutes.map(({ path }) => ({
-  path,
-  pattern: new RegExp(`${path.replace(/\{\w+\}/g, '[^/]+')}$`),
-}))
+const streamRoutes = streamRoutesFor({ git: true, contents: true, lfs: true, packages: true, issues: true })
 
 /** @returns the declared path of the route that answers a request; `none` when no route does */
 const routeNamer = (basePath: string): ((method: string, url: string) => string) => {
-  const router = new Router(routes)
+  const json = new Router(routes)
+  const streams = streamRouter<Routed>(streamRoutes)
   return (method, url) => {
     const path = url.split('?', 1)[0]!
     if (PAGES.test(path)) return 'pages'
     if (path.startsWith('/-/')) return PROCESS_PATHS.find((known) => known === path) ?? 'none'
-    const start = path.indexOf(`${basePath}/`)
-    if (start === -1) {
-      const git = gitPaths.find(({ pattern }) => pattern.test(path))
-      return git?.path ?? (isSitePage(path) ? 'pages' : 'none')
-    }
-    return router.match(method, path.slice(start + basePath.length))?.route.path ?? 'none'
+    if (path.startsWith(`${basePath}/`))
+      return json.match(method, path.slice(basePath.length))?.route.path ?? 'none'
+    // The page of a package is a stream, too, for servers without pages.
+    return isSitePage(path) ? 'pages' : (streams.match(method, path)?.route.path ?? 'none')
   }
 }
 

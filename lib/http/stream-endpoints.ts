@@ -4,7 +4,7 @@ import { decompressedBody } from './body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
 import type { StreamRoute } from './route.ts'
-import { Router } from './router.ts'
+import { type Routed, Router } from './router.ts'
 import { type PendingReply, send, sendEmpty, sendHead, sendStreamReply, TEXT_HEADERS } from './send.ts'
 
 interface StreamEndpointsOptions<I extends Identity, S> {
@@ -39,8 +39,7 @@ export class StreamEndpoints<I extends Identity, S>
   constructor(options: StreamEndpointsOptions<I, S>) {
     this.#options = options
     const routes = options.routes.map((route): DeclaredRoute<I, S> => ({ ...route, auth: 'optional' }))
-    const exactPaths = { ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: false }
-    this.router = new Router(routes, { ...exactPaths, wrongMethod: WRONG_METHOD })
+    this.router = streamRouter(routes, WRONG_METHOD)
   }
 
   authenticate({ req, route, params }: Context<I, S>): Promise<I> | undefined {
@@ -96,6 +95,13 @@ export class StreamEndpoints<I extends Identity, S>
     send(res, status, refusal.body, [...Object.entries(refusal.headers).flat(), ...headers])
   }
 }
+
+/** Finds the routes of streams. @param wrongMethod stands for the route of a path that does not take the method */
+export const streamRouter = <R extends Routed>(routes: readonly R[], wrongMethod?: R): Router<R> =>
+  new Router(routes, {
+    ...{ ignoreExtraSlashes: false, maxParamLength: 255, headIsGet: false },
+    ...(wrongMethod && { wrongMethod }),
+  })
 
 /** Stands for the route of a request for a known path with a method that the path does not take. */
 const WRONG_METHOD: DeclaredRoute<never, never> = {

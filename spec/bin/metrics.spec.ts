@@ -10,6 +10,7 @@ import { measureDriver, measureListener } from '../../bin/metrics/index.ts'
 import { withRequestLog } from '../../bin/server/listeners.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import { streamRoutesFor } from '../../lib/api/index.ts'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { signInRoutes } from '../../lib/web/session.tsx'
 import { setPasswordRoutes } from '../../lib/web/set-password.tsx'
@@ -99,6 +100,30 @@ describe('/-/metrics', () => {
     assert.equal(counted('GET', '/{owner}/{repo}/info/refs', 404), 1)
     assert.equal(sample(text, 'allot_http_requests_in_flight'), 1, 'the one that asks')
     assert.ok(!/nobody|wp-login|demo/.test(text))
+  })
+
+  it('counts requests for streams by their declared paths', async () => {
+    const served = { git: true, contents: true, lfs: true, packages: true, issues: true }
+    const streams = streamRoutesFor(served).filter(({ path }) => !path.includes('/-/'))
+    assert.ok(streams.length > 20)
+    const counts = async () => {
+      const { text } = await asAdmin()
+      const found = text.matchAll(
+        /duration_seconds_count\{method="(\w+)",route="(.+?)",status="\d+"\} (\d+)/g,
+      )
+      const sums = new Map<string, number>()
+      for (const [, method, route, count] of found)
+        sums.set(`${method} ${route}`, (sums.get(`${method} ${route}`) ?? 0) + Number(count))
+      return sums
+    }
+    const before = await counts()
+    for (const { method, path } of streams)
+      await (await fetch(origin + path.replaceAll(/\{(\w+)\}/g, '$1'), { method })).text()
+    const after = await counts()
+    for (const { method, path } of streams) {
+      const label = `${method} ${path}`
+      assert.equal(after.get(label), (before.get(label) ?? 0) + 1, label)
+    }
   })
 
   it('counts every page under the label of pages', async () => {
