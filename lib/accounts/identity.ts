@@ -79,10 +79,14 @@ export class Identities {
    * @throws AllotError unauthenticated for wrong credentials; too_many_requests after too many failures
    */
   authenticate(req: IncomingMessage): Promise<Identity | null> {
-    const { authenticate } = this.#options
-    const sender = authenticate === undefined ? this.#sender(req) : this.#hostUser(authenticate, req)
-    // Fast path: saves a closure and a promise for each request.
-    if (sudoIn(req) === undefined) return sender
+    const { store, authenticate } = this.#options
+    const isSudo = sudoIn(req) !== undefined
+    const last = this.#lastTokens.get(req.socket)
+    if (!isSudo && last?.writes === store.writes && last.header === req.headers.authorization)
+      if (Date.now() < last.notedUntil) return Promise.resolve(last.identity)
+    const sender = authenticate === undefined ? this.#byCredentials(req) : this.#hostUser(authenticate, req)
+    // Saves a closure and a promise for each request.
+    if (!isSudo) return sender
     return actingAs(req, sender, async (name) => {
       const account = await this.#options.accounts.byName(name)
       return account?.kind === 'user' ? identityOf({ account, token: null }) : undefined
@@ -120,10 +124,7 @@ export class Identities {
     return { account: await this.#passwordLogin(req, name, secret), token: null }
   }
 
-  async #sender(req: IncomingMessage): Promise<Identity | null> {
-    const last = this.#lastTokens.get(req.socket)
-    if (last?.writes === this.#options.store.writes && last.header === req.headers.authorization)
-      if (Date.now() < last.notedUntil) return last.identity
+  async #byCredentials(req: IncomingMessage): Promise<Identity | null> {
     const credentials = credentialsIn(req)
     if (credentials === undefined) return null
     const { scheme, value } = credentials

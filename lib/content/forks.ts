@@ -10,12 +10,11 @@ import { authorizeCreateIn } from '../accounts/authorize.ts'
 import { checkRepositoryName, checkTexts, noreplyAddress } from '../accounts/names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import type { CopyOptions } from '../git/copy.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { countFork } from '../repositories/forks.ts'
-import type { NewRepository } from '../repositories/git-data.ts'
+import type { GitContent, NewRepository } from '../repositories/git-data.ts'
 import { insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import type { RepositoryParts } from '../repositories/repositories.ts'
@@ -81,7 +80,7 @@ export class Forks {
     })
     if (found === undefined) return undefined
     const { source, creator } = found
-    const fork = await this.#copy(creator, source.id, { branch: source.defaultBranch }, async (tx) => {
+    const fork = await this.#copy(creator, { from: source.id, branch: source.defaultBranch }, async (tx) => {
       const [current, into] = [await findSource(tx), await findOwner(tx)]
       if (current === undefined || into === undefined) throw gone()
       await refuseSecondFork(tx, current, into)
@@ -124,8 +123,8 @@ export class Forks {
     const author = { name: creator.fullName || creator.name, email: noreplyAddress(creator.name, host) }
     const first = { author, when: new Date(now() * 1000) }
     const branch = source.defaultBranch
-    const copy = isEmpty ? { branch } : { branch, only: branch, first }
-    const made = await this.#copy(creator, isEmpty ? undefined : source.id, copy, async (tx) => {
+    const content = isEmpty ? { branch } : { from: source.id, branch, only: branch, first }
+    const made = await this.#copy(creator, content, async (tx) => {
       const [current, into] = [await findSource(tx), await findOwner(tx)]
       if (current === undefined || into === undefined) throw gone()
       const topics = withTopics ? (current.topics ?? []) : []
@@ -139,8 +138,7 @@ export class Forks {
   /** Checks, copies the git data, and saves the record in a write that finds and authorizes everything again. */
   async #copy(
     creator: Account,
-    from: number | undefined,
-    copy: CopyOptions,
+    content: GitContent,
     prepare: (tx: ReadTransaction) => Promise<Copied>,
   ): Promise<Repository> {
     const { store, gitData } = this.#parts
@@ -151,12 +149,12 @@ export class Forks {
       await refuseTaken(tx, into.id, given.name)
     })
     const id = await store.sequences.next('repository')
-    return gitData.copy(from, id, copy, creator, (size) =>
+    return gitData.create(id, content, creator, (size) =>
       store.write(async (tx) => {
         const { into, given, changes } = await prepare(tx)
         const record = { ...recordOf(id, into, given, size), ...changes }
         if (record.parent !== null) await countFork(tx, record.parent, 1)
-        if (from !== undefined) await this.#lfsCopies.begin(tx, from, id)
+        if ('from' in content) await this.#lfsCopies.begin(tx, content.from, id)
         const repository = await insertRepository(tx, this.#parts, creator, record)
         await this.#recordCopy(tx, repository, creator.id)
         return repository

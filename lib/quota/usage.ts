@@ -27,7 +27,7 @@ export interface UsageChange {
   after: Usage
 }
 
-/** Called once per owner and transaction. */
+/** Called once per owner and transaction, and when the counter of an owner is removed. */
 interface UsageListener {
   /** At the end of the transaction; absent when nothing follows from the change. */
   readonly changing?: ((tx: WriteContext, change: UsageChange) => Promise<void>) | undefined
@@ -49,18 +49,9 @@ export class OwnerCounters {
     const before = usageIn(record)
     const after = addDelta(before, delta)
     const day = Math.max(record?.day ?? 0, today())
-    const days = await recordDay(tx, record, day)
+    const isNewDay = record !== undefined && record.day < day
+    const days = isNewDay ? await recordDay(tx, record, day) : (record?.days ?? 0)
     await ownerUsages.replace(tx, record, { owner, ...after, day, days })
-    this.#note(tx, owner, before, after)
-  }
-
-  /** Removes the counter of a deleted owner, whose usage must be zero by then. */
-  async forget(tx: WriteContext, owner: number): Promise<void> {
-    const before = usageIn(await ownerUsages.remove(tx, [owner]))
-    this.#note(tx, owner, before, noUsage)
-  }
-
-  #note(tx: WriteContext, owner: number, before: Usage, after: Usage): void {
     const owners = this.#changes.get(tx) ?? new Map<number, UsageChange>()
     this.#changes.set(tx, owners)
     const earlier = owners.get(owner)
@@ -72,6 +63,13 @@ export class OwnerCounters {
     owners.set(owner, change)
     const { changing } = this.#listener
     if (changing !== undefined) tx.beforeCommit(() => changing(tx, change))
+    tx.afterCommit((isKnown) => this.#listener.changed(change, isKnown))
+  }
+
+  /** Removes the counter of a deleted owner, whose usage must be zero by then. */
+  async forget(tx: WriteContext, owner: number): Promise<void> {
+    await ownerUsages.remove(tx, [owner])
+    const change = { owner, before: noUsage, after: noUsage }
     tx.afterCommit((isKnown) => this.#listener.changed(change, isKnown))
   }
 }
@@ -98,14 +96,12 @@ export const HISTORY_DAYS = 400
 const EXPIRY_BATCH = 3
 
 /**
- * Saves the usage of an earlier day before the first change of a new day. The present record is exact for its own day and
+ * Saves the usage of an earlier day at the first change of a new day. The present record is exact for its own day and
  * for the days without a change after it, so further changes on the same day cost nothing.
  * @returns number of records in the history afterwards
  */
-const recordDay = async (tx: WriteContext, before: OwnerUsage | undefined, day: number): Promise<number> => {
-  if (before === undefined) return 0
+const recordDay = async (tx: WriteContext, before: OwnerUsage, day: number): Promise<number> => {
   const { days, ...past } = before
-  if (before.day >= day) return days
   await dailyUsages.save(tx, past)
   const oldest = await readOldest(tx, before.owner, EXPIRY_BATCH)
   const expired = oldest.filter((usage) => usage.day < day - HISTORY_DAYS)

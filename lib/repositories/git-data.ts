@@ -30,6 +30,11 @@ export interface NewRepository extends TemplateNames {
   host?: string | undefined
 }
 
+/** What git data begins with: a branch that is empty or has one commit, or a copy of another repository. */
+export type GitContent =
+  | { readonly branch: string; readonly first?: FirstCommit | undefined }
+  | (CopyOptions & { /** Id of the repository to copy. */ readonly from: number })
+
 /**
  * Shares repository creation fairly among users, since each creation runs several git processes. The queue is long, so
  * that a bulk creation waits and is not refused.
@@ -72,58 +77,41 @@ export class GitData {
     this.#options = options
   }
 
-  /** Checks the templates before anything is created. @throws AllotError invalid for an unknown template */
-  check(repository: NewRepository): void {
-    if (this.#options.gitStorage !== undefined && repository.autoInit === true) checkTemplates(repository)
+  /** Undefined when the repository begins empty. @throws AllotError invalid for an unknown template */
+  firstCommit(repository: NewRepository, author: Account): FirstCommit | undefined {
+    const { gitStorage, hostName } = this.#options
+    if (gitStorage === undefined || repository.autoInit !== true) return undefined
+    checkTemplates(repository)
+    const { name, description = '', readme, gitignores, license, host = hostName } = repository
+    return {
+      ...{ name, description, readme, gitignores, license },
+      // Commits are readable by everyone who can clone, so the account's own address stays out of them.
+      author: { name: author.fullName || author.name, email: noreplyAddress(author.name, host) },
+      when: new Date(now() * 1000),
+    }
   }
 
   /**
    * Records the folder as pending and creates it.
    * @param save saves the repository's record, in a write that calls {@link confirm}; gets the bytes on disk
+   * @throws AllotError not_found when the repository to copy was deleted meanwhile
    */
   async create<T>(
     id: number,
-    repository: NewRepository,
-    author: Account,
-    save: (size: number) => Promise<T>,
-  ): Promise<T> {
-    const { autoInit, defaultBranch = 'main' } = repository
-    const first = autoInit === true ? firstCommit(repository, author, this.#options.hostName) : undefined
-    const build = (gitStorage: GitStorage) =>
-      this.#creations.run(clientOfAccount(author.id), () => gitStorage.create(id, defaultBranch, first))
-    return this.#make(id, build, save)
-  }
-
-  /**
-   * Creates git data as a copy of that of another repository.
-   * @param from the repository to copy; undefined for an empty one
-   * @throws AllotError not_found when it was deleted meanwhile
-   */
-  copy<T>(
-    from: number | undefined,
-    id: number,
-    copy: CopyOptions,
+    content: GitContent,
     creator: Account,
-    save: (size: number) => Promise<T>,
-  ): Promise<T> {
-    const client = clientOfAccount(creator.id)
-    const build = (gitStorage: GitStorage) =>
-      from === undefined
-        ? this.#creations.run(client, () => gitStorage.create(id, copy.branch))
-        : this.#copies.run(client, () => gitStorage.copy(from, id, copy))
-    return this.#make(id, build, save)
-  }
-
-  async #make<T>(
-    id: number,
-    build: (gitStorage: GitStorage) => Promise<number>,
     save: (size: number) => Promise<T>,
   ): Promise<T> {
     const { store, gitStorage } = this.#options
     if (gitStorage === undefined) return save(0)
+    const budget = 'from' in content ? this.#copies : this.#creations
+    const build = () =>
+      'from' in content
+        ? gitStorage.copy(content.from, id, content)
+        : gitStorage.create(id, content.branch, content.first)
     await store.write((tx) => savePending(tx, id))
     try {
-      return await save(await build(gitStorage))
+      return await save(await budget.run(clientOfAccount(creator.id), build))
     } catch (error) {
       // After a storage error the write may be durable all the same; a later start decides.
       if (!(error instanceof StorageError)) await this.#discard(id).catch(() => undefined)
@@ -196,24 +184,6 @@ export class GitData {
     this.#deletions = this.#deletions.then(() => this.#delete(id)).catch(onError)
   }
 }
-
-const firstCommit = (
-  { name, description = '', readme, gitignores, license, host }: NewRepository,
-  author: Account,
-  hostName: string,
-): FirstCommit => ({
-  name,
-  description,
-  readme,
-  gitignores,
-  license,
-  author: {
-    name: author.fullName || author.name,
-    // Commits are readable by everyone who can clone, so the account's own address stays out of them.
-    email: noreplyAddress(author.name, host ?? hostName),
-  },
-  when: new Date(now() * 1000),
-})
 
 /** Ends the pending state. @returns false when the folder is deleted or leaving, so that its record must not be saved */
 export const endPending = async (tx: WriteTransaction, id: number): Promise<boolean> => {

@@ -98,10 +98,11 @@ export class Repositories {
       if (repository.defaultBranch !== undefined) checkBranchName(repository.defaultBranch)
       return { owner, isTaken: await isNameTaken(tx, owner.id, repository.name) }
     })
-    gitData.check(repository)
+    const first = gitData.firstCommit(repository, authorFor(owner, creator))
     if (isTaken) throw taken(repository.name)
     const id = await this.#store.sequences.next('repository')
-    return gitData.create(id, repository, authorFor(owner, creator), (size) =>
+    const content = { branch: repository.defaultBranch ?? 'main', first }
+    return gitData.create(id, content, creator, (size) =>
       this.#store.write(async (tx) => {
         const current = await existing(tx, find)
         const record = recordOf(id, current, repository, size)
