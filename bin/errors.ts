@@ -27,8 +27,15 @@ const READ_FAULTS: Partial<Record<string, string>> = {
 /** Why a file cannot be created or written: the message of the system without its code and the path. */
 export const writeFault = ({ message }: Error): string => message.replace(/^\w+: |, open .*/g, '')
 
+/** The place of a fault in a text, as the parser of TOML reports it. */
+interface FaultPlace {
+  line?: number
+  column?: number
+}
+
 /** Why a file cannot be read or parsed, in one line. */
 export const readFault = (error: unknown): string => {
-  const { code = '', message } = error as NodeJS.ErrnoException
-  return READ_FAULTS[code] ?? message.split('\n')[0]!
+  const { code = '', message, line, column } = error as NodeJS.ErrnoException & FaultPlace
+  const place = line === undefined ? '' : ` (line ${line}, column ${column})`
+  return READ_FAULTS[code] ?? message.split('\n')[0]! + place
 }

@@ -10,6 +10,7 @@ import {
   enabled,
   HOUR,
   milliseconds,
+  named,
   optionalFunction,
   optionalObject,
   Size,
@@ -38,15 +39,15 @@ export const QuotaSettings = v.strictObject({
 
 const RepositoryOptions = v.strictObject({
   directory: described(
-    v.optional(v.string()),
+    v.optional(named('a folder')),
     'Folder of the bare repositories; `repositories` in the data folder when absent.',
   ),
-  git: described(v.optional(v.string(), 'git'), 'Name or path of the `git` command.'),
+  git: described(v.optional(named('a command'), 'git'), 'Name or path of the `git` command.'),
 })
 
 const FileOptions = v.strictObject({
   directory: described(
-    v.optional(v.string()),
+    v.optional(named('a folder')),
     'Folder of LFS objects, packages and attachments; `files` in the data folder when absent.',
   ),
 })
@@ -129,7 +130,7 @@ const PageOptions = v.strictObject({
  */
 export const Options = v.strictObject({
   data: described(
-    v.optional(v.pipe(v.string(), v.nonEmpty('expected a folder')), './data'),
+    v.optional(named('a folder'), './data'),
     'Data folder, with the folders `store` (records, unless another driver stores them), `repositories` (git data) and `files`.',
   ),
   basePath: described(

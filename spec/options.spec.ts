@@ -22,6 +22,10 @@ const WRONG: readonly [options: unknown, message: string][] = [
   ],
   [{ data: '' }, 'data: expected a folder'],
   [{ data: 7 }, 'data: expected a string, received the number 7'],
+  [{ driver, repositories: { directory: '' } }, 'repositories.directory: expected a folder'],
+  [{ driver, repositories: { git: '' } }, 'repositories.git: expected a command'],
+  [{ driver, files: { directory: '' } }, 'files.directory: expected a folder'],
+  [{ driver, ssh: { port: 2222, hostKey: '' } }, 'ssh.hostKey: expected a file'],
   ...(
     [
       [SECRET, 'a string'],

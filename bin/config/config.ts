@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import * as v from 'valibot'
 import { recordOf } from '../../lib/http/validate.ts'
-import { describeOptionIssue, Size } from '../../lib/options/checks.ts'
+import { describeOptionIssue, named, Size } from '../../lib/options/checks.ts'
 import { Options } from '../../lib/options.ts'
 import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
@@ -28,21 +28,24 @@ const {
   ...api
 } = Options.entries
 
+/** What `host` and `--host` must be: without an address, Node would listen on all of them. */
+export const ADDRESS = 'an address, such as 127.0.0.1, or 0.0.0.0 for all'
+
 /** Options of the standalone server only. */
 export const ServerOptions = v.strictObject({
-  host: v.pipe(v.optional(v.string(), '127.0.0.1'), v.description('Address to listen on.')),
+  host: v.pipe(v.optional(named(ADDRESS), '127.0.0.1'), v.description('Address to listen on.')),
   port: v.pipe(
     v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535)), 3000),
     v.description('Port to listen on; 0 picks a free port.'),
   ),
   tlsCertificate: v.pipe(
-    v.optional(v.string()),
+    v.optional(named('a file')),
     v.description(
       'PEM file with the certificate of the server, followed by those of its issuers. With `tls_key`, the server speaks https. SIGHUP makes it read both files again.',
     ),
   ),
   tlsKey: v.pipe(
-    v.optional(v.string()),
+    v.optional(named('a file')),
     v.description('PEM file with the private key of `tls_certificate`, without a passphrase.'),
   ),
   redirectPort: v.pipe(
@@ -57,7 +60,7 @@ export const ServerOptions = v.strictObject({
   ),
   data,
   storage: v.pipe(
-    v.optional(v.string()),
+    v.optional(named('`level:<folder>`, `postgres://…` or `memory:`')),
     v.description(
       'Where records are stored: `level:<folder>`, `postgres://…` or `memory:`; in the data folder when absent.',
     ),
@@ -82,7 +85,7 @@ const positive = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)))
 
 /** Options of the PostgreSQL driver. */
 export const StorageOptions = v.strictObject({
-  schema: v.pipe(v.optional(v.string()), v.description('Schema of the tables.')),
+  schema: v.pipe(v.optional(named('the name of a schema')), v.description('Schema of the tables.')),
   readers: v.pipe(positive, v.description('Connections for reads.')),
   writers: v.pipe(positive, v.description('Connections for writes.')),
   connectTimeout: v.pipe(positive, v.description('Milliseconds to wait for a connection.')),

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
@@ -37,14 +37,28 @@ export const storeLocation = (flags: StoreFlags): StoreLocation => {
 export const levelFolder = ({ storage, data }: StoreLocation): string | undefined =>
   storage === undefined ? storeFolder(data) : /^level:(.+)$/.exec(storage)?.[1]
 
-/** @throws Error when the store doesn't exist. Commands that only read must not create it. */
+/**
+ * Commands that only read must not create a store.
+ * @throws Error when the store doesn't exist, or this user may not see whether it does
+ */
 export const requireStore = (
   flags: StoreFlags,
   advice = 'name another folder with --data, or a server with --url',
 ): void => {
   const folder = levelFolder(storeLocation(flags))
-  if (folder !== undefined && !existsSync(folder))
+  if (folder !== undefined && !storeExists(folder))
     throw new Error(`there is no store in ${folder}: ${advice}`)
+}
+
+/** @throws Error when it cannot be known, such as in a folder that this user may not open */
+export const storeExists = (folder: string): boolean => {
+  try {
+    return statSync(folder, { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const reason = code === 'EACCES' ? 'this user may not open the folder above it' : message
+    throw new Error(`${folder} cannot be opened: ${reason}`)
+  }
 }
 
 export const isPostgres = (storage = ''): boolean => /^postgres(ql)?:/.test(storage)

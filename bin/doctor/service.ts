@@ -1,5 +1,4 @@
 import type { X509Certificate } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
@@ -9,16 +8,16 @@ import { importWith } from '../../lib/optional-package.ts'
 import { requireUpgraded } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import type { Config } from '../config/config.ts'
-import { driverFor, isPostgres, levelFolder, type StoreLocation } from '../config/store.ts'
+import { driverFor, isPostgres, levelFolder, type StoreLocation, storeExists } from '../config/store.ts'
 import { dateFault, dayOf, readTls, tlsFilesOf } from '../server/tls.ts'
 import { type Finding, finding } from './machine.ts'
 
 export const checkStore = async (location: StoreLocation): Promise<Finding[]> => {
   if (isPostgres(location.storage)) return checkDatabase(location)
   const folder = levelFolder(location)
-  if (folder !== undefined && !existsSync(folder))
-    return [finding('store', 'ok', `${folder} does not exist yet: allot serve creates it`)]
   try {
+    if (folder !== undefined && !storeExists(folder))
+      return [finding('store', 'ok', `${folder} does not exist yet: allot serve creates it`)]
     const driver = await driverFor(location)
     await driver.open()
     try {

@@ -9,7 +9,7 @@ import { importWith } from '../../lib/optional-package.ts'
 import { createLimitedServer } from '../../lib/server.ts'
 import type { SshCommand } from '../../lib/ssh/index.ts'
 import { VERSION } from '../../lib/version.ts'
-import { type Config, limitsIn } from '../config/config.ts'
+import { ADDRESS, type Config, limitsIn } from '../config/config.ts'
 import {
   createFolders,
   isPostgres,
@@ -55,6 +55,7 @@ export type ServerFlags = StoreFlags &
 export const serve = async (flags: ServerFlags, workers?: number): Promise<void> => {
   const location = storeLocation(flags)
   const { config: _, sshPort, ...settings } = flags
+  if (settings.host === '') throw new UsageError(`--host: expected ${ADDRESS}`)
   location.config.server = { ...location.config.server, ...settings }
   if (sshPort !== undefined) location.config.ssh = { ...location.config.ssh, port: sshPort }
   const worker = workerNumber()

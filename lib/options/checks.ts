@@ -12,6 +12,9 @@ type Issue = v.BaseIssue<unknown>
 /** A schema as far as its options can be found. */
 type Member = { entries?: Record<string, Member>; wrapped?: Member; options?: Member[] }
 
+/** A text that names a folder, a file, a command or an address: the empty one would name something that was not meant. @param what such as `a folder` */
+export const named = (what: string) => v.pipe(v.string(), v.nonEmpty(`expected ${what}`))
+
 /**
  * @param example options that would be right, for a value that holds no options at all
  * @throws AllotError invalid with a line for every option that is unknown or wrong

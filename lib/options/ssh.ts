@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { count, DAY, described, HOUR, milliseconds } from './checks.ts'
+import { count, DAY, described, HOUR, milliseconds, named } from './checks.ts'
 
 const port = v.optional(count(65_535))
 const MAX_CONNECTIONS = 1_000_000
@@ -19,7 +19,7 @@ export const SshOptions = v.strictObject({
     'Host name in `ssh_url`; that of `baseUrl`, or of the request, when absent.',
   ),
   hostKey: described(
-    v.optional(v.string()),
+    v.optional(named('a file')),
     'File with the private key of the server, without a passphrase. When absent, the first start makes an Ed25519 and an ECDSA key in the folder `ssh` of the repositories.',
   ),
   maxConnections: described(

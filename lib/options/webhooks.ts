@@ -1,12 +1,12 @@
 import * as v from 'valibot'
-import { count, DAY, described, milliseconds } from './checks.ts'
+import { count, DAY, described, milliseconds, named } from './checks.ts'
 
 const MINUTE = 60_000
 
 /** The option `webhooks`. */
 export const WebhookOptions = v.strictObject({
   allowedHosts: described(
-    v.optional(v.array(v.pipe(v.string(), v.nonEmpty('expected a host or an address'))), []),
+    v.optional(v.array(named('a host or an address')), []),
     'Receivers that may have addresses which are not public: addresses, networks such as `10.0.0.0/8`, and host names such as `ci.internal` or `*.corp.example`.',
   ),
   timeout: described(milliseconds(MINUTE, 10_000), 'Milliseconds within which a receiver must answer.'),

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { writeFileSync } from 'node:fs'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { requireStore } from '../../bin/config/store.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { basic, createSender } from '../support/test-server.ts'
 import { allot, served } from './program.ts'
@@ -154,6 +155,7 @@ describe('allot user, token and org', () => {
     ['no name', ['user', 'add'], 2, /name/],
     ['an unknown command', ['frobnicate'], 2, /frobnicate/],
     ['an unknown option', ['user', 'add', 'x', '--frob'], 2, /--frob/],
+    ['an empty address', ['serve', '--host', ''], 2, /^allot: --host: expected an address/],
     ['an unknown storage', ['user', 'add', 'x', '--storage', 'oracle://'], 2, /oracle/],
   ]
   it('fail with one clear line and change nothing', async () => {
@@ -171,6 +173,20 @@ describe('allot user, token and org', () => {
         assert.doesNotMatch(outcome.err, /\n {4}at /, `${what}: a stack`)
       }),
     )
+  })
+
+  it('say that the user may not open the folder of the store, and not that there is none', () => {
+    const folder = temporaryDirectory()
+    chmodSync(folder, 0)
+    const isRoot = process.getuid?.() === 0
+    if (isRoot) process.seteuid?.(65_534)
+    try {
+      const message = /store cannot be opened: this user may not open the folder above it$/
+      assert.throws(() => requireStore({ data: folder }), message)
+    } finally {
+      if (isRoot) process.seteuid?.(0)
+      chmodSync(folder, 0o700)
+    }
   })
 
   const ADVICE: readonly (readonly [args: readonly string[], alternative: string])[] = [
@@ -214,6 +230,7 @@ describe('The configuration file', () => {
       file,
       `nothing = 1
 [server]
+host = ""
 port = "x"
 prot = 3000
 [api]
@@ -230,6 +247,7 @@ timeout = 0
     assert.equal(code, 1)
     for (const line of [
       'nothing: there is no such option',
+      'server.host: expected an address, such as 127.0.0.1',
       'server.port: expected a number',
       'server.prot: there is no such option; did you mean server.port?',
       'api.dialect: expected one of',
@@ -249,7 +267,9 @@ timeout = 0
       assert.deepEqual([code, err.split('\n').length], [1, 2], err)
       assert.match(
         err,
-        config === file ? /cannot be read: Invalid/ : /cannot be read: there is no such file\n$/,
+        config === file
+          ? /cannot be read: Invalid .* \(line 1, column 8\)\n$/
+          : /cannot be read: there is no such file\n$/,
       )
     }
   })
