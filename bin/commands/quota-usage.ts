@@ -15,7 +15,9 @@ const OWNER = 'a user or an organization; on a server: the user of the token whe
 export const addUsageCommands = (quota: Command): void => {
   apiOptions(quota.command('show'))
     .argument('[owner]', OWNER)
-    .description("show an owner's usage by category, the limits that apply, and the one that is met first")
+    .description(
+      "show an owner's usage by category, the limits that apply, and the one that is reached first",
+    )
     .addHelpText(
       'after',
       examples('allot quota show alice', 'ALLOT_URL=https://git.example.org ALLOT_TOKEN=… allot quota show'),

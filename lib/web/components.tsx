@@ -4,7 +4,6 @@ import { useContext } from 'preact/hooks'
 import { formatBytes, formatSize } from '../byte-sizes.ts'
 import type { Sum } from '../integers.ts'
 import type { Subject } from '../quota/subjects.ts'
-import type { Slice } from '../records/collection.ts'
 import type { Crumb, PageContext } from './route.ts'
 
 const Context = createContext<PageContext | undefined>(undefined)
@@ -244,53 +243,6 @@ export const SubjectCode = ({ subject }: { subject: Subject }) => (
     ))}
   </code>
 )
-
-const PAGE_SIZE = 50
-const MAX_PAGE = 1_000_000
-
-/** The number in `?page=`, or 1 when it is missing or invalid. */
-export const pageNumber = (query: URLSearchParams): number => {
-  const number = Number(query.get('page') ?? 1)
-  return Number.isInteger(number) && number >= 1 && number <= MAX_PAGE ? number : 1
-}
-
-export const sliceOf = (page: number): Slice => ({ offset: (page - 1) * PAGE_SIZE, limit: PAGE_SIZE })
-
-interface PagesProps {
-  /** @returns the path of a page of the list */
-  to: (page: number) => string
-  page: number
-  /** Items on all pages. */
-  total: number
-  /** Items on each page. */
-  size?: number
-  /** The total in words, such as `230 entries`. */
-  count?: string
-}
-
-/** Links to the previous and the next page of a list. */
-export const Pages = ({ to, page, total, size = PAGE_SIZE, count }: PagesProps) => {
-  const { urlOf } = usePageContext()
-  const last = Math.max(1, Math.ceil(total / size))
-  return last === 1 ? null : (
-    <nav class="pages" aria-label="Pages of the list">
-      {page > 1 && (
-        <a rel="prev" href={urlOf(to(page - 1))}>
-          Previous
-        </a>
-      )}
-      <span>
-        Page {page} of {last}
-        {count !== undefined && ` · ${count}`}
-      </span>
-      {page < last && (
-        <a rel="next" href={urlOf(to(page + 1))}>
-          Next
-        </a>
-      )}
-    </nav>
-  )
-}
 
 /** `1 owner`, `2,000 owners` */
 export const formatCount = (count: number, singular: string, plural = `${singular}s`): string =>

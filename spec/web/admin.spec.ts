@@ -299,7 +299,7 @@ describe('The forms about accounts', () => {
     )
     assert.match(
       words((await root.get('/-/admin/account?name=root')).text),
-      /Within quota: the rule r decides, for total\. Rule Used Limit r of group g met Total 1 B 5 B/,
+      /Within quota: the rule r decides, for total\. Rule Used Limit r of group g stands Total 1 B 5 B/,
     )
   })
 

@@ -245,7 +245,7 @@ describe('The files of a repository on its pages', () => {
     [
       'in a folder with many',
       'branch/main/places?page=3',
-      /place-200\.json .* Previous Page 3 of 3 · 230 entries/,
+      /place-200\.json .* Page 3 of 3 · 230 entries First Previous $/,
     ],
   ] as const)
     it(`are shown: one ${what}`, async () => {
@@ -255,11 +255,23 @@ describe('The files of a repository on its pages', () => {
   it('are shown in parts when they are long', async () => {
     const path = '/mia/atlas/src/branch/main/src/long.js'
     const first = await shown(path)
-    const [, last] = /Lines 1 to ([\d,]+) of 9,000 Next lines/.exec(first)!
+    const [, last] = /Lines 1 to ([\d,]+) of 9,000 Next Last/.exec(first)!
     const from = Number(last!.replace(',', '')) + 1
     const second = await shown(`${path}?from=${from}`)
-    assert.match(second, new RegExp(`First lines Lines ${from.toLocaleString('en')} to `))
+    assert.match(
+      second,
+      new RegExp(`Lines ${from.toLocaleString('en')} to [\\d,]+ of 9,000 First Previous Next Last`),
+    )
     assert.match(second, new RegExp(`const value${from - 1} = `))
+    const linkIn = async (text: string, start: number) => {
+      const { text: html } = await visitor().get(`${path}?from=${start}`)
+      return Number(new RegExp(`from=(\\d+)"[^>]*>${text}<`).exec(html)![1])
+    }
+    assert.equal(await linkIn('Previous', from), 1)
+    const end = await linkIn('Last', 1)
+    assert.match(await shown(`${path}?from=${end}`), /to 9,000 of 9,000 First Previous $/)
+    const previous = await linkIn('Previous', end)
+    assert.match(await shown(`${path}?from=${previous}`), new RegExp(`const value${end - 2} = `))
   })
 
   it('are downloaded as bytes that no browser takes for a page', async () => {

@@ -44,7 +44,7 @@ describe('The storage page', () => {
   it('forecasts from the last 30 days when the limit is reached, and says that it is a forecast', async () => {
     const { text } = await (await as('ann')).get('/')
     const [, date, days] =
-      /Forecast: at the pace of the last 30 days, the limit is reached around ([\d-]+), in (\d+) days\./.exec(
+      /Forecast: at the pace of the last 30 days, the limit is reached around ([\d-]+) ?, in (\d+) days\./.exec(
         words(text),
       )!
     const { body: history } = await allot.as(allot.root, 'GET', '/admin/users/ann/quota/history')

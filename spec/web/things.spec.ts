@@ -132,8 +132,20 @@ describe('The table of what uses the storage', () => {
     }
     const deep = await page('?page=22')
     assert.deepEqual([deep.shown.length, deep.shown[0], deep.shown.at(-1)], [50, 'n1050', 'n1099'])
-    assert.match(deep.text, /1,101 items\. .* Page 22 of 23/)
-    assert.match((await page('?page=24')).text, /Nothing on this page/)
+    assert.match(deep.text, /1,101 items\. .* Page 22 of 23 First Previous Next Last/)
+    assert.match((await page('?page=1')).text, /Page 1 of 23 Next Last/)
+    assert.match((await page('?page=23')).text, /Page 23 of 23 First Previous/)
+    assert.match((await page('?page=24')).text, /Nothing on this page .* First Previous/)
+    for (const [link, target] of [
+      ['First', 'usage'],
+      ['Previous', 'usage\\?page=21'],
+      ['Next', 'usage\\?page=23'],
+      ['Last', 'usage\\?page=23'],
+    ])
+      assert.match(
+        (await browser.get('/-/storage/long/usage?page=22')).text,
+        new RegExp(`href="/-/storage/long/${target}"[^>]*>${link}<`),
+      )
     assert.equal((await page('?kind=packages&page=2')).shown[0], 'n1000')
     assert.match((await page('?q=n100')).text, /Only the 1,000 largest of each kind are searched/)
     const file = async (query: string) => {

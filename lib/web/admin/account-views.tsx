@@ -208,7 +208,7 @@ const Danger = ({ account: { name, kind, active }, isOwn }: { account: Account; 
     </Section>
   )
 
-/** Each rule that applies, and whether it is met: why the owner is over quota, or is not. */
+/** Each rule that applies, and whether it stands: why the owner is over quota, or is not. */
 const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
   const { groups, over, subject, rule } = explanation
   return (
@@ -226,7 +226,9 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
                 <td>
                   {name} <span class="small">of group {group.name}</span>
                   <div class="small">
-                    <span class={`state ${stands ? 'within' : 'over'}`}>{stands ? 'met' : 'not met'}</span>{' '}
+                    <span class={`state ${stands ? 'within' : 'over'}`}>
+                      {stands ? 'stands' : 'does not stand'}
+                    </span>{' '}
                     {subjects.map((one) => subjectTexts[one].name).join(', ')}
                   </div>
                 </td>

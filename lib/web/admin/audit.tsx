@@ -4,8 +4,10 @@
 import { AUDIT_DAYS, readAudit } from '../../audit.ts'
 import { formatExactLimit } from '../../byte-sizes.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
-import { Empty, formatCount, Pages, pageNumber, Section, sliceOf } from '../components.tsx'
+import { Empty, formatCount, Section } from '../components.tsx'
+import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { page } from '../route.ts'
+import { Minute } from '../times.tsx'
 import { adminPage, adminView } from './form.tsx'
 
 export const auditPageRoutes = [
@@ -67,15 +69,13 @@ const Records = ({ records }: { records: readonly AuditRecord[] }) => (
             <bdi>{record.actorName}</bdi>
           </td>
           <td class="number">
-            <time dateTime={timeOf(record)}>{timeOf(record).slice(0, 16).replace('T', ' ')}</time>
+            <Minute seconds={record.at} />
           </td>
         </tr>
       ))}
     </tbody>
   </table>
 )
-
-const timeOf = ({ at }: AuditRecord): string => new Date(at * 1000).toISOString()
 
 /** `limit 200 MiB → 100 MiB` for each value that changed. */
 const detailsOf = ({ before, after }: AuditRecord): string => {

@@ -10,13 +10,11 @@ import {
   type FlashMessage,
   formatCount,
   Link,
-  Pages,
   Post,
-  pageNumber,
   Section,
-  sliceOf,
   Table,
 } from '../components.tsx'
+import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { type PageServices, page, type View } from '../route.ts'
 import { subjectsInWords } from '../subject-names.ts'
 import { adminForm, adminPage, adminView } from './form.tsx'
@@ -132,8 +130,8 @@ const listGroups = async (
     message,
     <>
       <p>
-        For each subject, an owner is within quota while at least one assigned group has all of its rules for
-        that subject met.
+        A group stands while all of its rules stand. For each subject, an owner is within quota while at least
+        one assigned group stands; rules about other subjects do not matter.
       </p>
       <Section
         id="groups"

@@ -3,19 +3,8 @@
 import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
 import type { OwnerOverQuota } from '../../quota/reports.ts'
 import { isSubject, type Subject, subjects } from '../../quota/subjects.ts'
-import {
-  formatCount,
-  Link,
-  Pages,
-  pageNumber,
-  Search,
-  Section,
-  Size,
-  SizeCell,
-  SubjectCode,
-  sliceOf,
-  Table,
-} from '../components.tsx'
+import { formatCount, Link, Search, Section, Size, SizeCell, SubjectCode, Table } from '../components.tsx'
+import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import type { PageServices } from '../route.ts'
 import { StateLabel } from '../storage/limits.tsx'
 import { subjectTexts } from '../subject-names.ts'

@@ -1,7 +1,7 @@
 /** The filters and the order of the table of owners, as query parameters of the page. */
 import type { InstanceHistory } from '../../content/instance-history.ts'
 import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
-import { pageNumber } from '../components.tsx'
+import { pageNumber } from '../paging.tsx'
 import type { PageServices } from '../route.ts'
 
 const SORTS = ['name', 'used', 'share', 'growth'] as const

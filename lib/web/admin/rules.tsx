@@ -146,7 +146,7 @@ const listRules = async (
     'Rules',
     message,
     <>
-      <p>A rule is met while the total size of its subjects is below its limit.</p>
+      <p>A rule stands while the total size of its subjects is below its limit.</p>
       <Section
         id="rules"
         title="All rules"

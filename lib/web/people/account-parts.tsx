@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How accounts, times and repositories are shown wherever they occur. */
 import { avatarOf } from '../../accounts/avatar.ts'
-import { timestamp } from '../../clock.ts'
 import { add } from '../../integers.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { Link, Size, usePageContext } from '../components.tsx'
+import { Day } from '../times.tsx'
 
 /** The image of an account: the uploaded one, or the one that is made of the name, which needs no request. */
 export const Avatar = ({
@@ -48,16 +48,6 @@ export const AccountLink = ({ account }: { account: Pick<Account, 'id' | 'kind' 
         </Link>
       )}
     </span>
-  )
-}
-
-/** A day, with the exact time on hover. @param seconds since 1970 */
-export const Day = ({ seconds }: { seconds: number }) => {
-  const time = timestamp(seconds)
-  return (
-    <time dateTime={time} title={time.replace('T', ' ').replace('Z', ' UTC')}>
-      {time.slice(0, 10)}
-    </time>
   )
 }
 

@@ -5,9 +5,11 @@ import { hasScope, type Viewer } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
 import type { Page } from '../../records/collection.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
-import { Empty, formatCount, Link, Pages, pageNumber, Section, sliceOf, Tabs } from '../components.tsx'
+import { Empty, formatCount, Link, Section, Tabs } from '../components.tsx'
+import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { type PageRequest, type PageServices, page } from '../route.ts'
-import { AccountLink, Avatar, Day, RepositoryList, Website } from './account-parts.tsx'
+import { Day } from '../times.tsx'
+import { AccountLink, Avatar, RepositoryList, Website } from './account-parts.tsx'
 
 /** Members and organizations on a page; organizations may have thousands. */
 const MAX_PEOPLE = 50

@@ -5,22 +5,12 @@ import { downloadPath, type PackageName, uploadsOf } from '../../content/package
 import type { FoundVersion } from '../../content/packages/versions.ts'
 import { AllotError } from '../../errors.ts'
 import type { PackageFile } from '../../records/schema/index.ts'
-import {
-  Empty,
-  formatCount,
-  Link,
-  PageHead,
-  Pages,
-  pageNumber,
-  Section,
-  Size,
-  SizeCell,
-  sliceOf,
-  Table,
-} from '../components.tsx'
+import { Empty, formatCount, Link, PageHead, Section, Size, SizeCell, Table } from '../components.tsx'
+import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { type Download, type PageServices, page } from '../route.ts'
+import { Day } from '../times.tsx'
 import { AccountHead, AccountTabs, visibleOwner } from './account.tsx'
-import { AccountLink, Day } from './account-parts.tsx'
+import { AccountLink } from './account-parts.tsx'
 
 const read = { method: 'GET', auth: 'optional', scope: 'read:package', kind: 'package' } as const
 

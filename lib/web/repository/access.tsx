@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Shared by the pages of a repository: the check of read access, addresses, the head and the tabs. */
-import type { ComponentChildren, RenderableProps } from 'preact'
+import type { RenderableProps } from 'preact'
 import { canRead, type Identity, type ReadFor } from '../../accounts/access.ts'
 import { type RepositoryDetails, repositoryDetails } from '../../content/details.ts'
 import { AllotError } from '../../errors.ts'
@@ -160,20 +160,3 @@ export const RepositoryHead = ({
     </>
   )
 }
-
-/** Links to the newer and the older items of a list whose end may be unknown. */
-export const Neighbors = ({
-  newer,
-  older,
-  names = ['Newer', 'Older'],
-}: {
-  newer: string | undefined
-  older: string | undefined
-  names?: readonly [newer: string, older: string]
-}): ComponentChildren =>
-  newer === undefined && older === undefined ? null : (
-    <nav class="pages" aria-label="Pages of the list">
-      {newer !== undefined && <Link to={newer}>{names[0]}</Link>}
-      {older !== undefined && <Link to={older}>{names[1]}</Link>}
-    </nav>
-  )

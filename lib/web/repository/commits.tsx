@@ -6,14 +6,15 @@ import type { Account } from '../../records/schema/index.ts'
 import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
 import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
-import { Empty, formatCount, Link, pageNumber, Section } from '../components.tsx'
-import { AccountLink, Day } from '../people/account-parts.tsx'
+import { Empty, formatCount, Link, Section } from '../components.tsx'
+import { PageLinks, Pages, pageNumber } from '../paging.tsx'
+import { AccountLink } from '../people/account-parts.tsx'
 import type { PageRequest, PageServices, View } from '../route.ts'
+import { Day } from '../times.tsx'
 import {
   defaultRef,
   filePath,
   missing,
-  Neighbors,
   RepositoryHead,
   type RepositoryView,
   refTitle,
@@ -44,6 +45,7 @@ export const subjectOf = ({ message }: Pick<Commit, 'message'>): string =>
   message.trim().split('\n', 1)[0]!.slice(0, 200) || '(no message)'
 
 const PAGE_SIZE = 40
+const NAMES = { first: 'Newest', previous: 'Newer', next: 'Older', last: 'Oldest' }
 
 export const commitPageRoutes = [
   repositoryPage({
@@ -89,7 +91,6 @@ const historyView = async (
   const choices = await readChoices(open)
   const total = await history.total
   const to = (page: number) => `${filePath(view, ref, path, 'commits')}?page=${page}`
-  const isLast = total === undefined ? items.length < PAGE_SIZE : offset + items.length >= total
   return {
     title: `Commits of ${path || refTitle(ref)} · ${view.name.owner}/${view.name.name}`,
     body: (
@@ -141,10 +142,17 @@ const historyView = async (
               ))}
             </ul>
           )}
-          <Neighbors
-            newer={number > 1 ? to(number - 1) : undefined}
-            older={isLast ? undefined : to(number + 1)}
-          />
+          {total === undefined ? (
+            <PageLinks
+              text={`Page ${number.toLocaleString('en')}`}
+              first={number > 1 ? to(1) : undefined}
+              previous={number > 1 ? to(number - 1) : undefined}
+              next={items.length < PAGE_SIZE ? undefined : to(number + 1)}
+              names={NAMES}
+            />
+          ) : (
+            <Pages to={to} page={number} total={total} size={PAGE_SIZE} names={NAMES} />
+          )}
         </Section>
       </>
     ),

@@ -11,6 +11,7 @@ import {
 } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { formatCount, Link, Size, usePageContext } from '../components.tsx'
+import { PageLinks } from '../paging.tsx'
 import { Website } from '../people/account-parts.tsx'
 import type { PageRequest, PageServices } from '../route.ts'
 import { filePath, type RefName, type RepositoryView } from './access.tsx'
@@ -30,6 +31,9 @@ interface Lines {
   readonly from: number
   readonly to: number
   readonly total: number
+  /** Where the part before this one begins, and where the last part does. */
+  readonly previous: number
+  readonly last: number
 }
 
 type Shown =
@@ -101,20 +105,40 @@ const shownOf = async (
 
 const isSource = ({ query }: PageRequest): boolean => query.has('source') || query.has('from')
 
+const lineAt = (lines: readonly string[], number: number): string =>
+  `<li id="L${number}">${lines[number - 1]}\n`
+
 /** The lines that fit on a page. */
 const linesFrom = (lines: readonly string[], wanted: number): Lines => {
-  const from = Number.isInteger(wanted) && wanted >= 1 && wanted <= lines.length ? wanted : 1
+  const total = lines.length
+  const from = Number.isInteger(wanted) && wanted >= 1 && wanted <= total ? wanted : 1
   let html = ''
   let to = from - 1
-  let size = 0
-  while (to < lines.length) {
-    const line = `<li id="L${to + 1}">${lines[to]}`
+  for (let size = 0; to < total; to++) {
+    const line = lineAt(lines, to + 1)
     size += Buffer.byteLength(line)
     if (size > LINES_BUDGET && to >= from) break
-    html += `${line}\n`
-    to++
+    html += line
   }
-  return { kind: 'lines', html, from, to, total: lines.length }
+  return {
+    kind: 'lines',
+    html,
+    from,
+    to,
+    total,
+    previous: partBefore(lines, from),
+    last: partBefore(lines, total + 1),
+  }
+}
+
+/** Where the part begins that ends before a line. */
+const partBefore = (lines: readonly string[], end: number): number => {
+  let from = end - 1
+  for (let size = 0; from > 0; from--) {
+    size += Buffer.byteLength(lineAt(lines, from))
+    if (size > LINES_BUDGET && from < end - 1) break
+  }
+  return from + 1
 }
 
 interface FileViewProps {
@@ -211,22 +235,25 @@ const SymbolicLink = ({ view, at, path, target }: Omit<FileViewProps, 'file'> & 
   )
 }
 
-const SourceLines = ({ lines: { html, from, to, total }, to: path }: { lines: Lines; to: string }) => (
-  <>
-    <ol
-      class="source"
-      start={from}
-      aria-label="Lines of the file"
-      dangerouslySetInnerHTML={{ __html: html }}
-    />
-    {(from > 1 || to < total) && (
-      <nav class="pages" aria-label="Parts of the file">
-        {from > 1 && <Link to={`${path}?from=1`}>First lines</Link>}
-        <span>
-          Lines {from.toLocaleString('en')} to {to.toLocaleString('en')} of {total.toLocaleString('en')}
-        </span>
-        {to < total && <Link to={`${path}?from=${to + 1}`}>Next lines</Link>}
-      </nav>
-    )}
-  </>
-)
+const SourceLines = ({ lines, to: path }: { lines: Lines; to: string }) => {
+  const { html, from, to, total, previous, last } = lines
+  const partFrom = (line: number) => `${path}?from=${line}`
+  const text = `Lines ${[from, to].map((line) => line.toLocaleString('en')).join(' to ')} of ${total.toLocaleString('en')}`
+  return (
+    <>
+      <ol
+        class="source"
+        start={from}
+        aria-label="Lines of the file"
+        dangerouslySetInnerHTML={{ __html: html }}
+      />
+      <PageLinks
+        text={text}
+        first={from > 1 ? partFrom(1) : undefined}
+        previous={from > 1 ? partFrom(previous) : undefined}
+        next={to < total ? partFrom(to + 1) : undefined}
+        last={to < total ? partFrom(last) : undefined}
+      />
+    </>
+  )
+}

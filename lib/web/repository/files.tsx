@@ -12,9 +12,10 @@ import {
 } from '../../repositories/contents/files.ts'
 import { lastCommitsIn } from '../../repositories/contents/last-commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
-import { formatCount, Link, Pages, pageNumber, Section, Size } from '../components.tsx'
-import { Day } from '../people/account-parts.tsx'
+import { formatCount, Link, Section, Size } from '../components.tsx'
+import { Pages, pageNumber } from '../paging.tsx'
 import type { Download, PageRequest, PageServices, View } from '../route.ts'
+import { Day } from '../times.tsx'
 import {
   filePath,
   missing,

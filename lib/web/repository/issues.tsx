@@ -7,21 +7,12 @@ import {
   issueDetails,
 } from '../../content/details.ts'
 import type { Attachment, Comment, Issue } from '../../records/schema/index.ts'
-import {
-  Empty,
-  formatCount,
-  Link,
-  Pages,
-  pageNumber,
-  Search,
-  Section,
-  Size,
-  sliceOf,
-  usePageContext,
-} from '../components.tsx'
-import { AccountLink, Day } from '../people/account-parts.tsx'
+import { Empty, formatCount, Link, Search, Section, Size, usePageContext } from '../components.tsx'
+import { PageLinks, Pages, pageNumber, sliceOf } from '../paging.tsx'
+import { AccountLink } from '../people/account-parts.tsx'
 import { type Download, type PageRequest, type PageServices, page, type View } from '../route.ts'
-import { missing, Neighbors, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
+import { Day } from '../times.tsx'
+import { missing, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
 import { pictureType } from './picture-type.ts'
 import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
 
@@ -205,10 +196,10 @@ const issueView = async (
             />
           ))}
         </div>
-        <Neighbors
-          newer={from === undefined ? undefined : path}
-          older={next && pathFrom(path, next)}
-          names={['First comments', 'Further comments']}
+        <PageLinks
+          first={from === undefined ? undefined : path}
+          next={next && pathFrom(path, next)}
+          names={{ first: 'First comments', next: 'Further comments' }}
         />
       </>
     ),

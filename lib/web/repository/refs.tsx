@@ -4,9 +4,10 @@
 import { readCommits } from '../../repositories/contents/commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { listBranches, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
-import { Empty, formatCount, Link, Pages, pageNumber, Section, sliceOf } from '../components.tsx'
-import { Day } from '../people/account-parts.tsx'
+import { Empty, formatCount, Link, Section } from '../components.tsx'
+import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import type { PageRequest, PageServices } from '../route.ts'
+import { Day } from '../times.tsx'
 import {
   filePath,
   missing,

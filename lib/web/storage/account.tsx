@@ -2,7 +2,7 @@
 /** The user's own access tokens and sessions. */
 import { hasScope, type Identity, refuseWiderScopes } from '../../accounts/access.ts'
 import { SCOPES } from '../../accounts/credentials.ts'
-import { dateOf } from '../../clock.ts'
+import { timestamp } from '../../clock.ts'
 import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Page } from '../../records/collection.ts'
@@ -14,15 +14,14 @@ import {
   formatCount,
   Link,
   PageHead,
-  Pages,
   Post,
-  pageNumber,
   Section,
-  sliceOf,
   usePageContext,
 } from '../components.tsx'
+import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { type Crumb, type PageServices, page, type View } from '../route.ts'
 import { secretView } from '../secret.tsx'
+import { Day } from '../times.tsx'
 
 type Scope = (typeof SCOPES)[number]
 
@@ -143,7 +142,7 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
                 <bdi>{name}</bdi>
               </strong>
               <div class="small">
-                ends in <code>{lastEight}</code> · created on {dateOf(Math.floor(createdAt / 86_400))} ·{' '}
+                ends in <code>{lastEight}</code> · created on <Day seconds={createdAt} /> ·{' '}
                 <LastUse at={lastUsedAt} />
               </div>
               <div class="small">{scopes.join(', ')}</div>
@@ -170,7 +169,7 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
 /** @param at seconds since 1970; it is saved at most once an hour, so minutes would mean nothing */
 const LastUse = ({ at }: { at: number | undefined }) => {
   if (at === undefined) return <>never used</>
-  const time = new Date(at * 1000).toISOString()
+  const time = timestamp(at)
   return (
     <>
       last used on <time dateTime={time}>{`${time.slice(0, 10)} at ${time.slice(11, 13)}:00 UTC`}</time>

@@ -7,6 +7,7 @@
 import { formatSize } from '../../byte-sizes.ts'
 import { dateOf } from '../../clock.ts'
 import { Size, SizeCell, Table } from '../components.tsx'
+import { CalendarDay } from '../times.tsx'
 import { Swatch, usageParts } from './limits.tsx'
 
 /** Usage at the end of a day, or of the last day of several. */
@@ -43,22 +44,19 @@ export const Chart = ({ points, limit, label }: ChartProps) => {
       <Drawing points={points} scale={scale} limit={limit} label={label} />
       <div class="days" aria-hidden="true">
         {[first, points[Math.floor(points.length / 2)]!, last].map(({ day }) => (
-          <span key={day}>{last.day - first.day > 300 ? dateOf(day) : DATE.format(day * DAY_MS)}</span>
+          <CalendarDay key={day} day={day} />
         ))}
       </div>
       <figcaption>
         <span class="chart-value" aria-live="polite" data-chart-value>
-          {formatSize(totalOf(first))} on {dateOf(first.day)}, {formatSize(totalOf(last))} today. Highest:{' '}
-          {formatSize(highest)}.
+          {formatSize(totalOf(first))} on <CalendarDay day={first.day} />, {formatSize(totalOf(last))} today.
+          Highest: {formatSize(highest)}.
         </span>
         {scale.limitY !== undefined && ` The dashed line is the current limit, ${formatSize(limit!)}.`}
       </figcaption>
     </figure>
   )
 }
-
-const DAY_MS = 86_400_000
-const DATE = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' })
 
 interface Scale {
   /** Bytes of the grid lines, the highest first; the last is 0. */
@@ -167,7 +165,9 @@ export const ChartTable = ({ points }: { points: readonly ChartPoint[] }) => (
         .reverse()
         .map(({ point, change }) => (
           <tr key={point.day}>
-            <td>{dateOf(point.day)}</td>
+            <td>
+              <CalendarDay day={point.day} />
+            </td>
             <SizeCell bytes={totalOf(point)} />
             <td class="number">{change === 0 ? '' : <Change bytes={change} />}</td>
           </tr>

@@ -2,7 +2,6 @@
 /** How an owner's usage changed: the page, and the chart on the overview. */
 
 import { formatSize } from '../../byte-sizes.ts'
-import { dateOf } from '../../clock.ts'
 import { growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { today } from '../../quota/usage.ts'
@@ -155,6 +154,3 @@ export const pointsOf = (history: readonly DailyUsage[], lastDay: number, period
   }
   return points.reverse()
 }
-
-/** The day on which something happens that is some days ahead. */
-export const dateAhead = (days: number): string => dateOf(today() + days)

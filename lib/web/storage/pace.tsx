@@ -7,9 +7,9 @@ import { forecastOf, growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { today } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
-import { Figures, Size } from '../components.tsx'
+import { Figures, formatCount, Size } from '../components.tsx'
+import { CalendarDay } from '../times.tsx'
 import { Change } from './chart.tsx'
-import { dateAhead } from './history.tsx'
 import type { LimitState } from './limits.tsx'
 
 /** How fast usage grows, and when it reaches the limit at that pace. */
@@ -47,11 +47,14 @@ export const ForecastText = ({ limit, history }: { limit: LimitState; history: r
   if (limit.left <= 0) return null
   const growth = growthOf(history, (usage) => measure(limit.rule, usage), today())
   const forecast = forecastOf(growth, limit.left)
-  const text =
-    typeof forecast === 'number'
-      ? `Forecast: at the pace of the last ${growth.days} days, the limit is reached around ${dateAhead(forecast)}, in ${forecast === 1 ? '1 day' : `${forecast} days`}.`
-      : FORECAST_TEXTS[forecast]
-  return <p class="small">{text}</p>
+  return typeof forecast === 'number' ? (
+    <p class="small">
+      Forecast: at the pace of the last {growth.days} days, the limit is reached around{' '}
+      <CalendarDay day={today() + forecast} />, in {formatCount(forecast, 'day')}.
+    </p>
+  ) : (
+    <p class="small">{FORECAST_TEXTS[forecast]}</p>
+  )
 }
 
 const FORECAST_TEXTS = {

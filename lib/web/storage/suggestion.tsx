@@ -48,7 +48,7 @@ const selectionFor = ({ rule, left }: LimitState, things: readonly Thing[]) => {
     ...counted.filter(({ kind }) => kind !== 'git'),
     ...counted.filter(({ kind }) => kind === 'git'),
   ]
-  // Below the limit, not at it: a rule is met while its usage is below its limit.
+  // Below the limit, not at it: a rule stands while its usage is below its limit.
   const needed = add(left < 0 ? -left : 0, 1)
   const items: Thing[] = []
   let freed: Sum = 0

@@ -1,6 +1,6 @@
 /** The sort order and the filters of the table of things, as query parameters of the page. */
 import { type ThingKind, type ThingQuery, thingKinds } from '../../content/things.ts'
-import { pageNumber } from '../components.tsx'
+import { pageNumber } from '../paging.tsx'
 
 export const isThingKind = (text: string | null): text is ThingKind =>
   thingKinds.some((kind) => kind === text)

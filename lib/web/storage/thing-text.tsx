@@ -11,7 +11,7 @@ import { pageLink } from './access.tsx'
 import { ShareCell } from './share.tsx'
 
 export const KIND_NAMES: Readonly<Record<ThingKind, readonly [one: string, many: string]>> = {
-  repositories: ['repository', 'Whole repositories'],
+  repositories: ['repository', 'Repositories'],
   git: ['git data', 'Git data'],
   lfs: ['LFS object', 'LFS objects'],
   packages: ['package', 'Packages'],

@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of things that use storage, with its sortable columns and the boxes that select rows. */
 import type { Identity } from '../../accounts/access.ts'
-import { dateOf } from '../../clock.ts'
 import { isRemovable, type Thing, type ThingQuery } from '../../content/things.ts'
 import type { Sum } from '../../integers.ts'
 import { Post, Size, usePageContext } from '../components.tsx'
+import { Day } from '../times.tsx'
 import { ShareCell } from './share.tsx'
 import { pathOf, type ThingListQuery } from './thing-query.ts'
 import { ThingCells, titleOf } from './thing-text.tsx'
@@ -126,7 +126,9 @@ const ThingRow = ({ owner, thing, link, used, isRemovable, isChecked, canSelect 
         </td>
       )}
       <ThingCells owner={owner} thing={thing} link={link} />
-      <td class="wide muted">{dateOf(Math.floor(thing.createdAt / 86_400))}</td>
+      <td class="wide muted">
+        <Day seconds={thing.createdAt} />
+      </td>
       <ShareCell part={thing.size} whole={used} class="wide" />
       <td class="number">
         <Size bytes={thing.size} />

@@ -24,7 +24,7 @@ th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-st
 td form { display: inline; }
 .slim { display: none; }
 .pages { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: .875rem; }
-.pages span { order: -1; margin-inline-end: auto; }
+.pages span { margin-inline-end: auto; }
 .pages a { display: inline-flex; align-items: center; min-height: 2rem; padding: var(--s1) var(--s3); border: 1px solid var(--border);
   border-radius: var(--radius); background: var(--card); color: var(--text); text-decoration: none; font-weight: 500; }
 .pages a:hover { background: var(--surface); }
@@ -77,6 +77,7 @@ input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: n
   .wide { display: none; }
   .slim { display: revert; }
   .share .bar { display: none; }
+  .pages span { flex-basis: 100%; }
   .inline > div { flex-basis: 8rem; }
   .inline > div:first-of-type:not(:only-of-type) { flex-basis: 100%; }
 }

@@ -3,6 +3,11 @@ export const layout = `
 :root { --s1: var(--space); --s2: calc(var(--space) * 2); --s3: calc(var(--space) * 3); --s4: calc(var(--space) * 4);
   --s5: calc(var(--space) * 5); --s6: calc(var(--space) * 6); --s8: calc(var(--space) * 8);
   --card-radius: calc(var(--radius) * 1.5); --gutter: max(var(--s4), calc((100% - var(--width)) / 2));
+  /* Shadows at the ends beyond which there is more: the covers of the first two layers move with the content. */
+  --tabs-more: linear-gradient(to right, var(--background) 40%, transparent) left / 2.5rem 100% no-repeat local,
+    linear-gradient(to left, var(--background) 40%, transparent) right / 2.5rem 100% no-repeat local,
+    linear-gradient(to right, color-mix(in srgb, var(--text) 22%, transparent), transparent) left / .875rem 100% no-repeat scroll,
+    linear-gradient(to left, color-mix(in srgb, var(--text) 22%, transparent), transparent) right / .875rem 100% no-repeat scroll;
   --mono: ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
@@ -52,7 +57,7 @@ main { display: block; padding: var(--s6) var(--gutter) calc(var(--s8) * 2); }
 .crumbs li + li::before { content: "/"; margin: 0 var(--s2); color: var(--muted); }
 .crumbs a { color: var(--muted); }
 .tabs { display: flex; gap: var(--s5); margin: 0 0 var(--s5); border-bottom: 1px solid var(--border); overflow-x: auto;
-  scrollbar-width: none; }
+  scrollbar-width: none; scroll-padding-inline: var(--s8); background: var(--tabs-more); }
 .tabs a { flex: none; display: flex; align-items: center; padding: var(--s2) 0 calc(var(--s2) + 1px); color: var(--muted); text-decoration: none; font-weight: 500; }
 .tabs a:hover { color: var(--text); }
 .tabs a[aria-current] { color: var(--text); box-shadow: inset 0 -2px var(--link); }
@@ -85,7 +90,6 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
   header nav { order: 1; flex-basis: 100%; }
   main { padding-top: var(--s4); }
   h1 { font-size: 1.375rem; }
-  .tabs { flex-wrap: wrap; gap: 0 var(--s4); }
   section, .card { padding: var(--s4); }
 }
 @media (prefers-reduced-motion: no-preference) {

@@ -1,6 +1,6 @@
 /*
  * The script of the pages: values of charts on hover and with the arrow keys, the sum of what is selected, copy buttons, the
- * page of an issue that has a comment, and opening a page again whose figures are still being read.
+ * page of an issue that has a comment, the current tab, and opening a page again whose figures are still being read.
  * Every page works without it. It loads nothing, and writes text only, never markup.
  */
 
@@ -101,6 +101,14 @@ const findComment = () => {
     location.replace(`${location.pathname}?from=${id}${location.hash}`)
 }
 
+/** Scrolls tabs that do not fit so that the current one is visible. */
+const showCurrentTab = (tabs) => {
+  const current = tabs.querySelector('[aria-current]')
+  if (current)
+    tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2
+}
+
+for (const tabs of document.querySelectorAll('.tabs')) showCurrentTab(tabs)
 for (const figure of document.querySelectorAll('[data-chart]')) enhanceChart(figure)
 for (const form of document.querySelectorAll('form')) enhanceSelection(form)
 for (const element of document.querySelectorAll('[data-copy]')) enhanceCopy(element)

@@ -1,0 +1,78 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The pages of a list: their numbers in queries, and the links between them. */
+import type { Slice } from '../records/collection.ts'
+import { usePageContext } from './components.tsx'
+
+const PAGE_SIZE = 50
+const MAX_PAGE = 1_000_000
+
+/** The number in `?page=`, or 1 when it is missing or invalid. */
+export const pageNumber = (query: URLSearchParams): number => {
+  const number = Number(query.get('page') ?? 1)
+  return Number.isInteger(number) && number >= 1 && number <= MAX_PAGE ? number : 1
+}
+
+export const sliceOf = (page: number): Slice => ({ offset: (page - 1) * PAGE_SIZE, limit: PAGE_SIZE })
+
+/** Texts of the links. */
+type PageNames = Partial<typeof NAMES>
+
+interface PagesProps {
+  /** @returns the path of a page of the list */
+  to: (page: number) => string
+  page: number
+  /** Items on all pages. */
+  total: number
+  /** Items on each page. */
+  size?: number
+  /** The total in words, such as `230 entries`. */
+  count?: string
+  names?: PageNames | undefined
+}
+
+/** Links to the first, the previous, the next and the last page of a list. */
+export const Pages = ({ to, page, total, size = PAGE_SIZE, count, names }: PagesProps) => {
+  const last = Math.max(1, Math.ceil(total / size))
+  return last === 1 && page === 1 ? null : (
+    <PageLinks
+      text={[`Page ${page.toLocaleString('en')} of ${last.toLocaleString('en')}`, count]
+        .filter(Boolean)
+        .join(' · ')}
+      first={page > 1 ? to(1) : undefined}
+      previous={page > 1 ? to(Math.min(page - 1, last)) : undefined}
+      next={page < last ? to(page + 1) : undefined}
+      last={page < last ? to(last) : undefined}
+      names={names}
+    />
+  )
+}
+
+interface PageLinksProps {
+  /** Where the page is in the list, such as `Page 2 of 9`. */
+  text?: string
+  /** Paths of other pages; undefined for those that do not exist, or are unknown. */
+  first?: string | undefined
+  previous?: string | undefined
+  next?: string | undefined
+  last?: string | undefined
+  names?: PageNames | undefined
+}
+
+const NAMES = { first: 'First', previous: 'Previous', next: 'Next', last: 'Last' }
+const RELATIONS = { previous: 'prev', next: 'next' } as const
+
+/** Links between the pages of a list. A list whose end is not known yet has no last page. */
+export const PageLinks = ({ text, names, ...paths }: PageLinksProps) => {
+  const { urlOf } = usePageContext()
+  const links = (['first', 'previous', 'next', 'last'] as const).filter((link) => paths[link] !== undefined)
+  return links.length === 0 ? null : (
+    <nav class="pages" aria-label="Pages of the list">
+      {text !== undefined && <span>{text}</span>}
+      {links.map((link) => (
+        <a key={link} href={urlOf(paths[link]!)} rel={RELATIONS[link as keyof typeof RELATIONS]}>
+          {{ ...NAMES, ...names }[link]}
+        </a>
+      ))}
+    </nav>
+  )
+}
