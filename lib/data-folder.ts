@@ -71,7 +71,7 @@ export const driverOf = async ({
 /** Files of a LevelDB, with or without records. */
 const LEVEL_FILE = /^(?:CURRENT|MANIFEST-\d+|OWNER\.json|.+\.(?:ldb|sst))$/
 /** The folders of GitStorage and of FileStorage, which tell the folders of Allot from others of the same name. */
-const REPOSITORY_SHARD = /^[0-9a-f]{2}$/
+const REPOSITORY_BUCKET = /^[0-9a-f]{2}$/
 const FILE_AREA = /^(?:arriving|attachments|lfs|packages)$/
 /** Hidden files, a configuration file, and what file systems create at their root. */
 const IGNORED_ENTRY = /^(?:\..*|.*\.toml|lost\+found)$/
@@ -97,7 +97,7 @@ export const checkDataFolder = (data: string): void => {
   )
   const isData =
     isStore ||
-    repositories.some((name) => REPOSITORY_SHARD.test(name)) ||
+    repositories.some((name) => REPOSITORY_BUCKET.test(name)) ||
     files.some((name) => FILE_AREA.test(name))
   if (others.length > 0 && !isData)
     throw invalid(

@@ -38,7 +38,7 @@ export class DeletionHold {
   #deferred: (() => Promise<void>)[] = []
   readonly #onError: OnDeletionError
 
-  /** @param onError called when a deferred removal fails; the others are run all the same */
+  /** @param onError called when a deferred removal fails; the others are run anyway */
   constructor(onError: OnDeletionError = () => undefined) {
     this.#onError = onError
   }

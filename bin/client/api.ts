@@ -18,8 +18,9 @@ export class NotFoundError extends Error {}
 const PAGE_SIZE = 50
 
 /**
- * The HTTP API of a running server or of an opened store. Most commands use nothing else. Those that have no route call the
- * services of an opened store (`user add`, `user link`, `import`, `migrate`) or its driver (`shard`, `verify`).
+ * The HTTP API of a running server or of an opened store. Most commands use nothing else. Those for which
+ * the API has no route call the services of an opened store (`user link`, `import`, `migrate`, and `user add`, since a route cannot
+ * create an administrator with a token in one step) or its driver (`shard`, `verify`).
  */
 export class ApiClient {
   readonly #connection: Connection
@@ -58,7 +59,7 @@ export class ApiClient {
     }
   }
 
-  /** Reads the bytes of a response as they arrive. @throws Error also when the response ends early */
+  /** Reads the bytes of a response as they arrive. @throws Error for a refused request, or when the response ends early */
   async *stream(path: string): AsyncGenerator<Uint8Array> {
     const response = await this.#request('GET', path)
     try {

@@ -32,7 +32,7 @@ export const addMigrateCommand = (program: Command): void => {
     .option('--report <file>', 'write the whole report to this file, as JSON that only its owner may read')
     .option(
       '--keep',
-      'leave what was copied before as it is when the source has changed; rights are withdrawn all the same',
+      'leave what was copied before as it is when the source has changed; rights are withdrawn anyway',
     )
     .addHelpText(
       'after',

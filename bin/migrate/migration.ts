@@ -27,7 +27,7 @@ export interface MigrationOptions {
   readonly report: Report
   /** Where git data is stored; undefined when repositories are turned off. */
   readonly git: { directory: string; git: string } | undefined
-  /** Whether copies stay as they are when the source has changed. Rights are withdrawn all the same. */
+  /** Whether copies stay as they are when the source has changed. Rights are withdrawn anyway. */
   readonly keep?: boolean
   /** Names to have here, by the name at the source. */
   readonly renames?: Renames

@@ -114,7 +114,7 @@ export class Batch {
   }
 
   #begin(): boolean {
-    const isInTime = this.#deadlines.every((deadline) => deadline.begin())
+    const isInTime = this.#deadlines.every((deadline) => deadline.markSent())
     if (!isInTime) for (const deadline of this.#deadlines) deadline.reset()
     return isInTime
   }

@@ -30,8 +30,8 @@ export class Deadline {
     if (!this.#isOver) this.#timer.refresh()
   }
 
-  /** @returns false when the write was refused already and must not be sent */
-  begin(): boolean {
+  /** Call it before the commit is sent. @returns false when the write was refused already and must not be sent */
+  markSent(): boolean {
     this.#isSent = !this.#isOver
     return this.#isSent
   }
@@ -55,7 +55,7 @@ export class WriteLimits {
     this.#timeoutMs = timeoutMs
   }
 
-  /** @throws StorageError `busy` when too many writes wait or when nothing was written in time, `away` when that is unknown */
+  /** @throws StorageError `busy` when too many writes wait or when nothing was written in time, `away` when it is not known whether it was written */
   async run<T>(write: (deadline: Deadline) => Promise<T>): Promise<T> {
     if (this.#waiting >= MAX_WAITING)
       throw new StorageError('busy', 'too many writes wait for the database: try again in a moment')

@@ -137,7 +137,7 @@ export class PlainEngine implements Engine {
       if (session.failure !== undefined) throw session.failure
       // A rejected body commits, too, without changes: the rejection must follow from a consistent state.
       const changes = outcome.status === 'fulfilled' ? [...buffer.changes()] : []
-      const isSent = (await this.#sendChanges(session, writer, changes)) && deadline.begin()
+      const isSent = (await this.#sendChanges(session, writer, changes)) && deadline.markSent()
       if (isSent && (await this.#commit(session, writer))) return { outcome, changes }
     } catch (error) {
       if (isLost(error)) return 'lost'

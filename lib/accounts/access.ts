@@ -11,7 +11,7 @@ import {
   repositories,
 } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { canDoAnything, isOfferedTo, readsAllOf, rightsOn, sharedWith } from './rights.ts'
+import { hasAnyRight, isOfferedTo, readsAllOf, rightsOn, sharedWith } from './rights.ts'
 
 /** The account that a read is done for; null for a client that has not signed in. */
 export type Viewer = {
@@ -150,7 +150,7 @@ export const canRead = async (
   if (reader === null) return false
   const rights = await rightsOn(tx, reader, repository)
   if (readFor === undefined || readFor === 'repository')
-    return canDoAnything(rights) || isOfferedTo(tx, reader.id, repository.id)
+    return hasAnyRight(rights) || isOfferedTo(tx, reader.id, repository.id)
   return rights[PART_OF[readFor]] > 0
 }
 

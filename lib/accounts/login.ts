@@ -102,7 +102,7 @@ const MAX_LENGTH = 255
 /**
  * Limits failed logins. An attacker cannot lock out a user: failures count against the address that they come from, a name
  * under attack accepts a first attempt from every other address, and an address from which the name has signed in before
- * is limited by its own failures only.
+ * is limited by its own failures only. Each process has counts of its own (docs/scale.md).
  */
 export class LoginThrottle {
   readonly #limits: LoginLimits

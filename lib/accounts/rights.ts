@@ -1,6 +1,7 @@
 /**
- * The rights of accounts on repositories. `rightsOn` is the only place that says what an account may do with one, except that an
- * account can read a repository that is offered to it (`isOfferedTo`). For lists and searches, `sharedWith` says which
+ * The rights of accounts on repositories. `rightsOn` is the only place that says what an account may do with one, with two
+ * exceptions: an account can read a repository that is offered to it (`isOfferedTo`), and `authorizeOwner` guards what only
+ * the owner may do. For lists and searches, `sharedWith` says which
  * repositories an account can read by such a right. All read records only, within the
  * transaction of their caller, so a right that is withdrawn has no effect on a write that begins later.
  */
@@ -51,7 +52,7 @@ const combined = (left: Rights, right: Rights): Rights => ({
 
 const greater = (left: Right, right: Right): Right => (left > right ? left : right)
 
-export const canDoAnything = (rights: Rights): boolean => PARTS.some((part) => rights[part] > 0)
+export const hasAnyRight = (rights: Rights): boolean => PARTS.some((part) => rights[part] > 0)
 
 /** The right of a team on a unit. */
 export const rightOfTeam = ({ level, units }: Team, unit: Unit): Right => {
@@ -125,7 +126,7 @@ export const readsAllOf = async (tx: ReadTransaction, account: number, owner: nu
   if (membership === undefined) return false
   if (isFullMember(membership)) return true
   const joined = await teamsOf(tx, account, owner)
-  return joined.some((team) => team.allRepositories && canDoAnything(rightsOfTeam(team)))
+  return joined.some((team) => team.allRepositories && hasAnyRight(rightsOfTeam(team)))
 }
 
 /** Whether a member of an organization can create repositories in it. */
@@ -188,7 +189,7 @@ export const sharedWith = async (tx: ReadTransaction, account: number): Promise<
   ])
   // Memberships of deleted organizations are removed in steps, by a job.
   const deleted = joined.length === 0 ? [] : await pendingIds(tx, 'removeAccountData')
-  const effective = joinedTeams.filter((team) => canDoAnything(rightsOfTeam(team)))
+  const effective = joinedTeams.filter((team) => hasAnyRight(rightsOfTeam(team)))
   const owners = new Set([
     account,
     ...joined.filter(isFullMember).map(({ organization }) => organization),

@@ -123,12 +123,12 @@ const SearchQuery = v.object({
   private: flag('Whether to include private repositories.'),
   is_private: flag('Finds only private, or only public repositories.'),
   archived: flag('Finds only archived repositories, or only others.'),
-  template: flag('Finds only templates.'),
+  template: flag('Finds only templates, or only others.'),
   mode: v.optional(parameter(v.picklist(['', ...SEARCH_MODES]), 'Finds only repositories of this kind.')),
   starredBy: v.optional(parameter(v.pipe(v.number(), v.integer()), 'Id of a user who has starred them.')),
   includeDesc: flag('Whether to search descriptions and topics as well as names.'),
   topic: flag('Whether to search topics only.'),
-  team_id: unsupported('organizations have no teams'),
+  team_id: unsupported('a search is not limited to a team; /teams/{id}/repos lists its repositories'),
   priority_owner_id: unsupported('one owner cannot be listed first; use uid to search within an owner'),
 })
 

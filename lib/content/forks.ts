@@ -45,7 +45,7 @@ interface Copied {
 
 /**
  * Repositories that are made from others: forks with the whole history, and repositories from templates with the files. Each
- * is a full copy, whose size counts for its own owner before it is visible; LFS objects count one by one.
+ * is a full copy, whose git data counts for its own owner before it is visible. A job copies and counts its LFS objects afterwards.
  */
 export class Forks {
   readonly #parts: RepositoryParts

@@ -1,6 +1,6 @@
 /**
  * How the instance grew: totals of each day, and what each owner used a month ago. It follows from all days of all owners, so
- * it is read beside the requests, in small steps, about once a day; the last day is that of the latest figures of the owners.
+ * it is read in the background, in small steps, about once a day; the last day is that of the latest figures of the owners.
  */
 import { setImmediate } from 'node:timers/promises'
 import { add, type Sum, subtract } from '../integers.ts'

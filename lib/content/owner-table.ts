@@ -118,7 +118,7 @@ export class OwnersSnapshot {
 /** Up to this many owners, every page reads them again; fewer on a shared store. */
 const SMALL_INSTANCE = 1000
 const SMALL_SHARED_INSTANCE = 100
-/** Milliseconds for which a large instance shows the same figures at least. */
+/** Least age of the figures, in milliseconds, before a large instance is scanned again. */
 const MIN_AGE_MS = 5000
 /** Figures are shown for this many times as long as their scan took: scans take at most a twentieth of the time. */
 const AGE_PER_SCAN = 20

@@ -30,7 +30,7 @@ export const thingKinds: readonly ThingKind[] = ['repositories', 'git', ...ENTRY
 
 /** Something that counts toward an owner. */
 export interface Thing {
-  /** Names it in forms: the kind, a colon, and the id of the repository or the key of the ledger entry. */
+  /** Its key in HTML forms: the kind, a colon, and the id of the repository or the key of the ledger entry. */
   readonly id: string
   readonly kind: ThingKind
   /** Empty when it is hidden. */
@@ -45,7 +45,7 @@ export interface Thing {
   readonly inRepository: Repository | undefined
   /** Whether it is in a private repository that the scopes of the viewer do not include. */
   readonly isHidden: boolean
-  /** Whether this server keeps it, so that it can be deleted here. */
+  /** Whether it can be deleted here: false for ledger entries that the host has put. */
   readonly isKept: boolean
   /** Bytes by category, of repositories and git data. */
   readonly usage: RepositoryUsage | undefined
@@ -54,7 +54,7 @@ export interface Thing {
 }
 
 export interface ThingQuery {
-  /** Undefined: all kinds but repositories, which would count twice. */
+  /** Undefined: all kinds except `repositories`, whose bytes the other kinds already have. */
   readonly kind?: ThingKind | undefined
   /** Name of a repository. */
   readonly repository?: string | undefined
@@ -88,7 +88,7 @@ export const largestRepositories = (
       return [{ order, recordKey: order }, candidate]
     })
 
-/** Loads ledger entries in steps, since a file has many. Those that were removed meanwhile are left out. */
+/** Loads ledger entries in steps, since a CSV file lists many. Those that were removed meanwhile are left out. */
 export const loadPaced = async (
   tx: ReadTransaction,
   entries: readonly IndexEntry[],

@@ -41,7 +41,7 @@ export interface Attached {
 }
 
 /**
- * The page of an entry's thing, or of the target of an attachment.
+ * The page of what an entry counts; of an attachment, the page of its issue or release.
  * @returns undefined for an attachment without a repository, and for LFS objects, which have no pages
  */
 export const pageOfEntry = (used: UsedEntry, owner: string): HtmlPage | undefined => {

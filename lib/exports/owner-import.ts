@@ -124,7 +124,7 @@ class OwnerImport {
       return last
     } catch (error) {
       await this.#content.abandon()
-      // After a storage error the records may be durable all the same.
+      // After a storage error the records may be durable anyway.
       if (this.#isPrepared && !(error instanceof StorageError)) await this.#removeContent()
       throw error
     }
@@ -217,7 +217,7 @@ class OwnerImport {
 const placeOf = ({ area, ownerId, name }: FilePlace): string => `${area}/${ownerId}/${name}`
 
 /**
- * Ids are distinct only between shards of the same number of shards.
+ * Only different shards of the same total have distinct ids.
  * @throws AllotError conflict
  */
 const requireShards = async (tx: ReadTransaction, { shard }: FirstLine): Promise<void> => {
@@ -236,7 +236,7 @@ const requireShards = async (tx: ReadTransaction, { shard }: FirstLine): Promise
   if (from.of !== own.of || from.number === own.number)
     throw new AllotError(
       'conflict',
-      `the file is from shard ${shard}, and the store is shard ${formatShard(own)}: ids are distinct between different shards of the same number`,
+      `the file is from shard ${shard}, and the store is shard ${formatShard(own)}: only different shards of the same total, such as 3/16 and 5/16, have distinct ids`,
     )
 }
 

@@ -15,7 +15,7 @@ export interface RefUpdate {
 }
 
 /** The commands of a push, which precede its pack. */
-interface PushRequest {
+interface ParsedPush {
   readonly updates: readonly RefUpdate[]
   /** Whether the response is divided into channels (side-band). */
   readonly isSideband: boolean
@@ -40,7 +40,7 @@ const SHALLOW = /^shallow [0-9a-f]{40,64}\n?$/
 export const readPush = async (
   body: Readable,
   { size, timeoutMs }: { readonly size: number | undefined; readonly timeoutMs: number },
-): Promise<PushRequest> => {
+): Promise<ParsedPush> => {
   const within = <T>(read: Promise<T>): Promise<T> => {
     const timeout = setTimeout(() => body.destroy(), timeoutMs)
     return read.finally(() => clearTimeout(timeout))
@@ -50,7 +50,7 @@ export const readPush = async (
   return { ...commands, pack: hasSmallPack ? await within(readSmallBody(body, MAX_SMALL_PACK)) : undefined }
 }
 
-const parseCommands = (lines: readonly PktLine[]): Omit<PushRequest, 'pack'> => {
+const parseCommands = (lines: readonly PktLine[]): Omit<ParsedPush, 'pack'> => {
   const texts = lines.flatMap(({ payload }) => (payload === undefined ? [] : [payload.toString('utf8')]))
   const commands = texts.filter((text) => !SHALLOW.test(text)).map(parseCommand)
   const capabilities = commands[0]?.capabilities ?? []
@@ -104,7 +104,7 @@ const [REPORT, PROGRESS, FATAL] = [1, 2, 3]
  */
 export const holdReport = (
   child: Pick<GitProcess, 'stdout' | 'ended'>,
-  request: PushRequest,
+  request: ParsedPush,
   onFinished: (updates: readonly RefUpdate[]) => Promise<void>,
 ): { readonly output: Readable; readonly finished: Promise<void> } => {
   const output = new Readable({ read: () => undefined })

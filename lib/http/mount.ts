@@ -17,8 +17,8 @@ export interface MountOptions {
 
 /**
  * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does. `allot serve` uses it, too.
- * Requests below the base path of the API are its own. Any other goes to the pages first: the API also has a plain page of a
- * package, for servers without pages.
+ * Everything below the base path is the API's. Outside it the pages come first: the API also has a plain page of a package,
+ * at the path that it has among the pages, for servers without them.
  * @throws AllotError invalid for a path that is not a plain path
  */
 export const mountListener = (

@@ -12,7 +12,7 @@ export interface Owner {
 /** Id of an owner that does not exist yet, where the host may name any: it has no usage and no group. */
 export const NO_OWNER = 0
 
-/** Finds owners by name, and names them by id: users and organizations in an Allot, and names of the host in what `createQuota` opens. */
+/** Finds owners by name, and names them by id. With `createAllot` they are users and organizations, with `createQuota` names that the host chooses. */
 export interface OwnerDirectory {
   /** Name of an owner's kind in messages, such as `user or organization`. */
   readonly title: string

@@ -10,7 +10,7 @@ import {
 } from '../accounts/access.ts'
 import { authorizeAdmin, visibleUser } from '../accounts/authorize.ts'
 import { mayKnowOf } from '../accounts/organizations.ts'
-import { canDoAnything, type Right, rightsOn } from '../accounts/rights.ts'
+import { hasAnyRight, type Right, rightsOn } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
@@ -218,6 +218,6 @@ const permissionOf = async (
   if (isOwner) return 'owner'
   const rights = await rightsOn(tx, user, repository)
   if (rights.code > 0) return PERMISSIONS[rights.code]
-  const isOpen = repository.audience < 2 || canDoAnything(rights)
+  const isOpen = repository.audience < 2 || hasAnyRight(rights)
   return isOpen ? 'read' : 'none'
 }

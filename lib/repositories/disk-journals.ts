@@ -20,7 +20,7 @@ const ABANDONED_AFTER = MAX_WORK_MS / 1000 + 3600
 /** Seconds that what lies on the disk without a record must have been unchanged before it is deleted. */
 export const leftoverAge = ({ driver }: Store): number => (driver.shared ? ABANDONED_AFTER : 0)
 
-/** Whether a crash left the entry. In a store that no other process uses, it did: the start asks before any work begins. */
+/** Whether a crash left the entry. In a store that no other process uses, one that a start finds was left: no work has begun yet. */
 export const isAbandoned = ({ driver }: Store, { since }: { readonly since: number }): boolean =>
   !driver.shared || since <= now() - ABANDONED_AFTER
 

@@ -113,7 +113,7 @@ export class GitData {
     try {
       return await save(await budget.run(clientOfAccount(creator.id), build))
     } catch (error) {
-      // After a storage error the write may be durable all the same; a later start decides.
+      // After a storage error the write may be durable anyway; a later start decides.
       if (!(error instanceof StorageError)) await this.#discard(id).catch(() => undefined)
       throw error
     }
@@ -173,7 +173,7 @@ export class GitData {
     await store.write(async (tx) => void (await pendingFolders.remove(tx, [id])))
   }
 
-  /** Deletes the folder of a creation that failed, unless its record was saved all the same. */
+  /** Deletes the folder of a creation that failed, unless its record was saved anyway. */
   async #discard(id: number): Promise<void> {
     if (await this.#options.store.write((tx) => markLeaving(tx, id))) await this.#delete(id)
   }

@@ -150,7 +150,7 @@ export class StoredFiles {
         return saved
       })
     } catch (error) {
-      // After a storage error the write may be durable all the same; a later start decides.
+      // After a storage error the write may be durable anyway; a later start decides.
       if (isKnown && !(error instanceof StorageError))
         await store.write((tx) => this.#giveUp(tx, file)).catch(() => undefined)
       throw error

@@ -164,7 +164,7 @@ export class Commands {
     await channel.sendText(`${JSON.stringify(answer)}\n`)
   }
 
-  /** @throws AllotError not_found also when the user may not read it */
+  /** @throws AllotError not_found when there is none, or the user may not read it */
   async #readable({ user, line, channel }: Context): Promise<Found> {
     const { repositories } = this.#services
     if (line.repository === undefined)

@@ -40,7 +40,7 @@ export interface PagesOptions {
   log: Log
 }
 
-/** The web pages on the dispatcher of the API: storage, administration, people and repositories. */
+/** The web pages, on dispatchers of their own: storage, administration, people and repositories. */
 export const createPages = (given: PagesOptions) => {
   const highlighter = new Highlighter()
   const options = { ...given, services: { ...given.services, highlighter } }
@@ -260,7 +260,7 @@ const routerOf = ({ brand, hostAuthenticates, services }: Options): Router<AnyRo
   return new Router<AnyRoute>([...served, ...signIn, ...assetRoutesOf(brand)], ROUTER_OPTIONS)
 }
 
-/** Matches every path with the page for paths that do not exist. */
+/** Answers every path with the 404 page. */
 const ANY_PATH: Pick<Router<AnyRoute>, 'match'> = {
   match: () => ({
     params: {},

@@ -174,7 +174,7 @@ export interface TestPush {
   readonly commit: string
 }
 
-/** Finds the place of webhooks, and checks that the viewer administers it. */
+/** Finds the place of webhooks, and checks that the viewer administers it; routes of the instance check that themselves. */
 export const hookPlaces = {
   repository:
     (viewer: SignedIn, owner: string, name: string): Authorizer<HookPlace> =>

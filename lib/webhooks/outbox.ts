@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { SignedIn } from '../accounts/access.ts'
 import { now } from '../clock.ts'
+import { AllotError } from '../errors.ts'
 import { jsonOf } from '../integers.ts'
 import {
   type Delivery,
@@ -124,16 +125,17 @@ export class Outbox {
     }
   }
 
-  /** Adds a delivery with the content of another. */
-  repeat(tx: WriteContext, hook: Hook, delivery: Delivery): Promise<Delivery | undefined> {
+  /** Adds a delivery with the content of another. @throws AllotError conflict when too many wait */
+  async repeat(tx: WriteContext, hook: Hook, delivery: Delivery): Promise<Delivery> {
     const { event, action, payload, commits, uuid, number } = delivery
-    return this.#add(tx, hook, { event, action, payload, ...(commits && { commits }) }, { uuid, number })
+    const content = { event, action, payload, ...(commits && { commits }) }
+    return added(await this.#add(tx, hook, content, { uuid, number }))
   }
 
-  /** Adds a delivery for one webhook alone. */
+  /** Adds a delivery for one webhook alone. @throws AllotError conflict when too many wait */
   async test(tx: WriteContext, hook: Hook, event: WebhookEvent): Promise<void> {
     const payload = await this.#payload(tx, event, recipientOf(hook))
-    if (payload !== undefined) await this.#add(tx, hook, { ...partsOf(event), payload })
+    if (payload !== undefined) added(await this.#add(tx, hook, { ...partsOf(event), payload }))
   }
 
   /** Has the delivery that waits for its next attempt sent at once. */
@@ -181,6 +183,7 @@ export class Outbox {
     return text !== undefined && text.length <= MAX_PAYLOAD ? text : undefined
   }
 
+  /** @returns undefined when too many wait */
   async #add(
     tx: WriteContext,
     hook: Hook,
@@ -261,6 +264,14 @@ const hooksAt = async (tx: ReadTransaction, places: readonly Place[]): Promise<H
     if ((await hooks.count(tx, 'target', [scope, target])) > 0)
       found.push(...(await hooks.list(tx, 'target', { prefix: [scope, target] })))
   return found
+}
+
+const added = (delivery: Delivery | undefined): Delivery => {
+  if (delivery !== undefined) return delivery
+  throw new AllotError(
+    'conflict',
+    `more than ${MAX_WAITING} deliveries of the webhook wait: delete it, or wait`,
+  )
 }
 
 const isFull = async (tx: ReadTransaction, { id }: Hook, number: number): Promise<boolean> => {

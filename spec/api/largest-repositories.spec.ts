@@ -51,7 +51,7 @@ describe('GET /admin/quota/repositories', () => {
     assert.deepEqual(answer.body[2].size.attachments, { issues: 4, releases: 5 })
   })
 
-  it('pages', async () => {
+  it('has the pages that limit and page ask for', async () => {
     for (const [page, name] of ['alice/builds', 'alice/code', 'bob/media', 'bob/empty'].entries())
       assertList(
         await asRoot('GET', `/admin/quota/repositories?limit=1&page=${page + 1}`),

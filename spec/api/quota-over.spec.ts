@@ -110,7 +110,7 @@ describe('GET /admin/quota/over', () => {
     }
   })
 
-  it('pages', async () => {
+  it('has the pages that limit and page ask for', async () => {
     for (const [page, login] of [large.name, full.name, empty.name, 'acme'].entries()) {
       const answer = await asRoot('GET', `${path}&limit=1&page=${page + 1}`)
       assert.deepEqual([answer.body.length, answer.body[0].owner.login], [1, login])

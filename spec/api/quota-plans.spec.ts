@@ -185,7 +185,7 @@ describe('POST /admin/quota/simulate', () => {
     )
   })
 
-  it('pages', async () => {
+  it('has the pages that limit and page ask for', async () => {
     const plan = { ...PLAN, rules: [total(10), PLAN.rules[1]] }
     for (const [page, login] of ['alice', 'bob'].entries()) {
       const answer = await asRoot('POST', `/admin/quota/simulate?limit=1&page=${page + 1}`, plan)

@@ -209,7 +209,7 @@ describe('A hostile request', () => {
       assert.match(text, /^HTTP\/1\.1 (?:400|404) /)
     })
 
-  it('has a malformed protocol version ignored', async () => {
+  it('is answered as without a protocol version when that is malformed', async () => {
     for (const protocol of ['$(touch x)', '../..', `version=2:${'x'.repeat(5000)}`, 'version=2\n'])
       assert.equal((await refs('alice/public', { 'git-protocol': protocol })).status, 200)
   })

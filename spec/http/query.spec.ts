@@ -94,7 +94,7 @@ describe('A query parameter', () => {
 describe('An integer of any length', () => {
   const digits = fc.bigInt({ min: -(10n ** 40n), max: 10n ** 40n })
 
-  it('is parsed exactly up to 2^53-1, and a larger one as a number above 2^53-1', () => {
+  it('is exact up to 2^53-1; a larger one is some number above 2^53-1', () => {
     const coercion = coercionOf(v.object({ id: v.optional(v.number()) }))
     fc.assert(
       fc.property(digits, (integer) => {

@@ -168,7 +168,7 @@ const everyDamage = (
   )
 
 describe('A store in which one thing was deleted, changed, exchanged or added', () => {
-  it('has faults', async () => {
+  it('is reported with each fault, of which at most 100 have messages', async () => {
     await everyDamage(async (raw, keys) => {
       const driver = await copyOf(raw)
       if (keys.every((key) => isHarmless(key, raw))) return

@@ -345,7 +345,7 @@ describe('A comparison names', () => {
 
   for (const [what, , line] of CHANGES) it(`${what} that differs`, () => assert.match(report.text, line))
 
-  it('a right that is more here, and one that is less', () => {
+  it('rights that are wider here, and rights that are narrower', () => {
     assert.match(report.text, /^ {2}right ben on ann\/empty: right is "read" here, "write" at the source$/m)
     assert.match(report.text, /^ {2}right carl on ann\/empty: right is "admin" here, "none" at the source$/m)
   })

@@ -196,7 +196,7 @@ describe('A file is refused, with the number of the line,', () => {
       await assertRefused(bytes, words, 100_000)
     })
 
-  it('with git data where repositories are turned off', async () => {
+  it('with git data, into an instance where repositories are turned off', async () => {
     const driver = memory()
     const importing = importAllot({ driver, repositories: false }, inChunks(file))
     await assert.rejects(

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { hookQueues } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
+import { assertError } from '../support/expectations.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { createSpecStore, onPostgres } from '../support/store.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
@@ -120,7 +121,7 @@ describe('A delivery', () => {
     await allot.as(alice, 'DELETE', hook)
   })
 
-  it('is not recorded while 100,000 others of its webhook wait', async () => {
+  it('is not recorded while 100,000 others of its webhook wait, which a client is told who asks for one', async () => {
     const path = '/full'
     failures.set(path, Array(20).fill(500))
     const hook = await hookTo(receiver.url + path)
@@ -135,6 +136,8 @@ describe('A delivery', () => {
     await setLast(64 * 1563 - 1)
     await openIssue('lost')
     assert.equal(await total(), 2)
+    for (const again of ['/tests', '/deliveries/1/attempts'])
+      assertError(await allot.as(alice, 'POST', hook + again), 409, /more than 100000 deliveries/)
     failures.delete(path)
     await allot.as(alice, 'PATCH', hook, { active: true })
     assert.equal((await finished(hook, 64 * 1562)).status, 'delivered')

@@ -167,7 +167,7 @@ const ownerToFollow = async (
   const key = names.key(owner.login)
   if (before === undefined || before === key) return undefined
   const [from, to] = [await names.account(before), await names.account(key)]
-  // Without its new owner here, the repository is as one that was deleted.
+  // A repository whose new owner does not exist here is treated as deleted.
   if (to === undefined) return 'kept'
   if (copy.owner === to.id) return undefined
   if (from?.id === copy.owner) return to
@@ -190,7 +190,7 @@ const move = async (
     await transfer()
   } catch (error) {
     if (!(error instanceof AllotError)) throw error
-    // Not with half of it.
+    // Undoes the new name, which may be what is in the way of the new owner, and tries the other order.
     await repositories.edit(id, { name })
     await transfer()
     await rename().catch(async (reason) => {

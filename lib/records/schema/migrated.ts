@@ -26,8 +26,8 @@ const Migrated = v.object({
    */
   scope: v.string(),
   /**
-   * Name at the source, in lower case; the name of the file for an image. An account or a repository keeps its first name here
-   * when it is renamed. When another one already has the name, `#` and the id at the source follow.
+   * Name at the source, in lower case; the name of the file for an image. In this field, an account or a repository that
+   * is renamed keeps the first name that it had at the source. When another one already has the name, `#` and the id at the source follow.
    */
   name: v.string(),
   /** Ids of the copies; empty until they are written. */
