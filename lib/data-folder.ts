@@ -8,6 +8,7 @@ import { Transport } from './git/transport.ts'
 import { type Log, logError, standardError } from './http/index.ts'
 import { checked } from './options/checks.ts'
 import { type AllotOptions, HostOptions, type Options } from './options.ts'
+import { leftoverAge } from './repositories/disk-journals.ts'
 import type { StorageDriver } from './storage/index.ts'
 
 /*
@@ -162,17 +163,20 @@ export const onDeletionError = (log: Log) =>
   logError(log, 'what was deleted could not be removed from the disk; a later start tries again')
 
 /** Called by `createAllot` with its options. */
-export const openDiskStorage = (located: Located, { shared }: StorageDriver, log: Log): DiskStorage => {
+export const openDiskStorage = (located: Located, driver: StorageDriver, log: Log): DiskStorage => {
   const { repositories, git, ssh, contents, files } = located
   const handlers = { onDeletionError: onDeletionError(log) }
-  const fileStorage = new FileStorage({ ...files, isAlone: !shared, ...handlers })
+  const fileStorage = new FileStorage({ ...files, isAlone: !driver.shared, ...handlers })
   if (repositories === false)
     return { gitStorage: undefined, transport: undefined, gitReader: undefined, fileStorage }
   const onError = (error: Error, fields: object) =>
     log.info({ err: error, ...fields }, 'a git process failed')
   // Changes over the API are pushes, too.
+  const age = leftoverAge({ driver })
   const isServed = git.http || ssh.port !== undefined || contents !== false
-  const transport = isServed ? new Transport({ ...repositories, ...git, onError }) : undefined
+  const transport = isServed
+    ? new Transport({ ...repositories, ...git, leftoverAge: age, onError })
+    : undefined
   const gitStorage = new GitStorage({ ...repositories, ...handlers })
   if (contents === false) return { gitStorage, transport, gitReader: undefined, fileStorage }
   const { cacheSize, ...limits } = contents

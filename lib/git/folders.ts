@@ -111,15 +111,19 @@ const LEFTOVER =
  * Removes what a killed git left in a repository. Without an age, nothing else may work on the repository.
  * @param pid of that git, which is ended first if it has outlived its server
  * @param age seconds that it must have been unchanged
+ * @returns whether everything is removed, and nothing was too young
  */
-export const recoverRepository = async (folder: string, pid: number | null, age = 0): Promise<void> => {
+export const recoverRepository = async (folder: string, pid: number | null, age = 0): Promise<boolean> => {
   if (pid !== null) await endProcess(folder, pid)
   const entries = await list(folder, { recursive: true, withFileTypes: true }).catch(ifMissing([]))
+  let isComplete = true
   for (const { parentPath, name } of entries) {
     const path = join(parentPath, name)
-    if (LEFTOVER.test(relative(folder, path)) && (await isUnchangedFor(path, age)))
-      await rm(path, { recursive: true, force: true })
+    if (!LEFTOVER.test(relative(folder, path))) continue
+    if (await isUnchangedFor(path, age)) await rm(path, { recursive: true, force: true })
+    else isComplete = false
   }
+  return isComplete
 }
 
 const [GRACE_MS, POLL_MS] = [10_000, 50]

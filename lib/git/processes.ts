@@ -49,6 +49,8 @@ export interface ProcessesOptions extends ProcessLimits {
   readonly onError: (error: Error, fields: object) => void
   /** Message for a client for whom no process can be started. */
   readonly message?: string
+  /** Seconds that what a stopped writer left must have been unchanged before it is removed; 0 when absent. */
+  readonly leftoverAge?: number
 }
 
 /** The long-running git processes, each started within its client's budget. */
@@ -83,9 +85,10 @@ export class GitProcesses {
     { protocol, client, signal }: ProcessClient,
     { idleTimeout, timeout, maxMemory }: ProcessLimits = this.#options,
   ): Promise<GitProcess> {
-    const { directory, git } = this.#options
+    const { directory, git, leftoverAge = 0 } = this.#options
     const release = await this.#budget.acquire(client, signal)
-    const repository = this.#repositories.get(id) ?? new RepositoryProcesses(folderOf(directory, id))
+    const repository =
+      this.#repositories.get(id) ?? new RepositoryProcesses(folderOf(directory, id), leftoverAge)
     this.#repositories.set(id, repository)
     const env = { ...environmentFor(protocol), ...this.#env }
     const options = { git, env, idleTimeout, timeout, maxMemory, isDetached: isWriter(program) }
@@ -106,7 +109,10 @@ export class GitProcesses {
     return child
   }
 
-  /** Removes what stopped writers left in a repository, unless another writer runs. */
+  /**
+   * Removes what stopped writers left in a repository, unless another writer runs. What may belong to another server is left for
+   * the recovery after a later write.
+   */
   async recoverStopped(id: number): Promise<void> {
     await this.#repositories.get(id)?.recoverStopped()
     this.#removeUnused(id)
@@ -166,14 +172,17 @@ const isWriter = (program: Program): boolean => program === 'receive-pack' || pr
  */
 class RepositoryProcesses {
   readonly #folder: string
+  /** Seconds: another server may write to a repository of a shared store. */
+  readonly #leftoverAge: number
   readonly #running = new Map<GitProcess, Program>()
   #starting = 0
   #startingWriters = 0
   #needsRecovery = false
-  #recovery: Promise<void> | undefined
+  #recovery: Promise<boolean> | undefined
 
-  constructor(folder: string) {
+  constructor(folder: string, leftoverAge: number) {
     this.#folder = folder
+    this.#leftoverAge = leftoverAge
   }
 
   get isUnused(): boolean {
@@ -214,9 +223,9 @@ class RepositoryProcesses {
     const hasWriter = this.#startingWriters > 0 || [...this.#running.values()].some(isWriter)
     if (!this.#needsRecovery || hasWriter) return
     this.#needsRecovery = false
-    this.#recovery = recoverRepository(this.#folder, null)
+    this.#recovery = recoverRepository(this.#folder, null, this.#leftoverAge)
     try {
-      await this.#recovery
+      if (!(await this.#recovery)) this.#needsRecovery = true
     } finally {
       this.#recovery = undefined
     }

@@ -18,7 +18,8 @@ import type { Store } from '../records/store.ts'
 const ABANDONED_AFTER = MAX_WORK_MS / 1000 + 3600
 
 /** Seconds that what lies on the disk without a record must have been unchanged before it is deleted. */
-export const leftoverAge = ({ driver }: Store): number => (driver.shared ? ABANDONED_AFTER : 0)
+export const leftoverAge = ({ driver }: Pick<Store, 'driver'>): number =>
+  driver.shared ? ABANDONED_AFTER : 0
 
 /** Whether a crash left the entry. In a store that no other process uses, one that a start finds was left: no work has begun yet. */
 export const isAbandoned = ({ driver }: Store, { since }: { readonly since: number }): boolean =>

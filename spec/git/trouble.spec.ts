@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, symlinkSync, unlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  unlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -99,6 +107,31 @@ describe('During a push', () => {
     await eventually(async () => quarantines(folder).length === 0 && (await notesIn(on.driver)) === 0)
     await on.allot.assertCounted('alice')
     assert.equal(await git(folder, 'count-objects'), '0 objects, 0 kilobytes')
+  })
+
+  it('a disconnected client of a shared store leaves what a push at another server may hold, until it is old', async () => {
+    const driver = { ...memory(), shared: true }
+    const { allot, alice, url } = await scene({}, driver)
+    try {
+      const path = await allot.repository(alice, 'held')
+      const folder = await allot.folderOf(path)
+      const [lock, old] = ['other', 'old'].map((name) => `${folder}/refs/heads/${name}.lock`) as [
+        string,
+        string,
+      ]
+      for (const file of [lock, old]) writeFileSync(file, '')
+      utimesSync(old, 0, 0)
+      const push = await beginPush(url(path), alice.token, await pushBody(await large(), 'main'))
+      await eventually(() => quarantines(folder).length > 0)
+      push.vanish()
+      await eventually(async () => (await notesIn(driver)) === 0)
+      assert.deepEqual([existsSync(lock), existsSync(old)], [true, false])
+      utimesSync(lock, 0, 0)
+      await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
+      assert.equal(existsSync(lock), false, 'the next push removes what is old by then')
+    } finally {
+      await allot.stop()
+    }
   })
 
   it('the repository may be renamed and transferred, and the new owner is charged', async () => {
