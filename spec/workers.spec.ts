@@ -52,7 +52,7 @@ describe('A worker of the package', () => {
         .then(({ startWorker }) => startWorker({ file: new URL('${pathToFileURL(worker)}'), maxMemoryMb: 16 }))
         .then((worker) => worker.on('message', console.log))`
       const words = [option, '--import', 'tsx', '--eval', script]
-      const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 30_000 })
+      const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 120_000 })
       assert.equal(stdout, 'started\n')
       await rm(folder, { recursive: true })
     })

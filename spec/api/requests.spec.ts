@@ -20,7 +20,7 @@ const raw = (bytes: string): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(allot.base).port), '127.0.0.1')
     let text = ''
-    socket.setTimeout(5000, () => socket.destroy(new Error('no answer')))
+    socket.setTimeout(60_000, () => socket.destroy(new Error('no answer')))
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
     })

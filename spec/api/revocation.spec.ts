@@ -21,13 +21,15 @@ const distant = (): StorageDriver => {
 
 let allot: TestServer
 let isOver = false
+let changing: Promise<void>
 before(async () => {
   allot = await start({ repositories: false, driver: distant() })
   const other = await allot.person('other')
-  void busy(other.id)
+  changing = busy(other.id)
 })
 after(async () => {
   isOver = true
+  await changing
   await allot.stop()
 })
 

@@ -6,6 +6,7 @@ import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { allot, type Served, served } from './program.ts'
 
 const storeUrl = async (t: TestContext): Promise<string> => {
@@ -23,8 +24,7 @@ const withPassword = (text: string): string => {
 
 /** The lines after the address of the server are printed a moment later. */
 const until = async (isSo: () => boolean): Promise<void> => {
-  for (let attempts = 0; attempts < 400 && !isSo(); attempts++)
-    await new Promise((resolve) => setTimeout(resolve, 25))
+  await waitFor(isSo)
   assert.ok(isSo())
 }
 

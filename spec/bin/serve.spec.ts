@@ -8,6 +8,7 @@ import { describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { allot, npmStart, served } from './program.ts'
 
 describe('allot serve', () => {
@@ -223,10 +224,8 @@ describe('allot serve', () => {
 
 /** The lines after the address of the server may be printed a moment later. */
 const printedLine = async (printed: () => string, pattern: RegExp): Promise<string> => {
-  for (let attempts = 0; attempts < 200; attempts++) {
-    const [, found] = pattern.exec(printed()) ?? []
-    if (found !== undefined) return found
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
-  throw new Error(`not printed: ${printed()}`)
+  await waitFor(() => pattern.test(printed()))
+  const [, found] = pattern.exec(printed()) ?? []
+  assert.ok(found !== undefined, `not printed: ${printed()}`)
+  return found
 }

@@ -9,6 +9,7 @@ import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { allot, begin, type Served, served } from './program.ts'
 
 const COUNT = 3
@@ -32,11 +33,8 @@ const serving = async (t: TestContext, ...more: string[]): Promise<Served> => {
 }
 
 const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
-  for (let attempts = 0; attempts < 600; attempts++) {
-    if (await isSo()) return
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
-  assert.fail(`it did not come to be: ${isSo}`)
+  await waitFor(isSo)
+  assert.ok(await isSo(), `it did not come to be: ${isSo}`)
 }
 
 /** The processes that a process has started. */
@@ -45,9 +43,9 @@ const childrenOf = async (pid: number): Promise<number[]> => {
   return text.trim().split(' ').filter(Boolean).map(Number)
 }
 
-/** What comes of one request on a connection of its own: its status, "reset", or "no response" after five seconds. */
+/** What comes of one request on a connection of its own: its status, "reset", or "no response" after a minute. */
 const outcomeOf = async (url: string): Promise<string> => {
-  const asked = get(url, { agent: false, signal: AbortSignal.timeout(5000) })
+  const asked = get(url, { agent: false, signal: AbortSignal.timeout(60_000) })
   try {
     const [res] = await once(asked, 'response')
     res.resume()

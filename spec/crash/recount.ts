@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { GitStorage } from '../../lib/git/index.ts'
+import { waitFor } from '../support/wait-for.ts'
 import type { Entry, Facts } from './client-model.ts'
 import { type Observed, type Observer, organizationsOf, pages } from './observe.ts'
 
@@ -75,18 +76,17 @@ const isOpen = ({ repositories, people }: RecountInput, path: string): boolean =
   return repository?.private === false && (owner === undefined || owner.visibility === 'public')
 }
 
-/** Checks that there is one directory for each repository; waits up to a second, since a start cleans up in the background. */
+/** Checks that there is one directory for each repository; waits for them, since a start cleans up in the background. */
 export const recountFolders = async (
   all: Pick<RecountInput, 'directory' | 'contradictions'> & { repositories: readonly { id: number }[] },
 ): Promise<void> => {
   const ids = all.repositories.map(({ id }) => `${id}.git`).sort()
   let found: string[] = []
-  for (let attempts = 0; attempts < 20; attempts++) {
+  await waitFor(async () => {
     found = (await readdir(all.directory, { recursive: true })).filter((path) => /^..\/[^/]+$/.test(path))
     found = found.map((path) => basename(path)).sort()
-    if (found.length === ids.length) break
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+    return found.length === ids.length
+  })
   expectSame(all, 'directories of repositories', ids, found)
 }
 

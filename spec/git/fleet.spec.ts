@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { pushJournal } from '../../lib/records/schema/index.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { bytesIn, startGit } from './served.ts'
 
 const [HOUR, DAY] = [3600, 24 * 3600]
@@ -37,8 +38,7 @@ it('counts a push that another process left uncounted once it is a day and an ho
   assert.notEqual(await counted(), there)
   await leave(DAY + HOUR)
   t.mock.timers.tick(HOUR * 1000)
-  for (let attempts = 0; attempts < 200 && (await counted()) !== there; attempts++)
-    await new Promise((resolve) => setTimeout(resolve, 25))
+  await waitFor(async () => (await counted()) === there)
   assert.equal(await counted(), there)
 })
 

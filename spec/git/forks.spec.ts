@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
@@ -14,6 +13,7 @@ import { signal } from '../driver-spec/fixture.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 let allot: TestServer
 const folder = temporaryDirectory()
@@ -226,7 +226,7 @@ describe('A server that is killed while a fork gets its LFS objects', () => {
     const again = await openAllot({ driver, ...directories })
     const fork = (await again.hosting.repositories.find(bob, 'bob', 'app'))!
     const isPending = async () => (await driver.read((tx) => lfsCopies.get(tx, [fork.id]))) !== undefined
-    for (let attempts = 0; attempts < 400 && (await isPending()); attempts++) await setTimeout(25)
+    await waitFor(async () => !(await isPending()))
     assert.equal((await objectsOf(fork.id)).length, 3)
     assert.equal((await again.quota.info('bob')).used.size.git.LFS, 'onetwothree'.length)
     assert.deepEqual((await again.verify()).messages, [])

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { waitFor } from '../support/wait-for.ts'
 import { git } from './client.ts'
 
 /** A pack of all objects that some commits reach, without those of names with `^`. */
@@ -63,11 +64,8 @@ export const beginPush = async (url: string, token: string, body: Buffer): Promi
   }
 }
 
-/** Polls until a condition holds. */
-export const eventually = async (holds: () => unknown, timeouts = 10_000): Promise<void> => {
-  const until = performance.now() + timeouts
-  while (!(await holds())) {
-    if (performance.now() > until) throw new Error(`it never came: ${holds}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+/** Waits until a condition holds, at most a minute. @throws Error when it does not */
+export const eventually = async (holds: () => unknown): Promise<void> => {
+  await waitFor(holds)
+  if (!(await holds())) throw new Error(`it never came: ${holds}`)
 }

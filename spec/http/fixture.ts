@@ -102,7 +102,7 @@ const raw = (port: number, bytes: string | Buffer): Promise<string> =>
   new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1')
     let text = ''
-    socket.setTimeout(8000, () => socket.destroy(new Error(`left hanging after: ${text}`)))
+    socket.setTimeout(60_000, () => socket.destroy(new Error(`left hanging after: ${text}`)))
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
     })

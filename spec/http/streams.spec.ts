@@ -55,10 +55,8 @@ const asked = ({ api } = floor): Promise<IncomingMessage> =>
   new Promise((resolve, reject) => get(`${api}/lines`, resolve).on('error', reject))
 
 const until = async (holds: () => boolean): Promise<void> => {
-  for (let attempts = 0; !holds(); attempts++) {
-    assert.ok(attempts < 400, 'it never came to that')
-    await setTimeout(10)
-  }
+  await waitFor(holds)
+  assert.ok(holds(), 'it never came to that')
 }
 
 describe('A streamed response', () => {

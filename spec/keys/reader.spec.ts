@@ -81,7 +81,7 @@ describe('The key reader', () => {
       const { createKeyReader } = await import(${file})
       console.log((await createKeyReader().ssh('host', ${JSON.stringify(ed25519)})).type)`
     const words = ['--import', 'tsx', '--input-type=module', '-e', script]
-    const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 20_000 })
+    const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 120_000 })
     assert.equal(stdout, 'ssh-ed25519\n')
   })
 })

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
 import { createAllot, openAllot } from '../../lib/allot.ts'
 import { jobs } from '../../lib/records/jobs.ts'
 import { pendingFolders } from '../../lib/records/schema/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 it('A job that a killed process left in a shared store is done by another process within a minute', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
@@ -17,7 +17,7 @@ it('A job that a killed process left in a shared store is done by another proces
   t.mock.timers.tick(59_000)
   assert.equal(await pending(), 1)
   t.mock.timers.tick(1000)
-  for (let attempts = 0; attempts < 400 && (await pending()) > 0; attempts++) await sleep(25)
+  await waitFor(async () => (await pending()) === 0)
   assert.equal(await pending(), 0)
 })
 
@@ -43,6 +43,6 @@ it('A command leaves the jobs and the leftovers in a shared store to the servers
   await next.close()
   const server = await openAllot({ driver, files, repositories })
   t.after(() => server.close())
-  for (let attempts = 0; attempts < 400 && (await leftovers())[0] !== 0; attempts++) await sleep(25)
+  await waitFor(async () => !(await leftovers()).some(Boolean))
   assert.deepEqual(await leftovers(), [0, false])
 })
