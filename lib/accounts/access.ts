@@ -11,7 +11,7 @@ import {
   repositories,
 } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { hasAnyRight, isOfferedTo, readsAllOf, rightsOn, sharedWith } from './rights.ts'
+import { hasAnyRight, isOfferedTo, RIGHT, readsAllOf, rightsOn, sharedWith } from './rights.ts'
 
 /** The account that a read is done for; null for a client that has not signed in. */
 export type Viewer = {
@@ -151,7 +151,7 @@ export const canRead = async (
   const rights = await rightsOn(tx, reader, repository)
   if (readFor === undefined || readFor === 'repository')
     return hasAnyRight(rights) || isOfferedTo(tx, reader.id, repository.id)
-  return rights[PART_OF[readFor]] > 0
+  return rights[PART_OF[readFor]] > RIGHT.none
 }
 
 /** The audiences of an owner's repositories that the viewer may list. */
@@ -199,7 +199,11 @@ export const permissionOn = async (
   if (viewer === null) return { admin: false, push: false, pull: isOpen }
   const rights = await rightsOn(tx, viewer, repository)
   const right = rights[PART_OF[readFor]]
-  return { admin: rights.code === 3, push: right >= 2, pull: isOpen || right >= 1 }
+  return {
+    admin: rights.code === RIGHT.admin,
+    push: right >= RIGHT.write,
+    pull: isOpen || right >= RIGHT.read,
+  }
 }
 
 /** Longest name in the store; a longer one in a request would not fit into a key. */

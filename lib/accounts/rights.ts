@@ -10,7 +10,6 @@ import { pendingIds } from '../records/jobs.ts'
 import {
   accounts,
   collaborators,
-  type Level,
   type Membership,
   memberships,
   type Repository,
@@ -25,8 +24,13 @@ import {
 } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
-/** 0 nothing, 1 read, 2 write, 3 administer. */
-export type Right = 0 | 1 | 2 | 3
+/** The rights on a part of a repository. Each includes those before it, and its place here is its number in {@link Right}. */
+export const RIGHT_NAMES = ['none', 'read', 'write', 'admin'] as const
+export const RIGHT = { none: 0, read: 1, write: 2, admin: 3 } as const satisfies Record<
+  (typeof RIGHT_NAMES)[number],
+  number
+>
+export type Right = (typeof RIGHT)[keyof typeof RIGHT]
 
 /** The rights of an account on each part of a repository. */
 export interface Rights {
@@ -37,11 +41,9 @@ export interface Rights {
 
 const PARTS = ['code', 'issues', 'releases'] as const
 
-const RIGHT_OF: Readonly<Record<Level, Right>> = { read: 1, write: 2, admin: 3 }
-
 const onAll = (right: Right): Rights => ({ code: right, issues: right, releases: right })
 
-const NO_RIGHTS = onAll(0)
+const NO_RIGHTS = onAll(RIGHT.none)
 
 /** The greater right on each part. */
 const combined = (left: Rights, right: Rights): Rights => ({
@@ -52,13 +54,13 @@ const combined = (left: Rights, right: Rights): Rights => ({
 
 const greater = (left: Right, right: Right): Right => (left > right ? left : right)
 
-export const hasAnyRight = (rights: Rights): boolean => PARTS.some((part) => rights[part] > 0)
+export const hasAnyRight = (rights: Rights): boolean => PARTS.some((part) => rights[part] > RIGHT.none)
 
 /** The right of a team on a unit. */
 export const rightOfTeam = ({ level, units }: Team, unit: Unit): Right => {
-  if (level === 'admin') return 3
+  if (level === 'admin') return RIGHT.admin
   const granted = units.find((one) => one.unit === unit)
-  return granted === undefined ? 0 : RIGHT_OF[granted.level]
+  return RIGHT[granted?.level ?? 'none']
 }
 
 const rightsOfTeam = (team: Team): Rights => ({
@@ -69,8 +71,8 @@ const rightsOfTeam = (team: Team): Rights => ({
 
 /** The rights of a member on every repository: owners administer them, members write to them unless they joined by a team. */
 const rightsOfMember = ({ owner, byTeam }: Membership): Rights => {
-  if (owner) return onAll(3)
-  return byTeam === true ? NO_RIGHTS : onAll(2)
+  if (owner) return onAll(RIGHT.admin)
+  return byTeam === true ? NO_RIGHTS : onAll(RIGHT.write)
 }
 
 /** Whether the membership gives rights on all repositories of the organization. */
@@ -82,15 +84,15 @@ export const rightsOn = async (
   { id, admin }: { readonly id: number; readonly admin: boolean },
   repository: Repository,
 ): Promise<Rights> => {
-  if (admin || id === repository.owner) return onAll(3)
+  if (admin || id === repository.owner) return onAll(RIGHT.admin)
   const [membership, collaborator] = await Promise.all([
     memberships.get(tx, [repository.owner, id]),
     collaborators.get(tx, [repository.id, id]),
   ])
-  const shared = collaborator === undefined ? NO_RIGHTS : onAll(RIGHT_OF[collaborator.level])
+  const shared = collaborator === undefined ? NO_RIGHTS : onAll(RIGHT[collaborator.level])
   if (membership === undefined) return shared
   const own = combined(shared, rightsOfMember(membership))
-  return own.code === 3 ? own : combined(own, await rightsByTeams(tx, id, repository))
+  return own.code === RIGHT.admin ? own : combined(own, await rightsByTeams(tx, id, repository))
 }
 
 const rightsByTeams = async (
@@ -152,7 +154,7 @@ export const canChangePackages = async (
   if (membership === undefined) return false
   if (isFullMember(membership)) return true
   const joined = await teamsOf(tx, account, owner)
-  return joined.some((team) => rightOfTeam(team, 'repo.packages') >= 2)
+  return joined.some((team) => rightOfTeam(team, 'repo.packages') >= RIGHT.write)
 }
 
 /** Whether the repository is offered to the account, or to an organization that it owns. */

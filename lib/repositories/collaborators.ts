@@ -10,7 +10,7 @@ import {
 } from '../accounts/access.ts'
 import { authorizeAdmin, visibleUser } from '../accounts/authorize.ts'
 import { mayKnowOf } from '../accounts/organizations.ts'
-import { hasAnyRight, type Right, rightsOn } from '../accounts/rights.ts'
+import { hasAnyRight, RIGHT, RIGHT_NAMES, rightsOn } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
@@ -134,7 +134,7 @@ export class Collaborators {
   withRight(
     viewer: SignedIn,
     { owner, name }: RepositoryName,
-    right: Exclude<Right, 0>,
+    right: 'read' | 'write',
   ): Promise<Account[] | undefined> {
     return this.#store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
@@ -145,7 +145,7 @@ export class Collaborators {
       // Administrators of the instance are not meant, unless they were given a right.
       const rights = await Promise.all(users.map(({ id }) => rightsOn(tx, { id, admin: false }, repository)))
       return users
-        .filter((_, index) => rights[index]!.code >= right)
+        .filter((_, index) => rights[index]!.code >= RIGHT[right])
         .sort((left, other) => (left.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1))
     })
   }
@@ -206,8 +206,6 @@ const refuseTooMany = async (
     )
 }
 
-const PERMISSIONS = ['none', 'read', 'write', 'admin'] as const
-
 const permissionOf = async (
   tx: ReadTransaction,
   user: Account,
@@ -217,7 +215,7 @@ const permissionOf = async (
     user.id === repository.owner || (await membershipOf(tx, repository.owner, user.id))?.owner === true
   if (isOwner) return 'owner'
   const rights = await rightsOn(tx, user, repository)
-  if (rights.code > 0) return PERMISSIONS[rights.code]
+  if (rights.code > RIGHT.none) return RIGHT_NAMES[rights.code]
   const isOpen = repository.audience < 2 || hasAnyRight(rights)
   return isOpen ? 'read' : 'none'
 }

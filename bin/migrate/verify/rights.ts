@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { RIGHT, RIGHT_NAMES, type Right } from '../../../lib/accounts/rights.ts'
 import { ifAvailable, reportErrors } from '../migration.ts'
 import { repositoryPath } from '../repositories.ts'
 import { SourceUser } from '../shapes.ts'
@@ -8,7 +9,6 @@ import { canSignIn } from './accounts.ts'
 import type { RepositoryPair } from './repositories.ts'
 import type { Sides } from './sides.ts'
 
-const RIGHTS = ['none', 'read', 'write', 'admin'] as const
 const LOWERED =
   'rights to write to repositories with protected branches or tags, which are rights to read here'
 const OF_MEMBERS =
@@ -24,7 +24,7 @@ const Found = v.object({
 type Found = v.InferOutput<typeof Found>
 
 /** The rights of a viewer, by the path of the repository in lower case. Repositories that the viewer cannot see are absent. */
-type Rights = ReadonlyMap<string, number>
+type Rights = ReadonlyMap<string, Right>
 
 /**
  * Compares what each user, and everyone without an account, may do with each repository: one list for each user on each side.
@@ -61,7 +61,7 @@ const compareRight = async (
   if (expected === actual) return
   if (actual < expected && (await isLowered(sides, login, pair, expected))) return
   const name = `${login} on ${pair.given.full_name}`
-  report.fields('right', name, { right: RIGHTS[expected]! }, { right: RIGHTS[actual]! })
+  report.fields('right', name, { right: RIGHT_NAMES[expected] }, { right: RIGHT_NAMES[actual] })
 }
 
 /** @param login undefined: without an account */
@@ -72,10 +72,10 @@ const rightsOf = async (side: Source, login: string | undefined): Promise<Rights
 }
 
 /** An archived repository cannot be written to. */
-const rankOf = ({ permissions, archived }: Found): number => {
-  if (permissions?.admin) return 3
-  if (permissions?.push && !archived) return 2
-  return permissions?.pull === false ? 0 : 1
+const rankOf = ({ permissions, archived }: Found): Right => {
+  if (permissions?.admin) return RIGHT.admin
+  if (permissions?.push && !archived) return RIGHT.write
+  return permissions?.pull === false ? RIGHT.none : RIGHT.read
 }
 
 /** Whether a migration gives less than the source by design. */
@@ -83,7 +83,7 @@ const isLowered = async (
   { source, report, teams }: Sides,
   login: string,
   { given }: RepositoryPair,
-  expected: number,
+  expected: Right,
 ): Promise<boolean> => {
   const label = `${login} on ${given.full_name}`
   const own = (teams.get(given.owner.login.toLowerCase()) ?? []).filter(({ users }) =>

@@ -105,7 +105,11 @@ export const collaboratorRoutes = [
     summary: 'The users who were given a right to read a repository, by name',
     responses: { 200: v.array(User), 404: NotFound },
     handle: async (request, { hosting }) => {
-      const found = await hosting.collaborators.withRight(request.user, repositoryNameOf(request.params), 1)
+      const found = await hosting.collaborators.withRight(
+        request.user,
+        repositoryNameOf(request.params),
+        'read',
+      )
       return replyFound(found, (users) => presentAll(users, request))
     },
   }),
@@ -117,7 +121,11 @@ export const collaboratorRoutes = [
     summary: 'The users who were given a right to write to a repository, by name',
     responses: { 200: v.array(User), 404: NotFound },
     handle: async (request, { hosting }) => {
-      const found = await hosting.collaborators.withRight(request.user, repositoryNameOf(request.params), 2)
+      const found = await hosting.collaborators.withRight(
+        request.user,
+        repositoryNameOf(request.params),
+        'write',
+      )
       return replyFound(found, (users) => presentAll(users, request))
     },
   }),
