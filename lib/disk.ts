@@ -1,5 +1,25 @@
 /** Shared by `GitStorage` and `FileStorage`: both keep folders on disk that others read, write and remove meanwhile. */
 import { open, stat } from 'node:fs/promises'
+import { AllotError } from './errors.ts'
+
+/** What Node, git and LevelDB say of a full disk, a disk quota, and a limit on the size of files. */
+const FULL = /ENOSPC|EDQUOT|EFBIG|No space left|quota exceeded|File too large/i
+/** What they say of a disk that cannot be read or written, and of a process that has as many files open as it may. */
+const UNUSABLE =
+  /\b(?:EROFS|EACCES|EPERM|EIO|EMFILE|ENFILE)\b|Read-only file system|Permission denied|Operation not permitted|Input\/output error|Too many open files/
+
+/** Whether an error means that the disk is full. LevelDB reports it in the message only; a limit on the size of files counts too. */
+export const isFull = (cause: unknown): boolean =>
+  cause instanceof Error && (FULL.test(cause.message) || isFull(cause.cause))
+
+/** The error for a client when the disk has failed and not the request: storage_full or unavailable; undefined for other errors. */
+export const diskFault = (cause: unknown): AllotError | undefined => {
+  if (cause instanceof AllotError || !(cause instanceof Error)) return undefined
+  if (FULL.test(cause.message)) return new AllotError('storage_full', 'the disk is full', { cause })
+  if (!UNUSABLE.test(cause.message)) return undefined
+  const message = 'the server cannot use a file or folder that it needs: its log has the reason'
+  return new AllotError('unavailable', message, { cause })
+}
 
 /**
  * Milliseconds that a push, a fetch from another server or a copy may take at most. Older entries of the journals of such work

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { DeletionHold, ifMissing, isUnchangedFor, type OnDeletionError } from '../disk.ts'
-import { AllotError } from '../errors.ts'
+import { DeletionHold, diskFault, ifMissing, isUnchangedFor, type OnDeletionError } from '../disk.ts'
 import { FileArea } from '../records/schema/index.ts'
 import { type ContentInfo, ContentWriter, checkSize, type ExpectedContent } from './content-writer.ts'
 import { FolderSync } from './folder-sync.ts'
@@ -86,7 +85,7 @@ export class FileStorage {
       await writer.abandon()
       await file.close()
       await rm(path, { force: true })
-      throw toStorageFull(error)
+      throw diskFault(error) ?? error
     }
   }
 
@@ -97,12 +96,12 @@ export class FileStorage {
   async put({ path, synced }: StagedFile, place: FilePlace): Promise<void> {
     const paths = foldersOf(place).map((_, index, all) => join(this.#directory, ...all.slice(0, index + 1)))
     await moveInto(path, paths.at(-1)!, place.name).catch((error) => {
-      throw toStorageFull(error)
+      throw diskFault(error) ?? error
     })
     // Waits for both: a caller may remove the file once this fails.
     const durable = [synced, this.#folders.sync([this.#directory, ...paths])]
     for (const outcome of await Promise.allSettled(durable))
-      if (outcome.status === 'rejected') throw toStorageFull(outcome.reason)
+      if (outcome.status === 'rejected') throw diskFault(outcome.reason) ?? outcome.reason
   }
 
   async discard({ path, synced }: StagedFile): Promise<void> {
@@ -232,10 +231,3 @@ async function* listFiles(
     if (place && stats) yield { ...place, size: stats.size }
   }
 }
-
-/** @returns a `storage_full` error for an error that says the disk or a disk quota is full, else the same error */
-const toStorageFull = (error: unknown): unknown =>
-  error instanceof Error && FULL_CODES.includes((error as NodeJS.ErrnoException).code ?? '')
-    ? new AllotError('storage_full', 'the disk is full', { cause: error })
-    : error
-const FULL_CODES = ['ENOSPC', 'EDQUOT', 'EFBIG']

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
+import { diskFault } from '../disk.ts'
 import { configuration, ENVIRONMENT, startError } from './process.ts'
 
 const TIMEOUT_MS = 60_000
@@ -37,7 +38,7 @@ interface RunOptions {
 /**
  * Runs a git command to its end, without a shell.
  * @returns its standard output
- * @throws AllotError unavailable when git is not installed; Error with git's own message when the command fails
+ * @throws AllotError unavailable when git is not installed or the disk cannot be used, storage_full; Error with git's own message when the command fails
  */
 export const runGit = (git: string, args: readonly string[], options: RunOptions = {}): Promise<string> => {
   const queue = options.timeoutMs === undefined ? queues.short : queues.long
@@ -59,7 +60,8 @@ const execute = async (
   try {
     return (await execution).stdout
   } catch (cause) {
-    throw runError(git, args, cause as ExecutionError)
+    const error = runError(git, args, cause as ExecutionError)
+    throw diskFault(error) ?? error
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { diskFault } from '../disk.ts'
 import { AllotError, type ErrorCode } from '../errors.ts'
 import type { Log } from './log.ts'
 
@@ -82,7 +83,8 @@ export const failedRequest = (req: IncomingMessage, res: ServerResponse, path: s
 /**
  * Translates an error into a response. An unexpected error becomes a 500 that reveals only the id of its line in the log.
  */
-export const toFailure = (error: unknown, log: Log, request: FailedRequest): Failure => {
+export const toFailure = (cause: unknown, log: Log, request: FailedRequest): Failure => {
+  const error = (isSystemError(cause) && diskFault(cause)) || cause
   if (error instanceof AllotError) {
     const status = STATUSES[error.code]
     if (error.isLogged) return { status, message: error.message, retryAfter: error.retryAfter }
@@ -94,6 +96,9 @@ export const toFailure = (error: unknown, log: Log, request: FailedRequest): Fai
   log.error({ err: error, ...request, requestId: id }, 'a request failed')
   return { status: 500, message: `an internal error occurred; the server's log has it as ${id}` }
 }
+
+/** Whether a call of the system has failed: the message of any other error may quote a client. */
+const isSystemError = (error: unknown): boolean => error instanceof Error && 'syscall' in error
 
 /** Clients may retry any 503 after a second. */
 export const retryAfterHeader = ({ status, retryAfter }: Failure): string[] => {

@@ -66,7 +66,9 @@ export class Pushes {
           onError(error, { repository: id })
           throw new AllotError(
             'unavailable',
-            'git has stored the push, but its size could not be counted yet: it is counted with the next push, or after the server starts again',
+            updates.length === 0
+              ? 'git has changed nothing, and the size of the repository could not be counted: try again'
+              : 'git has stored the push, but its size could not be counted yet: it is counted with the next push, or after the server starts again',
           )
         })
         if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')

@@ -107,9 +107,3 @@ export class StorageError extends AllotError {
     this.reason = reason
   }
 }
-
-/** Whether an error means that the disk is full. LevelDB reports it in the message only; a file size limit counts too. */
-export const isFull = (cause: unknown): boolean =>
-  cause instanceof Error &&
-  (/ENOSPC|EDQUOT|EFBIG|No space left|quota exceeded|File too large/i.test(cause.message) ||
-    isFull(cause.cause))

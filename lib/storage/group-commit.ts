@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
-import { isFull, type ReadTransaction, StorageError, type WriteTransaction } from './driver.ts'
+import { isFull } from '../disk.ts'
+import { type ReadTransaction, StorageError, type WriteTransaction } from './driver.ts'
 import { Mutex } from './lifecycle.ts'
 import { buffered, type PendingChange, type WriteBuffer } from './transactions.ts'
 

@@ -1,3 +1,4 @@
+export { isFull } from '../disk.ts'
 export { checkArgument, checkOptionNames } from '../errors.ts'
 export type {
   Bytes,
@@ -8,7 +9,7 @@ export type {
   StorageDriver,
   WriteTransaction,
 } from './driver.ts'
-export { isFull, StorageError, type StorageReason } from './driver.ts'
+export { StorageError, type StorageReason } from './driver.ts'
 export { GroupCommit, type WriteBatch } from './group-commit.ts'
 export { Lifecycle, Mutex } from './lifecycle.ts'
 export { type OutageListener, reportOutages } from './outages.ts'

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { diskFault } from '../../disk.ts'
 import { AllotError } from '../../errors.ts'
 import { type NewObject, pushBody } from '../../git/objects/pack.ts'
 import { createPktLineParser } from '../../git/pkt-lines.ts'
@@ -41,8 +42,8 @@ export const pushChanges = async (
 
 const bytesOf = async (stream: Readable): Promise<Buffer> => Buffer.concat(await stream.toArray())
 
-/** Reads git's report: `unpack ok`, then `ok REF` or `ng REF REASON` for each reference. */
-const checkReport = (response: Buffer): void => {
+/** Reads git's report: `unpack ok`, then `ok REF` or `ng REF REASON` for each reference; and its messages. */
+const readReport = (response: Buffer) => {
   const [report, messages]: [Buffer[], string[]] = [[], []]
   for (const { payload } of createPktLineParser().add(response)) {
     if (payload === undefined || payload.length === 0) continue
@@ -52,14 +53,19 @@ const checkReport = (response: Buffer): void => {
   const lines = [...createPktLineParser().add(Buffer.concat(report))].map(
     ({ payload }) => payload?.toString('utf8').trim() ?? '',
   )
-  const unpacked = lines.find((line) => line.startsWith('unpack '))
-  const refused = lines.find((line) => line.startsWith('ng '))
-  if (unpacked === undefined)
-    throw new AllotError('unavailable', messages.join(' ') || 'git has stopped: try again')
-  if (unpacked !== 'unpack ok' || refused?.includes('declined')) {
-    const reason = messages.join(' ') || unpacked
+  const find = (prefix: string) => lines.find((line) => line.startsWith(prefix))
+  return { unpacked: find('unpack '), refused: find('ng '), reason: messages.join(' ') }
+}
+
+const checkReport = (response: Buffer): void => {
+  const { unpacked, refused, reason } = readReport(response)
+  const isDeclined = unpacked !== 'unpack ok' || refused?.includes('declined') === true
+  const fault = isDeclined ? diskFault(new Error(reason)) : undefined
+  if (fault !== undefined) throw fault
+  if (unpacked === undefined) throw new AllotError('unavailable', reason || 'git has stopped: try again')
+  if (isDeclined) {
     const code = reason.includes(EXCEEDS_SIZE) ? 'too_large' : 'invalid'
-    throw new AllotError(code, `git refuses the change: ${reason}`)
+    throw new AllotError(code, `git refuses the change: ${reason || unpacked}`)
   }
   if (refused !== undefined)
     throw new AllotError(

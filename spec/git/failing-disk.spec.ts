@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { assertError } from '../support/expectations.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import type { Answer, Person } from '../support/test-server.ts'
+import { type ServedGit, startGit } from './served.ts'
+
+/** A git that may write no byte to any file while the file `full` exists. */
+const gitWithLimit = (): { git: string; full: string } => {
+  const folder = temporaryDirectory()
+  const [git, full] = [join(folder, 'git'), join(folder, 'full')]
+  const script = `#!/bin/sh\nif [ -e '${full}' ]; then trap '' XFSZ; ulimit -f 0; fi\nexec git "$@"\n`
+  writeFileSync(git, script, { mode: 0o755 })
+  return { git, full }
+}
+
+const quiet = { error: () => undefined, info: () => undefined }
+const CHANGE = { content: Buffer.from('text').toString('base64'), message: 'change' }
+
+describe('While git cannot write, since the disk is full', () => {
+  const limited = gitWithLimit()
+  let allot: ServedGit
+  let [alice, bob] = [] as unknown as [Person, Person]
+  before(async () => {
+    allot = await startGit({
+      log: quiet,
+      repositories: { directory: temporaryDirectory(), git: limited.git },
+    })
+    ;[alice, bob] = [await allot.person('alice'), await allot.person('bob')]
+    await allot.repository(alice, 'demo', { auto_init: true })
+  })
+  after(() => allot.stop())
+
+  const REQUESTS: [what: string, send: () => Promise<Answer>][] = [
+    ['an empty repository', () => allot.as(alice, 'POST', '/user/repos', { name: 'empty' })],
+    ['a repository', () => allot.as(alice, 'POST', '/user/repos', { name: 'first', auto_init: true })],
+    ['a fork', () => allot.as(bob, 'POST', '/repos/alice/demo/forks', {})],
+    ['a change', () => allot.as(alice, 'POST', '/repos/alice/demo/contents/a.txt', CHANGE)],
+  ]
+  for (const [what, send] of REQUESTS)
+    it(`${what} is refused with 507, and succeeds once there is space`, async () => {
+      writeFileSync(limited.full, '')
+      assertError(await send(), 507, /^the disk is full$/)
+      rmSync(limited.full)
+      const { status, text } = await send()
+      assert.ok([201, 202].includes(status), `${status} ${text}`)
+      assert.deepEqual((await allot.allot.verify()).messages, [])
+    })
+})
+
+describe('While the folder of the repositories and that of the files cannot be written', () => {
+  it('repositories and files are refused with 503, and the log has the reason', async () => {
+    const logged: string[] = []
+    const error = ({ err }: { err?: Error }) => void logged.push(String(err?.cause))
+    // The kernel lets no user write there.
+    const [repositories, files] = [{ directory: '/sys/kernel' }, { directory: '/sys/kernel' }]
+    const allot = await startGit({ log: { ...quiet, error }, repositories, files })
+    try {
+      const alice = await allot.person('alice')
+      const message = /^the server cannot use a file or folder that it needs: its log has the reason$/
+      assertError(await allot.as(alice, 'POST', '/user/repos', { name: 'demo' }), 503, message)
+      const url = `${allot.base}/api/packages/alice/generic/tool/1/file`
+      const headers = { authorization: `token ${alice.token}` }
+      const answer = await fetch(url, { method: 'PUT', headers, body: 'file' })
+      assert.equal(answer.status, 503)
+      assert.match((await answer.text()).trim(), message)
+      assert.equal(logged.length, 2)
+      for (const line of logged) assert.match(line, /EPERM|EACCES/)
+    } finally {
+      await allot.stop()
+    }
+  })
+})
