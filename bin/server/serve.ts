@@ -139,10 +139,12 @@ const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void>
     if (worker === undefined) redirect = await startRedirect(config, started.url)
     // Only one of several workers creates the administrator. It listens by now, so the token cannot be lost.
     const token = worker === undefined || worker === 1 ? await setUpStore(allot) : undefined
+    // Whoever reads that it serves may stop it at once.
+    const stopped = stopSignal()
     if (worker === undefined) printStarted(started, redirect)
     if (token !== undefined) printToken(token, config, origin)
     notifyStarted(started)
-    await Promise.all([stopSignal(), log.load()])
+    await Promise.all([stopped, log.load()])
   } finally {
     await Promise.all([stop(), redirect?.stop(), ssh?.stop()])
   }

@@ -4,7 +4,9 @@ import { assertError } from '../support/expectations.ts'
 import { basic, type Person, start, type TestServer } from '../support/test-server.ts'
 
 const PASSWORD = 'open: sesame'
-const login = { failures: 3, failuresFromAddress: 6, failuresForName: 1000, wrongTokens: 6, window: 60_000 }
+/** So long that no count drains while a busy machine checks the passwords of a test. */
+const window = 3_600_000
+const login = { failures: 3, failuresFromAddress: 6, failuresForName: 1000, wrongTokens: 6, window }
 
 let allot: TestServer
 before(async () => {
@@ -33,7 +35,7 @@ describe('Failed logins', () => {
         const answer = await ask(address, basic('alice', password), path)
         assertError(answer, 429, /too many failed logins: try again in \d+ seconds/)
         const seconds = Number(answer.headers.get('retry-after'))
-        assert.ok(seconds > 0 && seconds <= 20, String(seconds))
+        assert.ok(seconds > 0 && seconds <= window / 1000 / login.failures, String(seconds))
       }
   })
 

@@ -196,7 +196,7 @@ describe('allot serve', () => {
   it('applies the limits of the configuration to clients', async () => {
     const data = temporaryDirectory()
     const file = join(data, 'allot.toml')
-    writeFileSync(file, '[server]\nmax_headers = 5\nheaders_timeout = 500\nmax_header_size = "2 KiB"\n')
+    writeFileSync(file, '[server]\nmax_headers = 5\nheaders_timeout = 2000\nmax_header_size = "2 KiB"\n')
     const server = await served(['--data', data, '--config', file])
     try {
       const many = Object.fromEntries([...'abcdef'].map((name) => [`x-${name}`, '1']))

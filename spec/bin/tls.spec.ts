@@ -194,7 +194,8 @@ describe('allot serve with a certificate', () => {
     isStopping = true
     const begun = performance.now()
     assert.equal(await server.stop(), 0)
-    assert.ok(performance.now() - begun < 5000)
+    // After 8 seconds the server cuts what is open.
+    assert.ok(performance.now() - begun < 7500)
     await Promise.all(clients)
     assert.deepEqual(new Set(statuses), new Set([200]))
   })
@@ -391,6 +392,7 @@ describe('The options for https', () => {
       [[3, 9], /is not valid before \d{4}-\d\d-\d\d: is the clock of this machine right\?/],
     ] as const) {
       const server = await serveHttps(t, { issued: authority.issue({ days: [...days] }) })
+      await waitFor(() => message.test(server.printed()))
       assert.match(server.printed(), message)
       const { status } = await send(`${server.api}/version`, { rejectUnauthorized: false })
       assert.equal(status, 200)

@@ -9,6 +9,7 @@ import { bytes, keysBelow, load, save, signal, text } from '../driver-spec/fixtu
 import { type Cluster, missing, startCluster } from '../postgres/cluster.ts'
 import { type Cut, startProxy } from '../postgres/proxy.ts'
 import { start } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const storageError =
   (reason: StorageReason, message: RegExp) =>
@@ -206,10 +207,12 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
         }
         const clients = Array.from({ length: 16 }, (_, name) => client(name))
         await pause(500)
+        await waitFor(() => acknowledged.length > 0)
         await cluster.stop('immediate')
         const before = acknowledged.length
         await cluster.start()
         await pause(500)
+        await waitFor(() => acknowledged.length > before)
         isOver = true
         await Promise.all(clients)
         assert.ok(before > 0 && acknowledged.length > before, 'writes succeeded before and after')
@@ -224,7 +227,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
 
       test('a write is refused in time, and is not sent afterwards unless its outcome is unknown', async (t) => {
         const url = address()
-        const driver = await openAt(t, url, { plain, writers: 1, writeTimeout: 600 })
+        const driver = await openAt(t, url, { plain, writers: 1, writeTimeout: 3000 })
         await save(driver, { key: 'value', other: 'value' })
         const unlock = await lockEntries(t, url)
         const sent = save(driver, { key: 'sent' })
@@ -247,7 +250,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
       })
 
       test('a call fails as busy when all connections stay in use', async (t) => {
-        const driver = await openAt(t, address(), { plain, readers: 1, connectTimeout: 800 })
+        const driver = await openAt(t, address(), { plain, readers: 1, connectTimeout: 4000 })
         const [begun, release] = [signal(), signal()]
         const held = driver.read(async () => {
           begun.happen()
@@ -294,7 +297,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
 
   test('a write fails as busy at once when 5,000 others wait', async (t) => {
     const url = address()
-    const driver = await openAt(t, url, { writeTimeout: 1000 })
+    const driver = await openAt(t, url, { writeTimeout: 10_000 })
     await save(driver, { key: 'value' })
     const unlock = await lockEntries(t, url)
     const writes = Array.from({ length: 5000 }, (_, index) => save(driver, { key: `${index}` }))
@@ -308,7 +311,7 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
 
   test('a statement that exceeds its time limit fails as busy and writes nothing', async (t) => {
     const url = address()
-    const driver = await openAt(t, url, { statementTimeout: 300 })
+    const driver = await openAt(t, url, { statementTimeout: 2000 })
     await save(driver, { key: 'value' })
     const other = new pg.Client({ connectionString: url })
     await other.connect()

@@ -7,7 +7,8 @@ import { after, before, describe, test } from 'node:test'
 import { postgres } from '../../drivers/postgres/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import { load, save } from '../driver-spec/fixture.ts'
-import { type Cluster, freePort, missing, startCluster, unprivileged } from '../postgres/cluster.ts'
+import { type Cluster, missing, startCluster, unprivileged } from '../postgres/cluster.ts'
+import { freePort } from '../support/free-port.ts'
 
 const noPooler =
   spawnSync('pgbouncer', ['--version']).status === 0

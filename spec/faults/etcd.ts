@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { freePort } from '../postgres/cluster.ts'
+import { freePort } from '../support/free-port.ts'
 import { type Running, run } from './processes.ts'
 
 /** One of three etcd servers. It listens on a port for each node, so that a node can be cut off. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { freePort } from '../postgres/cluster.ts'
+import { freePort } from '../support/free-port.ts'
 import type { Fleet } from './patroni.ts'
 import { type Running, run } from './processes.ts'
 import type { Strike } from './strikes.ts'

@@ -14,7 +14,8 @@ let checkout: string
 let head: string
 const url = (who?: Person) => urlFor(allot, 'alice/demo', who)
 before(async () => {
-  allot = await startGit()
+  // Many clones at once wait for no other: the share of a client is the matter of other specs.
+  allot = await startGit({ git: { maxConcurrentPerClient: 32 } })
   alice = await allot.person('alice')
   await allot.repository(alice, 'demo')
   checkout = await aCheckout({ a: 'one\n', big: 'x'.repeat(20_000) })

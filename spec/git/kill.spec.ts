@@ -6,6 +6,7 @@ import { it } from 'node:test'
 import { allot, type Served, served } from '../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { aCheckout, attempt, commit, git } from './client.ts'
 import { bytesIn } from './served.ts'
 
@@ -50,8 +51,13 @@ const assertSound = async (server: Served, data: string, token: string, clients:
   }
 }
 
-it(`keeps acknowledged pushes and counts the files on disk, when the server is killed while ${CLIENTS} clients push`, async () => {
+it(`keeps acknowledged pushes and counts the files on disk, when the server is killed while ${CLIENTS} clients push`, async (t) => {
   const data = temporaryDirectory()
+  const serving = async (): Promise<Served> => {
+    const server = await served(['--data', data])
+    t.after(() => server.stop('SIGKILL'))
+    return server
+  }
   const { out } = await allot(['user', 'add', 'alice', '--token', '--data', data])
   const token = out.trim()
   const clients: Client[] = await Promise.all(
@@ -63,18 +69,19 @@ it(`keeps acknowledged pushes and counts the files on disk, when the server is k
     })),
   )
   for (let round = 0; round <= ROUNDS; round++) {
-    const server = await served(['--data', data])
+    const server = await serving()
     if (round === 0) await createSender(server.api)('POST', '/user/repos', { token, body: { name: 'demo' } })
     else await assertSound(server, data, token, clients)
     const url = `http://alice:${token}@${new URL(server.api).host}/alice/demo.git`
     let isOver = false
     const pushing = clients.map((client) => pushOn(client, url, () => isOver))
+    await waitFor(() => clients.some(({ acknowledged }) => acknowledged !== undefined))
     await new Promise((resolve) => setTimeout(resolve, 500 + Math.random() * 1500))
     isOver = true
     await server.stop('SIGKILL')
     await Promise.all(pushing)
   }
-  const server = await served(['--data', data])
+  const server = await serving()
   await assertSound(server, data, token, clients)
   assert.ok(clients.some(({ acknowledged }) => acknowledged !== undefined))
   await server.stop()

@@ -77,7 +77,8 @@ describe('A deleted repository whose folder cannot be removed from the disk', ()
 describe('During a push', () => {
   let on: Scene
   before(async () => {
-    on = await scene()
+    // As many as push at once, so that none of them waits for another.
+    on = await scene({ git: { maxConcurrentPerClient: 12 } })
   })
   after(() => on.allot.stop())
 

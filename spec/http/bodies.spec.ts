@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
 import * as v from 'valibot'
+import { retryMeasurement } from '../support/retry.ts'
 import { closing, type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 const Options = v.object({
@@ -211,18 +212,20 @@ describe('A body above the limit', () => {
   })
 
   it('gets 413 from its Content-Length, before any of it is sent', async () => {
-    const started = performance.now()
-    const status = await new Promise<string>((resolve, reject) => {
-      const socket = connect(floor.port, '127.0.0.1')
-      socket.once('data', (chunk) => {
-        resolve(chunk.toString().slice(0, 12))
-        socket.destroy()
+    await retryMeasurement(async () => {
+      const started = performance.now()
+      const status = await new Promise<string>((resolve, reject) => {
+        const socket = connect(floor.port, '127.0.0.1')
+        socket.once('data', (chunk) => {
+          resolve(chunk.toString().slice(0, 12))
+          socket.destroy()
+        })
+        socket.on('error', reject)
+        socket.write(`POST /api/v1/json HTTP/1.1\r\nHost: x.test\r\nContent-Length: ${huge}\r\n\r\n`)
       })
-      socket.on('error', reject)
-      socket.write(`POST /api/v1/json HTTP/1.1\r\nHost: x.test\r\nContent-Length: ${huge}\r\n\r\n`)
+      assert.equal(status, 'HTTP/1.1 413')
+      assert.ok(performance.now() - started < 1500)
     })
-    assert.equal(status, 'HTTP/1.1 413')
-    assert.ok(performance.now() - started < 1500)
   })
 
   it('closes the connection, even when the client never stops sending', async () => {

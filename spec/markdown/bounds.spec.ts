@@ -126,6 +126,7 @@ describe('Rendering ends within its deadline and does not block the event loop',
 
 const HANGING = { text: repeat('[a](', 400_000), mode: 'markdown', baseUrl }
 const PLAIN = { text: repeat('plain words ', 10_000), mode: 'markdown', baseUrl }
+const SHORT = { ...PLAIN, text: 'plain words' }
 
 const using = async (deadline: number, work: (markdown: Markdown) => Promise<void>) => {
   const own = new Markdown({ deadline })
@@ -138,10 +139,10 @@ const using = async (deadline: number, work: (markdown: Markdown) => Promise<voi
 
 describe('Workers', () => {
   it('are replaced after a deadline has ended them', () =>
-    using(300, async (own) => {
+    using(1000, async (own) => {
       for (let round = 0; round < 3; round++)
-        await assert.rejects(own.render('host', HANGING), { code: 'invalid', message: /300 milliseconds/ })
-      assert.match(await own.render('host', PLAIN), /plain words/)
+        await assert.rejects(own.render('host', HANGING), { code: 'invalid', message: /1000 milliseconds/ })
+      assert.match(await own.render('host', SHORT), /plain words/)
     }))
 
   it('render waiting texts, a text of another client before the later texts of the first', () =>
@@ -159,13 +160,15 @@ describe('Workers', () => {
 
   it('refuse texts of a client that sends too many, and render those of another client meanwhile', () =>
     using(3000, async (own) => {
+      // Starts a thread for each of them: loading its modules takes long on a busy machine.
+      await Promise.all(['greedy', 'greedy', 'other'].map((client) => own.render(client, SHORT)))
       const flood = Array.from({ length: 104 }, () => own.render('greedy', HANGING))
       const settled = Promise.allSettled(flood)
       let hasFirstEnded = false
       flood[0]!.catch(() => {
         hasFirstEnded = true
       })
-      assert.match(await own.render('other', PLAIN), /plain words/)
+      assert.match(await own.render('other', SHORT), /plain words/)
       assert.ok(!hasFirstEnded, 'it must not wait for the texts of the first client')
       const ends = (await settled).map((one) => (one.status === 'rejected' ? one.reason : undefined))
       const refused = ends.filter((reason) => reason?.code === 'unavailable')
@@ -175,7 +178,7 @@ describe('Workers', () => {
     }))
 
   it('end with close(), which makes later texts unavailable', () =>
-    using(300, async (own) => {
+    using(5000, async (own) => {
       assert.match(await own.render('host', PLAIN), /plain words/)
       await own.close()
       await assert.rejects(own.render('host', PLAIN), { code: 'unavailable' })

@@ -1,10 +1,10 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { chown, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import pg from 'pg'
+import { freePort } from '../support/free-port.ts'
 
 /** A PostgreSQL server in a temporary folder, which `dispose` removes. */
 export interface Cluster {
@@ -50,14 +50,6 @@ export const unprivileged = (): { uid?: number; gid?: number } => {
   const number = (flag: string) => Number(spawnSync('id', [flag, 'postgres'], { encoding: 'utf8' }).stdout)
   return { uid: number('-u'), gid: number('-g') }
 }
-
-export const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 
 type Run = (program: string, ...words: string[]) => Promise<unknown>
 

@@ -17,6 +17,10 @@ export interface Limited {
   client(bytes?: string): Client
   /** The same, from another address of this machine. */
   clientFrom(address: string, bytes?: string): Client
+  /** Number of open connections, once the server knows of them and they can send requests. */
+  connections(): number
+  /** Number of requests that the listener got. */
+  requests(): number
   stop(): Promise<void>
 }
 
@@ -25,7 +29,15 @@ export const limited = async (
   listener: RequestListener,
   { ca, ...limits }: ServerLimits & { tls?: SecureContextOptions | undefined; ca?: string | undefined },
 ): Promise<Limited> => {
-  const server = createLimitedServer(listener, limits)
+  let [connections, requests] = [0, 0]
+  const server = createLimitedServer((req, res) => {
+    requests++
+    listener(req, res)
+  }, limits)
+  server.on(ca === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    connections++
+    socket.once('close', () => connections--)
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   const clients: Socket[] = []
@@ -40,6 +52,8 @@ export const limited = async (
     port,
     client: (bytes = '') => clientFrom('127.0.0.1', bytes),
     clientFrom,
+    connections: () => connections,
+    requests: () => requests,
     async stop() {
       for (const socket of clients) socket.destroy()
       server.closeAllConnections()

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { describe, it } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { createLimitedServer, type ServerLimits } from '../../lib/index.ts'
 import { Authority } from '../support/certificates.ts'
 import { waitFor } from '../support/wait-for.ts'
@@ -80,7 +79,7 @@ for (const [scheme, secure] of [
       }))
 
     it('accepts a large body that arrives fast enough, however long it takes', () =>
-      withLimits({ requestTimeout: 300, bodyRate: '20 KiB' }, async ({ client }) => {
+      withLimits({ requestTimeout: 1000, bodyRate: '20 KiB' }, async ({ client }) => {
         const head = `${REQUEST.replace('GET', 'POST')}Connection: close\r\n`
         const slow = client(`${head}Content-Length: 120000\r\n\r\n`)
         drip(slow, 'y'.repeat(4000))
@@ -95,9 +94,9 @@ for (const [scheme, secure] of [
     it('answers 503 on connections above its limit, handles none of their requests, and serves the others', () =>
       withLimits(
         { maxConnections: 3, maxConnectionsPerAddress: 3, headersTimeout: 20_000 },
-        async ({ client }) => {
+        async ({ client, connections }) => {
           const kept = [client(), client(), client()]
-          await sleep(100)
+          await waitFor(() => connections() === 3)
           const surplus = await Promise.all(Array.from({ length: 20 }, () => client(`${REQUEST}\r\n`).ended))
           for (const text of surplus) {
             assert.match(
@@ -116,19 +115,21 @@ for (const [scheme, secure] of [
       ))
 
     it('limits the connections of one address, and serves others meanwhile', () =>
-      withLimits({ maxConnections: 8, headersTimeout: 20_000 }, async ({ client, clientFrom }) => {
-        const idle = 'POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 9\r\n\r\n'
-        const held = [client(idle), client(idle)]
-        await waitFor(() => held.every(({ socket }) => socket.readyState === 'open'))
-        await sleep(100)
-        assert.match(await client(`${REQUEST}\r\n`).ended, /^HTTP\/1\.1 503 /)
-        const closing = `${REQUEST}Connection: close\r\n\r\n`
-        assert.match(await clientFrom('127.0.0.2', closing).ended, /^HTTP\/1\.1 200 /)
-        assert.ok(held.every(({ isOpen }) => isOpen()))
-        held[0]!.socket.destroy()
-        await sleep(100)
-        assert.match(await client(closing).ended, /^HTTP\/1\.1 200 /)
-      }))
+      withLimits(
+        { maxConnections: 8, headersTimeout: 20_000 },
+        async ({ client, clientFrom, connections }) => {
+          const idle = 'POST / HTTP/1.1\r\nHost: x.test\r\nContent-Length: 9\r\n\r\n'
+          const held = [client(idle), client(idle)]
+          await waitFor(() => connections() === 2)
+          assert.match(await client(`${REQUEST}\r\n`).ended, /^HTTP\/1\.1 503 /)
+          const closing = `${REQUEST}Connection: close\r\n\r\n`
+          assert.match(await clientFrom('127.0.0.2', closing).ended, /^HTTP\/1\.1 200 /)
+          assert.ok(held.every(({ isOpen }) => isOpen()))
+          held[0]!.socket.destroy()
+          await waitFor(() => connections() === 1)
+          assert.match(await client(closing).ended, /^HTTP\/1\.1 200 /)
+        },
+      ))
 
     it('serves others while one address opens connections as fast as they are refused', () =>
       withLimits({ maxConnections: 4, headersTimeout: 20_000 }, async ({ client, clientFrom }) => {
@@ -142,11 +143,11 @@ for (const [scheme, secure] of [
       }))
 
     it('limits the unanswered requests of one address behind a proxy', () =>
-      withLimits({ maxConnections: 8, trustedProxies: 1 }, async ({ client }) => {
+      withLimits({ maxConnections: 8, trustedProxies: 1 }, async ({ client, requests }) => {
         const from = (address: string, more: string) =>
           client(`${REQUEST.replace('GET', 'POST')}X-Forwarded-For: ${address}\r\n${more}`)
         const idle = [1, 2].map(() => from('192.0.2.1', 'Content-Length: 9\r\n\r\n'))
-        await sleep(100)
+        await waitFor(() => requests() === 2)
         const answer = (address: string) => from(address, 'Connection: close\r\n\r\n').ended
         assert.match(await answer('192.0.2.1'), /^HTTP\/1\.1 503 [\s\S]*Retry-After: 1/)
         assert.match(await answer('192.0.2.2'), /^HTTP\/1\.1 200 /)
@@ -156,7 +157,7 @@ for (const [scheme, secure] of [
       }))
 
     it('answers 408 when no byte of a body arrives for a while', () =>
-      withLimits({ bodyIdleTimeout: 400 }, async ({ client }) => {
+      withLimits({ bodyIdleTimeout: 1500 }, async ({ client }) => {
         const head = `${REQUEST.replace('GET', 'POST')}Content-Length: 1000\r\n\r\n`
         const [idle, paused, slow] = [client(head), client(`${head}some`), client(head)]
         drip(slow)
@@ -166,8 +167,8 @@ for (const [scheme, secure] of [
 
     it('keeps a client that waits until the server reads its body', async () => {
       const server = await limited(
-        (req, res) => void setTimeout(() => req.resume().on('end', () => res.end('done')), 1000),
-        { bodyIdleTimeout: 200, ...secure },
+        (req, res) => void setTimeout(() => req.resume().on('end', () => res.end('done')), 2000),
+        { bodyIdleTimeout: 600, ...secure },
       )
       try {
         const head = `${REQUEST.replace('GET', 'POST')}Connection: close\r\nContent-Length: 200000\r\n\r\n`
