@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto'
+
 /**
  * Keys of cached reads. These are the caches of records and credentials; those of git data are in `lib/git/objects` and
  * `lib/repositories/contents`. "Memory of caches" in docs/operations.md has the bound of each:
@@ -48,6 +50,9 @@ export const cacheKey = (read: string, input: { readonly [member: string]: Cache
   return key as CacheKey
 }
 
+/** Characters; about the length of a digest. */
+const MAX_TEXT_LENGTH = 44
+
 /** Texts of objects, since an identity is the same object from request to request. */
 const texts = new WeakMap<object, string>()
 
@@ -56,11 +61,13 @@ const textOf = (input: CacheInput): string => {
   if (typeof input === 'string') return `${input.length}'${input}`
   if (typeof input === 'number') return String(input)
   if (typeof input !== 'object' || input === null) return JSON.stringify(input) ?? ''
+  if (input instanceof CacheConstant) return ''
   const known = texts.get(input)
   if (known !== undefined) return known
-  if (input instanceof CacheConstant) return ''
   const members = Object.entries(input).map(([name, member]) => `${name}:${textOf(member)}`)
-  const text = input instanceof Set ? JSON.stringify([...input].sort()) : `{${members.join()}}`
+  const whole = input instanceof Set ? JSON.stringify([...input].sort()) : `{${members.join()}}`
+  // Each read hashes its whole key, so the texts of identities, which have all scopes, are shortened.
+  const text = whole.length > MAX_TEXT_LENGTH ? hash('sha256', whole, 'base64url') : whole
   texts.set(input, text)
   return text
 }

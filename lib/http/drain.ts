@@ -9,11 +9,12 @@ const DRAIN_TIMEOUT_MS = 3000
  * Ends a response that may be sent before the request body was read completely. Reads and discards the rest of the body, for a
  * limited time. Closing the connection at once would reset it while the client still sends, and many clients read the
  * response only after they have sent everything.
+ * @param size bytes of the body
  */
-export const endAfterDrain = (res: ServerResponse, body: Buffer | string): void => {
+export const endAfterDrain = (res: ServerResponse, body: Buffer | string, size: number): void => {
   const { req, shouldKeepAlive } = res
   // node:http writes text in one string with the headers, which are Latin-1: so only ASCII is passed as text.
-  const content = typeof body !== 'string' || isAscii(body) ? body : Buffer.from(body)
+  const content = typeof body !== 'string' || size === body.length ? body : Buffer.from(body)
   if (!isStillSending(req)) return endInOneWrite(res, content)
   if (shouldKeepAlive) res.end(content, 'latin1')
   else {
@@ -40,8 +41,6 @@ const endInOneWrite = (res: ServerResponse, content: Buffer | string): void => {
   socket.uncork()
   res.end()
 }
-
-const isAscii = (text: string): boolean => Buffer.byteLength(text) === text.length
 
 /**
  * Whether a body is still arriving. node:http sets `complete` late for requests without a body, so the headers are checked.

@@ -118,9 +118,9 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
     const json = SerializedJson.of(body)
     if (route.method !== 'GET' || status >= 300)
       return send(res, status, json.text, [...JSON_HEADERS, ...headers])
-    const tagged = ['ETag', json.tag, ...headers]
-    if (matchesETag(req.headers['if-none-match'], json.tag)) sendEmpty(res, 304, tagged)
-    else send(res, status, json.text, [...JSON_HEADERS, ...tagged])
+    const { text, tag, size } = json
+    if (matchesETag(req.headers['if-none-match'], tag)) sendEmpty(res, 304, ['ETag', tag, ...headers])
+    else send(res, status, text, [...JSON_HEADERS, 'ETag', tag, ...headers], size)
   }
 
   sendFailure(context: Context<I, S>, failure: Failure): void {

@@ -56,6 +56,9 @@ export const pageHeaders = (
   read: unknown,
 ): string[] => {
   const last = lastPage(page, total, isFull)
+  const counted = total === undefined ? [] : ['X-Total-Count', String(total)]
+  const headers = [...counted, 'Access-Control-Expose-Headers', 'Link, X-Total-Count']
+  if (page.number === 1 && last === 1) return headers
   const links: string[] = []
   const link = (rel: string, number: number) => {
     const members = linkMembers(query, read)
@@ -70,9 +73,7 @@ export const pageHeaders = (
     link('first', 1)
     link('prev', Math.min(page.number - 1, last))
   }
-  const counted = total === undefined ? [] : ['X-Total-Count', String(total)]
-  const headers = [...counted, 'Access-Control-Expose-Headers', 'Link, X-Total-Count']
-  return links.length === 0 ? headers : [...headers, 'Link', links.join(', ')]
+  return [...headers, 'Link', links.join(', ')]
 }
 
 const lastPage = ({ number, limit }: Pagination, total: number | undefined, isFull: boolean): number => {

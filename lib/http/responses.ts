@@ -50,12 +50,19 @@ export class SerializedJson<T> {
   readonly text: string
   declare readonly holds: T
   #tag: string | undefined
+  #size: number | undefined
   constructor(value: T) {
     this.text = jsonOf(value)
   }
 
   static of(value: unknown): SerializedJson<unknown> {
     return value instanceof SerializedJson ? value : new SerializedJson(value)
+  }
+
+  /** Bytes of the text in UTF-8. */
+  get size(): number {
+    this.#size ??= Buffer.byteLength(this.text)
+    return this.#size
   }
 
   /** Entity tag; equal texts have equal tags in every process. */

@@ -80,6 +80,6 @@ export class PageResponses {
     if (status === 413) res.shouldKeepAlive = false
     const length = status === 304 ? [] : ['Content-Length', String(Buffer.byteLength(body))]
     res.writeHead(status, [...Object.entries(protection).flat(), ...headers, ...length])
-    endAfterDrain(res, body)
+    endAfterDrain(res, body, Buffer.byteLength(body))
   }
 }
