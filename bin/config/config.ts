@@ -8,25 +8,26 @@ import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
 import { readFault } from '../errors.ts'
 
-const {
-  data,
-  quota,
-  repositories,
-  git,
-  contents,
-  ssh,
-  files,
-  attachments,
-  lfs,
-  packages,
-  webhooks,
-  markdown,
-  cors,
-  login,
-  pages,
-  htmlUrls,
-  ...api
-} = Options.entries
+/** Options of `createAllot` that have a section of their own. */
+const SECTIONS = [
+  'quota',
+  'repositories',
+  'git',
+  'contents',
+  'ssh',
+  'files',
+  'attachments',
+  'lfs',
+  'packages',
+  'webhooks',
+  'markdown',
+  'cors',
+  'login',
+  'pages',
+  'htmlUrls',
+] as const
+
+const { data, ...api } = v.omit(Options, SECTIONS).entries
 
 /** What `host` and `--host` must be: without an address, Node would listen on all of them. */
 export const ADDRESS = 'an address, such as 127.0.0.1, or 0.0.0.0 for all'
@@ -117,21 +118,7 @@ export const Config = v.strictObject({
   server: v.optional(ServerOptions, {}),
   storage: v.optional(StorageOptions, {}),
   api: v.optional(v.strictObject(api), {}),
-  quota,
-  repositories,
-  git,
-  contents,
-  ssh,
-  files,
-  attachments,
-  lfs,
-  packages,
-  webhooks,
-  markdown,
-  cors,
-  login,
-  pages,
-  htmlUrls,
+  ...v.pick(Options, SECTIONS).entries,
 })
 export type Config = v.InferOutput<typeof Config>
 

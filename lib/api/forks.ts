@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import { acceptedBooleans, example, repositoryNameOf, shortText } from './fields.ts'
-import { Repository, readRepository, replyRepositories } from './repository-presenter.ts'
+import { Repository, replyRepositories, replyRepository } from './repository-presenter.ts'
 import { reply, route } from './route.ts'
 import { hostOf } from './users.ts'
 
@@ -59,7 +59,7 @@ export const forkRoutes = [
       // Clients written in Go send an empty string for what is not set.
       const options = { organization: body.organization || undefined, name: body.name || undefined }
       const fork = await services.hosting.forks.fork(user, repositoryNameOf(params), options)
-      return fork === undefined ? reply(404) : reply(202, await readRepository(services, request, fork))
+      return replyRepository(services, request, 202, fork)
     },
   }),
   route({
@@ -81,7 +81,7 @@ export const forkRoutes = [
       const { git_content: withFiles = false, topics: withTopics = false, ...given } = body
       const options = { ...given, withFiles, withTopics, host: hostOf(baseUrl) }
       const made = await services.hosting.forks.generate(user, repositoryNameOf(params), options)
-      return made === undefined ? reply(404) : reply(201, await readRepository(services, request, made))
+      return replyRepository(services, request, 201, made)
     },
   }),
 ]

@@ -7,7 +7,7 @@ import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/
 import type { Account } from '../records/schema/index.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
 import { acceptedBooleans, example, repositoryId, text } from './fields.ts'
-import { cachedRepository, Repository, readRepository } from './repository-presenter.ts'
+import { cachedRepository, Repository, readRepository, replyRepository } from './repository-presenter.ts'
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
 import { accountDeleted, hostOf } from './users.ts'
 
@@ -163,7 +163,7 @@ export const repositoryRoutes = [
     responses: { 200: Repository, 404: NotFound },
     handle: async (request, services) => {
       const found = await services.hosting.repositories.findById(request.user, request.params.id)
-      return found === undefined ? reply(404) : reply(200, await readRepository(services, request, found))
+      return replyRepository(services, request, 200, found)
     },
   }),
   route({
@@ -199,7 +199,7 @@ export const repositoryRoutes = [
         { ...edit, defaultBranch: defaultBranch || undefined },
         user.id,
       )
-      return edited === undefined ? reply(404) : reply(200, await readRepository(services, request, edited))
+      return replyRepository(services, request, 200, edited)
     },
   }),
   route({

@@ -10,7 +10,7 @@ import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import { cachedRead } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { example, number, Time, text, timestamp } from './fields.ts'
-import { pageOf, type Recipient, type Services } from './route.ts'
+import { pageOf, type Recipient, reply, type Services } from './route.ts'
 import { hostOf, presentUser, User } from './users.ts'
 
 export const Permission = v.object({
@@ -134,6 +134,14 @@ export const readRepository = async (
   if (details === undefined) throw new AllotError('not_found', 'the repository was deleted')
   return presentRepository(details, request)
 }
+
+/** Replies with a repository; 404 when there is none. */
+export const replyRepository = async <const Status extends 200 | 201 | 202>(
+  services: Services,
+  request: Recipient,
+  status: Status,
+  record: RepositoryRecord | undefined,
+) => (record === undefined ? reply(404) : reply(status, await readRepository(services, request, record)))
 
 export const presentAll = async (
   tx: ReadTransaction,

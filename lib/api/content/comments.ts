@@ -19,9 +19,10 @@ import {
   timestamp,
 } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
-import { pageOf, type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
+import { type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { Attachment, presentAttachment } from './attachments.ts'
+import { contentReplies } from './replies.ts'
 
 export const Comment = v.object({
   id: number(9),
@@ -73,16 +74,7 @@ const readComments = async (
   return details.map((comment, index) => presentComment(comment, comments[index]!.issue, request))
 }
 
-const replyComment = async <const Status extends 200 | 201>(
-  services: Services,
-  request: Recipient,
-  status: Status,
-  found: FoundComment | undefined,
-) => {
-  if (found === undefined) return reply(404)
-  const [comment] = await readComments(services, request, found.repository, [found])
-  return reply(status, comment!)
-}
+const replies = contentReplies(readComments, (found: FoundComment) => found)
 
 export const CommentQuery = v.object({
   since: v.optional(parameter(Moment, 'Only those that were changed at this time or after it.')),
@@ -122,7 +114,7 @@ export const commentRoutes = [
       if (found === undefined) return reply(404)
       const { issue, repository } = found
       const items = found.page.items.map((comment) => ({ comment, issue }))
-      return pageOf(await readComments(services, request, repository, items), found.page.total)
+      return replies.page(services, request, { repository, page: { ...found.page, items } })
     },
   }),
   route({
@@ -139,9 +131,7 @@ export const commentRoutes = [
       const query = commentQueryOf(request.query)
       const name = repositoryNameOf(params)
       const found = await services.hosting.comments.listAll(user, name, page, query, client())
-      if (found === undefined) return reply(404)
-      const { items, total } = found.page
-      return pageOf(await readComments(services, request, found.repository, items), total)
+      return replies.page(services, request, found)
     },
   }),
   route({
@@ -157,7 +147,7 @@ export const commentRoutes = [
       const { user, params, body } = request
       const repository = repositoryNameOf(params)
       const created = await services.hosting.comments.create(user, repository, params.index, body.body)
-      return replyComment(services, request, 201, created)
+      return replies.one(services, request, 201, created)
     },
   }),
   route({
@@ -171,7 +161,7 @@ export const commentRoutes = [
     handle: async (request, services) => {
       const { user, params } = request
       const found = await services.hosting.comments.find(user, repositoryNameOf(params), params.id)
-      return replyComment(services, request, 200, found)
+      return replies.one(services, request, 200, found)
     },
   }),
   route({
@@ -187,7 +177,7 @@ export const commentRoutes = [
       const { user, params, body } = request
       const repository = repositoryNameOf(params)
       const edited = await services.hosting.comments.edit(user, repository, params.id, body.body)
-      return replyComment(services, request, 200, edited)
+      return replies.one(services, request, 200, edited)
     },
   }),
   route({

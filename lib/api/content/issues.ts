@@ -19,9 +19,10 @@ import {
   timestamp,
 } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
-import { pageOf, type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
+import { type Recipient, replyEmpty, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { Attachment, presentAttachment } from './attachments.ts'
+import { contentReplies } from './replies.ts'
 
 const State = v.picklist(['open', 'closed'])
 
@@ -102,16 +103,7 @@ const readIssues = async (
   return details.map((issue) => presentIssue(issue, request))
 }
 
-const replyIssue = async <const Status extends 200 | 201>(
-  services: Services,
-  request: Recipient,
-  status: Status,
-  found: FoundIssue | undefined,
-) => {
-  if (found === undefined) return reply(404)
-  const [issue] = await readIssues(services, request, found.repository, [found.issue])
-  return reply(status, issue!)
-}
+const replies = contentReplies(readIssues, ({ issue }: FoundIssue) => issue)
 
 const title = v.pipe(text('The build fails'), v.minLength(1), v.maxLength(255))
 const params = v.object({ ...repositoryParams, index: issueIndex })
@@ -159,9 +151,7 @@ export const issueRoutes = [
       const author = await authorIn(services, request, query)
       const search = { state: query.state || 'open', q: query.q, author }
       const found = await services.hosting.issues.list(user, repositoryNameOf(params), search, page, client())
-      if (found === undefined) return reply(404)
-      const { items, total } = found.page
-      return pageOf(await readIssues(services, request, found.repository, items), total)
+      return replies.page(services, request, found)
     },
   }),
   route({
@@ -179,7 +169,7 @@ export const issueRoutes = [
     handle: async (request, services) => {
       const { user, params, body } = request
       const created = await services.hosting.issues.create(user, repositoryNameOf(params), body)
-      return replyIssue(services, request, 201, created)
+      return replies.one(services, request, 201, created)
     },
   }),
   route({
@@ -193,7 +183,7 @@ export const issueRoutes = [
     handle: async (request, services) => {
       const { user, params } = request
       const found = await services.hosting.issues.find(user, repositoryNameOf(params), params.index)
-      return replyIssue(services, request, 200, found)
+      return replies.one(services, request, 200, found)
     },
   }),
   route({
@@ -213,7 +203,7 @@ export const issueRoutes = [
     handle: async (request, services) => {
       const { user, params, body } = request
       const edited = await services.hosting.issues.edit(user, repositoryNameOf(params), params.index, body)
-      return replyIssue(services, request, 201, edited)
+      return replies.one(services, request, 201, edited)
     },
   }),
   route({

@@ -17,9 +17,10 @@ import {
   timestamp,
 } from '../fields.ts'
 import { repositoryUrls } from '../repository-presenter.ts'
-import { pageOf, type Recipient, reply, replyEmpty, route, type Services } from '../route.ts'
+import { type Recipient, replyEmpty, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
 import { Attachment, presentAttachment } from './attachments.ts'
+import { contentReplies } from './replies.ts'
 
 export const Release = v.object({
   id: number(10),
@@ -80,16 +81,7 @@ const readReleases = async (
   return details.map((release) => presentRelease(release, request))
 }
 
-const replyRelease = async <const Status extends 200 | 201>(
-  services: Services,
-  request: Recipient,
-  status: Status,
-  found: FoundRelease | undefined,
-) => {
-  if (found === undefined) return reply(404)
-  const [release] = await readReleases(services, request, found.repository, [found.release])
-  return reply(status, release!)
-}
+const replies = contentReplies(readReleases, ({ release }: FoundRelease) => release)
 
 const find = async (
   services: Services,
@@ -98,7 +90,7 @@ const find = async (
 ) => {
   const { user, params } = request
   const found = await services.hosting.releases.find(user, repositoryNameOf(params), which)
-  return replyRelease(services, request, 200, found)
+  return replies.one(services, request, 200, found)
 }
 
 const params = v.object({ ...repositoryParams, id: releaseId })
@@ -141,9 +133,7 @@ export const releaseRoutes = [
       const { user, params, query, page } = request
       const filter = { draft: query.draft, prerelease: query['pre-release'] }
       const found = await services.hosting.releases.list(user, repositoryNameOf(params), filter, page)
-      if (found === undefined) return reply(404)
-      const { items, total } = found.page
-      return pageOf(await readReleases(services, request, found.repository, items), total)
+      return replies.page(services, request, found)
     },
   }),
   route({
@@ -158,7 +148,7 @@ export const releaseRoutes = [
       const { user, params, body } = request
       const release = { ...editIn(body), tag: body.tag_name }
       const created = await services.hosting.releases.create(user, repositoryNameOf(params), release)
-      return replyRelease(services, request, 201, created)
+      return replies.one(services, request, 201, created)
     },
   }),
   route({
@@ -215,7 +205,7 @@ export const releaseRoutes = [
       const { body: notes, ...others } = editIn(body)
       const edit = { ...others, body: notes || undefined }
       const edited = await services.hosting.releases.edit(user, repository, params.id, edit)
-      return replyRelease(services, request, 200, edited)
+      return replies.one(services, request, 200, edited)
     },
   }),
   route({

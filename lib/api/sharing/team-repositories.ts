@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { repositoryNameOf, teamId } from '../fields.ts'
-import { Repository, readRepository, replyRepositories } from '../repository-presenter.ts'
+import { Repository, replyRepositories, replyRepository } from '../repository-presenter.ts'
 import { reply, replyEmpty, replyFound, route } from '../route.ts'
 import { presentTeam, Team } from './team-format.ts'
 
@@ -41,7 +41,7 @@ export const teamRepositoryRoutes = [
     handle: async (request, services) => {
       const { user, params } = request
       const found = await services.hosting.teamRepositories.find(user, params.id, nameIn(params))
-      return found === undefined ? reply(404) : reply(200, await readRepository(services, request, found))
+      return replyRepository(services, request, 200, found)
     },
   }),
   route({

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { invalid } from '../../errors.ts'
 import { ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { example, repositoryNameOf, shortText, wholeNumber } from '../fields.ts'
-import { Repository, readRepository } from '../repository-presenter.ts'
+import { Repository, replyRepository } from '../repository-presenter.ts'
 import { reply, route } from '../route.ts'
 
 const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
@@ -38,8 +38,7 @@ export const transferRoutes = [
         throw invalid('team_ids: must be empty: give teams rights afterwards')
       const begun = await transfers.begin(user, repositoryNameOf(params), body.new_owner)
       if (begun === undefined) return reply(404)
-      const repository = await readRepository(services, request, begun.repository)
-      return begun.isOffered ? reply(201, repository) : reply(202, repository)
+      return replyRepository(services, request, begun.isOffered ? 201 : 202, begun.repository)
     },
   }),
   route({
@@ -53,7 +52,7 @@ export const transferRoutes = [
     handle: async (request, services) => {
       const name = repositoryNameOf(request.params)
       const moved = await services.hosting.transfers.accept(request.user, name)
-      return moved === undefined ? reply(404) : reply(202, await readRepository(services, request, moved))
+      return replyRepository(services, request, 202, moved)
     },
   }),
   route({
@@ -66,7 +65,7 @@ export const transferRoutes = [
     handle: async (request, services) => {
       const name = repositoryNameOf(request.params)
       const kept = await services.hosting.transfers.reject(request.user, name)
-      return kept === undefined ? reply(404) : reply(200, await readRepository(services, request, kept))
+      return replyRepository(services, request, 200, kept)
     },
   }),
 ]
