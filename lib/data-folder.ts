@@ -7,7 +7,7 @@ import { GitReader } from './git/objects/index.ts'
 import { Transport } from './git/transport.ts'
 import { type Log, logError, standardError } from './http/index.ts'
 import { checked } from './options/checks.ts'
-import { type AllotOptions, HostOptions, type Options } from './options.ts'
+import { type AllotOptions, HostOptions, type Options } from './options/index.ts'
 import { leftoverAge } from './repositories/disk-journals.ts'
 import type { StorageDriver } from './storage/index.ts'
 

@@ -1,5 +1,5 @@
 import { type Log, logError } from './http/index.ts'
-import type { Options } from './options.ts'
+import type { Options } from './options/index.ts'
 import { QuotaEngine } from './quota/index.ts'
 import type { LfsChanged } from './quota/ledger.ts'
 import type { OwnerDirectory } from './quota/owners.ts'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type Allot, createAllot } from './allot.ts'
 import { invalid } from './errors.ts'
-import type { AllotOptions } from './options.ts'
+import type { AllotOptions } from './options/index.ts'
 
 /*
  * The Fastify plugin, `allot/fastify`. Its routes are in a context of their own, in which Fastify parses no bodies: Allot reads

@@ -18,8 +18,8 @@ export type { HtmlPage, HtmlUrlFunction } from './host-pages/html-urls.ts'
 export type { FetchOptions, MountOptions } from './http/index.ts'
 export type { DailyUsage, HostQuota } from './in-process-quota.ts'
 export type { Sum } from './integers.ts'
+export type { AllotOptions } from './options/index.ts'
 export type * from './options/types.ts'
-export type { AllotOptions } from './options.ts'
 export type { QuotaExplanation, QuotaGroup, QuotaRule } from './quota/evaluate.ts'
 export type {
   NamedDifferences as QuotaPlanDifferences,

@@ -20,7 +20,7 @@ import {
   serveReference,
 } from './http/index.ts'
 import type { Markdown } from './markdown/index.ts'
-import type { HostParts, Options } from './options.ts'
+import type { HostParts, Options } from './options/index.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Store } from './records/store.ts'
 import type { Push } from './repositories/push-journal.ts'

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { isMainThread, parentPort, Worker } from 'node:worker_threads'
-import { ClientBudget, type ClientBudgetOptions } from './clients.ts'
+import { ClientBudget, type ClientBudgetOptions } from './client-budget.ts'
 import { AllotError, type ErrorCode, invalid } from './errors.ts'
 
 interface ThreadOptions {

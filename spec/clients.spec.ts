@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import fc from 'fast-check'
-import { ClientBudget, type ClientBudgetOptions } from '../lib/clients.ts'
+import { ClientBudget, type ClientBudgetOptions } from '../lib/client-budget.ts'
 import { AllotError } from '../lib/errors.ts'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -2,14 +2,19 @@ import { AllotError } from '../errors.ts'
 import { pendingIds } from '../records/jobs.ts'
 import {
   type Account,
+  AUDIENCES,
   type Audience,
   accounts,
   audienceOf,
   emailAddresses,
+  LIMITED,
   memberships,
+  PRIVATE,
+  PUBLIC,
   type Repository,
   repositories,
 } from '../records/schema/index.ts'
+import { hasScope } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { hasAnyRight, isOfferedTo, RIGHT, readsAllOf, rightsOn, sharedWith } from './rights.ts'
 
@@ -49,13 +54,6 @@ export interface Identity {
   readonly administrator?: Pick<Identity, 'id' | 'username'>
 }
 
-/** Whether the scopes include one: `write:x` includes `read:x`, and `all` includes every scope. */
-export const hasScope = (scopes: ReadonlySet<string> | undefined, scope: string): boolean =>
-  scopes === undefined ||
-  scopes.has('all') ||
-  scopes.has(scope) ||
-  scopes.has(scope.replace(/^read:/, 'write:'))
-
 /** @throws AllotError forbidden when the token of the request would create one that may do more than itself */
 export const refuseWiderScopes = ({ scopes: held }: Identity, scopes: readonly string[]): void => {
   const wider = scopes.find((scope) => !hasScope(held, scope))
@@ -87,12 +85,12 @@ export const audienceOfAccount = (account: Account): Audience => audienceOf[acco
 export const audienceOfRepository = (owner: Account, isPrivate: boolean): Audience =>
   audienceWithin(audienceOfAccount(owner), isPrivate)
 
-export const audienceWithin = (owner: Audience, isPrivate: boolean): Audience => (isPrivate ? 2 : owner)
+export const audienceWithin = (owner: Audience, isPrivate: boolean): Audience => (isPrivate ? PRIVATE : owner)
 
 /** Audiences that include the viewer, no matter who owns the record. */
 export const openAudiences = (viewer: Viewer): readonly Audience[] => {
-  if (viewer === null) return [0]
-  return viewer.admin ? [0, 1, 2] : [0, 1]
+  if (viewer === null) return [PUBLIC]
+  return viewer.admin ? AUDIENCES : [PUBLIC, LIMITED]
 }
 
 const isOpenTo = (viewer: Viewer, audience: Audience) => openAudiences(viewer).includes(audience)
@@ -162,7 +160,7 @@ export const audiencesOf = async (
 ): Promise<readonly Audience[]> => {
   const reader = repositoryViewer(viewer)
   const readsAll = reader !== null && (await readsAllOf(tx, reader.id, owner))
-  return readsAll ? [0, 1, 2] : openAudiences(reader)
+  return readsAll ? AUDIENCES : openAudiences(reader)
 }
 
 /** Repositories of an owner that are shared with the viewer one by one, of those that are not open to the viewer. */

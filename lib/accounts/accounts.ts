@@ -6,6 +6,7 @@ import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
 import {
   type Account,
+  AUDIENCES,
   accounts,
   emailAddresses,
   type Preferences,
@@ -271,7 +272,7 @@ export const blankAccount = (kind: Account['kind'], name: string): Omit<Account,
 
 export const ownsRepositories = async (tx: ReadTransaction, owner: number): Promise<boolean> => {
   const counts = await Promise.all(
-    ([0, 1, 2] as const).map((audience) => repositories.count(tx, 'owner', [owner, audience])),
+    AUDIENCES.map((audience) => repositories.count(tx, 'owner', [owner, audience])),
   )
   return counts.some((count) => count > 0)
 }

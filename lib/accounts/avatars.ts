@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { formatSize } from '../byte-sizes.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
@@ -110,4 +110,19 @@ export const removeAvatar = async (tx: WriteContext, { avatar, ...account }: Acc
   if (avatar === undefined) return
   await avatars.remove(tx, [account.id])
   await accounts.save(tx, { ...account, updatedAt: now() })
+}
+
+/** White text on each of them has WCAG AA contrast. */
+const COLORS = ['#1a56cf', '#6b46c1', '#0b6b61', '#9a4508', '#a3195b', '#4a5568', '#8f2d2d', '#3b6b1f']
+
+/** @returns the letter of an account's image, and the color behind it */
+export const avatarOf = (name: string): { letter: string; color: string } => {
+  const [first = 0] = createHash('sha1').update(name.toLowerCase()).digest()
+  return { letter: name.charAt(0).toUpperCase(), color: COLORS[first % COLORS.length]! }
+}
+
+/** @param name a valid account name, which needs no escaping */
+export const avatarSvg = (name: string): string => {
+  const { letter, color } = avatarOf(name)
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" width="256" height="256"><rect width="64" height="64" fill="${color}"/><text x="32" y="43" font-family="system-ui,sans-serif" font-size="32" font-weight="600" text-anchor="middle" fill="#fff">${letter}</text></svg>`
 }

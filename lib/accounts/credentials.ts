@@ -12,29 +12,9 @@ import {
   tokens,
 } from '../records/schema/index.ts'
 import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
+import { ALL_SCOPES, SCOPES } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { existingAccount, type Identity } from './access.ts'
-
-/** Scopes as Forgejo names them; `write:x` implies `read:x`. */
-export const SCOPES = [
-  'all',
-  'read:user',
-  'write:user',
-  'read:repository',
-  'write:repository',
-  'read:organization',
-  'write:organization',
-  'read:package',
-  'write:package',
-  'read:issue',
-  'write:issue',
-  'read:admin',
-  'write:admin',
-  // Allows exports, which hold password hashes and private data. Neither `read:admin` nor `write:admin` includes it.
-  'read:secrets',
-  'read:misc',
-  'write:misc',
-] as const
 
 interface NewToken {
   /** The stored record, without the token itself. */
@@ -141,8 +121,6 @@ export interface Credential {
   readonly account: Account
   readonly token: Token | null
 }
-
-export const ALL_SCOPES: ReadonlySet<string> = new Set(['all'])
 
 export const unauthenticated = (message: string) => new AllotError('unauthenticated', message)
 

@@ -4,10 +4,10 @@ import { addressOf } from '../clients.ts'
 import { AllotError } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
-import { hasScope, type Identity, OPERATOR } from './access.ts'
+import { ALL_SCOPES, hasScope } from '../scopes.ts'
+import { type Identity, OPERATOR } from './access.ts'
 import type { Accounts } from './accounts.ts'
 import {
-  ALL_SCOPES,
   type Credential,
   credentialOfToken,
   hashSecret,

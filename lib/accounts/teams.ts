@@ -4,14 +4,13 @@ import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,
   accounts,
-  type Membership,
   memberships,
   type Team,
   teamMembers,
   teamRepositories,
   teams,
 } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
   accountByName,
@@ -22,14 +21,9 @@ import {
   visibleOrganization,
 } from './access.ts'
 import { authorizeMembersOf, isOwnerOf, visibleUser } from './authorize.ts'
-import { refuseLastFounder, refuseTooMany } from './organizations.ts'
+import { refuseLastFounder } from './organizations.ts'
 import { teamsOf } from './rights.ts'
-
-/** A team as its viewers see it. Without a record, it is the team of the organization's owners. */
-export interface FoundTeam {
-  readonly organization: Account
-  readonly team: Team | undefined
-}
+import { type FoundTeam, joinTeam, leaveTeam, memberIds, saveOrLeave } from './team-members.ts'
 
 export type TeamEdit = Partial<Omit<Team, 'id' | 'organization' | 'createdAt'>>
 export type NewTeam = TeamEdit & Pick<Team, 'name'>
@@ -38,8 +32,6 @@ export type NewTeam = TeamEdit & Pick<Team, 'name'>
 export const OWNERS = 'Owners'
 
 const MAX_TEAMS = 500
-/** Teams that others can put an account into, since each request of the account reads them all. Administrators may exceed it. */
-const MAX_JOINED = 100
 
 /** Teams of organizations. Methods return undefined when one does not exist, and for viewers outside the organization. */
 export class Teams {
@@ -156,7 +148,7 @@ export class Teams {
       const found = await changeableTeam(tx, viewer, id)
       const account = found && (await visibleUser(viewer, name)(tx))
       if (found === undefined || account === undefined) return false
-      await join(tx, viewer, found, account)
+      await joinTeam(tx, viewer, found, account)
       return true
     })
   }
@@ -239,61 +231,4 @@ export const changeableTeam = async (
   const self = leaving === undefined ? undefined : await accounts.get(tx, [viewer.id])
   if (self?.name.toLowerCase() === leaving?.toLowerCase() && self !== undefined) return found
   throw new AllotError('forbidden', `only owners of ${found.organization.name} may do this`)
-}
-
-const memberIds = async (tx: ReadTransaction, { organization, team }: FoundTeam): Promise<number[]> => {
-  if (team !== undefined) {
-    const members = await teamMembers.list(tx, 'team', { prefix: [team.id] })
-    return members.map(({ account }) => account)
-  }
-  const members = await memberships.list(tx, 'organization', { prefix: [organization.id] })
-  return members.filter(({ owner }) => owner).map(({ member }) => member)
-}
-
-const join = async (
-  tx: WriteContext,
-  viewer: SignedIn,
-  { organization, team }: FoundTeam,
-  account: Account,
-): Promise<void> => {
-  const before = await membershipOf(tx, organization.id, account.id)
-  if (before === undefined) await refuseTooMany(tx, viewer, account)
-  const blank = { organization: organization.id, member: account.id, owner: false, createdAt: now() }
-  const membership: Membership = before ?? { ...blank, byTeam: true }
-  if (team === undefined) {
-    await memberships.save(tx, { ...membership, owner: true })
-    return
-  }
-  if (before === undefined) await memberships.save(tx, membership)
-  const key = [account.id, organization.id, team.id] as const
-  if ((await teamMembers.get(tx, key)) !== undefined) return
-  const joined = await teamMembers.count(tx, 'account', [account.id])
-  if (joined >= MAX_JOINED && !viewer.admin && viewer.id !== account.id)
-    throw new AllotError(
-      'conflict',
-      `${account.name} is already in ${MAX_JOINED} teams: only an administrator can add more`,
-    )
-  const member = { account: account.id, organization: organization.id, team: team.id }
-  await teamMembers.save(tx, { ...member, createdAt: now() })
-}
-
-/** @returns whether the account was in the team */
-const leaveTeam = async (
-  tx: WriteContext,
-  organization: number,
-  account: number,
-  team: number,
-): Promise<boolean> => {
-  if ((await teamMembers.remove(tx, [account, organization, team])) === undefined) return false
-  const membership = await membershipOf(tx, organization, account)
-  if (membership !== undefined) await saveOrLeave(tx, membership)
-  return true
-}
-
-/** Saves a membership, or removes it when it has neither a role nor a team left. */
-const saveOrLeave = async (tx: WriteContext, membership: Membership): Promise<void> => {
-  const { organization, member, owner, byTeam } = membership
-  const isKept = owner || byTeam !== true || (await teamsOf(tx, member, organization)).length > 0
-  if (isKept) await memberships.save(tx, membership)
-  else await memberships.remove(tx, [organization, member])
 }

@@ -3,6 +3,7 @@ import { type JobHandler, type Jobs, pendingIds } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import {
   type Account,
+  AUDIENCES,
   type Audience,
   accounts,
   type Follow,
@@ -134,8 +135,6 @@ const forksOfDeleted = async (
 
 const existing = <T>(records: readonly (T | undefined)[]): T[] =>
   records.filter((record) => record !== undefined)
-
-const AUDIENCES: readonly Audience[] = [0, 1, 2]
 
 /** Updates the audience of a repository's stars and watches, or removes them when the repository is deleted. */
 export const updateRelationsJob: JobHandler = {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
 import { authorizeMembersOf } from '../accounts/authorize.ts'
-import { avatarSvg } from '../accounts/avatar.ts'
+import { avatarSvg } from '../accounts/avatars.ts'
 import { isName } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
 import {

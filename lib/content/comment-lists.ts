@@ -1,4 +1,4 @@
-import { ClientBudget } from '../clients.ts'
+import { ClientBudget } from '../client-budget.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { pendingIds } from '../records/jobs.ts'
 import { merge, pageOf } from '../records/merge.ts'

@@ -1,7 +1,7 @@
 import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { definedMembers } from '../accounts/accounts.ts'
 import { checkIssue } from '../accounts/names.ts'
-import { ClientBudget } from '../clients.ts'
+import { ClientBudget } from '../client-budget.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import { writeAscending } from '../records/ascending-ids.ts'

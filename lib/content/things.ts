@@ -1,6 +1,6 @@
 /** Things that use storage, made of repositories and ledger entries, and how lists sort and filter them. */
 import { setImmediate } from 'node:timers/promises'
-import { hasScope, openAudiences, repositoryViewer, type Viewer } from '../accounts/access.ts'
+import { openAudiences, repositoryViewer, type Viewer } from '../accounts/access.ts'
 import { add, compare, type Sum } from '../integers.ts'
 import type { IndexEntry } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
@@ -13,6 +13,7 @@ import {
   type Repository,
   type RepositoryUsage,
 } from '../records/schema/index.ts'
+import { hasScope } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type UsedEntry, usedEntry } from './usage-lists.ts'
 

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ClientBudget } from '../clients.ts'
+import { ClientBudget } from '../client-budget.ts'
 import { AllotError } from '../errors.ts'
 import { folderOf, recoverRepository } from './folders.ts'
 import {

@@ -3,6 +3,7 @@
  * handler runs; pages read a form first, for its CSRF token.
  */
 import { AllotError } from '../errors.ts'
+import { hasScope } from '../scopes.ts'
 
 /** Who sent a request. The scope `all` grants everything, and `write:x` implies `read:x`. */
 export interface Identity {
@@ -50,9 +51,9 @@ export const checkAccess = (
 
 /** @throws AllotError forbidden that names the missing scopes */
 export const requireScopes = ({ scopes }: Identity, { scope }: Pick<AccessRule, 'scope'>): void => {
-  if (scope === undefined || scopes.has('all')) return
+  if (scope === undefined) return
   const needed = typeof scope === 'string' ? [scope] : scope
-  const missing = needed.filter((name) => !scopes.has(name) && !scopes.has(name.replace(/^read:/, 'write:')))
+  const missing = needed.filter((name) => !hasScope(scopes, name))
   if (missing.length > 0)
     // The wording is Forgejo's, whose clients compare it.
     throw new AllotError(

@@ -1,8 +1,10 @@
 import * as v from 'valibot'
-import type { HostAuthenticate } from './accounts/identity.ts'
-import { BrandOptions } from './host-pages/brand.ts'
-import { type HtmlUrlFunction, HtmlUrlOptions } from './host-pages/html-urls.ts'
-import type { Log } from './http/index.ts'
+import type { HostAuthenticate } from '../accounts/identity.ts'
+import { BrandOptions } from '../host-pages/brand.ts'
+import { type HtmlUrlFunction, HtmlUrlOptions } from '../host-pages/html-urls.ts'
+import type { Log } from '../http/index.ts'
+import type { Push } from '../repositories/push-journal.ts'
+import type { StorageDriver } from '../storage/index.ts'
 import {
   count,
   DAY,
@@ -14,13 +16,11 @@ import {
   optionalFunction,
   optionalObject,
   Size,
-} from './options/checks.ts'
-import { ContentOptions, GitOptions } from './options/git.ts'
-import { SshOptions } from './options/ssh.ts'
-import type { DataOptions } from './options/types.ts'
-import { WebhookOptions } from './options/webhooks.ts'
-import type { Push } from './repositories/push-journal.ts'
-import type { StorageDriver } from './storage/index.ts'
+} from './checks.ts'
+import { ContentOptions, GitOptions } from './git.ts'
+import { SshOptions } from './ssh.ts'
+import type { DataOptions } from './types.ts'
+import { WebhookOptions } from './webhooks.ts'
 
 export const QuotaSettings = v.strictObject({
   defaultGroups: described(

@@ -1,4 +1,4 @@
-// Written by `npx tsx spec/readme/option-types.ts` from the schemas in lib/options.ts and lib/server.ts.
+// Written by `npx tsx spec/readme/option-types.ts` from the schemas in lib/options/index.ts and lib/server.ts.
 
 /** The options of `createAllot` that are data. Sizes are bytes, times are milliseconds. */
 export interface DataOptions {

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
-import { ALL_SCOPES } from '../accounts/credentials.ts'
 import { actingAs, type HostAuthenticate } from '../accounts/identity.ts'
 import { quotaRoutes } from '../api/index.ts'
 import { namedQuotaOwners, type QuotaServices } from '../api/quota/services.ts'
@@ -10,10 +9,11 @@ import { AllotError } from '../errors.ts'
 import { HtmlUrlOptions, HtmlUrls } from '../host-pages/html-urls.ts'
 import { Dispatcher, JsonEndpoints, type Log, sendEmpty, serveReference } from '../http/index.ts'
 import { checked } from '../options/checks.ts'
-import type { Options } from '../options.ts'
+import type { Options } from '../options/index.ts'
 import { hostOwnerDirectory, isOwnerName } from '../quota/host-owners.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
+import { ALL_SCOPES } from '../scopes.ts'
 
 interface QuotaApiParts {
   readonly options: Pick<

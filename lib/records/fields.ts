@@ -18,12 +18,16 @@ export const seconds = integer
  * audience of its repository, a follow that of both accounts, so that lists and their totals come from an index of what the
  * viewer may see.
  */
-export type Audience = 0 | 1 | 2
-/** The audience of what only accounts with access see. */
-export const PRIVATE = 2 satisfies Audience
-export const audience = v.picklist([0, 1, 2])
+export const [PUBLIC, LIMITED, PRIVATE] = [0, 1, 2] as const
+export const AUDIENCES = [PUBLIC, LIMITED, PRIVATE] as const
+export const audience = v.picklist(AUDIENCES)
+export type Audience = v.InferOutput<typeof audience>
 
 export const Visibility = v.picklist(['public', 'limited', 'private'])
 export type Visibility = v.InferOutput<typeof Visibility>
 
-export const audienceOf: Readonly<Record<Visibility, Audience>> = { public: 0, limited: 1, private: 2 }
+export const audienceOf: Readonly<Record<Visibility, Audience>> = {
+  public: PUBLIC,
+  limited: LIMITED,
+  private: PRIVATE,
+}

@@ -20,6 +20,7 @@ import {
   collaborators,
   type Level,
   memberships,
+  PRIVATE,
   type Repository,
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
@@ -216,6 +217,6 @@ const permissionOf = async (
   if (isOwner) return 'owner'
   const rights = await rightsOn(tx, user, repository)
   if (rights.code > RIGHT.none) return RIGHT_NAMES[rights.code]
-  const isOpen = repository.audience < 2 || hasAnyRight(rights)
+  const isOpen = repository.audience !== PRIVATE || hasAnyRight(rights)
   return isOpen ? 'read' : 'none'
 }

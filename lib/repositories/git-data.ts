@@ -1,5 +1,6 @@
 import { noreplyAddress } from '../accounts/names.ts'
-import { ClientBudget, clientOfAccount } from '../clients.ts'
+import { ClientBudget } from '../client-budget.ts'
+import { clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
 import type { OnDeletionError } from '../disk.ts'
 import type { CopyOptions } from '../git/copy.ts'

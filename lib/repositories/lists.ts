@@ -1,6 +1,5 @@
 import {
   audiencesOf,
-  hasScope,
   openAudiences,
   ownersFor,
   repositoryViewer,
@@ -14,13 +13,17 @@ import { encodeKey } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import {
   type Account,
+  AUDIENCES,
   type Audience,
   accounts,
+  PRIVATE,
+  PUBLIC,
   type Repository,
   repositories,
   stars,
 } from '../records/schema/index.ts'
 import { cachedRead, type Store } from '../records/store.ts'
+import { hasScope } from '../scopes.ts'
 import type { Bytes, ReadTransaction } from '../storage/index.ts'
 import { followsOf } from './follows.ts'
 import { relationsOf } from './relations.ts'
@@ -55,7 +58,7 @@ export const repositoriesOf = async (
   slice: Slice,
 ): Promise<Page<Repository>> => {
   const audiences = await audiencesOf(tx, viewer, owner)
-  const shared = audiences.includes(2) ? [] : await sharedOf(tx, viewer, owner)
+  const shared = audiences.includes(PRIVATE) ? [] : await sharedOf(tx, viewer, owner)
   return list(tx, { owners: [[owner, audiences]], shared }, order, slice)
 }
 
@@ -69,15 +72,17 @@ export const repositoriesFor = async (
   const joined = await ownersFor(tx, viewer.id)
   const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
   const isBounded = repositoryViewer(viewer) === null
-  const open = openAudiences(isBounded ? null : viewer).filter((audience) => audience < 2)
+  const open: readonly Audience[] = openAudiences(isBounded ? null : viewer).filter(
+    (audience) => audience !== PRIVATE,
+  )
   const audiencesIn = (owner: number): readonly Audience[] =>
-    !isBounded && owners.includes(owner) ? [0, 1, 2] : open
+    !isBounded && owners.includes(owner) ? AUDIENCES : open
   const listed: Listed = {
     owners: joined.map((owner) => [owner, audiencesIn(owner)]),
     // Open repositories of these owners are listed with their owners.
     shared: shared.filter(({ owner, audience }) =>
       isBounded
-        ? audience === 0 && !joined.includes(owner)
+        ? audience === PUBLIC && !joined.includes(owner)
         : !(joined.includes(owner) && open.includes(audience)),
     ),
   }

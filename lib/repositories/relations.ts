@@ -15,6 +15,7 @@ import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
   type Account,
+  PRIVATE,
   type Relation,
   type RelationCollection,
   type Repository,
@@ -193,14 +194,14 @@ const relationsToOwn = async (
   account: number,
 ): Promise<Relation[]> => {
   const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
-  const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, 2])))
+  const counts = await Promise.all(owners.map((owner) => repositories.count(tx, 'owner', [owner, PRIVATE])))
   const readable = counts.reduce((sum, count) => sum + count, shared.length)
-  if (readable > (await relation.count(tx, 'account', [account, 2])))
-    return relation.list(tx, 'account', { prefix: [account, 2] })
+  if (readable > (await relation.count(tx, 'account', [account, PRIVATE])))
+    return relation.list(tx, 'account', { prefix: [account, PRIVATE] })
   const sharedKeys = shared.map(({ id }) => [account, id])
   const found = (await relation.getMany(tx, sharedKeys)).filter((record) => record !== undefined)
   for (const owner of owners.filter((_, index) => counts[index]! > 0)) {
-    const own = await repositories.list(tx, 'id', { prefix: [owner, 2] })
+    const own = await repositories.list(tx, 'id', { prefix: [owner, PRIVATE] })
     const keys = own.map(({ id }) => [account, id])
     found.push(...(await relation.getMany(tx, keys)).filter((record) => record !== undefined))
   }

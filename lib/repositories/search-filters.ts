@@ -5,7 +5,7 @@ import { invalid } from '../errors.ts'
 import { add, compare, type Sum } from '../integers.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { merge, recordKeyText } from '../records/merge.ts'
-import { accounts, type Repository, repositories, stars } from '../records/schema/index.ts'
+import { accounts, PUBLIC, type Repository, repositories, stars } from '../records/schema/index.ts'
 import { foldCase } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
@@ -102,7 +102,7 @@ const predicateOf = async (
 ): Promise<Predicate> => {
   const hasStarred = starredBy === undefined ? undefined : await starPredicate(tx, viewer, starredBy)
   return (repository) => {
-    if (open === true && repository.audience !== 0) return false
+    if (open === true && repository.audience !== PUBLIC) return false
     if (!matchesFlags(repository, flags)) return false
     if (texts !== undefined && !matchesTexts(repository, texts)) return false
     if (mode !== undefined && !matchesMode(repository, mode)) return false

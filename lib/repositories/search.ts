@@ -19,7 +19,7 @@ import {
 } from '../accounts/list-page.ts'
 import { sharedWith } from '../accounts/rights.ts'
 import { CacheConstant, maxEntries, namedCache } from '../caches.ts'
-import { ClientBudget } from '../clients.ts'
+import { ClientBudget } from '../client-budget.ts'
 import { invalid } from '../errors.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import { pendingIds } from '../records/jobs.ts'

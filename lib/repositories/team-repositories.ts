@@ -1,6 +1,7 @@
 import { canRead, repositoryByName, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { authorizeAdmin, isOwnerOf } from '../accounts/authorize.ts'
-import { changeableTeam, type FoundTeam, OWNERS, visibleTeam } from '../accounts/teams.ts'
+import type { FoundTeam } from '../accounts/team-members.ts'
+import { changeableTeam, OWNERS, visibleTeam } from '../accounts/teams.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'

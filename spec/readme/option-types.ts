@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
-import { Options } from '../../lib/options.ts'
+import { Options } from '../../lib/options/index.ts'
 import { ServerLimits } from '../../lib/server.ts'
 import { membersOf } from './options.ts'
 
@@ -93,7 +93,7 @@ const wrapped = (text: string, width: number): string[] => {
 
 /** The module that declares the options that are data, each with the description that its schema has. */
 export const optionTypes =
-  (): string => `// Written by \`npx tsx spec/readme/option-types.ts\` from the schemas in lib/options.ts and lib/server.ts.
+  (): string => `// Written by \`npx tsx spec/readme/option-types.ts\` from the schemas in lib/options/index.ts and lib/server.ts.
 
 /** The options of \`createAllot\` that are data. Sizes are bytes, times are milliseconds. */
 export interface DataOptions {

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 import { ServerOptions, StorageOptions } from '../../bin/config/config.ts'
 import { variableDefaults } from '../../lib/host-pages/brand.ts'
-import { Options } from '../../lib/options.ts'
+import { Options } from '../../lib/options/index.ts'
 import { replaceSection } from './documents.ts'
 
 /** The document with the tables. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
-import { SCOPES } from '../../lib/accounts/credentials.ts'
 import { subjects } from '../../lib/quota/subjects.ts'
+import { SCOPES } from '../../lib/scopes.ts'
 import { png } from '../support/images.ts'
 
 /** Any text; a few occur often, so that records share index entries and counts. */

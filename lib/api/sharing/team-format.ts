@@ -1,6 +1,7 @@
 /** The wire format of teams, in responses and bodies. */
 import * as v from 'valibot'
-import type { FoundTeam, NewTeam, TeamEdit } from '../../accounts/teams.ts'
+import type { FoundTeam } from '../../accounts/team-members.ts'
+import type { NewTeam, TeamEdit } from '../../accounts/teams.ts'
 import { OWNERS } from '../../accounts/teams.ts'
 import { Level, type Team as TeamRecord, Unit } from '../../records/schema/index.ts'
 import { example, number, shortText, text } from '../fields.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { ClientBudget } from '../../clients.ts'
+import { ClientBudget } from '../../client-budget.ts'
 import { AllotError } from '../../errors.ts'
 import { folderOf } from '../folders.ts'
 import { checkOnDisk } from '../processes.ts'

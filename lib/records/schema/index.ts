@@ -60,9 +60,12 @@ import { commitStatuses } from './statuses.ts'
 import { deliveries, hookLeases, hookQueues, hooks } from './webhooks.ts'
 
 export {
+  AUDIENCES,
   type Audience,
   audienceOf,
+  LIMITED,
   PRIVATE,
+  PUBLIC,
   Visibility,
 } from '../fields.ts'
 export { type Job, jobs } from '../jobs.ts'

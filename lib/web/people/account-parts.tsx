@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How accounts, times and repositories are shown wherever they occur. */
-import { avatarOf } from '../../accounts/avatar.ts'
+import { avatarOf } from '../../accounts/avatars.ts'
 import { add } from '../../integers.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { Link, Size, usePageContext } from '../components.tsx'

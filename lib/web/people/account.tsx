@@ -1,10 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The page of a user or an organization: who they are, and their repositories. */
 import type { ComponentChildren } from 'preact'
-import { hasScope, type Viewer } from '../../accounts/access.ts'
+import type { Viewer } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
 import type { Page } from '../../records/collection.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
+import { hasScope } from '../../scopes.ts'
 import { Empty, formatCount, Link, Section, Tabs } from '../components.tsx'
 import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { type PageRequest, type PageServices, page } from '../route.ts'

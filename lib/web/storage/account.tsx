@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The user's own access tokens and sessions. */
-import { hasScope, type Identity, refuseWiderScopes } from '../../accounts/access.ts'
-import { SCOPES } from '../../accounts/credentials.ts'
+import { type Identity, refuseWiderScopes } from '../../accounts/access.ts'
 import { timestamp } from '../../clock.ts'
 import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Page } from '../../records/collection.ts'
 import type { Token } from '../../records/schema/index.ts'
+import { hasScope, SCOPES } from '../../scopes.ts'
 import {
   ConfirmButtons,
   Empty,

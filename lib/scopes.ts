@@ -1,0 +1,30 @@
+/** Scopes as Forgejo names them; `write:x` implies `read:x`. */
+export const SCOPES = [
+  'all',
+  'read:user',
+  'write:user',
+  'read:repository',
+  'write:repository',
+  'read:organization',
+  'write:organization',
+  'read:package',
+  'write:package',
+  'read:issue',
+  'write:issue',
+  'read:admin',
+  'write:admin',
+  // Allows exports, which hold password hashes and private data. Neither `read:admin` nor `write:admin` includes it.
+  'read:secrets',
+  'read:misc',
+  'write:misc',
+] as const
+
+/** The scopes of a password, and of a host whose login names none. */
+export const ALL_SCOPES: ReadonlySet<string> = new Set(['all'])
+
+/** Whether the scopes include one: `write:x` includes `read:x`, and `all` includes every scope. */
+export const hasScope = (scopes: ReadonlySet<string> | undefined, scope: string): boolean =>
+  scopes === undefined ||
+  scopes.has('all') ||
+  scopes.has(scope) ||
+  scopes.has(scope.replace(/^read:/, 'write:'))
