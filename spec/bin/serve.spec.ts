@@ -68,7 +68,7 @@ describe('allot serve', () => {
     assert.doesNotMatch(server.printed(), /[0-9a-f]{40}/)
   })
 
-  it('stops when npm start gets SIGTERM', { timeout: 60_000 }, async () => {
+  it('stops when npm start gets SIGTERM', { timeout: 300_000 }, async () => {
     const server = await npmStart(['--data', temporaryDirectory()])
     assert.equal((await fetch(`${server.api}/version`)).status, 200)
     await server.stop()

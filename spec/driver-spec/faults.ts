@@ -128,7 +128,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, numbe
 
 export const faults: Part = (candidate) =>
   describe('faults and delays at any call of a transaction', () => {
-    test('leave no partial write, and other transactions go on', { timeout: 30_000 }, async (t) => {
+    test('leave no partial write, and other transactions go on', { timeout: 300_000 }, async (t) => {
       const driver = await opened(t, candidate)
       const cases = fc.record({
         payments: fc.array(payment, { minLength: 1, maxLength: 10 }),

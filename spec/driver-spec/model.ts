@@ -142,7 +142,7 @@ const clear = (driver: StorageDriver): Promise<void> =>
 
 export const model: Part = (candidate) =>
   describe('any sequence of transactions', () => {
-    test('gives the same results as a sorted array', { timeout: 30_000 }, async (t) => {
+    test('gives the same results as a sorted array', { timeout: 300_000 }, async (t) => {
       const driver = await opened(t, candidate)
       await checkProperty(fc.array(transaction, { minLength: 1, maxLength: 12 }), 150, async (history) => {
         await clear(driver)

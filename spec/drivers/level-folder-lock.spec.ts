@@ -66,7 +66,7 @@ const refusedHere = (error: unknown): boolean => {
 
 /** A second copy of the package with its own LevelDB, as npm installs one when two versions are required. */
 const copyOfPackage = (folder: string): string => {
-  for (const path of ['drivers/level', 'lib/storage', 'lib/errors.ts', 'package.json'])
+  for (const path of ['drivers/level', 'lib/storage', 'lib/disk.ts', 'lib/errors.ts', 'package.json'])
     cpSync(join(root, path), join(folder, path), { recursive: true })
   for (const name of COPIED)
     cpSync(join(root, 'node_modules', name), join(folder, 'node_modules', name), { recursive: true })
@@ -256,20 +256,24 @@ test('No acknowledged write is lost when threads and processes compete for a fol
   const race = (name: string) =>
     processFor(t, { module: MODULE, mode: 'race', locations: spellings, name, durationMs: 4000 })
   const acknowledged: string[] = []
-  const running = ['a', 'b', 'c'].map((name) => {
-    const child = race(name)
-    createInterface({ input: child.stdout! }).on('line', (line) => acknowledged.push(line))
-    return child
-  })
-  const ended = running.map((child) => once(child, 'close'))
-  setTimeout(() => running[0]!.kill('SIGKILL'), 4000)
-  await Promise.all(ended)
+  const writers = () => new Set(acknowledged.map((line) => line.split('/')[0]))
+  const isEnough = () => acknowledged.length > 20 && writers().size > 3
+  // On a busy machine few of them open the folder in the time of a race.
+  for (let round = 0; round < 5 && !isEnough(); round++) {
+    const running = ['a', 'b', 'c'].map((name) => {
+      const child = race(`${name}${round}`)
+      createInterface({ input: child.stdout! }).on('line', (line) => acknowledged.push(line))
+      return child
+    })
+    const ended = running.map((child) => once(child, 'close'))
+    setTimeout(() => running[0]!.kill('SIGKILL'), 4000)
+    await Promise.all(ended)
+  }
   const driver = level(location)
   await driver.open()
   const kept = new Set(await driver.read((tx) => keysBelow(tx, '')))
   await driver.close()
-  const writers = new Set(acknowledged.map((line) => line.split('/')[0]))
-  assert.ok(acknowledged.length > 20 && writers.size > 3, `${acknowledged.length} writes of ${[...writers]}`)
+  assert.ok(isEnough(), `${acknowledged.length} writes of ${[...writers()]}`)
   assert.deepEqual(
     acknowledged.filter((key) => !kept.has(key)),
     [],

@@ -228,7 +228,8 @@ describe('The messages of git', () => {
   }
 
   it('are read to their end, also after git has ended', async () => {
-    assert.equal(await messages('echo soon >&2; (sleep 0.3; echo late >&2) & exit 3'), 'soon\nlate')
+    const later = 'while kill -0 $PPID 2>/dev/null; do sleep 0.01; done; echo late >&2'
+    assert.equal(await messages(`echo soon >&2; (${later}) & exit 3`), 'soon\nlate')
   })
 
   it('are not waited for longer than a second', async () => {

@@ -1,13 +1,24 @@
-import { writeSync } from 'node:fs'
 import { level } from '../../drivers/level/index.ts'
 import { openFixture } from './fixture.ts'
 
-/** Deletes and moves what its arguments name, prints a line when all of it is acknowledged, and runs jobs until it is killed. */
+/**
+ * Deletes and moves what its arguments name, and runs jobs. It kills itself amid a write, so many writes after the last response that
+ * how busy the machine is does not matter.
+ */
 const [folder, told] = process.argv.slice(2)
-const { bounds, deleted, moved, to, purged } = JSON.parse(told!)
-const { hosting } = await openFixture(level(folder!), bounds, true)
+const { bounds, deleted, moved, to, purged, writes } = JSON.parse(told!)
+const driver = level(folder!)
+let left = Number.POSITIVE_INFINITY
+const killing: typeof driver = {
+  ...driver,
+  write: (work) => {
+    if (left-- === 0) setTimeout(() => process.kill(process.pid, 'SIGKILL'), Math.random() * 3)
+    return driver.write(work)
+  },
+}
+const { hosting } = await openFixture(killing, bounds, true)
 await hosting.repositories.transfer(moved, to)
 await hosting.repositories.remove(deleted)
 await hosting.accounts.remove(purged, { purge: true })
-writeSync(1, 'acknowledged\n')
+left = writes
 setInterval(() => undefined, 1000)
