@@ -156,15 +156,32 @@ export class LfsCopies {
       return copy === undefined ? [] : files.list(tx, 'owner', { prefix: ['lfs', copy.source] })
     })
     for (const object of objects) {
-      if ((await store.read((tx) => repositoryById(tx, id))) === undefined) return
-      const { sha256: oid, size } = object
-      await this.#lfs.addCopy(id, { oid, size }, await this.#parts.files.read(object))
+      const [repository, copied] = await store.read((tx) =>
+        Promise.all([repositoryById(tx, id), objectIn(tx, id, object.sha256)]),
+      )
+      if (repository === undefined) return
+      if (copied === undefined) await this.#copyObject(id, object).catch(ifLost)
     }
+  }
+
+  async #copyObject(id: number, object: StoredFile): Promise<void> {
+    const content = await this.#parts.files.read(object)
+    const { sha256: oid, size } = object
+    // A copy that fails leaves the rest unread, and the file open.
+    await this.#lfs.addCopy(id, { oid, size }, content).finally(() => content.destroy())
   }
 }
 
 /** Discards the upload of an object that the repository already has. */
 class AlreadyStored extends Error {}
+
+/**
+ * For an object that was deleted meanwhile, or whose file is lost or damaged, which `allot verify` reports: the others are
+ * copied all the same.
+ */
+const ifLost = (error: unknown): void => {
+  if (!(error instanceof AllotError) || !['not_found', 'invalid'].includes(error.code)) throw error
+}
 
 /** Concurrent uploads of one object write a file each; the first one that is saved is kept. */
 const placeOf = (ownerId: number, oid: string) => ({

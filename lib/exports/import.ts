@@ -104,9 +104,10 @@ export const checkLayout = ({ schema: layout }: FirstLine): void => {
 
 /** Marks the store, after removing what an interrupted import left. @throws AllotError conflict when it is not empty */
 const beginImport = async (parts: TransferParts): Promise<void> => {
+  const isPartial = await parts.driver.write(markStore)
+  // Only now: the uploads of servers that use the store are not leftovers.
   await parts.gitStorage?.recover()
   await parts.fileStorage?.recover()
-  const isPartial = await parts.driver.write(markStore)
   if (isPartial) await clearStore(parts)
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { rmSync } from 'node:fs'
+import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
@@ -184,6 +184,56 @@ describe('A repository from a template', () => {
     assertError(await from('tpl', { owner: bob.name, name: 'a/b' }), 422, /^name: /)
   })
 })
+
+describe('A fork of a repository with lost and damaged LFS objects', () => {
+  it('has the others, and leaves no file open', async (t) => {
+    const files = { directory: `${folder}/lost` }
+    const lossy = await start({ files })
+    const [alice, bob] = [await lossy.person('alice'), await lossy.person('bob')]
+    await lossy.as(alice, 'POST', '/user/repos', { name: 'app' })
+    const { id } = (await lossy.as(alice, 'GET', '/repos/alice/app')).body
+    const user = { id: alice.id, admin: false, username: 'alice' }
+    const texts = ['kept', 'lost', 'damaged']
+    const oids = texts.map((text) => createHash('sha256').update(text).digest('hex'))
+    for (const [index, text] of texts.entries()) {
+      const content = Readable.from([Buffer.from(text)], { objectMode: false })
+      const object = { oid: oids[index]!, size: text.length }
+      await lossy.allot.hosting.lfs.add(user, id, object, content, undefined)
+    }
+    const stored = readdirSync(`${folder}/lost`, { recursive: true }).map((path) => `${folder}/lost/${path}`)
+    const fileOf = (oid: string) => stored.find((path) => path.includes(`/${oid}-`))!
+    rmSync(fileOf(oids[1]!))
+    // Larger than what is read at once.
+    writeFileSync(fileOf(oids[2]!), 'damaged'.repeat(100_000))
+
+    t.after(async () => {
+      for (const oid of oids.slice(1)) await lossy.allot.hosting.lfs.remove(user, id, oid)
+      await lossy.stop()
+    })
+    const { status, text } = await lossy.as(bob, 'POST', '/repos/alice/app/forks', {})
+    assert.equal(status, 202, text)
+    const fork = (await lossy.as(bob, 'GET', '/repos/bob/app')).body
+    const found = await lossy.allot.hosting.lfs.find(fork.id, oids)
+    assert.deepEqual(
+      found.map((object) => object !== undefined),
+      [true, false, false],
+    )
+    const open = process.platform === 'linux' ? readdirSync('/proc/self/fd').map(targetOf) : []
+    assert.deepEqual(
+      open.filter((path) => path.includes('/lost/lfs/')),
+      [],
+    )
+  })
+})
+
+/** Path of an open file. */
+const targetOf = (descriptor: string): string => {
+  try {
+    return readlinkSync(`/proc/self/fd/${descriptor}`)
+  } catch {
+    return ''
+  }
+}
 
 describe('A server that is killed while a fork gets its LFS objects', () => {
   it('gives it the others after the next start, and counts each once', async () => {

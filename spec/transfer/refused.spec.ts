@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
@@ -216,6 +217,20 @@ describe('A store that is not empty', () => {
     const before = await rawAfter(driver)
     await assert.rejects(into(driver, file), { code: 'conflict', message: /the store is not empty/ })
     assert.deepEqual(await rawAfter(driver), before)
+  })
+
+  it('keeps what its servers are receiving', async () => {
+    const driver = memory()
+    const allot = await openAllot({ driver, repositories: false })
+    await allot.hosting.accounts.createUser({ name: 'someone' })
+    await allot.close()
+    const used = temporaryDirectory()
+    const [repositories, files] = [{ directory: join(used, 'r') }, { directory: join(used, 'f') }]
+    const arriving = [join(used, 'r', '01', '1.git.unfinished'), join(used, 'f', 'arriving', 'upload')]
+    for (const path of arriving) mkdirSync(path, { recursive: true })
+    const importing = importAllot({ driver, repositories, files }, inChunks(file))
+    await assert.rejects(importing, { code: 'conflict', message: /the store is not empty/ })
+    for (const path of arriving) assert.ok(existsSync(path), path)
   })
 
   it('is also one that has given out an id, even if nothing was saved', async () => {
