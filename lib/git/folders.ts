@@ -105,7 +105,7 @@ const removeLeftover = (path: string): Promise<void> => {
 
 /** Temporary objects and lock files, which only the git that made them would remove. */
 const LEFTOVER =
-  /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|(?:pack|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
+  /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|(?:pack|info\/commit-graphs|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
 
 /**
  * Removes what a killed git left in a repository. Without an age, nothing else may work on the repository.

@@ -17,6 +17,15 @@ export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = {
   GIT_TERMINAL_PROMPT: '0',
 }
 
+/**
+ * Environment in which git keeps the memory of a large folder for the next one, where it uses glibc: a search of a history, or
+ * a long chain of deltas, needs many of them, and git would return the memory to the kernel each time.
+ */
+export const REUSE_OF_MEMORY = {
+  MALLOC_MMAP_THRESHOLD_: String(32 * 1024 * 1024),
+  MALLOC_TRIM_THRESHOLD_: String(16 * 1024 * 1024),
+}
+
 const CONFIGURATION = [
   // The repositories may be on a disk that another user owns.
   'safe.directory=*',

@@ -12,7 +12,7 @@ import {
 } from './process.ts'
 
 /** The long-running git programs. */
-export type Program = 'upload-pack' | 'receive-pack' | 'gc' | ReadCommand
+export type Program = 'upload-pack' | 'receive-pack' | 'gc' | 'commit-graph' | ReadCommand
 
 /** The commands that read a repository for one request of the API. */
 export type ReadCommand =
@@ -164,7 +164,9 @@ export const incompleteOutput = ({ cause, code }: ExitResult): AllotError => {
   return error
 }
 
-const isWriter = (program: Program): boolean => program === 'receive-pack' || program === 'gc'
+const WRITERS: readonly Program[] = ['receive-pack', 'gc', 'commit-graph']
+
+const isWriter = (program: Program): boolean => WRITERS.includes(program)
 
 /**
  * The processes of one repository. Invariant: the repository is recovered only while no writer runs on it, and no writer

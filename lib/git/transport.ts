@@ -1,9 +1,8 @@
-import { readdir } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
-import { ifMissing } from '../disk.ts'
 import { bufferStart, feedChecked, feedConnection } from './fetch.ts'
 import { folderOf } from './folders.ts'
+import { Maintenance, type MaintenanceListener } from './maintenance.ts'
 import { announce, configuration, feed, type GitProcess, type WriteListener } from './process.ts'
 import {
   checkOnDisk,
@@ -57,9 +56,6 @@ const RECEIVE = [
   'receive.autogc=false',
 ]
 
-/** `git gc` moves unreachable objects into a cruft pack, and deletes them after two weeks. */
-const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false']
-
 /** Bytes that a client may send for a fetch: the wants and haves of a fetch of a million objects. */
 export const FETCH_LIMIT = 64 * 1024 * 1024
 
@@ -72,12 +68,14 @@ export class Transport {
   readonly #closing = new AbortController()
   /** Work that `close` waits for. */
   readonly #pending = new Set<Promise<void>>()
-  #isCollecting = false
+  readonly #maintenance: Maintenance
 
   constructor(options: TransportOptions) {
     this.#options = { ...options, directory: resolve(options.directory) }
     this.#pushCheck = new PushCheck(this.#options.directory, options.maxPushSize)
     this.#processes = new GitProcesses(this.#options, this.#pushCheck.env)
+    const shared = { directory: this.#options.directory, processes: this.#processes, limits: options }
+    this.#maintenance = new Maintenance({ ...shared, closing: this.#closing.signal })
   }
 
   /** Lists the references, at the start of a fetch or a push. */
@@ -151,13 +149,9 @@ export class Transport {
     return output
   }
 
-  /** Runs `git gc` on a repository that needs it, unless one runs already or the server is busy. */
-  async collectGarbage(id: number, listener: PushListener): Promise<void> {
-    if (!this.#mayCollect() || !(await needsGc(this.#folderOf(id))) || !this.#mayCollect()) return
-    this.#isCollecting = true
-    const work = this.#runGc(id, listener).finally(() => {
-      this.#isCollecting = false
-    })
+  /** Maintains a repository in the background. @param size bytes of the repository */
+  async maintain(id: number, size: number, listener: MaintenanceListener): Promise<void> {
+    const work = this.#maintenance.run(id, size, listener)
     this.#track(work.catch(() => undefined))
     await work
   }
@@ -167,7 +161,7 @@ export class Transport {
     return this.#processes.stop(id)
   }
 
-  /** Stops garbage collection, and resolves when no process runs and every listener is done. */
+  /** Stops maintenance, and resolves when no process runs and every listener is done. */
   async close(): Promise<void> {
     this.#closing.abort()
     const pending = () => [...this.#processes.endings(), ...this.#pending]
@@ -186,23 +180,6 @@ export class Transport {
   #track(work: Promise<void>): void {
     this.#pending.add(work)
     void work.finally(() => this.#pending.delete(work))
-  }
-
-  #mayCollect(): boolean {
-    return !this.#isCollecting && !this.#closing.signal.aborted && !this.#processes.isBusy()
-  }
-
-  async #runGc(id: number, listener: PushListener): Promise<void> {
-    const args = [`--git-dir=${this.#folderOf(id)}`, ...configuration(...GC), 'gc', '--quiet']
-    const client = { protocol: undefined, client: 'gc', signal: this.#closing.signal }
-    // `git gc` writes no output while it works, so only the deadline applies.
-    const limits = { ...this.#options, idleTimeout: this.#options.timeout }
-    const child = await this.#processes.start(id, 'gc', args, client, limits)
-    await announce(child, listener)
-    child.stdout.resume()
-    await child.ended
-    await this.#processes.recoverStopped(id)
-    await listener.finished([])
   }
 }
 
@@ -228,13 +205,4 @@ const limitsOf = (maxPushSize: number | undefined, size: number | undefined): st
   // The limit counts the size of deltas, and only a pack stores deltas.
   if (maxPushSize !== undefined) return [`receive.maxInputSize=${maxPushSize}`, 'receive.unpackLimit=1']
   return size !== undefined && size <= MAX_UNPACKED_BYTES ? [] : ['receive.unpackLimit=1']
-}
-
-/** The limits of `git gc --auto`. Like git, estimates the number of loose objects by one of their 256 folders. */
-const [MAX_PACKS, MAX_LOOSE_IN_FOLDER] = [50, 6700 / 256]
-
-const needsGc = async (folder: string): Promise<boolean> => {
-  const list = (path: string) => readdir(join(folder, 'objects', path)).catch(ifMissing<string[]>([]))
-  const packs = (await list('pack')).filter((name) => name.endsWith('.pack'))
-  return packs.length > MAX_PACKS || (await list('17')).length > MAX_LOOSE_IN_FOLDER
 }

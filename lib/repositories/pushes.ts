@@ -43,7 +43,7 @@ export class Pushes {
   ): Promise<Readable> {
     const listener = this.#countingListener(id, by, async (counted, updates) => {
       if (updates.length > 0) await this.#notify(counted, username, updates)
-      this.#collectGarbageLater(id)
+      this.#maintainLater(counted)
     })
     return this.#options.transport.receive(id, request, listener)
   }
@@ -78,13 +78,11 @@ export class Pushes {
   }
 
   /** Runs in the background, after the reply. */
-  #collectGarbageLater(id: number): void {
+  #maintainLater({ id, size }: Repository): void {
     const { transport, onError } = this.#options
+    const { started, finished } = this.#countingListener(id, NOBODY, async () => undefined)
     transport
-      .collectGarbage(
-        id,
-        this.#countingListener(id, NOBODY, async () => undefined),
-      )
+      .maintain(id, size, { started, finished: () => finished([]) })
       .catch((error) => onError(error, { repository: id }))
   }
 

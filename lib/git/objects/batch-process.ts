@@ -1,5 +1,5 @@
 import { AllotError } from '../../errors.ts'
-import { configuration, ENVIRONMENT, type GitProcess, startProcess } from '../process.ts'
+import { configuration, ENVIRONMENT, type GitProcess, REUSE_OF_MEMORY, startProcess } from '../process.ts'
 
 /** Type and size of an object, with its id. */
 export interface ObjectInfo {
@@ -48,8 +48,9 @@ export class BatchProcess {
     { git, maxMemory, hasBatchCommand }: BatchOptions,
   ): Promise<BatchProcess> {
     const open = async (mode: string) => {
-      const args = [...configuration(), `--git-dir=${folder}`, 'cat-file', mode]
-      return new Channel(await startProcess(args, { git, env: ENVIRONMENT, isDetached: false, maxMemory }))
+      const args = [...configuration(SMALL_CACHE), `--git-dir=${folder}`, 'cat-file', mode]
+      const env = { ...ENVIRONMENT, ...REUSE_OF_MEMORY }
+      return new Channel(await startProcess(args, { git, env, isDetached: false, maxMemory }))
     }
     if (hasBatchCommand) {
       const channel = await open('--batch-command')
@@ -86,6 +87,9 @@ export class BatchProcess {
     await Promise.all([this.#info.ended, this.#contents.ended])
   }
 }
+
+/** Several versions of a large folder do not stay in memory: copying them there takes longer than reading the last one. */
+const SMALL_CACHE = 'core.deltaBaseCacheLimit=8m'
 
 /** The process ended before it answered: it was killed, or stopped because it took too long. */
 export class BatchEnded extends AllotError {

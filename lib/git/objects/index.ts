@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { namedCache } from '../../caches.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { folderOf } from '../folders.ts'
-import { configuration, type GitProcess, type ProcessLimits } from '../process.ts'
+import { configuration, type GitProcess, type ProcessLimits, REUSE_OF_MEMORY } from '../process.ts'
 import { GitProcesses, type ProcessesOptions, type ReadCommand } from '../processes.ts'
 import type { ObjectInfo } from './batch-process.ts'
 import { ObjectPool } from './object-pool.ts'
@@ -32,15 +32,6 @@ export interface ReadAccess {
   readonly repository: number
   /** Whose budget of processes is used, as lib/clients.ts defines it. */
   readonly client: string
-}
-
-/**
- * Environment in which git keeps the memory of a large folder for the next one, where it uses glibc: a search of a history reads
- * many of them, and would return the memory to the kernel each time.
- */
-const REUSE_OF_MEMORY = {
-  MALLOC_MMAP_THRESHOLD_: String(32 * 1024 * 1024),
-  MALLOC_TRIM_THRESHOLD_: String(64 * 1024 * 1024),
 }
 
 /** Bytes that each object needs in the cache, besides its content. */

@@ -74,7 +74,7 @@ const selectionOf = async (open: OpenCommit, filter: CommitFilter): Promise<stri
     open.commit,
     ...(excluded === undefined ? [] : [`^${excluded}`]),
     '--',
-    ...(path ? [`:(literal,top)${path}`] : []),
+    ...(path ? [`:(literal)${path}`] : []),
   ]
 }
 
@@ -162,6 +162,6 @@ export const lastCommitOf = async (
   path: string,
   signal?: AbortSignal,
 ): Promise<string | undefined> => {
-  const [id] = await revList(open, ['--max-count=1', open.commit, '--', `:(literal,top)${path}`], signal)
+  const [id] = await revList(open, ['--max-count=1', open.commit, '--', `:(literal)${path}`], signal)
   return id
 }

@@ -75,7 +75,7 @@ const searchHistory = async (
   const missing = new Set(names)
   const found = new Map<string, string>()
   const args = ['-z', '--no-renames', '--name-only', `--format=tformat:${MARK}%H`, commit, '--']
-  const child = await git.start(access, 'log', folder === '' ? args : [...args, `:(literal,top)${folder}`])
+  const child = await git.start(access, 'log', folder === '' ? args : [...args, `:(literal)${folder}`])
   const timer = globalThis.setTimeout(() => child.stop(), SEARCH_MS)
   child.stdin.end()
   let id = ''

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { after, before, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { git, urlFor } from '../../git/client.ts'
+import { bytesIn, type ServedGit, startGit } from '../../git/served.ts'
+import { eventually } from '../../git/slow-push.ts'
+import { temporaryDirectory } from '../../support/folder.ts'
+import type { Person } from '../../support/test-server.ts'
+
+const PATHS = ['a', 'd/a', 'd/b', 'd/e/c', '*', 'ä b']
+
+interface HistoryCommit {
+  /** How many commits back the parents are; the second one makes a merge. */
+  readonly parents: readonly number[]
+  readonly seconds: number
+  /** Contents by path; null deletes the file. */
+  readonly changes: readonly (readonly [path: string, content: string | null])[]
+}
+
+/** Few paths and contents, so that commits return to former contents, and merges take over those of one side. */
+const history = fc.array(
+  fc.record<HistoryCommit>({
+    parents: fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 2 }),
+    seconds: fc.integer({ min: 0, max: 20 }),
+    changes: fc.array(
+      fc.tuple(fc.constantFrom(...PATHS), fc.option(fc.constantFrom('1\n', '2\n'), { freq: 4 })),
+      { maxLength: 3 },
+    ),
+  }),
+  { minLength: 10, maxLength: 25 },
+)
+
+/** Input of `git fast-import`, with the commits of a history on a branch, after a first one. */
+const importOf = (branch: string, commits: readonly HistoryCommit[], firstMark: number): string => {
+  const lines: string[] = []
+  const all = [{ parents: [], seconds: 0, changes: [['first', '1\n']] as const }, ...commits]
+  for (const [index, { parents, seconds, changes }] of all.entries()) {
+    lines.push(`commit refs/heads/${branch}`, `mark :${firstMark + index}`)
+    lines.push(`committer Ann <ann@example.test> ${1_700_000_000 + seconds} +0000`, 'data 0')
+    const marks = [...new Set(parents.map((back) => firstMark + Math.max(0, index - back)))]
+    lines.push(...marks.map((mark, at) => `${at === 0 ? 'from' : 'merge'} :${mark}`))
+    for (const [path, content] of changes)
+      lines.push(
+        content === null ? `D ${path}` : `M 100644 inline ${path}\ndata ${content.length}\n${content}`,
+      )
+  }
+  return `${lines.join('\n')}\n`
+}
+
+let allot: ServedGit
+let ann: Person
+before(async () => {
+  allot = await startGit()
+  ann = await allot.person('ann')
+})
+after(() => allot.stop())
+
+/** Pushes all branches of a folder, and at first a file of random bytes. @returns the folder on the server */
+const push = async (source: string, name: string, bytes: number): Promise<string> => {
+  const path = await allot.repository(ann, name)
+  const content = randomBytes(bytes)
+  const head = `commit refs/heads/main\ncommitter Ann <ann@example.test> 1700000000 +0000\ndata 0\nM 100644 inline large\ndata ${bytes}\n`
+  execFileSync('git', ['--git-dir', source, 'fast-import', '--quiet', '--force'], {
+    input: Buffer.concat([Buffer.from(head), content, Buffer.from('\n')]),
+  })
+  await git(source, 'push', '--quiet', urlFor(allot, path, ann), 'refs/heads/*:refs/heads/*')
+  return allot.folderOf(path)
+}
+
+const chainOf = (folder: string) => `${folder}/objects/info/commit-graphs/commit-graph-chain`
+
+describe('The last commit of a file', () => {
+  it('is that of git log, in random histories with merges, with a commit-graph and without', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(history, { minLength: 4, maxLength: 4 }), async (histories) => {
+        const source = temporaryDirectory()
+        await git(source, 'init', '--quiet', '--bare')
+        const input = histories.map((commits, index) => importOf(`h${index}`, commits, 1 + 100 * index))
+        execFileSync('git', ['--git-dir', source, 'fast-import', '--quiet'], { input: input.join('') })
+        await push(source, 'plain', 10)
+        const folder = await push(source, 'graphed', 4_300_000)
+        await eventually(() => existsSync(chainOf(folder)))
+        for (const branch of histories.keys()) {
+          const files = await git(source, 'ls-tree', '-r', '-z', '--name-only', `h${branch}`)
+          for (const file of files.split('\0').filter((name) => name !== '')) {
+            const expected = await git(
+              source,
+              'log',
+              '-1',
+              '--format=%H',
+              `h${branch}`,
+              '--',
+              `:(literal)${file}`,
+            )
+            for (const name of ['plain', 'graphed']) {
+              const at = `/repos/ann/${name}/contents/${encodeURIComponent(file)}?ref=h${branch}`
+              const { status, body } = await allot.as(ann, 'GET', at)
+              assert.deepEqual([status, body.last_commit_sha], [200, expected], `${name}: ${file}`)
+            }
+          }
+        }
+      }),
+      { numRuns: 1, endOnFailure: true },
+    )
+  })
+})
+
+describe('After a push to a repository of some MiB', () => {
+  it('git writes the changed paths of its commits, which are counted', async () => {
+    const source = temporaryDirectory()
+    await git(source, 'init', '--quiet', '--bare')
+    const input = importOf('h', [{ parents: [1], seconds: 1, changes: [['a', '1\n']] }], 1)
+    execFileSync('git', ['--git-dir', source, 'fast-import', '--quiet'], { input })
+    const folder = await push(source, 'grown', 4_300_000)
+    const isCounted = async () =>
+      (await allot.as(ann, 'GET', '/repos/ann/grown')).body.size === Math.floor(bytesIn(folder) / 1024)
+    await eventually(() => existsSync(chainOf(folder)))
+    await eventually(isCounted)
+    const trace = { ...process.env, GIT_TRACE2_PERF: `${temporaryDirectory()}/trace` }
+    const args = ['--git-dir', folder, 'rev-list', '-1', 'h', '--', ':(literal)first']
+    execFileSync('git', args, { env: trace })
+    assert.match(readFileSync(trace.GIT_TRACE2_PERF, 'utf8'), /"definitely_not":[12]/)
+    await allot.assertCounted('ann')
+  })
+})
