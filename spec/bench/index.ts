@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { replaceSection } from '../readme/documents.ts'
 import { changes } from './changes.ts'
 import { clone } from './clone.ts'
+import { firstReads } from './first-reads.ts'
 import { instanceOf } from './instance.ts'
 import { lfs } from './lfs.ts'
 import { logins } from './logins.ts'
@@ -88,6 +89,7 @@ const all = {
     startUp,
     verification,
     clone,
+    firstReads,
     lfs,
     instanceOf(scale),
     searchOf(scale),

@@ -11,6 +11,7 @@ import { temporaryDirectory } from '../../support/folder.ts'
 import type { Person } from '../../support/test-server.ts'
 
 const PATHS = ['a', 'd/a', 'd/b', 'd/e/c', '*', 'ä b']
+const CONTENTS = ['1\n', '2\n', '1\n', '2\n', null]
 
 interface HistoryCommit {
   /** How many commits back the parents are; the second one makes a merge. */
@@ -25,10 +26,9 @@ const history = fc.array(
   fc.record<HistoryCommit>({
     parents: fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 2 }),
     seconds: fc.integer({ min: 0, max: 20 }),
-    changes: fc.array(
-      fc.tuple(fc.constantFrom(...PATHS), fc.option(fc.constantFrom('1\n', '2\n'), { freq: 4 })),
-      { maxLength: 3 },
-    ),
+    changes: fc.array(fc.tuple(fc.constantFrom(...PATHS), fc.constantFrom<string | null>(...CONTENTS)), {
+      maxLength: 3,
+    }),
   }),
   { minLength: 10, maxLength: 25 },
 )

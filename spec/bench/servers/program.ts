@@ -12,8 +12,11 @@ export interface Program extends Hosted {
   token: string
 }
 
-/** The server that `npm start` runs, on an empty store. */
-export const program = (data: string, { isPinned = true } = {}): Promise<Program> => {
+/** The server that `npm start` runs, on an empty store, or on one whose token is known. */
+export const program = (
+  data: string,
+  { isPinned = true, known = '' }: { isPinned?: boolean; known?: string } = {},
+): Promise<Program> => {
   const args = [buildProgram(), 'serve', '--port', '0', '--data', data]
   const command = isPinned ? pinned(SERVER_CORE, process.execPath, args) : ([process.execPath, args] as const)
   const child = spawn(...command, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -28,7 +31,7 @@ export const program = (data: string, { isPinned = true } = {}): Promise<Program
     child.stdout!.on('data', (chunk: Buffer) => {
       printed += chunk.toString()
       const port = /http:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1]
-      const token = /^ {2}([0-9a-f]{40})$/m.exec(printed)?.[1]
+      const token = known || /^ {2}([0-9a-f]{40})$/m.exec(printed)?.[1]
       if (port && token) resolve({ port: Number(port), pid: child.pid!, told: { token }, token, stop })
     })
   })
