@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import { isFull } from '../disk.ts'
 import { type ReadTransaction, StorageError, type WriteTransaction } from './driver.ts'
 import { Mutex } from './lifecycle.ts'
-import { buffered, type PendingChange, type WriteBuffer } from './transactions.ts'
+import { buffered, type PendingChange, RecentReads, type WriteBuffer } from './transactions.ts'
 
 /** Writes a batch atomically. Resolves when it is durable, and rejects when that is not certain. */
 export type WriteBatch = (changes: Iterable<PendingChange>) => Promise<void>
@@ -22,11 +22,12 @@ export class GroupCommit {
   readonly #source: ReadTransaction
   readonly #write: WriteBatch
   readonly #mutex = new Mutex()
+  readonly #recent = new RecentReads()
   #waiting: Batch | undefined
   #writing: Batch | undefined
   #failure: StorageError | undefined
 
-  /** @param source reads the current state of the database */
+  /** @param source reads the current state of the database, which nothing else writes */
   constructor(source: ReadTransaction, write: WriteBatch) {
     this.#source = source
     this.#write = write
@@ -48,6 +49,7 @@ export class GroupCommit {
     const { tx, end, buffer } = buffered(
       this.#source,
       batches.map(({ layer }) => layer),
+      this.#recent,
     )
     const outcome = (async () => work(tx))()
     const [{ status }] = await Promise.allSettled([outcome])
@@ -82,6 +84,7 @@ export class GroupCommit {
     try {
       this.#refuseAfterFailure()
       await this.#write(layer.changes())
+      this.#recent.forget(layer.texts())
     } catch (cause) {
       this.#failure ??= commitFailure(cause)
       throw this.#failure

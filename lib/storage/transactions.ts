@@ -8,8 +8,10 @@ export type PendingChange = readonly [key: Bytes, value: Bytes | undefined]
 export const compareKeys = (left: Bytes, right: Bytes): number => Buffer.compare(left, right)
 
 /** A key as a string with one character per byte, for maps and sets, which compare arrays by identity. */
-export const keyText = (key: Bytes): string =>
-  Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
+export const keyText = (key: Bytes): string => {
+  const bytes = key instanceof Buffer ? key : Buffer.from(key.buffer, key.byteOffset, key.byteLength)
+  return bytes.toString('latin1')
+}
 
 /** Puts and deletes that hide older data: a transaction's own writes, or a batch that is being written to disk. */
 export class WriteBuffer {
@@ -37,6 +39,11 @@ export class WriteBuffer {
     for (const [text, change] of newer.#changes) this.#set(text, change)
   }
 
+  /** The keys, as texts. */
+  texts(): Iterable<string> {
+    return this.#changes.keys()
+  }
+
   /** All changes, in the order in which their keys were first changed. */
   changes(): Iterable<PendingChange> {
     return this.#changes.values()
@@ -52,6 +59,36 @@ export class WriteBuffer {
     if (this.#sorted !== undefined)
       this.#sorted.splice(lowerBound(this.#sorted, change[0]), this.#changes.has(text) ? 1 : 0, change)
     this.#changes.set(text, change)
+  }
+}
+
+/** Keys whose values are kept; then all are dropped. */
+const MAX_RECENT = 1000
+/** Bytes of a value that is kept. */
+const MAX_RECENT_BYTES = 1024
+
+/**
+ * Values that write transactions have read from a database which only this process writes: the transactions of a batch read the
+ * same names and counters. Invariant: `forget` is called with what a batch has written while its buffer still hides that.
+ */
+export class RecentReads {
+  readonly #values = new Map<string, Promise<Bytes | undefined>>()
+
+  /** @param read begins to read the key's value; kept before it ends, so `forget` finds what began before a write */
+  get(text: string, read: () => Promise<Bytes | undefined>): Promise<Bytes | undefined> {
+    const known = this.#values.get(text)
+    if (known !== undefined) return known
+    if (this.#values.size >= MAX_RECENT) this.#values.clear()
+    const reading = read()
+    this.#values.set(text, reading)
+    const drop = () => void this.#values.delete(text)
+    reading.then((value) => (value?.length ?? 0) > MAX_RECENT_BYTES && drop(), drop)
+    return reading
+  }
+
+  /** @param texts the keys, as texts, that a batch has written */
+  forget(texts: Iterable<string>): void {
+    for (const text of texts) this.#values.delete(text)
   }
 }
 
@@ -129,8 +166,13 @@ export const guarded = (source: ReadTransaction): Guarded<ReadTransaction> => {
 /**
  * A write transaction that collects its changes in a buffer, and whose reads include them.
  * @param layers changes that the source does not have yet, the newest first
+ * @param recent values of the source that were read before
  */
-export const buffered = (source: ReadTransaction, layers: readonly WriteBuffer[] = []): Buffered => {
+export const buffered = (
+  source: ReadTransaction,
+  layers: readonly WriteBuffer[] = [],
+  recent?: RecentReads,
+): Buffered => {
   const buffer = new WriteBuffer()
   const { check, end } = createGuard()
   const set = (key: Bytes, value: Bytes | undefined) => {
@@ -138,7 +180,7 @@ export const buffered = (source: ReadTransaction, layers: readonly WriteBuffer[]
     buffer.set(copyOf(checkedKey(key)), value)
   }
   const tx: WriteTransaction = {
-    ...guardedReads(readThrough(source, [buffer, ...layers]), check),
+    ...guardedReads(readThrough(source, [buffer, ...layers], recent), check),
     put: (key, value) => set(key, copyOf(value)),
     delete: (key) => set(key, undefined),
   }
@@ -175,9 +217,12 @@ const guardedReads = (source: ReadTransaction, check: () => void): ReadTransacti
 })
 
 /** Reads from the newest buffer that has the key, and otherwise from the source. */
-const readThrough = (source: ReadTransaction, layers: readonly WriteBuffer[]): ReadTransaction => {
-  const pending = (key: Bytes) => {
-    const text = keyText(key)
+const readThrough = (
+  source: ReadTransaction,
+  layers: readonly WriteBuffer[],
+  recent: RecentReads | undefined,
+): ReadTransaction => {
+  const pending = (text: string) => {
     for (const layer of layers) {
       const change = layer.get(text)
       if (change !== undefined) return change
@@ -186,11 +231,13 @@ const readThrough = (source: ReadTransaction, layers: readonly WriteBuffer[]): R
   }
   return {
     get(key) {
-      const change = pending(key)
-      return change === undefined ? source.get(key) : Promise.resolve(change[1])
+      const text = keyText(key)
+      const change = pending(text)
+      if (change !== undefined) return Promise.resolve(change[1])
+      return recent === undefined ? source.get(key) : recent.get(text, () => source.get(key))
     },
     async getMany(keys) {
-      const changes = keys.map(pending)
+      const changes = keys.map((key) => pending(keyText(key)))
       const absent = keys.filter((_, index) => changes[index] === undefined)
       const older = absent.length === 0 ? [] : await source.getMany(absent)
       let next = 0
@@ -211,5 +258,12 @@ const checkedKey = (key: Bytes): Bytes => {
   return key
 }
 
-/** A copy of the bytes; `slice` of a Buffer would share the memory. */
-const copyOf = (bytes: Bytes): Bytes => new Uint8Array(bytes)
+/** Bytes that V8 stores within the object of an array. */
+const MAX_INLINE_BYTES = 64
+
+/**
+ * A copy of the bytes; `slice` of a Buffer would share the memory. Memory of its own for each longer copy takes four times as long as a
+ * part of the pool of Buffer.
+ */
+const copyOf = (bytes: Bytes): Bytes =>
+  bytes.length <= MAX_INLINE_BYTES ? new Uint8Array(bytes) : Buffer.from(bytes)

@@ -76,6 +76,38 @@ test('a later write sees changes that are not durable yet, and a reader does not
   assert.equal(observed.batches.length, 2)
 })
 
+test('writes read a key from the database once, until it is written or deleted, and a large value each time', async (t) => {
+  const { driver, keysRead } = await openObserved(t)
+  const values = { key: 'first', large: 'x'.repeat(2000) }
+  await save(driver, values)
+  const read = (key: string) => driver.write(async (tx) => text(await tx.get(bytes(key))))
+  const timesRead = (key: string) => keysRead.filter((one) => one === key).length
+  for (let times = 0; times < 3; times++) {
+    assert.equal(await read('key'), 'first')
+    assert.equal(await read('large'), values.large)
+  }
+  assert.deepEqual([timesRead('key'), timesRead('large')], [1, 3])
+  await save(driver, { key: 'second' })
+  assert.deepEqual([await read('key'), await read('key'), timesRead('key')], ['second', 'second', 2])
+  await driver.write(async (tx) => tx.delete(bytes('key')))
+  assert.deepEqual([await read('key'), await read('key'), timesRead('key')], [undefined, undefined, 3])
+  await save(driver, { key: 'third' })
+  assert.equal(await read('key'), 'third')
+})
+
+test('writes of many keys at once read what those before them wrote', async (t) => {
+  const { driver } = await openObserved(t)
+  const count = (key: string) =>
+    driver.write(async (tx) => {
+      const before = Number(text(await tx.get(bytes(key))) ?? 0)
+      await tx.get(bytes(`unknown ${key} ${before}`))
+      tx.put(bytes(key), bytes(String(before + 1)))
+    })
+  const keys = Array.from({ length: 300 }, (_, at) => `counter ${at}`)
+  for (let times = 0; times < 5; times++) await Promise.all([...keys, ...keys].map(count))
+  for (const key of keys) assert.equal(await load(driver, key), '10')
+})
+
 test('a range has the newest of stored, written, waiting and own changes', async (t) => {
   const observed = await openObserved(t)
   const { driver } = observed
