@@ -4,9 +4,9 @@ import { StorageError } from '../../lib/storage/index.ts'
 const MAX_WAITING = 5000
 
 /**
- * How long a write may wait without a reply of the database before it is refused. Each reply starts the time anew, so a large
- * write that makes progress is not refused. The engine calls {@link begin} when it sends the commit: a write whose time is up before that is
- * never sent.
+ * How long a write may wait without a reply of the database before it is refused. With the plain engine, each
+ * reply to a read starts the time anew, so that a large write which makes progress is not refused. An engine calls {@link markSent} before
+ * it sends the commit: a write whose time is up before that is never sent.
  */
 export class Deadline {
   readonly #timer: NodeJS.Timeout

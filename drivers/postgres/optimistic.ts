@@ -116,7 +116,7 @@ export class OptimisticTransaction {
 interface RunOptions {
   readonly maxRuns: number
   readonly onMiss: 'fetch' | 'assume absent'
-  /** Logical time of the call. The result must be true at some later time. */
+  /** The number from `tick` at the call. All results must hold together at some moment after it. */
   readonly since: number
   /** Results that are later than `since`, to start from. */
   readonly current?: ReadSet | undefined

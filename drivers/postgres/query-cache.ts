@@ -8,7 +8,7 @@ import { isKeyQuery, keyQuery, keyResult, type Query, type QueryResult, runQueri
 export interface CachedResult {
   readonly query: Query
   readonly result: QueryResult
-  /** Logical time of this process: the result is from after every lower time that was handed out before. */
+  /** A number from `tick`: the database was asked after every call of `tick` that returned a lower number. */
   readonly time: number
   /** Whether this process has changed the range since. A read finds that out when it validates; a write would be refused. */
   isOutdated?: boolean

@@ -36,7 +36,7 @@ export const withAdminRights = (id: number) => ({ id, admin: true })
 
 /**
  * The command line, which works on the store itself: an administrator without an account. Audit entries name it with id 0.
- * Logins compare it by object identity, so a host cannot produce it.
+ * Logins recognize this very object, so nothing that the `authenticate` of a host returns is taken for it.
  */
 export const OPERATOR = Object.freeze({ id: 0, username: 'operator', admin: true })
 

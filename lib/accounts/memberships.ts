@@ -44,7 +44,7 @@ export class Memberships {
     return this.#store.read(async (tx) => {
       const organization = await visibleOrganization(tx, viewer, name)
       if (organization === undefined) return undefined
-      const showsAll = !publicOnly && (await belongs(tx, viewer, organization.id))
+      const showsAll = !publicOnly && (await isMemberOrAdmin(tx, viewer, organization.id))
       const found = await memberships.list(tx, 'organization', { prefix: [organization.id] })
       const shown = found.filter((membership) => showsAll || membership.public === true)
       const ids = shown.map(({ member }) => member)
@@ -101,7 +101,12 @@ export class Memberships {
   }
 }
 
-const belongs = async (tx: ReadTransaction, viewer: Viewer, organization: number): Promise<boolean> =>
+/** Whether a viewer is in an organization, or administers the instance. */
+export const isMemberOrAdmin = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  organization: number,
+): Promise<boolean> =>
   viewer !== null && (viewer.admin || (await membershipOf(tx, organization, viewer.id)) !== undefined)
 
 const permissionsIn = (

@@ -1,9 +1,11 @@
 /**
- * The rights of accounts on repositories. `rightsOn` is the only place that says what an account may do with one, with two
- * exceptions: an account can read a repository that is offered to it (`isOfferedTo`), and `authorizeOwner` guards what only
- * the owner may do. For lists and searches, `sharedWith` says which
- * repositories an account can read by such a right. All read records only, within the
- * transaction of their caller, so a right that is withdrawn has no effect on a write that begins later.
+ * The rights of accounts on repositories. `rightsOn` is the only place that says which rights an account was given on one, by
+ * ownership, membership, teams and collaborators; for lists and searches, `sharedWith` says which repositories it can read by such a
+ * right. `permissionOn` (access.ts) adds what is open to everyone, and `isOfferedTo` what is offered to the account; `authorizeOwner`
+ * guards what only the owner may do, and writes to archived repositories are refused (repositories/write-access.ts).
+ *
+ * A record has a `Level`, which this file turns into a `Right`; the API shows it as a `Permission`. All functions read records only, within
+ * the transaction of their caller, so a right that is withdrawn has no effect on a write that begins later.
  */
 
 import { pendingIds } from '../records/jobs.ts'
@@ -24,13 +26,12 @@ import {
 } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 
-/** The rights on a part of a repository. Each includes those before it, and its place here is its number in {@link Right}. */
-export const RIGHT_NAMES = ['none', 'read', 'write', 'admin'] as const
-export const RIGHT = { none: 0, read: 1, write: 2, admin: 3 } as const satisfies Record<
-  (typeof RIGHT_NAMES)[number],
-  number
->
+/** The rights on a part of a repository. Each includes those before it. */
+export const RIGHT = { none: 0, read: 1, write: 2, admin: 3 } as const
 export type Right = (typeof RIGHT)[keyof typeof RIGHT]
+
+const NAMES = Object.keys(RIGHT) as (keyof typeof RIGHT)[]
+export const nameOfRight = (right: Right): keyof typeof RIGHT => NAMES[right]!
 
 /** The rights of an account on each part of a repository. */
 export interface Rights {

@@ -21,6 +21,7 @@ import {
   visibleOrganization,
 } from './access.ts'
 import { authorizeMembersOf, isOwnerOf, visibleUser } from './authorize.ts'
+import { isMemberOrAdmin } from './memberships.ts'
 import { refuseLastFounder } from './organizations.ts'
 import { teamsOf } from './rights.ts'
 import { type FoundTeam, joinTeam, leaveTeam, memberIds, saveOrLeave } from './team-members.ts'
@@ -45,7 +46,8 @@ export class Teams {
   list(viewer: Viewer, name: string, slice: Slice, word = ''): Promise<Page<FoundTeam> | undefined> {
     return this.#store.read(async (tx) => {
       const organization = await visibleOrganization(tx, viewer, name)
-      if (organization === undefined || !(await belongs(tx, viewer, organization.id))) return undefined
+      if (organization === undefined || !(await isMemberOrAdmin(tx, viewer, organization.id)))
+        return undefined
       const kept = await teams.list(tx, 'organization', { prefix: [organization.id] })
       const all = [undefined, ...kept].filter((team) => matches(team, word.toLowerCase()))
       const items = all.map((team) => ({ organization, team }))
@@ -200,9 +202,6 @@ const checkTeam = async (tx: ReadTransaction, team: Team): Promise<void> => {
 const matches = (team: Team | undefined, word: string): boolean =>
   [team?.name ?? OWNERS, team?.description ?? ''].some((text) => text.toLowerCase().includes(word))
 
-const belongs = async (tx: ReadTransaction, viewer: Viewer, organization: number): Promise<boolean> =>
-  viewer !== null && (viewer.admin || (await membershipOf(tx, organization, viewer.id)) !== undefined)
-
 /** The team with the id, if the viewer is in its organization. */
 export const visibleTeam = async (
   tx: ReadTransaction,
@@ -211,7 +210,8 @@ export const visibleTeam = async (
 ): Promise<FoundTeam | undefined> => {
   const team = await teams.get(tx, [id])
   const organization = await accounts.get(tx, [team?.organization ?? id])
-  if (organization?.kind !== 'organization' || !(await belongs(tx, viewer, organization.id))) return undefined
+  if (organization?.kind !== 'organization' || !(await isMemberOrAdmin(tx, viewer, organization.id)))
+    return undefined
   return { organization, team }
 }
 

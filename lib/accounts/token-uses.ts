@@ -75,17 +75,24 @@ export class TokenUses {
     }
   }
 
-  /** A token that was revoked meanwhile is left alone, and so is one whose use another process has written. */
+  /** A token that was revoked meanwhile is left alone, and so is one whose use was written less than an hour ago. */
   #write(batch: readonly (readonly [token: number, at: number])[]): Promise<boolean> {
     return this.#store.write(async (tx) => {
+      const left: [token: number, writtenAt: number][] = []
+      // The next use is noted an hour after the one that was written, which another process may have noted.
+      tx.afterCommit(() => {
+        for (const [token, writtenAt] of left) this.#noted.set(token, writtenAt)
+      })
       const found = await tokens.byIds(
         tx,
         batch.map(([token]) => token),
       )
       for (const [id, at] of batch) {
         const token = found.get(id)
-        if (token === undefined || at - (token.lastUsedAt ?? 0) < WRITE_INTERVAL) continue
-        await tokens.save(tx, { ...token, lastUsedAt: at })
+        if (token === undefined) continue
+        const { lastUsedAt = 0 } = token
+        if (at - lastUsedAt < WRITE_INTERVAL) left.push([id, lastUsedAt])
+        else await tokens.save(tx, { ...token, lastUsedAt: at })
       }
       return true
     })

@@ -25,7 +25,7 @@ export interface Services {
     owners: readonly string[] | undefined,
   ) => Promise<unknown>
   readonly version: string
-  /** `forgejo` and `gitea` change the few answers on which their clients and the specification (docs/api.md) disagree. */
+  /** `forgejo` and `gitea` change the few answers on which their clients disagree with the specification that docs/api.md speaks of. */
   readonly dialect: 'document' | 'forgejo' | 'gitea'
   /** @returns the OpenAPI document of a service at `apiUrl` */
   readonly documentFor: (apiUrl: string) => Promise<{ openapi: string }>

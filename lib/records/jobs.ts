@@ -10,8 +10,9 @@ const Job = v.object({
   kind: v.picklist([
     /** Everything that a deleted account had. */
     'removeAccountData',
-    /** The issues and releases of a deleted repository. */
+    /** What belongs to a deleted repository, except what the next jobs remove. */
     'removeRepositoryContents',
+    /** The stored files of a deleted repository. */
     'removeRepositoryFiles',
     /** The ledger entries of a deleted repository. */
     'removeLedgerEntries',
@@ -23,7 +24,7 @@ const Job = v.object({
     'removeDeliveries',
     /** The stars and watches of a repository that was deleted, or whose visibility changed. */
     'updateRelations',
-    /** The follows of an account that was deleted, or whose visibility changed. */
+    /** The follows of an account whose visibility changed. */
     'updateFollows',
     /** The LFS objects of a repository that was made from another one. */
     'copyLfsObjects',
@@ -93,8 +94,8 @@ export class Jobs {
   }
 
   /**
-   * Processes at most `limit` records in this write, and enqueues the rest. Only for jobs whose `step` needs no `prepare`
-   * before it: the others need {@link enqueue}. @returns how many it processed
+   * Processes at most `limit` records in this write, and enqueues the rest. It never calls `prepare`: a job that does
+   * its work there needs {@link enqueue}. @returns how many it processed
    */
   async runNow(
     tx: WriteContext,

@@ -10,7 +10,7 @@ import {
 } from '../accounts/access.ts'
 import { authorizeAdmin, visibleUser } from '../accounts/authorize.ts'
 import { mayKnowOf } from '../accounts/organizations.ts'
-import { hasAnyRight, RIGHT, RIGHT_NAMES, rightsOn } from '../accounts/rights.ts'
+import { hasAnyRight, nameOfRight, RIGHT, rightsOn } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
@@ -216,7 +216,7 @@ const permissionOf = async (
     user.id === repository.owner || (await membershipOf(tx, repository.owner, user.id))?.owner === true
   if (isOwner) return 'owner'
   const rights = await rightsOn(tx, user, repository)
-  if (rights.code > RIGHT.none) return RIGHT_NAMES[rights.code]
+  if (rights.code > RIGHT.none) return nameOfRight(rights.code)
   const isOpen = repository.audience !== PRIVATE || hasAnyRight(rights)
   return isOpen ? 'read' : 'none'
 }

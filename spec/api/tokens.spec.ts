@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
+import { TokenUses } from '../../lib/accounts/token-uses.ts'
+import { Store } from '../../lib/records/store.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
+import { createSpecStore } from '../support/store.ts'
 import { basic, start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
+let store: Store
 before(async () => {
-  allot = await start()
+  const made = await createSpecStore()
+  store = new Store(made.driver)
+  allot = await start({}, { store: async () => made })
 })
 after(() => allot.stop())
 
@@ -57,6 +63,29 @@ describe('GET /users/{username}/tokens', () => {
       assert.equal(body.length, 1)
     } finally {
       mock.timers.reset()
+    }
+  })
+
+  it('says of a token that two processes use when it was last used, up to the hour', async () => {
+    const lee = await allot.person('lee')
+    const { token } = await allot.allot.hosting.tokens.create(lee.id, 'shared', ['all'])
+    const processes = [new TokenUses(store), new TokenUses(store)] as const
+    const useIn = async (process: TokenUses) => {
+      process.note(token.id)
+      await process.flush()
+      const { items } = await allot.allot.tokens.list(lee.id, { offset: 0, limit: 10 })
+      return items.find(({ name }) => name === 'shared')!.lastUsedAt
+    }
+    mock.timers.enable({ apis: ['Date'], now: Math.floor(Date.now() / 1000) * 1000 })
+    try {
+      const first = (await useIn(processes[0]))!
+      mock.timers.tick(3_540_000)
+      assert.equal(await useIn(processes[1]), first)
+      mock.timers.tick(120_000)
+      assert.equal(await useIn(processes[1]), first + 3660)
+    } finally {
+      mock.timers.reset()
+      await Promise.all(processes.map((one) => one.close()))
     }
   })
 

@@ -107,7 +107,7 @@ const send = async (
   const authorization = auth === undefined ? {} : { authorization: authorizationOf(world, as, auth) }
   const target = filled(query === undefined ? path : `${path}?${query}`)
   const body = bodyOf(asked.body)
-  const answer = await context(
+  const answer = await exchange(
     `${world.running.base}`,
     method,
     target,
@@ -165,7 +165,7 @@ const partOf = ({ field, filename, bytes, ...part }: Part): Buffer => {
 const agent = new Agent({ keepAlive: true })
 
 /** Does not use fetch, which normalizes paths such as `/./version`. */
-const context = (
+const exchange = (
   base: string,
   method: string,
   path: string,

@@ -111,7 +111,7 @@ describe('A rule', () => {
     assert.equal(measure(rule(0, 'size:git:lfs', 'size:git:lfs'), usage), 600)
     assert.equal(measure(rule(0, 'size:git:lfs', 'size:git:all'), usage), 621)
   })
-  it('is unlimited at -1, and never stands at 0 or any other negative limit', () => {
+  it('is unlimited at -1, and never stands at 0 or at another negative limit', () => {
     for (const [limit, within] of [
       [-1, true],
       [0, false],

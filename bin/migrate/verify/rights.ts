@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { RIGHT, RIGHT_NAMES, type Right } from '../../../lib/accounts/rights.ts'
+import { nameOfRight, RIGHT, type Right } from '../../../lib/accounts/rights.ts'
 import { ifAvailable, reportErrors } from '../migration.ts'
 import { repositoryPath } from '../repositories.ts'
 import { SourceUser } from '../shapes.ts'
@@ -61,7 +61,7 @@ const compareRight = async (
   if (expected === actual) return
   if (actual < expected && (await isLowered(sides, login, pair, expected))) return
   const name = `${login} on ${pair.given.full_name}`
-  report.fields('right', name, { right: RIGHT_NAMES[expected] }, { right: RIGHT_NAMES[actual] })
+  report.fields('right', name, { right: nameOfRight(expected) }, { right: nameOfRight(actual) })
 }
 
 /** @param login undefined: without an account */

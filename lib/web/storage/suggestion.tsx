@@ -99,7 +99,7 @@ export const Suggestion = ({
     {isEnough
       ? `Without the ${formatCount(items.length, 'item')} below, ${formatSize(freed)} less would be used, which is enough to get under the limit.`
       : `The ${formatCount(items.length, 'item')} below use ${formatSize(freed)}, which is not enough: the rest is in items that are not listed here.`}{' '}
-    Items that are kept elsewhere are deleted there.{' '}
+    Delete items that another system stores in that system.{' '}
     <Link to={`/-/storage/${owner}/usage`}>View all items</Link>
   </Notice>
 )

@@ -78,7 +78,8 @@ export const searches: readonly Difference[] = [
   },
   {
     title: 'Parameters of `/repos/search` that are not supported are 422: `team_id`, `priority_owner_id`',
-    reason: 'A parameter is never ignored: the result would be another than the client expects.',
+    reason:
+      'A parameter is never ignored: the result would be another than the client expects. `/teams/{id}/repos` lists the repositories of a team.',
     records: { search: ['search.priority'] },
     lines: ['status 200 → 422'],
   },
