@@ -256,6 +256,7 @@ export const importAllot = async (
   try {
     return await importInto({ driver, gitStorage, fileStorage }, source, onProgress)
   } finally {
+    await fileStorage.close()
     await driver.close()
   }
 }

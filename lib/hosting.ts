@@ -131,10 +131,11 @@ export const createHosting = (options: HostingOptions) => {
     /** Resolves when the store could write now: a transaction that changes nothing. */
     checkWritable: () => store.driver.write(async () => undefined),
     ...recoveryOf(gitData, files, pushJournal),
-    /** Ends the worker threads, and saves the last-used times of tokens. */
+    /** Ends all worker threads, and saves the last-used times of tokens. */
     async close() {
       await credentials.tokenUses.close()
       await keyReader.close()
+      await options.fileStorage.close()
     },
   }
 }

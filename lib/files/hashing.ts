@@ -55,6 +55,11 @@ export class HashThreads {
     return new FileHash(this.#thread(), { file: this.#files++, descriptor, algorithms })
   }
 
+  /** Ends the threads. Files that are still being hashed are hashed here. */
+  async close(): Promise<void> {
+    await Promise.all(this.#threads.slice().map((thread) => thread.end()))
+  }
+
   /** The thread with the fewest files; a new one when all have some. */
   #thread(): HashThread {
     const max = Math.max(1, Math.min(MAX_THREADS, availableParallelism() - 1))
@@ -180,8 +185,8 @@ class HashThread {
     try {
       const worker = startWorker({ file: module, maxMemoryMb: 32 })
       worker.on('message', (message: WorkerMessage<string[]>) => this.#receive(message))
-      worker.on('error', (error) => this.#end(error))
-      worker.on('exit', () => this.#end())
+      worker.on('error', (error) => this.end(error))
+      worker.on('exit', () => this.end())
       worker.unref()
       this.#worker = worker
     } catch {
@@ -199,7 +204,7 @@ class HashThread {
   release(): void {
     if (--this.files > 0 || !this.isAlive) return
     this.#worker?.unref()
-    this.#idle = setTimeout(() => this.#end(), IDLE_MS).unref()
+    this.#idle = setTimeout(() => this.end(), IDLE_MS).unref()
   }
 
   /** @throws AllotError unavailable when the thread ends; any error of reading the file */
@@ -223,11 +228,13 @@ class HashThread {
       )
   }
 
-  #end(cause?: unknown): void {
+  /** Resolves when the thread has ended. */
+  async end(cause?: unknown): Promise<void> {
     if (!this.isAlive) return
     this.isAlive = false
     this.#onEnd()
     for (const { reject } of this.#waiting.splice(0)) reject(threadEnded(cause))
-    void this.#worker?.terminate()
+    clearTimeout(this.#idle)
+    await this.#worker?.terminate()
   }
 }

@@ -142,6 +142,11 @@ export class FileStorage {
     return this.#deletions.hold()
   }
 
+  /** Ends the threads that hash files. */
+  close(): Promise<void> {
+    return this.#hashThreads.close()
+  }
+
   /** Every file whose path is that of a stored file. */
   all(): AsyncIterable<FilePlace & { size: number }> {
     return listFiles(this.#directory, [])
