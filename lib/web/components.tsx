@@ -190,9 +190,23 @@ const DONE: Readonly<Record<string, string>> = {
 export const FlashMessage = ({ done, failure }: FlashMessage) => (
   <>
     {done && Object.hasOwn(DONE, done) && <Notice kind="success">{DONE[done]}</Notice>}
-    {failure !== undefined && <Notice kind="over">{sentence(failure)}</Notice>}
+    {failure !== undefined && (
+      <div class="notice over" role="alert" id="failure">
+        {sentence(failure)}
+      </div>
+    )}
   </>
 )
+
+/**
+ * Marks the field that a form was refused for. The message of the failure begins with the name of the field.
+ * @param hint id of the hint of the field
+ */
+export const invalidAttributes = (name: string, failure: string | undefined, hint?: string) => {
+  const isInvalid = failure?.startsWith(`${name}: `) === true || failure?.startsWith(`${name} `) === true
+  const describedBy = [isInvalid && 'failure', hint].filter(Boolean).join(' ') || undefined
+  return { 'aria-invalid': isInvalid || undefined, 'aria-describedby': describedBy }
+}
 
 interface TableProps {
   column: string

@@ -2,7 +2,7 @@
 /** The page on which a user sets a password once, with a link that an administrator or a migration has made. */
 import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../accounts/password-links.ts'
 import { AllotError } from '../errors.ts'
-import { FlashMessage, Post } from './components.tsx'
+import { FlashMessage, invalidAttributes, Post } from './components.tsx'
 import { type Crumb, type PageRequest, page, type View } from './route.ts'
 import { secretView } from './secret.tsx'
 
@@ -84,7 +84,7 @@ const setPasswordView = ({ user, code }: LinkUse, failure?: string): View => ({
           type="password"
           autocomplete="new-password"
           required
-          aria-describedby="password-hint"
+          {...invalidAttributes('password', failure, 'password-hint')}
         />
         <p class="hint" id="password-hint">
           At least 8 characters.

@@ -23,6 +23,27 @@ export const subjectTexts: Readonly<Record<Subject, SubjectText>> = {
   'size:wiki': { name: 'Wikis', about: 'Not counted, so a limit has no effect.' },
 }
 
+/** The subjects as people choose them: each group begins with the subject that includes the others. */
+export const subjectGroups: readonly { readonly name: string; readonly subjects: readonly Subject[] }[] = [
+  { name: 'Everything', subjects: ['size:all'] },
+  {
+    name: 'Git',
+    subjects: ['size:git:all', 'size:repos:all', 'size:repos:public', 'size:repos:private', 'size:git:lfs'],
+  },
+  {
+    name: 'Assets',
+    subjects: [
+      'size:assets:all',
+      'size:assets:attachments:all',
+      'size:assets:attachments:issues',
+      'size:assets:attachments:releases',
+      'size:assets:artifacts',
+      'size:assets:packages:all',
+    ],
+  },
+  { name: 'Other', subjects: ['size:wiki'] },
+]
+
 /** Names the subjects of a rule, such as `Artifacts` or `LFS and Packages`. */
 export const subjectsInWords = (subjects: readonly Subject[]): string => {
   const names = [...new Set(subjects)].map((subject) => subjectTexts[subject].name)

@@ -36,7 +36,7 @@ describe('The table of owners', () => {
     const { text } = await root.get('/-/admin/owners')
     assert.match(
       words(text),
-      /acme organization · Account Over quota by 20 MiB Total: 220 MiB of 200 MiB, rule total free \+ 220 MiB 110% of 200 MiB 220 MiB/,
+      /acme organization · Account Over quota by 20 MiB Total: 220 of 200 MiB, rule total free \+ 220 MiB 110% of 200 MiB 220 MiB/,
     )
     assert.match(words(text), /ben user · Account paid none 0 B/)
   })
@@ -258,6 +258,54 @@ describe('The forms about accounts', () => {
     assert.equal(await allot.allot.accounts.byName('new'), undefined)
   })
 
+  for (const [field, path, fields] of [
+    ['name', 'accounts/new', { kind: 'user', name: 'a b', visibility: 'public' }],
+    ['email', 'accounts/new', { kind: 'user', name: 'new', email: 'x', visibility: 'public' }],
+    ['password', 'account/password', { name: 'ann', password: 'short' }],
+    ['limit', 'rules', { name: 'new', limit: 'much', subject: 'size:all' }],
+    ['name', 'rules', { name: '', limit: '1', subject: 'size:all' }],
+    ['name', 'groups', { name: '' }],
+  ] as const)
+    it(`mark the field that was refused: ${field} at ${path}`, async () => {
+      const { status, text } = await root.post(`/-/admin/${path}`, fields)
+      assert.equal(status, 422)
+      assert.match(text, /role="alert" id="failure"/)
+      const marked = [...text.matchAll(/<input[^>]*aria-invalid[^>]*>/g)].map(([input]) => input)
+      assert.deepEqual(
+        marked.map((input) => /name="(\w+)"/.exec(input)![1]),
+        [field],
+      )
+      assert.match(marked[0]!, /aria-describedby="failure\b/)
+    })
+
+  it('show the subjects of a rule in groups, each once, below the subject that includes it', async () => {
+    const { text } = await root.get('/-/admin/rules')
+    const [, form] = /<legend>Subjects<\/legend>(.*?)<\/form>/s.exec(text)!
+    assert.deepEqual(
+      [...form!.matchAll(/<legend>(\w+)<\/legend>/g)].map(([, name]) => name),
+      ['Everything', 'Git', 'Assets', 'Other'],
+    )
+    const boxes = [...form!.matchAll(/<label class="box(?: deep(\d))?"><input[^>]*value="([^"]*)"/g)]
+    assert.deepEqual(
+      boxes.map(([, depth = '0', subject]) => `${depth} ${subject}`),
+      [
+        '0 size:all',
+        '0 size:git:all',
+        '1 size:repos:all',
+        '2 size:repos:public',
+        '2 size:repos:private',
+        '1 size:git:lfs',
+        '0 size:assets:all',
+        '1 size:assets:attachments:all',
+        '2 size:assets:attachments:issues',
+        '2 size:assets:attachments:releases',
+        '1 size:assets:artifacts',
+        '1 size:assets:packages:all',
+        '0 size:wiki',
+      ],
+    )
+  })
+
   it('edit, disable and enable an account, set a password, and make a token that is shown once', async () => {
     const { text } = await root.get('/-/admin/account?name=ann')
     assert.match(text, /name="email"[^>]*value="ann@example\.org"|value="ann@example\.org"[^>]*name="email"/)
@@ -299,7 +347,7 @@ describe('The forms about accounts', () => {
     )
     assert.match(
       words((await root.get('/-/admin/account?name=root')).text),
-      /Within quota: the rule r decides, for total\. Rule Used Limit r of group g stands Total 1 B 5 B/,
+      /Within quota: the rule r decides, for total ?\. Rule Used Limit r of group g stands Total 1 B 5 B/,
     )
   })
 
@@ -343,7 +391,7 @@ describe('The forms about accounts', () => {
     const group = await root.post('/-/admin/group/delete', { name: 'g' })
     assert.match(
       words(group.text),
-      /Delete the group g\? .* 1 owner would .* root Comes back within quota Total: 1 B of 1 B, rule r/,
+      /Delete the group g\? .* 1 owner would .* root Comes back within quota Total: 1 of 1 B, rule r/,
     )
     assert.equal((await allot.allot.quota.groups.assignedTo('root')).length, 1)
     await root.post('/-/admin/group/delete', { name: 'g', confirmed: 'yes' })

@@ -4,6 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { launchChromium, withoutChromium } from '../support/chromium.ts'
 import { violationsOn } from './axe.ts'
 import type { PageServer } from './browser.ts'
+import { looseDaysOn, misfitsOn } from './fit.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
 
@@ -71,8 +72,7 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
         for (const [name, { path }] of Object.entries(PAGES).filter(([, page]) => page.who === who)) {
           await page.goto(allot.base + path)
           if (look.isChecked) assert.deepEqual(await violationsOn(page), [], name)
-          const width = await page.evaluate('document.documentElement.scrollWidth')
-          assert.ok(Number(width) <= look.viewport.width, `${name} is ${width} wide`)
+          assert.deepEqual([await misfitsOn(page), await looseDaysOn(page)], [[], []], name)
         }
         assert.deepEqual(problems, [])
         await context.close()

@@ -162,8 +162,10 @@ describe('The page of a repository', () => {
     const { repositories } = site.allot.hosting
     const { size } = (await repositories.find(null, 'mia', 'atlas'))!
     const { text } = await visitor().get('/mia/atlas')
-    assert.match(text, new RegExp(`<code data-copy>${site.base}/mia/atlas\\.git</code>`))
-    assert.match(text, /<code data-copy>ssh:\/\/git@127\.0\.0\.1:2222\/mia\/atlas\.git<\/code>/)
+    const addresses = [...text.matchAll(/<code data-copy>(.*?)<\/code>/g)].map(([, url]) =>
+      url!.replaceAll('<wbr/>', ''),
+    )
+    assert.deepEqual(addresses, [`${site.base}/mia/atlas.git`, 'ssh://git@127.0.0.1:2222/mia/atlas.git'])
     assert.match(text, new RegExp(`<data value="${size}" title="${size.toLocaleString('en')} bytes">`))
   })
 
@@ -254,24 +256,29 @@ describe('The files of a repository on its pages', () => {
 
   it('are shown in parts when they are long', async () => {
     const path = '/mia/atlas/src/branch/main/src/long.js'
-    const first = await shown(path)
-    const [, last] = /Lines 1 to ([\d,]+) of 9,000 Next Last/.exec(first)!
-    const from = Number(last!.replace(',', '')) + 1
-    const second = await shown(`${path}?from=${from}`)
-    assert.match(
-      second,
-      new RegExp(`Lines ${from.toLocaleString('en')} to [\\d,]+ of 9,000 First Previous Next Last`),
-    )
-    assert.match(second, new RegExp(`const value${from - 1} = `))
+    const numbers = (page: string) =>
+      /Lines ([\d,]+) to ([\d,]+) of 9,000/
+        .exec(page)!
+        .slice(1)
+        .map((text) => Number(text.replace(',', '')))
     const linkIn = async (text: string, start: number) => {
       const { text: html } = await visitor().get(`${path}?from=${start}`)
       return Number(new RegExp(`from=(\\d+)"[^>]*>${text}<`).exec(html)![1])
     }
-    assert.equal(await linkIn('Previous', from), 1)
-    const end = await linkIn('Last', 1)
-    assert.match(await shown(`${path}?from=${end}`), /to 9,000 of 9,000 First Previous $/)
-    const previous = await linkIn('Previous', end)
-    assert.match(await shown(`${path}?from=${previous}`), new RegExp(`const value${end - 2} = `))
+    // On a busy machine a file is shown without colors until they are found in time, and then more lines fit.
+    await retryMeasurement(async () => {
+      const first = await shown(path)
+      assert.match(first, /of 9,000 Next Last $/)
+      const from = numbers(first)[1]! + 1
+      const second = await shown(`${path}?from=${from}`)
+      assert.match(second, /of 9,000 First Previous Next Last $/)
+      assert.match(second, new RegExp(`const value${from - 1} = `))
+      assert.deepEqual([numbers(second)[0], await linkIn('Previous', from)], [from, 1])
+      const last = await linkIn('Last', 1)
+      assert.match(await shown(`${path}?from=${last}`), /to 9,000 of 9,000 First Previous $/)
+      const previous = await linkIn('Previous', last)
+      assert.equal(numbers(await shown(`${path}?from=${previous}`))[1], last - 1)
+    })
   })
 
   it('are downloaded as bytes that no browser takes for a page', async () => {

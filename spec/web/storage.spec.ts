@@ -239,10 +239,10 @@ describe('The administration pages', () => {
   it('show the totals, and the same owners over quota and near the limit as the API', async () => {
     const root = await as('root')
     const { text } = await root.get('/-/admin')
-    assert.match(words(text), /398 MiB used \([\d,]+ bytes\) by 3 users and 3 organizations\./)
+    assert.match(words(text), /398 MiB used \([\d,]+ bytes\) by 3 users and 3 organizations /)
     assert.match(
       words(text),
-      /2 owners, largest excess first\. ann Over quota by 26\.3 MiB Artifacts: 66\.3 MiB of 40 MiB, rule builds acme Over quota by 20 MiB Total: 220 MiB of 200 MiB, rule total/,
+      /2 owners, largest excess first\. ann Artifacts: 66\.3 of 40 MiB, rule builds Over quota by 26\.3 MiB acme Total: 220 of 200 MiB, rule total Over quota by 20 MiB/,
     )
     const total = await root.get('/-/admin?subject=size:all')
     assert.match(words(total.text), /ann Near limit: 26\.7 MiB left Rule total: size: ?all /)
@@ -351,14 +351,14 @@ describe('The administration pages', () => {
     )
     assert.match(
       words(shown.text),
-      /within it\. ann Goes over quota Total: 173 MiB of 100 MiB, rule total 11 subjects/,
+      /within it\. ann Goes over quota Total: 173 of 100 MiB, rule total 11 subjects/,
     )
     assert.deepEqual(await rules(), before)
     assert.match(shown.text, /<input type="hidden" name="limit" value="100 MiB"/)
     const deleted = await root.post('/-/admin/rule/delete', { name: 'total', do: 'preview' })
     assert.match(
       words(deleted.text),
-      /Delete the rule total\? .* acme Comes back within quota Total: 220 MiB of 200 MiB, rule total/,
+      /Delete the rule total\? .* acme Comes back within quota Total: 220 of 200 MiB, rule total/,
     )
     const removed = await root.post('/-/admin/group/members', { name: 'paid', remove: 'ben', do: 'preview' })
     assert.match(words(removed.text), /No owner would go over quota or come back within it/)

@@ -302,7 +302,7 @@ describe('The page of tokens and sessions', () => {
     assert.match(
       words(list.text),
       new RegExp(
-        `ci ends in ${secret.slice(-8)} · created on [\\d-]+ · never used read:repository, read:user`,
+        `ci ends in ${secret.slice(-8)} · created on [\\d-]+ · never used scopes: read:repository, read:user`,
       ),
     )
     const token = /name="token" value="(\d+)"/g

@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Fields of the forms about accounts. */
+import { invalidAttributes } from '../components.tsx'
 
 interface FieldProps {
   id: string
@@ -8,9 +9,19 @@ interface FieldProps {
   hint?: string
   type?: 'text' | 'email' | 'password'
   isRequired?: boolean
+  /** Why the form was refused. */
+  failure?: string | undefined
 }
 
-export const Field = ({ id, label, value = '', hint, type = 'text', isRequired = false }: FieldProps) => {
+export const Field = ({
+  id,
+  label,
+  value = '',
+  hint,
+  type = 'text',
+  isRequired = false,
+  failure,
+}: FieldProps) => {
   const attributes = {
     id,
     name: id,
@@ -18,7 +29,7 @@ export const Field = ({ id, label, value = '', hint, type = 'text', isRequired =
     required: isRequired,
     spellcheck: false,
     autocapitalize: 'none' as const,
-    'aria-describedby': hint === undefined ? undefined : `${id}-hint`,
+    ...invalidAttributes(id, failure, hint && `${id}-hint`),
   }
   return (
     <>
@@ -35,22 +46,22 @@ export const Field = ({ id, label, value = '', hint, type = 'text', isRequired =
   )
 }
 
-const VISIBILITIES = {
-  public: 'Everyone can see it',
-  limited: 'Signed-in users can see it',
-  private: 'Only itself, its members and administrators can see it',
-} as const
+const VISIBILITIES = { public: 'Public', limited: 'Limited', private: 'Private' } as const
 
 export const Visibility = ({ value }: { value: string }) => (
   <>
     <label for="visibility">Visibility</label>
-    <select id="visibility" name="visibility">
+    <select id="visibility" name="visibility" aria-describedby="visibility-hint">
       {Object.entries(VISIBILITIES).map(([name, text]) => (
         <option key={name} value={name} selected={name === value}>
           {text}
         </option>
       ))}
     </select>
+    <p class="hint" id="visibility-hint">
+      Everyone can see a public account, signed-in users a limited one; only itself, its members and
+      administrators can see a private one.
+    </p>
   </>
 )
 

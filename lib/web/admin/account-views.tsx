@@ -18,70 +18,16 @@ import {
   Table,
   usePageContext,
 } from '../components.tsx'
-import type { Form } from '../form.ts'
 import type { PageServices, View } from '../route.ts'
 import { ScopeFields } from '../storage/account.tsx'
 import { subjectTexts } from '../subject-names.ts'
 import { AdminBox, Field, Visibility } from './account-fields.tsx'
-import { AdminTabs } from './form.tsx'
+import { ADMINISTRATION, AdminTabs } from './form.tsx'
+import { groupPath } from './groups.tsx'
+import { rulePath } from './rules.tsx'
 
-const CRUMBS = [
-  { name: 'Administration', to: '/-/admin' },
-  { name: 'Owners', to: '/-/admin/owners' },
-]
-
-/** @param form what was entered, when it was refused */
-export const newAccountView = (kind: Account['kind'], message: FlashMessage, form?: Form): View => {
-  const enteredIn = (name: string) => form?.text(name) ?? ''
-  const title = `New ${kind}`
-  return {
-    title,
-    crumbs: CRUMBS,
-    body: (
-      <>
-        <PageHead title={title} />
-        <AdminTabs />
-        <FlashMessage {...message} />
-        <Section id="account" title="Account">
-          <Post to="/-/admin/accounts/new" fields={[['kind', kind]]} class="stacked">
-            <Field
-              id="name"
-              label="Name"
-              value={enteredIn('name')}
-              hint="Part of every URL; it cannot be changed here later."
-              isRequired
-            />
-            <Field id="fullName" label="Display name" value={enteredIn('fullName')} />
-            {kind === 'user' ? (
-              <>
-                <Field id="email" label="Email" type="email" value={enteredIn('email')} />
-                <Field
-                  id="password"
-                  label="Password"
-                  type="password"
-                  hint="At least 8 characters. Without one, the user signs in with a token."
-                />
-                <AdminBox isChecked={enteredIn('admin') !== ''} />
-              </>
-            ) : (
-              <>
-                <Field id="description" label="Description" value={enteredIn('description')} />
-                <Field
-                  id="owner"
-                  label="Owner"
-                  value={enteredIn('owner')}
-                  hint="The user who owns it; without one, administrators manage it."
-                />
-              </>
-            )}
-            <Visibility value={enteredIn('visibility') || 'public'} />
-            <button type="submit">Create {kind}</button>
-          </Post>
-        </Section>
-      </>
-    ),
-  }
-}
+/** The pages above that of an account. */
+export const CRUMBS = [ADMINISTRATION, { name: 'Owners', to: '/-/admin/owners' }]
 
 export const accountView = async (
   { quota }: PageServices,
@@ -111,8 +57,8 @@ export const accountView = async (
         <FlashMessage {...message} />
         <Why explanation={explanation} />
         <div class="columns">
-          <Profile account={account} />
-          {kind === 'user' && <Access user={user} account={account} />}
+          <Profile account={account} failure={message.failure} />
+          {kind === 'user' && <Access user={user} account={account} failure={message.failure} />}
         </div>
         <Danger account={account} isOwn={account.id === user.id} />
       </>
@@ -120,16 +66,20 @@ export const accountView = async (
   }
 }
 
+interface AccountFormProps {
+  account: Account
+  failure: string | undefined
+}
+
 const Profile = ({
   account: { name, kind, fullName, description, email, admin, visibility },
-}: {
-  account: Account
-}) => (
+  failure,
+}: AccountFormProps) => (
   <Section id="profile" title="Profile">
     <Post to="/-/admin/account" fields={[['name', name]]} class="stacked">
-      <Field id="fullName" label="Display name" value={fullName} />
-      <Field id="description" label="Description" value={description} />
-      {kind === 'user' && <Field id="email" label="Email" type="email" value={email} />}
+      <Field failure={failure} id="fullName" label="Display name" value={fullName} />
+      <Field failure={failure} id="description" label="Description" value={description} />
+      {kind === 'user' && <Field failure={failure} id="email" label="Email" type="email" value={email} />}
       <Visibility value={visibility} />
       {kind === 'user' && <AdminBox isChecked={admin} />}
       <button type="submit">Save</button>
@@ -137,10 +87,11 @@ const Profile = ({
   </Section>
 )
 
-const Access = ({ user, account: { name } }: { user: Identity; account: Account }) => (
+const Access = ({ user, account: { name }, failure }: AccountFormProps & { user: Identity }) => (
   <Section id="access" title="Access">
     <Post to="/-/admin/account/password" fields={[['name', name]]} class="stacked">
       <Field
+        failure={failure}
         id="password"
         label="New password"
         type="password"
@@ -165,6 +116,7 @@ const Access = ({ user, account: { name } }: { user: Identity; account: Account 
       <summary>Create a token for {name}</summary>
       <Post to="/-/admin/account/token" fields={[['name', name]]} class="stacked">
         <Field
+          failure={failure}
           id="token"
           label="Name of the token"
           hint="The token is shown once, on the next page."
@@ -214,9 +166,14 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
   return (
     <Section id="why" title="Limits">
       <p>
-        {rule === null
-          ? 'No rule limits this owner.'
-          : `${over ? 'Over quota' : 'Within quota'}: the rule ${rule} decides, for ${subjectTexts[subject].name.toLowerCase()}.`}
+        {rule === null ? (
+          'No rule limits this owner.'
+        ) : (
+          <>
+            {over ? 'Over quota' : 'Within quota'}: the rule <em>{rule}</em> decides, for{' '}
+            {subjectTexts[subject].name.toLowerCase()}.
+          </>
+        )}
       </p>
       {groups.length > 0 && (
         <Table column="Rule" numbers={['Used', 'Limit']}>
@@ -224,7 +181,10 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
             group.rules.map(({ name, limit, subjects, stands, used }) => (
               <tr key={`${group.name} ${name}`}>
                 <td>
-                  {name} <span class="small">of group {group.name}</span>
+                  <Link to={rulePath(name)}>{name}</Link>{' '}
+                  <span class="small">
+                    of group <Link to={groupPath(group.name)}>{group.name}</Link>
+                  </span>
                   <div class="small">
                     <span class={`state ${stands ? 'within' : 'over'}`}>
                       {stands ? 'stands' : 'does not stand'}
@@ -255,6 +215,7 @@ export const deletionView = async ({ quota }: PageServices, account: Account): P
     body: (
       <>
         <PageHead title={title} subtitle="This cannot be undone." />
+        <AdminTabs />
         <Notice kind="over">
           The account with its tokens, keys and memberships is deleted at once
           {used > 0 && `, and ${formatSize(used)} with it if you allow that`}.

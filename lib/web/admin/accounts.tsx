@@ -8,8 +8,9 @@ import type { Form } from '../form.ts'
 import { type PageReply, type PageRequest, type PageServices, page } from '../route.ts'
 import { passwordLinkView } from '../set-password.tsx'
 import { createdView } from '../storage/account.tsx'
-import { accountView, deletionView, newAccountView } from './account-views.tsx'
+import { accountView, deletionView } from './account-views.tsx'
 import { adminPage } from './form.tsx'
+import { newAccountView } from './new-account.tsx'
 
 /** Errors that a form shows; others get the error page. */
 const REFUSALS: ReadonlySet<string> = new Set(['invalid', 'conflict', 'bad_request', 'forbidden'])

@@ -21,6 +21,7 @@ import {
   Tabs,
 } from '../components.tsx'
 import { type Crumb, type PageRequest, type PageRoute, type PageServices, page, type View } from '../route.ts'
+import { formatUsedOf } from '../storage/limits.tsx'
 import { subjectTexts } from '../subject-names.ts'
 
 /** Declares that a page is for administrators. */
@@ -101,6 +102,7 @@ const preview = async (
   const title = deletes === undefined ? 'Preview of changes' : `Delete ${deletes}?`
   return {
     title,
+    crumbs: [ADMINISTRATION],
     body: (
       <>
         <PageHead title={title} subtitle={deletes && 'This cannot be undone.'} />
@@ -160,8 +162,14 @@ const PreviewedOwner = ({ name, answers }: Pick<ChangedOwner, 'answers'> & { nam
         </span>
       </div>
       <div class="small">
-        {subjectTexts[subject].name}: {formatSize(used)}
-        {binding !== undefined && ` of ${formatSize(binding.limit)}, rule ${binding.rule}`}
+        {subjectTexts[subject].name}:{' '}
+        {binding === undefined ? (
+          formatSize(used)
+        ) : (
+          <>
+            {formatUsedOf({ used, rule: binding })}, rule <em>{binding.rule}</em>
+          </>
+        )}
         {!after.over && after.binding !== undefined && `; from now on ${formatSize(after.binding.limit)}`}
       </div>
       {answers.length > 1 && (
@@ -189,6 +197,9 @@ export const withNames = async <T extends { owner: number }>(
   const named = items.map((item) => ({ ...item, name: names.get(item.owner) ?? '' }))
   return { items: named.filter(({ name }) => name !== ''), total }
 }
+
+/** The page above those of rules, groups and owners. */
+export const ADMINISTRATION: Crumb = { name: 'Administration', to: '/-/admin' }
 
 const ADMIN_TABS = [
   { name: 'Overview', to: '/-/admin' },

@@ -9,6 +9,7 @@ import {
   Empty,
   type FlashMessage,
   formatCount,
+  invalidAttributes,
   Link,
   Post,
   Section,
@@ -17,7 +18,7 @@ import {
 import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { type PageServices, page, type View } from '../route.ts'
 import { subjectsInWords } from '../subject-names.ts'
-import { adminForm, adminPage, adminView } from './form.tsx'
+import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
 import { ALL, rulePath } from './rules.tsx'
 
 export const groupRoutes = [
@@ -159,7 +160,14 @@ const listGroups = async (
       <Section id="new" title="New group">
         <Post to="/-/admin/groups" class="stacked">
           <label for="name">Name</label>
-          <input id="name" name="name" value={name} maxLength={255} required />
+          <input
+            id="name"
+            name="name"
+            value={name}
+            maxLength={255}
+            required
+            {...invalidAttributes('name', message.failure)}
+          />
           <button type="submit">Create</button>
         </Post>
       </Section>
@@ -191,7 +199,7 @@ const showGroup = async (
         </Post>
       </Section>
     </>,
-    [{ name: 'Groups', to: '/-/admin/groups' }],
+    [ADMINISTRATION, { name: 'Groups', to: '/-/admin/groups' }],
   )
 }
 
@@ -237,14 +245,19 @@ interface MembersProps {
 }
 
 const Members = ({ group, members, page, total }: MembersProps) => (
-  <Section id="members" title="Assigned to">
-    <p>{total === 0 ? 'No owners.' : formatCount(total, 'owner')}</p>
+  <Section
+    id="members"
+    title="Assigned to"
+    aside={<span class="small">{total === 0 ? 'no owner' : formatCount(total, 'owner')}</span>}
+  >
     {members.length > 0 && (
       <Post to="/-/admin/group/members" fields={[['name', group]]}>
         <ul class="plain rows">
           {members.map(({ name }) => (
             <li key={name} class="line">
-              <Link to={`/-/storage/${name}`}>{name}</Link>
+              <Link to={`/-/storage/${name}`}>
+                <bdi>{name}</bdi>
+              </Link>
               <button
                 type="submit"
                 class="secondary small"

@@ -2,14 +2,14 @@
 /** The section about owners that are over quota or near it, which can be filtered by subject. */
 import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
 import type { OwnerOverQuota } from '../../quota/reports.ts'
-import { isSubject, type Subject, subjects } from '../../quota/subjects.ts'
+import { isSubject, type Subject } from '../../quota/subjects.ts'
 import { formatCount, Link, Search, Section, Size, SizeCell, SubjectCode, Table } from '../components.tsx'
 import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import type { PageServices } from '../route.ts'
 import { StateLabel } from '../storage/limits.tsx'
-import { subjectTexts } from '../subject-names.ts'
+import { subjectGroups, subjectTexts } from '../subject-names.ts'
 import { withNames } from './form.tsx'
-import { OwnerState } from './owner-table.tsx'
+import { OwnerReason, OwnerState } from './owner-table.tsx'
 
 /** Percent of a limit: an owner with no more than this left is listed as near it. */
 const DEFAULT_WITHIN = 20
@@ -59,9 +59,14 @@ const OverList = ({ owners }: { owners: readonly OwnerSummary[] }) => (
   <ul class="plain rows">
     {owners.map((owner) => (
       <li key={owner.id} class="line">
-        <Link to={`/-/storage/${owner.name}`}>
-          <bdi>{owner.name}</bdi>
-        </Link>
+        <div>
+          <Link class="strong" to={`/-/storage/${owner.name}`}>
+            <bdi>{owner.name}</bdi>
+          </Link>
+          <div class="small">
+            <OwnerReason owner={owner} />
+          </div>
+        </div>
         <OwnerState owner={owner} />
       </li>
     ))}
@@ -75,15 +80,19 @@ const Filter = ({ subject, within }: { subject: Subject | undefined; within: num
       <label for="subject">Subject</label>
       <select id="subject" name="subject">
         <option value="">Any subject</option>
-        {subjects.map((option) => (
-          <option key={option} value={option} selected={option === subject}>
-            {`${subjectTexts[option].name} (${option})`}
-          </option>
+        {subjectGroups.map((group) => (
+          <optgroup key={group.name} label={group.name}>
+            {group.subjects.map((option) => (
+              <option key={option} value={option} selected={option === subject}>
+                {subjectTexts[option].name}
+              </option>
+            ))}
+          </optgroup>
         ))}
       </select>
     </div>
     <div>
-      <label for="within">Near: at most % left</label>
+      <label for="within">Near: % left or less</label>
       <input id="within" name="within" type="number" min="0" max="100" step="any" value={within} />
     </div>
     <button type="submit">Filter</button>

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The instance at a glance: totals over time, who uses most, who is over quota or near it, and what the server is doing. */
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
 import { daysUntilNow, growthIn, type InstanceHistory, totalGrowth } from '../../content/instance-history.ts'
 import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
@@ -79,7 +79,7 @@ const withoutOwners = (health: VNode) =>
   )
 
 const byCounts = ({ counts }: OwnersSnapshot): string =>
-  `by ${formatCount(counts.user, 'user')} and ${formatCount(counts.organization, 'organization')}.`
+  `by ${formatCount(counts.user, 'user')} and ${formatCount(counts.organization, 'organization')}`
 
 interface TotalsProps {
   owners: OwnersSnapshot
@@ -87,7 +87,6 @@ interface TotalsProps {
 }
 
 const Counts = ({ owners, history }: TotalsProps) => {
-  const countOf = (state: OwnerSummary['state']) => owners.counts[state]
   const growth = history === undefined ? undefined : totalGrowth(history, owners.owners)
   return (
     <Figures
@@ -96,18 +95,18 @@ const Counts = ({ owners, history }: TotalsProps) => {
           'Last 30 days',
           growth === undefined ? 'Being read' : growth === 0 ? 'No change' : <Change bytes={growth} />,
         ],
-        ['Over quota', <Link to="/-/admin/owners?state=over">{countOf('over').toLocaleString('en')}</Link>],
-        [
-          'Near the limit',
-          <Link to="/-/admin/owners?state=near">{countOf('near').toLocaleString('en')}</Link>,
-        ],
-        [
-          'Without a limit',
-          <Link to="/-/admin/owners?state=unlimited">{countOf('unlimited').toLocaleString('en')}</Link>,
-        ],
+        ['Over quota', ownerCount(owners, 'over')],
+        ['Near the limit', ownerCount(owners, 'near')],
+        ['Without a limit', ownerCount(owners, 'unlimited')],
       ]}
     />
   )
+}
+
+/** Owners in a state, which leads to them. */
+const ownerCount = (owners: OwnersSnapshot, state: OwnerSummary['state']): ComponentChildren => {
+  const count = owners.counts[state].toLocaleString('en')
+  return owners.counts[state] === 0 ? count : <Link to={`/-/admin/owners?state=${state}`}>{count}</Link>
 }
 
 const TotalHistory = ({ owners, history }: TotalsProps) => {

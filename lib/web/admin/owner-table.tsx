@@ -7,6 +7,7 @@ import { type Sum, subtract } from '../../integers.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { Link, Post, PREVIEW, Size, usePageContext } from '../components.tsx'
 import { Change } from '../storage/chart.tsx'
+import { formatUsedOf, StateLabel } from '../storage/limits.tsx'
 import { subjectTexts } from '../subject-names.ts'
 import { type OwnerQuery, type OwnerRows, pathOf } from './owner-query.ts'
 
@@ -103,7 +104,11 @@ const Row = ({ row, growth }: { row: OwnerSummary; growth: Sum }) => (
           Account
         </Link>
       </div>
-      {(row.state === 'over' || row.state === 'near') && <OwnerState owner={row} />}
+      {(row.state === 'over' || row.state === 'near') && (
+        <div class="why small">
+          <OwnerState owner={row} /> <OwnerReason owner={row} />
+        </div>
+      )}
     </td>
     <td class="wide small">{row.groups.map(({ name }) => name).join(', ') || 'none'}</td>
     <td class="number wide">{growth === 0 ? '' : <Change bytes={growth} />}</td>
@@ -122,18 +127,20 @@ const Row = ({ row, growth }: { row: OwnerSummary; growth: Sum }) => (
   </tr>
 )
 
-/** Why an owner is over quota or near it, in one line. */
+/** How far an owner is over quota, or from it. */
 export const OwnerState = ({ owner: { binding, state } }: { owner: OwnerSummary }) =>
+  binding === undefined || (state !== 'over' && state !== 'near') ? null : (
+    <StateLabel limit={{ state, left: binding.left }} />
+  )
+
+/** The rule that makes an owner be over quota or near it, in one line. */
+export const OwnerReason = ({ owner: { binding } }: { owner: OwnerSummary }) =>
   binding === undefined ? null : (
-    <div class="why small">
-      <span class={`state ${state}`}>
-        {state === 'over'
-          ? `Over quota by ${formatSize(binding.left < 0 ? -binding.left : 0)}`
-          : `Near limit: ${formatSize(binding.left)} left`}
-      </span>{' '}
-      {subjectTexts[binding.subject].name}: {formatSize(subtract(binding.limit, binding.left))} of{' '}
-      {formatSize(binding.limit)}, rule <em>{binding.rule}</em>
-    </div>
+    <>
+      {subjectTexts[binding.subject].name}:{' '}
+      {formatUsedOf({ used: subtract(binding.limit, binding.left), rule: binding })}, rule{' '}
+      <em>{binding.rule}</em>
+    </>
   )
 
 const Assignment = ({ groups }: { groups: readonly QuotaGroup[] }) => (
@@ -155,10 +162,12 @@ const Assignment = ({ groups }: { groups: readonly QuotaGroup[] }) => (
         ))}
       </select>
     </div>
-    <button type="submit">Change groups</button>
-    <button type="submit" class="secondary" name="do" value={PREVIEW}>
-      Preview changes
-    </button>
-    <span class="small" data-selected="" />
+    <div class="buttons">
+      <button type="submit">Change groups</button>
+      <button type="submit" class="secondary" name="do" value={PREVIEW}>
+        Preview changes
+      </button>
+      <span class="small" data-selected="" />
+    </div>
   </div>
 )

@@ -143,7 +143,9 @@ const Rows = ({ query, found: { rows, history }, groups }: RowsProps) => {
       </p>
       {rows.length === 0 ? (
         <Empty title="No owner matches">
-          <p>Change or clear the filter.</p>
+          <p>
+            Change the filter, or <Link to="/-/admin/owners">clear it</Link>.
+          </p>
         </Empty>
       ) : (
         <OwnerTable

@@ -2,22 +2,23 @@
 import { formatExactLimit, parseLimit } from '../../byte-sizes.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
-import { type Subject, subjects } from '../../quota/subjects.ts'
+import type { Subject } from '../../quota/subjects.ts'
 import {
   ActionButtons,
   Empty,
   type FlashMessage,
   formatCount,
+  invalidAttributes,
   Link,
   Post,
   Section,
-  SubjectCode,
   Table,
 } from '../components.tsx'
 import type { Form } from '../form.ts'
 import { type PageServices, page, type View } from '../route.ts'
-import { subjectsInWords, subjectTexts } from '../subject-names.ts'
-import { adminForm, adminPage, adminView } from './form.tsx'
+import { subjectsInWords } from '../subject-names.ts'
+import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
+import { LimitAndSubjects, type RuleFormValues } from './rule-fields.tsx'
 
 /** Rules and groups are few: one page lists all of them. */
 export const ALL = { offset: 0, limit: 1000 }
@@ -78,13 +79,6 @@ const findRule = async ({ quota }: PageServices, name: string): Promise<QuotaRul
   const rule = await quota.rules.get(name)
   if (rule === undefined) throw new AllotError('not_found', `there is no rule named ${name}`)
   return rule
-}
-
-/** The fields of a rule, as text. */
-interface RuleFormValues {
-  readonly name: string
-  readonly limit: string
-  readonly subjects: readonly string[]
 }
 
 const valuesIn = (form: Form): RuleFormValues => ({
@@ -163,8 +157,15 @@ const listRules = async (
       <Section id="new" title="New rule">
         <Post to="/-/admin/rules" class="stacked">
           <label for="name">Name</label>
-          <input id="name" name="name" value={values.name} maxLength={255} required />
-          <LimitAndSubjects values={values} />
+          <input
+            id="name"
+            name="name"
+            value={values.name}
+            maxLength={255}
+            required
+            {...invalidAttributes('name', message.failure)}
+          />
+          <LimitAndSubjects values={values} failure={message.failure} />
           <ActionButtons label="Create" />
         </Post>
       </Section>
@@ -206,7 +207,7 @@ const ruleView = ({
     <>
       <Section id="rule" title="Limit and subjects">
         <Post to="/-/admin/rule" fields={[['name', rule.name]]} class="stacked">
-          <LimitAndSubjects values={values} />
+          <LimitAndSubjects values={values} failure={message.failure} />
           <ActionButtons label="Save" />
         </Post>
       </Section>
@@ -219,27 +220,5 @@ const ruleView = ({
         </Post>
       </Section>
     </>,
-    [{ name: 'Rules', to: '/-/admin/rules' }],
+    [ADMINISTRATION, { name: 'Rules', to: '/-/admin/rules' }],
   )
-
-const LimitAndSubjects = ({ values }: { values: RuleFormValues }) => (
-  <>
-    <label for="limit">Limit</label>
-    <input id="limit" name="limit" value={values.limit} required aria-describedby="limit-hint" />
-    <p class="hint" id="limit-hint">
-      A size such as 2 GiB, a number of bytes, or “unlimited”.
-    </p>
-    <fieldset>
-      <legend>Subjects</legend>
-      {subjects.map((subject) => (
-        <label key={subject} class="box">
-          <input type="checkbox" name="subject" value={subject} checked={values.subjects.includes(subject)} />
-          <span>
-            {subjectTexts[subject].name} <SubjectCode subject={subject} />{' '}
-            <span class="small">{subjectTexts[subject].about}</span>
-          </span>
-        </label>
-      ))}
-    </fieldset>
-  </>
-)

@@ -94,7 +94,7 @@ export const Diff = ({ diff: { files, isCut } }: { diff: CommitDiff }) => (
         {html.trim() === '' ? (
           <p class="small">Only its mode changed, or it is empty.</p>
         ) : (
-          <pre class="diff" dangerouslySetInnerHTML={{ __html: html }} />
+          <pre class="diff" dangerouslySetInnerHTML={{ __html: html.trimEnd() }} />
         )}
       </section>
     ))}

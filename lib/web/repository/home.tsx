@@ -204,7 +204,10 @@ const About = ({ view: { repository, parent } }: { view: RepositoryView }) => {
           {formatCount(stars, 'star')} · {formatCount(forks, 'fork')} · {formatCount(watchers, 'watcher')}
         </li>
         <li class="muted">
-          Since <Day seconds={repository.createdAt} />, updated <Day seconds={repository.updatedAt} />
+          Created <Day seconds={repository.createdAt} />
+        </li>
+        <li class="muted">
+          Updated <Day seconds={repository.updatedAt} />
         </li>
       </ul>
     </Section>
@@ -222,7 +225,14 @@ const Clone = ({ addresses: { http, ssh } }: { addresses: Addresses }) =>
 const Address = ({ name, url }: { name: string; url: string }) => (
   <div class="address">
     <h3>{name}</h3>
-    <code data-copy="">{url}</code>
+    <code data-copy="">
+      {url.split(/(?<=[/@])(?!\/)/).map((part) => (
+        <>
+          {part}
+          <wbr />
+        </>
+      ))}
+    </code>
   </div>
 )
 

@@ -12,6 +12,7 @@ import {
   Empty,
   FlashMessage,
   formatCount,
+  invalidAttributes,
   Link,
   PageHead,
   Post,
@@ -114,7 +115,7 @@ const accountView = async (
         />
         <FlashMessage {...message} />
         <Tokens tokens={tokens} page={number} />
-        <NewToken user={user} values={values} />
+        <NewToken user={user} values={values} failure={message.failure} />
         <Section id="picture" title="Profile picture">
           <p>Others see it beside your name.</p>
           <Link class="button secondary" to={`/-/avatars/${user.username}`}>
@@ -145,7 +146,9 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
                 ends in <code>{lastEight}</code> · created on <Day seconds={createdAt} /> ·{' '}
                 <LastUse at={lastUsedAt} />
               </div>
-              <div class="small">{scopes.join(', ')}</div>
+              <div class="small">
+                {scopes.length === 1 ? 'scope' : 'scopes'}: {scopes.join(', ')}
+              </div>
             </div>
             <Post
               to="/-/account/revoke"
@@ -177,7 +180,15 @@ const LastUse = ({ at }: { at: number | undefined }) => {
   )
 }
 
-const NewToken = ({ user, values }: { user: Identity; values: TokenForm }) => (
+const NewToken = ({
+  user,
+  values,
+  failure,
+}: {
+  user: Identity
+  values: TokenForm
+  failure: string | undefined
+}) => (
   <Section id="new" title="New token">
     <Post to="/-/account/tokens" class="stacked">
       <label for="name">Name</label>
@@ -187,7 +198,7 @@ const NewToken = ({ user, values }: { user: Identity; values: TokenForm }) => (
         value={values.name}
         maxLength={255}
         required
-        aria-describedby="name-hint"
+        {...invalidAttributes('name', failure, 'name-hint')}
       />
       <p class="hint" id="name-hint">
         What the token is for, such as “backup”.
@@ -200,18 +211,20 @@ const NewToken = ({ user, values }: { user: Identity; values: TokenForm }) => (
 
 /** The scopes that the session may give to a token. */
 export const ScopeFields = ({ user, chosen }: { user: Identity; chosen: readonly string[] }) => (
-  <fieldset>
+  <fieldset class="options">
     <legend>Scopes</legend>
-    {SCOPES.filter(
-      (scope) => hasScope(user.scopes, scope) && (user.admin || !/admin|secrets/.test(scope)),
-    ).map((scope) => (
-      <label key={scope} class="box">
-        <input type="checkbox" name="scope" value={scope} checked={chosen.includes(scope)} />
-        <span>
-          <code>{scope}</code> <span class="small">{SCOPE_TEXTS[scope]}</span>
-        </span>
-      </label>
-    ))}
+    <div class="option-columns">
+      {SCOPES.filter(
+        (scope) => hasScope(user.scopes, scope) && (user.admin || !/admin|secrets/.test(scope)),
+      ).map((scope) => (
+        <label key={scope} class="box">
+          <input type="checkbox" name="scope" value={scope} checked={chosen.includes(scope)} />
+          <span>
+            <code>{scope}</code> <span class="small">{SCOPE_TEXTS[scope]}</span>
+          </span>
+        </label>
+      ))}
+    </div>
   </fieldset>
 )
 

@@ -159,7 +159,7 @@ export const stateText = (limit: Pick<LimitState, 'state' | 'left'> | undefined)
 }
 
 /** `66.3 of 40 MiB`, or with two units. */
-export const formatUsedOf = ({ used, rule }: Pick<LimitState, 'used' | 'rule'>): string => {
+export const formatUsedOf = ({ used, rule }: { used: Sum; rule: Pick<QuotaRule, 'limit'> }): string => {
   const [left, right] = [formatSize(used), formatSize(rule.limit)]
   const unit = right.slice(right.indexOf(' '))
   return `${left.endsWith(unit) ? left.slice(0, -unit.length) : left} of ${right}`

@@ -80,7 +80,7 @@ const showStorage = async (
           )}
           {link !== undefined && (
             <a class="button secondary" href={link}>
-              Go to the {owner.kind === 'user' ? 'profile' : 'organization'}
+              View {owner.kind === 'user' ? 'profile' : 'organization'}
             </a>
           )}
         </OwnerHead>

@@ -48,7 +48,7 @@ export const repositoryRoutes = [
             >
               {link !== undefined && (
                 <a class="button secondary" href={link}>
-                  Go to the repository
+                  View repository
                 </a>
               )}
             </PageHead>
@@ -62,7 +62,8 @@ export const repositoryRoutes = [
               }
             >
               <p class="fullness">
-                <strong>{formatSize(total)}</strong> in total ({formatBytes(total)}).
+                <strong>{formatSize(total)}</strong>
+                <span class="muted">used ({formatBytes(total)})</span>
               </p>
               <Table column="Category" numbers={['Share', 'Size']}>
                 {sizes.map(([name, bytes]) => (

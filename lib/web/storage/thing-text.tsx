@@ -151,7 +151,13 @@ export const LargestThings = ({
   <Section
     id="largest"
     title="Largest items"
-    aside={total > 0 && <Link to={`/-/storage/${owner}/usage`}>View all {total.toLocaleString('en')}</Link>}
+    aside={
+      total > 0 && (
+        <Link to={`/-/storage/${owner}/usage`}>
+          View {total > things.length ? `all ${total.toLocaleString('en')}` : 'usage'}
+        </Link>
+      )
+    }
   >
     {things.length === 0 ? (
       <p class="muted">Nothing is stored yet.</p>

@@ -94,7 +94,7 @@ const showThings = async (
             <Count asked={asked} page={{ total, listed, isPartial }} />
           )}
           {items.length === 0 ? (
-            <NoThings asked={asked} total={total} />
+            <NoThings owner={owner.name} asked={asked} total={total} />
           ) : (
             <Things {...table} isChecked={suggestion !== undefined} />
           )}
@@ -133,14 +133,16 @@ const Count = ({
   </p>
 )
 
-const NoThings = ({ asked, total }: { asked: ThingListQuery; total: number }) =>
+const NoThings = ({ owner, asked, total }: { owner: string; asked: ThingListQuery; total: number }) =>
   total > 0 ? (
     <Empty title="Nothing on this page">
       <p>The list ends before it.</p>
     </Empty>
   ) : asked.search || asked.repository || asked.kind ? (
     <Empty title="Nothing matches">
-      <p>Change or clear the filter.</p>
+      <p>
+        Change the filter, or <Link to={`/-/storage/${owner}/usage`}>clear it</Link>.
+      </p>
     </Empty>
   ) : (
     <Empty title="Nothing is stored yet">

@@ -39,6 +39,7 @@ input[type=file] { padding: var(--s1); line-height: 1.875rem; }
 input::file-selector-button { font: inherit; color: inherit; background: var(--surface); border: 0; border-radius: calc(var(--radius) - 3px);
   padding: 0 var(--s3); margin-inline-end: var(--s3); cursor: pointer; }
 :is(input, select, textarea):focus-visible { outline-offset: -1px; }
+:is(input, select, textarea)[aria-invalid]:not([type=checkbox]) { border-color: var(--over); box-shadow: 0 0 0 1px var(--over); }
 button, .button { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); background: var(--link); color: var(--button-text);
   border: 1px solid var(--link); border-radius: var(--radius); padding: var(--s2) var(--s4); min-height: 2.5rem; line-height: 1.25;
   cursor: pointer; font-weight: 550; text-decoration: none; }
@@ -54,7 +55,12 @@ button.danger.final:hover { background: color-mix(in srgb, var(--over) 88%, var(
 :is(button, .button).danger.small { color: var(--over); }
 header button.secondary { background: none; border-color: transparent; min-height: 2rem; padding: var(--s1) 0; }
 header button.secondary:hover { background: none; text-decoration: underline; }
-.stacked { display: grid; gap: var(--s1); justify-items: start; max-width: 36rem; }
+.stacked { display: grid; gap: var(--s1); justify-items: start; }
+.stacked > * { max-width: 36rem; }
+.stacked > .options { max-width: none; }
+.stacked + .stacked { margin-top: var(--s5); padding-top: var(--s4); border-top: 1px solid var(--border); }
+.stacked > p.small + button { margin-top: var(--s1); }
+.stacked > p.small:first-of-type { margin-top: 0; }
 .stacked > label:not(:first-of-type), .stacked > fieldset { margin-top: var(--s3); }
 .stacked > button { margin-top: var(--s4); }
 .narrow .stacked > button { width: 100%; }
@@ -63,11 +69,23 @@ header button.secondary:hover { background: none; text-decoration: underline; }
 .inline { display: flex; flex-wrap: wrap; gap: var(--s3); align-items: end; margin: 0 0 var(--s4); }
 .inline > div { flex: 1 1 10rem; min-width: 0; }
 .inline label { display: block; margin-bottom: var(--s1); }
+.buttons span:empty { display: none; }
+.inline > .buttons { flex: none; margin: 0; max-width: 100%; }
 fieldset { border: 1px solid var(--border); border-radius: var(--radius); margin: 0; padding: var(--s2) var(--s4) var(--s3); width: 100%; min-width: 0; }
 fieldset > .line { align-items: center; }
 legend { padding: 0 var(--s1); }
 .box { display: flex; gap: var(--s3); align-items: start; padding: var(--s1) 0; margin: 0; font-weight: 400; }
 .box input { margin-top: .2em; }
+.box:is(.deep1, .deep2) { margin-inline-start: 1.7rem; }
+.box.deep2 { margin-inline-start: 3.4rem; }
+.box .about { display: block; }
+.options { padding-bottom: var(--s4); }
+.options > .hint { margin-bottom: var(--s3); max-width: none; }
+.option-columns { columns: 2 18rem; column-gap: var(--s6); }
+.option-columns > * { break-inside: avoid; }
+.option-columns fieldset { border: 0; padding: 0 0 var(--s4); }
+.option-columns fieldset:last-child { padding-bottom: 0; }
+.option-columns legend { padding: 0; color: var(--muted); font-size: .8125rem; }
 input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: none; accent-color: var(--link); }
 @media (max-width: 40rem) {
   table { width: calc(100% + 2 * var(--s2)); margin-inline: calc(-1 * var(--s2)); }
@@ -78,7 +96,9 @@ input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: n
   .slim { display: revert; }
   .share .bar { display: none; }
   .pages span { flex-basis: 100%; }
-  .inline > div { flex-basis: 8rem; }
-  .inline > div:first-of-type:not(:only-of-type) { flex-basis: 100%; }
+  .inline > div { flex-basis: 9.25rem; }
+  .inline > div:first-of-type:not(:only-of-type), .inline > .buttons { flex-basis: 100%; }
+  .inline.assign > div:not(.buttons) { flex-basis: 9.25rem; }
+  .options code { display: inline-block; }
 }
 `

@@ -6,8 +6,8 @@ export const layout = `
   /* Shadows at the ends beyond which there is more: the covers of the first two layers move with the content. */
   --tabs-more: linear-gradient(to right, var(--background) 40%, transparent) left / 2.5rem 100% no-repeat local,
     linear-gradient(to left, var(--background) 40%, transparent) right / 2.5rem 100% no-repeat local,
-    linear-gradient(to right, color-mix(in srgb, var(--text) 22%, transparent), transparent) left / .875rem 100% no-repeat scroll,
-    linear-gradient(to left, color-mix(in srgb, var(--text) 22%, transparent), transparent) right / .875rem 100% no-repeat scroll;
+    linear-gradient(to right, color-mix(in srgb, var(--text) 13%, transparent), transparent) left / .875rem 100% no-repeat scroll,
+    linear-gradient(to left, color-mix(in srgb, var(--text) 13%, transparent), transparent) right / .875rem 100% no-repeat scroll;
   --mono: ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
@@ -66,7 +66,7 @@ main { display: block; padding: var(--s6) var(--gutter) calc(var(--s8) * 2); }
 section, .card, main > form:not(.inline), main > table { background: var(--card); border: 1px solid var(--border); border-radius: var(--card-radius);
   padding: var(--s5); margin: 0 0 var(--s4); box-shadow: 0 1px 2px rgb(15 23 42 / 4%); min-width: 0; }
 section > h2:first-child, .section-head { margin-bottom: var(--s3); }
-.section-head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: var(--s1) var(--s4); }
+.section-head { display: flex; flex-wrap: wrap; align-items: baseline; justify-content: space-between; gap: var(--s2) var(--s4); }
 section > :last-child, .card > :last-child { margin-bottom: 0; }
 main > p { margin-bottom: var(--s4); }
 section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0; border-radius: 0; }
@@ -90,6 +90,7 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
   header nav { order: 1; flex-basis: 100%; }
   main { padding-top: var(--s4); }
   h1 { font-size: 1.375rem; }
+  .tabs { gap: var(--s4); }
   section, .card { padding: var(--s4); }
 }
 @media (prefers-reduced-motion: no-preference) {

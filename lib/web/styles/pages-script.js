@@ -101,14 +101,17 @@ const findComment = () => {
     location.replace(`${location.pathname}?from=${id}${location.hash}`)
 }
 
-/** Scrolls tabs that do not fit so that the current one is visible. */
-const showCurrentTab = (tabs) => {
+/** Scrolls tabs that do not fit so that the current one is visible, and the one with the focus is whole. */
+const enhanceTabs = (tabs) => {
   const current = tabs.querySelector('[aria-current]')
+  tabs.addEventListener('focusin', ({ target }) =>
+    target.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
+  )
   if (current)
     tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2
 }
 
-for (const tabs of document.querySelectorAll('.tabs')) showCurrentTab(tabs)
+for (const tabs of document.querySelectorAll('.tabs')) enhanceTabs(tabs)
 for (const figure of document.querySelectorAll('[data-chart]')) enhanceChart(figure)
 for (const form of document.querySelectorAll('form')) enhanceSelection(form)
 for (const element of document.querySelectorAll('[data-copy]')) enhanceCopy(element)

@@ -78,9 +78,10 @@ details[open] > summary { margin-bottom: var(--s2); }
 .steps .done::before { content: "✓"; color: var(--success); background: var(--success-background); border-color: transparent; }
 @media (max-width: 40rem) {
   .line > :last-child:not(:first-child) { text-align: start; }
-  .rows > .line > .small:last-child { flex-basis: 100%; }
+  .rows > .line > .small:last-child:not(button) { flex-basis: 100%; }
   .fullness .state { margin: var(--s2) 0 0; }
   .legend { display: grid; }
+  .legend:not(:has(data)) { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
   .legend li { display: flex; align-items: baseline; }
   .legend data { margin-inline-start: auto; }
   section .choices { margin-inline-start: calc(-1 * var(--s3)); }

@@ -67,9 +67,9 @@ h1.subject { font-size: 1.125rem; }
 .links { display: flex; flex-wrap: wrap; gap: var(--s4); }
 .flush > .prose { padding: var(--s5); }
 .flush > .picture { display: block; max-width: calc(100% - 2 * var(--s5)); margin: var(--s5) auto; }
-@counter-style line-number { system: extends decimal; suffix: "   "; }
+@counter-style line-number { system: extends decimal; suffix: "  "; }
 .source, .diff, .command, .message { font: .8125rem/1.6 var(--mono); tab-size: 4; }
-.source { margin: 0; padding: var(--s3) 0; padding-inline-start: 4.5em; white-space: pre-wrap; direction: ltr; text-align: left; }
+.source { margin: 0; padding: var(--s3) 0; padding-inline-start: 5em; white-space: pre-wrap; direction: ltr; text-align: left; }
 .source li { padding-inline: var(--s3); }
 .source { list-style: line-number; }
 .source li::marker { color: var(--muted); font-variant-numeric: tabular-nums; }
@@ -120,5 +120,5 @@ section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-
 .prose input[type=checkbox] { width: 1em; height: 1em; vertical-align: -.1em; }
 
 @media (max-width: 60rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
-@media (max-width: 40rem) { .source { padding-inline-start: 3.5em; } .post, .release { padding: var(--s4); } }
+@media (max-width: 40rem) { .source { padding-inline-start: 4.25em; } .post, .release { padding: var(--s4); } }
 `

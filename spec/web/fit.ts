@@ -1,0 +1,64 @@
+import type { Page } from 'playwright-core'
+
+/**
+ * What does not fit on the screen: a page that is wider than it, text that its element cuts, a choice that its list cuts,
+ * a button with two lines, tabs with two lines, or a tab that neither shows nor comes into view with the focus.
+ */
+export const misfitsOn = (page: Page): Promise<string[]> => page.evaluate(MISFITS) as Promise<string[]>
+
+/** Days that the page writes in another form than `2026-11-21`, or without the day for programs. */
+export const looseDaysOn = (page: Page): Promise<string[]> => page.evaluate(LOOSE_DAYS) as Promise<string[]>
+
+const LOOSE_DAYS = `(() => {
+  const loose = []
+  const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT)
+  while (walker.nextNode()) {
+    const { data, parentElement } = walker.currentNode
+    if (parentElement.closest('.prose, .source, .diff, pre, code, bdi')) continue
+    if (/\\b(Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]* \\d/.test(data)) loose.push(data)
+    for (const [day] of data.matchAll(/\\d{4}-\\d\\d-\\d\\d/g))
+      if (!parentElement.closest('time')?.dateTime.startsWith(day)) loose.push(data)
+  }
+  return loose
+})()`
+
+const MISFITS = `(() => {
+  const shown = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility())
+  const named = (what) => (one) => what + ': ' + one.outerHTML.slice(0, 200)
+  const isCut = (one) => {
+    const { overflowX, clipPath } = getComputedStyle(one)
+    return ['hidden', 'clip'].includes(overflowX) && clipPath === 'none' && one.scrollWidth > one.clientWidth + 1
+  }
+  const pen = document.createElement('canvas').getContext('2d')
+  const cutsChoice = (select) => {
+    const { font, paddingLeft, paddingRight } = getComputedStyle(select)
+    pen.font = font
+    const room = select.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)
+    return [...select.options].some((option) => pen.measureText(option.text).width > room + 1)
+  }
+  const linesOf = (one) => {
+    const range = document.createRange()
+    range.selectNodeContents(one)
+    return new Set([...range.getClientRects()].filter(({ width }) => width > 0).map(({ bottom }) => Math.round(bottom / 12))).size
+  }
+  const isWithin = (inner, outer) => {
+    const [a, b] = [inner.getBoundingClientRect(), outer.getBoundingClientRect()]
+    return a.left >= b.left - 1 && a.right <= b.right + 1
+  }
+  const hidesTab = (tabs) => {
+    const links = [...tabs.children]
+    const current = tabs.querySelector('[aria-current]')
+    const hidden = (current && !isWithin(current, tabs)) || links.some((link) => (link.focus(), !isWithin(link, tabs)))
+    document.activeElement.blur()
+    return hidden
+  }
+  const wide = document.documentElement.scrollWidth
+  return [
+    ...(wide > innerWidth ? ['the page is ' + wide + ' wide'] : []),
+    ...shown('body :not(input)').filter(isCut).map(named('cut')),
+    ...shown('select').filter(cutsChoice).map(named('cuts a choice')),
+    ...shown('button, .button').filter((one) => linesOf(one) > 1).map(named('wraps')),
+    ...shown('.tabs').filter((tabs) => new Set([...tabs.children].map((link) => link.offsetTop)).size > 1).map(named('wraps')),
+    ...shown('.tabs').filter(hidesTab).map(named('hides a tab')),
+  ]
+})()`
