@@ -1,6 +1,6 @@
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
 import { type Account, accounts, type Invitation, invitations } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -79,11 +79,11 @@ export class Invitations {
   }
 
   /** The invitations of the viewer, also those of organizations that only members see. */
-  of(viewer: SignedIn, { offset, limit }: Slice): Promise<Page<FoundInvitation>> {
+  of(viewer: SignedIn, slice: Slice): Promise<Page<FoundInvitation>> {
     return this.#store.read(async (tx) => {
       // A job removes the invitations of deleted organizations.
       const all = await found(tx, await invitations.list(tx, 'account', { prefix: [viewer.id] }))
-      return { items: all.slice(offset, offset + limit), total: all.length }
+      return pageOfAll(all, slice)
     })
   }
 

@@ -9,6 +9,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { canSee, existingAccount, type Identity } from './access.ts'
 import { refuseInactive, unauthenticated } from './credentials.ts'
+import { pageOfOne } from './list-page.ts'
 import { checkTexts } from './names.ts'
 
 type Owned = { id: number; account: number; fingerprint: string }
@@ -101,15 +102,10 @@ export class SshKeys extends Keys<SshKey> {
   }
 
   /** The account's key with the fingerprint, as a page of at most one. */
-  async withFingerprint(
-    account: number,
-    fingerprint: string,
-    { offset, limit }: Slice,
-  ): Promise<Page<SshKey>> {
+  async withFingerprint(account: number, fingerprint: string, slice: Slice): Promise<Page<SshKey>> {
     if (!FINGERPRINT.test(fingerprint)) return { items: [], total: 0 }
     const key = await this.store.read((tx) => sshKeys.findBy(tx, 'fingerprint', [account, fingerprint]))
-    const items = key === undefined ? [] : [key]
-    return { items: items.slice(offset, offset + limit), total: items.length }
+    return pageOfOne(key, slice)
   }
 
   /** The key that signs in: that of the account which added it first, among those that still exist. */

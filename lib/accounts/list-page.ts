@@ -1,4 +1,4 @@
-import type { Collection, IndexEntry, Page, Slice } from '../records/collection.ts'
+import { type Collection, type IndexEntry, type Page, pageOfAll, type Slice } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { type Entries, except, merge, pageOf, recordKeyText } from '../records/merge.ts'
 import { type Audience, PRIVATE } from '../records/schema/index.ts'
@@ -168,7 +168,5 @@ export const firstOf = async (listing: Entries, limit: number): Promise<SearchRe
   return { entries, total }
 }
 
-export const pageOfOne = <T>(item: T | undefined, { offset, limit }: Slice): Page<T> => {
-  const items = item === undefined ? [] : [item]
-  return { items: items.slice(offset, offset + limit), total: items.length }
-}
+export const pageOfOne = <T>(item: T | undefined, slice: Slice): Page<T> =>
+  pageOfAll(item === undefined ? [] : [item], slice)

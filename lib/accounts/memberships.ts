@@ -1,5 +1,5 @@
 import { AllotError } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
 import { type Account, type Membership, memberships } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -38,7 +38,7 @@ export class Memberships {
   list(
     viewer: Viewer,
     name: string,
-    { offset, limit }: Slice,
+    slice: Slice,
     { publicOnly = false } = {},
   ): Promise<Page<Account> | undefined> {
     return this.#store.read(async (tx) => {
@@ -49,7 +49,7 @@ export class Memberships {
       const shown = found.filter((membership) => showsAll || membership.public === true)
       const ids = shown.map(({ member }) => member)
       const visible = await visibleAmong(tx, viewer, ids)
-      return { items: visible.slice(offset, offset + limit), total: visible.length }
+      return pageOfAll(visible, slice)
     })
   }
 

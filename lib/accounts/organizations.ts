@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { AllotError, checkArgument, isObject } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
 import {
   type Account,
   accounts,
@@ -95,13 +95,13 @@ export class Organizations {
   }
 
   /** Organizations that the member belongs to, if the viewer can see them and may know of the membership. */
-  of(viewer: Viewer, member: number, { offset, limit }: Slice): Promise<Page<Account>> {
+  of(viewer: Viewer, member: number, slice: Slice): Promise<Page<Account>> {
     return this.#store.read(async (tx) => {
       const joined = await memberships.list(tx, 'member', { prefix: [member] })
       const found = await Promise.all(joined.map((membership) => mayKnowOf(tx, viewer, membership)))
       const ids = joined.filter((_, index) => found[index]).map(({ organization }) => organization)
       const visible = await visibleAmong(tx, viewer, ids)
-      return { items: visible.slice(offset, offset + limit), total: visible.length }
+      return pageOfAll(visible, slice)
     })
   }
 

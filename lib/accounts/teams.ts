@@ -1,6 +1,6 @@
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
 import {
   type Account,
   accounts,
@@ -51,26 +51,23 @@ export class Teams {
       const kept = await teams.list(tx, 'organization', { prefix: [organization.id] })
       const all = [undefined, ...kept].filter((team) => matches(team, word.toLowerCase()))
       const items = all.map((team) => ({ organization, team }))
-      return { items: items.slice(slice.offset, slice.offset + slice.limit), total: items.length }
+      return pageOfAll(items, slice)
     })
   }
 
   /** The teams that a user is in. */
-  of(account: number, { offset, limit }: Slice): Promise<Page<FoundTeam>> {
+  of(account: number, slice: Slice): Promise<Page<FoundTeam>> {
     return this.#store.read(async (tx) => {
       const joined = await memberships.list(tx, 'member', { prefix: [account] })
       const kept = await teamsOf(tx, account)
-      const organizations = await accounts.byIds(
-        tx,
-        joined.map(({ organization }) => organization),
-      )
+      const organizations = await accounts.namedBy(tx, joined, ({ organization }) => organization)
       const items = joined.flatMap((membership): FoundTeam[] => {
         const organization = organizations.get(membership.organization)
         if (organization === undefined) return []
         const own = kept.filter((team) => team.organization === organization.id)
         return [...(membership.owner ? [undefined] : []), ...own].map((team) => ({ organization, team }))
       })
-      return { items: items.slice(offset, offset + limit), total: items.length }
+      return pageOfAll(items, slice)
     })
   }
 
@@ -122,12 +119,12 @@ export class Teams {
   }
 
   /** The members of a team whom the viewer can see, by id. */
-  members(viewer: Viewer, id: number, { offset, limit }: Slice): Promise<Page<Account> | undefined> {
+  members(viewer: Viewer, id: number, slice: Slice): Promise<Page<Account> | undefined> {
     return this.#store.read(async (tx) => {
       const found = await visibleTeam(tx, viewer, id)
       if (found === undefined) return undefined
       const visible = await visibleAmong(tx, viewer, await memberIds(tx, found))
-      return { items: visible.slice(offset, offset + limit), total: visible.length }
+      return pageOfAll(visible, slice)
     })
   }
 

@@ -83,10 +83,7 @@ export class TokenUses {
       tx.afterCommit(() => {
         for (const [token, writtenAt] of left) this.#noted.set(token, writtenAt)
       })
-      const found = await tokens.byIds(
-        tx,
-        batch.map(([token]) => token),
-      )
+      const found = await tokens.namedBy(tx, batch, ([token]) => token)
       for (const [id, at] of batch) {
         const token = found.get(id)
         if (token === undefined) continue

@@ -93,9 +93,7 @@ export class Comments {
     query: CommentQuery = {},
     client = 'host',
   ): Promise<CommentPage | undefined> {
-    return this.#readIssue(viewer, path, number, query, client, (tx, { id }) =>
-      commentsOf(tx, id, query, slice),
-    )
+    return this.#readIssue(commentsOf, viewer, path, number, slice, query, client)
   }
 
   /** Comments and events of an issue, oldest first: it was closed, opened again, or given another title. */
@@ -107,9 +105,7 @@ export class Comments {
     query: CommentQuery = {},
     client = 'host',
   ): Promise<TimelinePage | undefined> {
-    return this.#readIssue(viewer, path, number, query, client, (tx, { id }) =>
-      timelineOf(tx, id, query, slice),
-    )
+    return this.#readIssue(timelineOf, viewer, path, number, slice, query, client)
   }
 
   /** Comments of all issues of a repository, oldest first, each with its issue. */
@@ -124,25 +120,18 @@ export class Comments {
       const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
       if (repository === undefined) return undefined
       const { items, total } = await commentsIn(tx, repository.id, query, slice)
-      const found = await issues.byIds(
-        tx,
-        items.map(({ issue }) => issue),
-      )
+      const found = await issues.namedBy(tx, items, ({ issue }) => issue)
       return { repository, page: { items: items.map((comment) => withIssue(comment, found)), total } }
     })
   }
 
   #readIssue<P>(
-    viewer: Viewer,
-    path: RepositoryName,
-    number: number,
-    query: CommentQuery,
-    client: string,
-    pageOf: (tx: ReadTransaction, issue: Issue) => Promise<P>,
+    pageOf: (tx: ReadTransaction, issue: number, query: CommentQuery, slice: Slice) => Promise<P>,
+    ...[viewer, path, number, slice, query, client]: Required<Parameters<Comments['list']>>
   ) {
     return this.#read(query, client, async (tx) => {
       const found = await readableIssue(tx, viewer, path, number)
-      return found && { ...found, page: await pageOf(tx, found.issue) }
+      return found && { ...found, page: await pageOf(tx, found.issue.id, query, slice) }
     })
   }
 

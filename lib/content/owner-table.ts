@@ -11,7 +11,7 @@ import type { QuotaEngine } from '../quota/index.ts'
 import { type OwnerOverQuota, overOrNear } from '../quota/reports.ts'
 import { noUsage, type Subject, type Usage, usedBy } from '../quota/subjects.ts'
 import { addDelta } from '../quota/usage.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
 import { type Account, accounts } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { growthIn, type InstanceHistory } from './instance-history.ts'
@@ -100,7 +100,7 @@ export class OwnersSnapshot {
     if (this.#overQuota.size >= MAX_LISTS) this.#overQuota.clear()
     this.#overQuota.set(key, found)
     const all = await found
-    return { items: all.slice(slice.offset, slice.offset + slice.limit), total: all.length }
+    return pageOfAll(all, slice)
   }
 
   async #findOverQuota(subject: Subject | undefined, within: number): Promise<readonly OwnerOverQuota[]> {

@@ -2,7 +2,7 @@ import { existingAccount, readableRepository, type SignedIn, type Viewer } from 
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
 import { requireAbove, writeAscending } from '../records/ascending-ids.ts'
-import type { Slice, WithPage } from '../records/collection.ts'
+import { pageOfAll, type Slice, type WithPage } from '../records/collection.ts'
 import { type CommitStatus, commitStatuses, type StatusState } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
@@ -117,14 +117,14 @@ export class CommitStatuses {
     viewer: Viewer,
     path: RepositoryName,
     sha: string,
-    { offset, limit }: Slice,
+    slice: Slice,
   ): Promise<InRepository<CombinedStatus> | undefined> {
     return this.#store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, path.owner, path.name, 'code')
       if (repository === undefined) return undefined
       const all = await commitStatuses.list(tx, 'current', { prefix: [repository.id, sha] })
       all.sort((left, right) => (left.context < right.context ? -1 : 1))
-      const page = { items: all.slice(offset, offset + limit), total: all.length }
+      const page = pageOfAll(all, slice)
       return { repository, page, state: combine(all) }
     })
   }

@@ -46,6 +46,12 @@ export interface Page<T> {
   total: number
 }
 
+/** A page of a listing that is in memory. */
+export const pageOfAll = <T>(all: readonly T[], { offset, limit }: Slice): Page<T> => ({
+  items: all.slice(offset, offset + limit),
+  total: all.length,
+})
+
 /** A page with what its items belong to. */
 export interface WithPage<T> {
   /** The part of the listing. */
@@ -88,6 +94,11 @@ export class Collection<R, U extends string = never, O extends string = never, C
     const found = await this.getMany(tx, keys)
     const entries = distinct.map((id, index) => [id, found[index]] as const)
     return new Map(entries.filter((entry): entry is readonly [number, R] => entry[1] !== undefined))
+  }
+
+  /** The records that exist of those that the items name, by id. */
+  namedBy<T>(tx: ReadTransaction, items: readonly T[], idOf: (item: T) => number) {
+    return this.byIds(tx, items.map(idOf))
   }
 
   async findBy(tx: ReadTransaction, index: U, key: KeyTuple): Promise<R | undefined> {

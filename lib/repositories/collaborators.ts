@@ -13,7 +13,7 @@ import { mayKnowOf } from '../accounts/organizations.ts'
 import { hasAnyRight, nameOfRight, RIGHT, rightsOn } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
 import {
   type Account,
   accounts,
@@ -48,16 +48,12 @@ export class Collaborators {
   }
 
   /** The collaborators by id. Viewers who do not administer the repository get only those whom they can see. */
-  list(
-    viewer: SignedIn,
-    { owner, name }: RepositoryName,
-    { offset, limit }: Slice,
-  ): Promise<Page<Account> | undefined> {
+  list(viewer: SignedIn, { owner, name }: RepositoryName, slice: Slice): Promise<Page<Account> | undefined> {
     return this.#store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
       const visible = await visibleOf(tx, viewer, repository, await idsOf(tx, repository))
-      return { items: visible.slice(offset, offset + limit), total: visible.length }
+      return pageOfAll(visible, slice)
     })
   }
 

@@ -3,7 +3,7 @@ import { canSee, type Viewer } from '../accounts/access.ts'
 import { firstIn, type SearchListing } from '../accounts/list-page.ts'
 import { invalid } from '../errors.ts'
 import { add, compare, type Sum } from '../integers.ts'
-import type { IndexEntry, Page, Slice } from '../records/collection.ts'
+import { type IndexEntry, type Page, pageOfAll, type Slice } from '../records/collection.ts'
 import { merge, recordKeyText } from '../records/merge.ts'
 import { accounts, PUBLIC, type Repository, repositories, stars } from '../records/schema/index.ts'
 import { foldCase } from '../search/index.ts'
@@ -62,7 +62,7 @@ export const filteredPage = async (
   viewer: Viewer,
   listings: readonly SearchListing[],
   filter: RepositoryFilter,
-  { offset, limit }: Slice,
+  slice: Slice,
 ): Promise<Page<Repository>> => {
   const matches = await predicateOf(tx, viewer, filter)
   const found: Repository[] = []
@@ -73,7 +73,7 @@ export const filteredPage = async (
     await setImmediate()
   }
   sort(found, filter)
-  return { items: found.slice(offset, offset + limit), total: found.length }
+  return pageOfAll(found, slice)
 }
 
 const batchesOf = async (listings: readonly SearchListing[]): Promise<IndexEntry[][]> => {

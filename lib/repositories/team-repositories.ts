@@ -4,7 +4,7 @@ import type { FoundTeam } from '../accounts/team-members.ts'
 import { changeableTeam, OWNERS, visibleTeam } from '../accounts/teams.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
 import {
   accounts,
   type Repository,
@@ -38,13 +38,10 @@ export class TeamRepositories {
       if (isForAll(team)) return repositoriesOf(tx, viewer, organization.id, 'name', slice)
       const assigned = await teamRepositories.list(tx, 'team', { prefix: [id] })
       const readable: Repository[] = []
-      const known = await repositories.byIds(
-        tx,
-        assigned.map(({ repository }) => repository),
-      )
+      const known = await repositories.namedBy(tx, assigned, ({ repository }) => repository)
       for (const repository of known.values())
         if (await canRead(tx, viewer, repository)) readable.push(repository)
-      return { items: readable.slice(slice.offset, slice.offset + slice.limit), total: readable.length }
+      return pageOfAll(readable, slice)
     })
   }
 

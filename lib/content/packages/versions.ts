@@ -2,7 +2,7 @@
 import { type SignedIn, type Viewer, visibleAccount } from '../../accounts/access.ts'
 import { canChangePackages } from '../../accounts/rights.ts'
 import { AllotError } from '../../errors.ts'
-import type { Page, Slice } from '../../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../../records/collection.ts'
 import {
   type Account,
   PACKAGE_TYPES,
@@ -95,5 +95,5 @@ export const listVersions = async (
   const found = (await packageVersions.list(tx, 'created', listing)).filter(
     (version) => types.includes(version.type) && version.name.toLowerCase().includes(q.toLowerCase()),
   )
-  return { items: found.slice(slice.offset, slice.offset + slice.limit), total: found.length }
+  return pageOfAll(found, slice)
 }

@@ -1,5 +1,5 @@
 import { isRefName } from '../../accounts/names.ts'
-import type { Page } from '../../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../../records/collection.ts'
 import type { OpenRepository } from './open-repository.ts'
 
 /** A reference, and the object that it points to. */
@@ -31,23 +31,13 @@ const listRefs = async (
     })
 }
 
-interface Slice {
-  readonly offset: number
-  readonly limit: number
-}
-
-const pageOf = (refs: readonly Ref[], { offset, limit }: Slice): Page<Ref> => ({
-  items: refs.slice(offset, offset + limit),
-  total: refs.length,
-})
-
 /** Branches, by name. */
 export const listBranches = async (open: OpenRepository, slice: Slice): Promise<Page<Ref>> =>
-  pageOf(await listRefs(open, 'refs/heads'), slice)
+  pageOfAll(await listRefs(open, 'refs/heads'), slice)
 
 /** Tags, the newest first. */
 export const listTags = async (open: OpenRepository, slice: Slice): Promise<Page<Ref>> =>
-  pageOf(await listRefs(open, 'refs/tags', '-creatordate'), slice)
+  pageOfAll(await listRefs(open, 'refs/tags', '-creatordate'), slice)
 
 /**
  * The references whose names begin with some text, as `heads` or `tags/v1.`.
