@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import express from 'express'
 import type { OpenAllot } from '../../lib/allot.ts'
+import { isSitePage } from '../../lib/web/index.ts'
+import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { start } from '../support/test-server.ts'
 import { createPageClient } from './browser.ts'
 
@@ -167,5 +169,15 @@ describe("The pages with the host's own login", () => {
     } finally {
       await allot.stop()
     }
+  })
+})
+
+describe('The form of a path', () => {
+  it('tells the pages of people and repositories, which are not loaded for other requests', () => {
+    const paths = pageRoutes.map(({ path }) => path).filter((path) => path.startsWith('/{'))
+    assert.ok(paths.length > 10)
+    for (const path of paths) assert.ok(isSitePage(path.replaceAll(/\{\w+\}/g, 'x1')), path)
+    for (const path of ['/ann/app.git/info/refs', '/ann/app/releases/download/v1/a', '/api/v1'])
+      assert.equal(isSitePage(path), false, path)
   })
 })
