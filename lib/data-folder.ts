@@ -134,7 +134,7 @@ const listed = (names: readonly string[]): string =>
  * @param store folder that belongs to the driver; undefined when there is none
  * @throws AllotError invalid that names both folders
  */
-export const checkOutside = (store: string | undefined, { repositories, files }: Folders): void => {
+const checkOutside = (store: string | undefined, { repositories, files }: Folders): void => {
   if (store === undefined) return
   const directories = {
     repositories: repositories ? repositories.directory : undefined,

@@ -123,7 +123,7 @@ export const addApplyCommand = (quota: Command): void => {
 }
 
 /** Description of `--dry-run` on every command that changes rules or groups. */
-export const DRY_RUN = 'only print what would change'
+const DRY_RUN = 'only print what would change'
 
 export interface ChangeFlags extends ApiFlags, PrintFlags {
   dryRun?: boolean

@@ -58,7 +58,7 @@ const greater = (left: Right, right: Right): Right => (left > right ? left : rig
 export const hasAnyRight = (rights: Rights): boolean => PARTS.some((part) => rights[part] > RIGHT.none)
 
 /** The right of a team on a unit. */
-export const rightOfTeam = ({ level, units }: Team, unit: Unit): Right => {
+const rightOfTeam = ({ level, units }: Team, unit: Unit): Right => {
   if (level === 'admin') return RIGHT.admin
   const granted = units.find((one) => one.unit === unit)
   return RIGHT[granted?.level ?? 'none']

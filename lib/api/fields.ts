@@ -39,7 +39,7 @@ export const shortText = v.pipe(v.string(), v.maxLength(255))
 /** The body of an issue, a comment or a release. */
 export const longText = v.pipe(v.string(), v.maxLength(128 * 1024))
 /** The name of a quota rule or group. */
-export const quotaName = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
+const quotaName = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 export const ruleName = example(quotaName, 'small')
 export const groupName = example(quotaName, 'free')
 /** A limit in a request: bytes, or -1 for unlimited. */

@@ -116,7 +116,7 @@ const MAX_NUMBER_LENGTHS: Record<string, number> = { n: 2048, e: 8, p: 512, q: 3
  * blocks.
  * @throws AllotError invalid when there is no public key, or when any key is private
  */
-export const readArmored = async (pgp: OpenPgpLibrary, armored: string): Promise<Key> => {
+const readArmored = async (pgp: OpenPgpLibrary, armored: string): Promise<Key> => {
   checkFormat(armored)
   const keys = await readKeys(pgp, armored.trim())
   if (keys.some((key) => key.isPrivate())) throw privateKey()

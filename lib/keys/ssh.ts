@@ -134,7 +134,7 @@ const layouts: Record<string, Layout> = {
 }
 
 /** The supported types. */
-export const sshKeyTypes: readonly string[] = Object.keys(layouts)
+const sshKeyTypes: readonly string[] = Object.keys(layouts)
 
 /**
  * Validates a blob. sshpk does not support keys on security keys, so their application is removed first.
@@ -142,7 +142,7 @@ export const sshKeyTypes: readonly string[] = Object.keys(layouts)
  * @returns the size of the key in bits
  * @throws AllotError invalid
  */
-export const bitsOf = (type: string, blob: Buffer): number => {
+const bitsOf = (type: string, blob: Buffer): number => {
   const { strings, plainType } = layouts[type]!
   const content = stringsIn(type, blob, strings)
   if (type === 'ssh-rsa') return rsaBits(content)

@@ -180,7 +180,7 @@ const CONTINUED = /[\w/.@#&-]$/
  * Replaces the references and emoji in a text by HTML.
  * @param before source of what precedes the text
  */
-export const splitReferences = (token: Tokens.Text, before: string, references: References): Token[] =>
+const splitReferences = (token: Tokens.Text, before: string, references: References): Token[] =>
   split(token, REFERENCE, (match) =>
     match.index === 0 && CONTINUED.test(before) ? undefined : referenceHtml(match, references),
   ).flatMap((part) => (part.type === 'text' ? split(part as Tokens.Text, EMOJI, emojiHtml) : part))

@@ -208,7 +208,7 @@ const query = v.object({
   ref: v.optional(parameter(v.string(), 'Branch, tag or commit; the default branch when absent.')),
 })
 
-export const contentsResponses = v.union([ContentsResponse, v.array(ContentsResponse)])
+const contentsResponses = v.union([ContentsResponse, v.array(ContentsResponse)])
 
 const responses = { 200: contentsResponses, 404: NotFound, 422: ValidationError } as const
 

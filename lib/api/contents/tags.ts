@@ -47,7 +47,7 @@ const AnnotatedTag = v.object({
 const NO_DOWNLOADS = { zip: 0, tar_gz: 0 }
 
 /** URLs of the archives of a branch, a tag or a commit. */
-export const archiveUrls = ({ base }: Pick<RepositoryUrls, 'base'>, name: string) => {
+const archiveUrls = ({ base }: Pick<RepositoryUrls, 'base'>, name: string) => {
   const url = `${base}/archive/${name.split('/').map(encodeURIComponent).join('/')}`
   return { zipball_url: `${url}.zip`, tarball_url: `${url}.tar.gz` }
 }

@@ -69,7 +69,7 @@ const htmlUrlOf = (used: UsedEntry, { baseUrl, htmlUrls, owner }: UsedListUrls):
   return (page && htmlUrls.of(page, baseUrl)) ?? ''
 }
 
-export const presentUsedAttachment = (
+const presentUsedAttachment = (
   used: UsedEntry,
   urls: UsedListUrls,
 ): v.InferOutput<typeof QuotaUsedAttachment> => {
@@ -95,15 +95,12 @@ const targetPath = ({ on, targetId }: Attached): string =>
 const externalPath = ({ on, index }: LedgerEntry): string =>
   `${on === 'issue' ? 'issues' : 'releases'}/${index ?? 0}`
 
-export const presentUsedPackage = (
-  used: UsedEntry,
-  urls: UsedListUrls,
-): v.InferOutput<typeof QuotaUsedPackage> => {
+const presentUsedPackage = (used: UsedEntry, urls: UsedListUrls): v.InferOutput<typeof QuotaUsedPackage> => {
   const { name, type, version, size } = used.entry
   return { name, type: type ?? '', version: version ?? '', size, html_url: htmlUrlOf(used, urls) }
 }
 
-export const presentUsedArtifact = (
+const presentUsedArtifact = (
   used: UsedEntry,
   urls: UsedListUrls,
 ): v.InferOutput<typeof QuotaUsedArtifact> => ({

@@ -21,7 +21,7 @@ import { presentUser, type User } from '../users.ts'
 import { presentHook } from './schema.ts'
 
 /** The id that stands for no object. */
-export const NO_OBJECT = '0'.repeat(40)
+const NO_OBJECT = '0'.repeat(40)
 
 type Event<Name extends WebhookEvent['event']> = Extract<WebhookEvent, { event: Name }>
 

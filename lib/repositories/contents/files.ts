@@ -163,7 +163,7 @@ export interface LfsPointer {
 }
 
 /** Larger files are not pointers. */
-export const MAX_POINTER_BYTES = 1024
+const MAX_POINTER_BYTES = 1024
 
 export const lfsPointerIn = (content: Buffer): LfsPointer | undefined => {
   if (content.length > MAX_POINTER_BYTES) return undefined
