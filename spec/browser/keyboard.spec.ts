@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { launchChromium, withoutChromium } from '../support/chromium.ts'
+import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
 import { png } from '../support/images.ts'
 import type { PageServer } from '../web/browser.ts'
 import { PASSWORD, startFixture } from '../web/fixture.ts'
@@ -153,6 +153,7 @@ describe('Every form', { skip: withoutChromium }, () => {
     const known = pages.get(who)
     if (known !== undefined) return known
     const page = await (await browser.newContext()).newPage()
+    page.setDefaultTimeout(PATIENT_MS)
     await page.goto(`${allot.base}/-/sign-in`)
     const enter = { 'User name': who, 'Password or': PASSWORD }
     await sendForm(page, { enter, press: 'Sign in', shows: new RegExp(`Storage of ${who}`) })
@@ -180,6 +181,7 @@ describe('The pages of people and repositories', { skip: withoutChromium }, () =
     const context = await browser.newContext()
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     page = await context.newPage()
+    page.setDefaultTimeout(PATIENT_MS)
   })
   after(async () => {
     await browser.close()

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import express from 'express'
 import type { Browser, Page } from 'playwright-core'
 import { routes } from '../../lib/api/index.ts'
-import { launchChromium, withoutChromium } from '../support/chromium.ts'
+import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 /** The entry of an operation in the sidebar. */
@@ -19,6 +19,7 @@ describe('/api/swagger in a real browser', { skip: withoutChromium }, () => {
     allot = await start({}, { mount: (handler) => express().use('/code', handler), prefix: '/code' })
     browser = await launchChromium()
     page = await browser.newPage()
+    page.setDefaultTimeout(PATIENT_MS)
     page.on('console', (message) => void (message.type() === 'error' && errors.push(message.text())))
     page.on('pageerror', (error) => void errors.push(String(error)))
     page.on('request', (request) => {
@@ -26,7 +27,7 @@ describe('/api/swagger in a real browser', { skip: withoutChromium }, () => {
       if (!url.startsWith(allot.base) && !/^(?:data|blob):/.test(url)) foreignRequests.push(url)
     })
     await page.goto(`${allot.base}/api/swagger`)
-    await entry(page, 'get-/user').waitFor({ timeout: 60_000 })
+    await entry(page, 'get-/user').waitFor()
   })
   after(async () => {
     await browser?.close()

@@ -37,6 +37,9 @@ export interface TestServer {
   stop(): Promise<void>
 }
 
+/** Texts are rendered at a low priority, which takes long where the machine is busy with others; the limit has specs of its own. */
+const markdown = { timeout: 60_000 }
+
 const quiet = { error: () => undefined, info: () => undefined }
 
 /** Mounts the handler in a host; the default is a plain node:http server. */
@@ -67,7 +70,7 @@ export const start = async (
   const repositories = { directory: join(folder, 'repositories') }
   const files = { directory: join(folder, 'files') }
   const { driver, drop } = options.driver ? { driver: options.driver, drop: undefined } : await store()
-  const allot = await openAllot({ log: quiet, repositories, files, ...options, driver })
+  const allot = await openAllot({ log: quiet, markdown, repositories, files, ...options, driver })
   const host = (await mountInHost?.(allot)) ?? { listener: mount?.(allot.handler) ?? allot.handler, prefix }
   const server = createServer(host.listener)
   // Longer than a spec waits for a program between two requests, so that no request meets a closing connection.

@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core'
 import { readConfig } from '../../bin/config/config.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type AllotOptions, createAllot } from '../../lib/index.ts'
-import { launchChromium, withoutChromium } from '../support/chromium.ts'
+import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type PageServer, startPages } from './browser.ts'
 import { MARKUP } from './fixture.ts'
@@ -260,6 +260,7 @@ describe('The brand in a real browser', { skip: withoutChromium }, () => {
   ): Promise<void> =>
     withPages(pages, async (allot) => {
       const context = await browser.newContext({ colorScheme, viewport: { width: 360, height: 740 } })
+      context.setDefaultTimeout(PATIENT_MS)
       await context.route(
         (url) => !url.href.startsWith(allot.base),
         (route) => route.fulfill({ contentType: 'image/svg+xml', body: LOGO }),

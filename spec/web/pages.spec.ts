@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { launchChromium, withoutChromium } from '../support/chromium.ts'
+import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
 import { violationsOn } from './axe.ts'
 import type { PageServer } from './browser.ts'
 import { looseDaysOn, misfitsOn } from './fit.ts'
@@ -34,6 +34,7 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
   ): Promise<{ page: Page; context: BrowserContext; problems: string[] }> => {
     const { viewport, colorScheme } = look
     const context = await browser.newContext({ viewport, colorScheme })
+    context.setDefaultTimeout(PATIENT_MS)
     const page = await context.newPage()
     const problems: string[] = []
     page.on('console', (message) => {
