@@ -116,8 +116,8 @@ describe('A response of the source', () => {
       const timer = setInterval(() => res.write(' '), 50)
       res.once('close', () => clearInterval(timer))
     })
-    const at = await connectSource(slow.base, source.root.token, { ...LIMITS, timeoutMs: 1000 })
-    await assert.rejects(at.get(AnyItem, '/admin/users'), /\/admin\/users did not answer within 1 s$/)
+    const at = await connectSource(slow.base, source.root.token, { ...LIMITS, timeoutMs: 3000 })
+    await assert.rejects(at.get(AnyItem, '/admin/users'), /\/admin\/users did not answer within 3 s$/)
     slow.stop()
   })
 
