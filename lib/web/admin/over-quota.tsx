@@ -59,7 +59,7 @@ const OverList = ({ owners }: { owners: readonly OwnerSummary[] }) => (
   <ul class="plain rows">
     {owners.map((owner) => (
       <li key={owner.id} class="line">
-        <div>
+        <div class="whole">
           <Link class="strong" to={`/-/storage/${owner.name}`}>
             <bdi>{owner.name}</bdi>
           </Link>

@@ -120,5 +120,5 @@ section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-
 .prose input[type=checkbox] { width: 1em; height: 1em; vertical-align: -.1em; }
 
 @media (max-width: 60rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
-@media (max-width: 40rem) { .source { padding-inline-start: 4.25em; } .post, .release { padding: var(--s4); } }
+@media (max-width: 40rem) { .rows .line > .whole { flex-basis: 100%; } .source { padding-inline-start: 4.25em; } .post, .release { padding: var(--s4); } }
 `
