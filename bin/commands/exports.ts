@@ -1,4 +1,4 @@
-import { createReadStream } from 'node:fs'
+import { createReadStream, rmSync } from 'node:fs'
 import { lstat, open, rename, rm, stat } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { LastLine } from '../../lib/exports/format.ts'
@@ -91,6 +91,22 @@ interface Output {
   abandon?(): Promise<void>
 }
 
+/** Removes a file when a signal ends this process. @returns keeps it from now on */
+const removeWhenStopped = (file: string): (() => void) => {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+  const keep = () => {
+    for (const signal of signals) process.off(signal, stop)
+  }
+  const stop = (signal: NodeJS.Signals) => {
+    keep()
+    rmSync(file, { force: true })
+    // Without a listener, the signal ends the process.
+    process.kill(process.pid, signal)
+  }
+  for (const signal of signals) process.on(signal, stop)
+  return keep
+}
+
 /**
  * A file that only its owner may read. It has another name until it is complete.
  * @throws Error when the file exists and may not be replaced: the export that it holds may be the only one
@@ -106,6 +122,7 @@ const openFile = async (file: string, canReplace: boolean): Promise<Output> => {
   const handle = await open(unfinished, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     throw new Error(`${file} cannot be written: ${writeFault(error)}`)
   })
+  const keep = removeWhenStopped(unfinished)
   return {
     write: (bytes) => handle.appendFile(bytes),
     async finish() {
@@ -114,10 +131,12 @@ const openFile = async (file: string, canReplace: boolean): Promise<Output> => {
       await refuseExisting()
       await handle.close()
       await rename(unfinished, file)
+      keep()
     },
     async abandon() {
       await handle.close()
       await rm(unfinished, { force: true })
+      keep()
     },
   }
 }

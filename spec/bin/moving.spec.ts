@@ -10,6 +10,7 @@ import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { temporaryDirectory } from '../support/folder.ts'
 import { basic, createSender } from '../support/test-server.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { allot, begin, PROGRAM, served } from './program.ts'
 
 const exec = promisify(execFile)
@@ -222,6 +223,26 @@ describe('An export or import that fails', () => {
       )
     } finally {
       await server.stop()
+    }
+  })
+
+  it('leaves no file when it is interrupted', async (t) => {
+    const server = createServer((_req, res) => void res.write('{"format":"allot-export"'))
+    t.after(() => {
+      server.closeAllConnections()
+      server.close()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      const out = join(folder, `${signal}.ndjson`)
+      const child = begin(['export', '--url', url, '--token', 't', '--out', out])
+      const ended = once(child, 'exit')
+      await waitFor(() => existsSync(`${out}.unfinished`))
+      child.kill(signal)
+      assert.deepEqual(await ended, [null, signal])
+      assert.ok(!existsSync(out) && !existsSync(`${out}.unfinished`))
     }
   })
 
