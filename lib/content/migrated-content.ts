@@ -13,6 +13,9 @@ import {
   issues,
   type Migrated,
   type PackageFile,
+  type PackageVersion,
+  packageFiles,
+  packageVersions,
   type Release,
   releases,
 } from '../records/schema/index.ts'
@@ -173,6 +176,15 @@ export class MigratedContent {
     if ((await addFile(this.#parts, uploader, added)) === undefined)
       throw new AllotError('not_found', 'the owner was deleted')
     if (replaces !== undefined) await this.#parts.files.idle()
+  }
+
+  /** A copied file of a package, with its version; undefined when it was deleted here. */
+  findPackageFile(id: number): Promise<{ version: PackageVersion; file: PackageFile } | undefined> {
+    return this.#parts.store.read(async (tx) => {
+      const file = await packageFiles.get(tx, [id])
+      const version = file && (await packageVersions.get(tx, [file.version]))
+      return version && file && { version, file }
+    })
   }
 
   /** The record of a copy; undefined when it was deleted here. */

@@ -34,7 +34,7 @@ import {
   type SequenceLine,
 } from './format.ts'
 import { checkLayout, importStore } from './import.ts'
-import { checkedRecord } from './record-import.ts'
+import { checkedRecord, labelOf } from './record-import.ts'
 
 /** Records that are saved in one transaction, so that owners appear whole or not at all. */
 const MAX_RECORDS = 50_000
@@ -254,10 +254,18 @@ const saveRecord = async (tx: WriteTransaction, { collection, record }: Received
   if (name === repositories.options.name && !(await endPending(tx, (record as Repository).id)))
     throw tookTooLong()
   if (name === accounts.options.name) await takeAccountName(tx, (record as Account).name)
-  const before = await collection.save(tx, record)
+  const before = await collection.save(tx, record).catch((cause) => {
+    if (!(cause instanceof AllotError) || cause.code !== 'conflict') throw cause
+    const message = `another record of the store has a name or an address of ${labelOf(collection, record)}: rename or remove that one first`
+    throw new AllotError('conflict', message, { cause })
+  })
   if (name === files.options.name) {
     if ((before as StoredFile | undefined)?.state !== 'arriving') throw tookTooLong()
-  } else if (before !== undefined) throw new AllotError('conflict', `the store already has this ${name}`)
+  } else if (before !== undefined)
+    throw new AllotError(
+      'conflict',
+      `the store already has ${labelOf(collection, record)}: remove it there first`,
+    )
 }
 
 const tookTooLong = () =>

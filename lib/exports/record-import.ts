@@ -77,8 +77,15 @@ export const saverOf = (line: RecordLine | SequenceLine): Save => {
   const { collection, record } = checkedRecord(line)
   return async (tx) => {
     if ((await collection.save(tx, record)) !== undefined)
-      throw invalid(`this ${line.collection} is in the file twice`)
+      throw invalid(`${labelOf(collection, record)} is in the file twice: it is damaged, so export again`)
   }
+}
+
+/** Names a record in a message, such as `the former name "ann"`. */
+export const labelOf = ({ options }: Collection<unknown>, record: unknown): string => {
+  const kind = options.name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
+  const { name } = record as { name?: unknown }
+  return `the ${kind} ${typeof name === 'string' ? quote(name) : options.id(record).join('/')}`
 }
 
 /** @throws AllotError invalid for a record that the API could not have made */
@@ -87,7 +94,10 @@ export const checkedRecord = ({
   record,
 }: RecordLine): { collection: Collection<unknown>; record: unknown } => {
   const collection = collectionsByName.get(name)
-  if (collection === undefined) throw invalid(`unknown collection ${JSON.stringify(name)}`)
+  if (collection === undefined)
+    throw invalid(
+      `unknown collection ${JSON.stringify(name)}: the file is damaged, or of a newer version of Allot`,
+    )
   const result = v.safeParse(collection.options.schema, record, { abortEarly: true })
   if (!result.success) throw invalid(`${name}: ${describeIssue(result.issues[0])}`)
   checkNames(name, record)

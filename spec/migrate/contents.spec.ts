@@ -11,6 +11,10 @@ let [ann, ben]: Person[] = []
 let old: string
 
 const TOOL = '/api/packages/ann/generic/tool/1.0'
+/** Two files of a version whose names are longer than the migration log keeps. */
+const LONG = ['f', 'g'].map(
+  (file) => `/api/packages/ann/generic/${'n'.repeat(250)}/${'1'.repeat(250)}/${file.repeat(250)}`,
+)
 
 /** An application with issues, releases, LFS objects and packages, made long ago. */
 before(async () => {
@@ -39,6 +43,7 @@ before(async () => {
   await upload(source, ann, `/ann/app.git/info/lfs/objects/${OID}/${LFS.length}`, LFS)
   await upload(source, ann, '/api/packages/ann/generic/kit/1.0/kit%201.tar', 'kit')
   for (const file of ['replaced', 'both']) await upload(source, ann, `${TOOL}/${file}`, 'first')
+  for (const path of LONG) await upload(source, ann, path, 'long')
   await source.as(ben, 'POST', '/repos/ann/app/forks', {})
   old = (await source.as(ann, 'GET', '/repos/ann/app')).body.created_at
   mock.timers.reset()
@@ -144,10 +149,13 @@ describe('A later run', () => {
     await source.as(ann, 'DELETE', `${APP}/releases/2`)
     await source.as(ann, 'PATCH', APP, { description: 'another', template: false })
     await source.as(ann, 'DELETE', '/packages/ann/generic/kit/1.0')
+    const headers = { authorization: `token ${ann!.token}` }
+    assert.ok((await fetch(source.base + LONG[0]!, { method: 'DELETE', headers })).ok)
     const report = await target.from(source)
     assert.ok(report.isComplete(), report.text)
     assert.match(report.text, /^issues: 1 copied, 0 already there, 1 updated$/m)
     assert.match(report.text, /^removed, because the source removed it:\n {2}issues: 3 \(ann\/app\)$/m)
+    assert.match(report.text, /^ {2}package files: .*ann: n{250} 1{250} f{250}/m)
     await assertSame(
       `${APP}/issues?state=all`,
       `${APP}/issues/1/comments`,
@@ -176,16 +184,16 @@ describe('A later run', () => {
     assert.equal(await downloaded(target, `${TOOL}/replaced`), 'first')
 
     const report = await target.from(source)
-    assert.match(report.text, /^package files: 0 copied, 1 already there, 1 updated$/m)
+    assert.match(report.text, /^package files: 0 copied, 2 already there, 1 updated$/m)
     assert.match(report.text, /^ {2}package files with other content here: ann: tool 1.0 both$/m)
     assert.equal(await downloaded(target, `${TOOL}/replaced`), 'the second')
     assert.equal(await downloaded(target, `${TOOL}/both`), 'mine')
     const { body } = await target.as(target.root, 'GET', '/admin/users/ann/quota')
-    assert.equal(body.used.size.assets.packages.all, 'the second'.length + 'mine'.length)
+    assert.equal(body.used.size.assets.packages.all, 'the second'.length + 'mine'.length + 'long'.length)
     assert.equal((await target.allot.verify()).faults, 0)
 
     const again = await target.from(source)
-    assert.match(again.text, /^package files: 0 copied, 2 already there$/m)
+    assert.match(again.text, /^package files: 0 copied, 3 already there$/m)
   })
 
   it('leaves alone what was changed or removed here, and names it', async () => {

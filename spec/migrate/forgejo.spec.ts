@@ -213,25 +213,31 @@ describe('A Gitea', () => {
     }
   })
 
-  it('whose package file does not have the SHA-256 that is listed has it reported, and not copied', async () => {
+  it('whose package file does not have the SHA-256 that is listed has it reported and not copied, but the other files are', async () => {
     const headers = { authorization: `token ${alice.token}` }
     const path = '/api/packages/alice/generic/damaged/1.0/kit.tar'
-    assert.ok((await fetch(behind.base + path, { method: 'PUT', body: 'kit', headers })).ok)
+    for (const file of [path, `${path}.sig`])
+      assert.ok((await fetch(behind.base + file, { method: 'PUT', body: 'kit', headers })).ok)
     const sha256 = createHash('sha256').update('Kit').digest('hex')
+    const files = [
+      { name: 'kit.tar', size: 3, sha256 },
+      { name: 'kit.tar.sig', size: 3, sha256: createHash('sha256').update('kit').digest('hex') },
+    ]
     const gitea = await forgejo(behind, {
       '/admin/orgs': NONE,
       '/users/alice/gpg_keys': NONE,
       '/users/alice/subscriptions': NONE,
       '/users/alice/repos': NONE,
-      '/packages/alice/generic/damaged/1.0/files': { body: [{ name: 'kit.tar', size: 3, sha256 }], total: 1 },
+      '/packages/alice/generic/damaged/1.0/files': { body: files, total: 2 },
     })
     const into = await startTarget()
     try {
       const { text } = await into.from({ base: gitea.base, root: behind.root }, ['alice'])
       const reason = `the content must have the SHA-256 ${sha256}, got [0-9a-f]{64}`
-      assert.match(text, new RegExp(`^ {2}the package alice: damaged 1.0: ${reason}$`, 'm'))
+      assert.match(text, new RegExp(`^ {2}the package file alice: damaged 1.0 kit.tar: ${reason}$`, 'm'))
       const authorization = { headers: { authorization: `token ${into.root.token}` } }
       assert.equal((await fetch(into.base + path, authorization)).status, 404)
+      assert.equal((await fetch(`${into.base}${path}.sig`, authorization)).status, 200)
     } finally {
       gitea.stop()
       await into.stop()

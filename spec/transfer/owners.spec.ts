@@ -254,7 +254,7 @@ describe('An import of owners', () => {
       'the store has another user with the same email address',
       '2/16',
       ({ allot }) => allot.hosting.accounts.createUser({ name: 'anna', email: 'ann@example.test' }),
-      /line \d+: this account is already taken/,
+      /line \d+: another record of the store has a name or an address of the account "Ann": rename or remove/,
     ],
     [
       'a rule of the same name has another limit',

@@ -155,7 +155,11 @@ describe('A file is refused, with the number of the line,', () => {
       sealed([{ collection: 'account', record: { id: 1 } }]),
       /^line 2: account: Kind is required$/,
     ],
-    ['with a record twice', sealed([anAccount, anAccount]), /^line 3: this account is in the file twice/],
+    [
+      'with a record twice',
+      sealed([anAccount, anAccount]),
+      /^line 3: the account "[^"]+" is in the file twice/,
+    ],
     [
       'with two records of the same name',
       sealed([anAccount, { collection: 'account', record: { ...account, id: 2 } }]),

@@ -79,7 +79,10 @@ const noteLeftOut = (report: Migration['report'], organization: string, count: n
   if (count > 0) report.note('notCopied', IN_PRIVATE, `${organization} (${count})`)
 }
 
-/** @returns whether everything was copied */
+/**
+ * Copies the files of a version. A file that is refused does not keep the others from being copied.
+ * @returns whether all files that the source has are known
+ */
 const copyVersion = (
   migration: Migration,
   owner: OwnerNames,
@@ -95,7 +98,9 @@ const copyVersion = (
     for (const file of await source.list(SourcePackageFile, `${path}/files`)) {
       const name = logName([...names, file.name])
       seen.add(name)
-      await followFile(migration, owner, given, file, { scope: owner.key, name, before: known.get(name) })
+      await reportErrors(report, `the package file ${label} ${file.name}`, () =>
+        followFile(migration, owner, given, file, { scope: owner.key, name, before: known.get(name) }),
+      )
     }
   })
 }
@@ -156,31 +161,51 @@ const logName = (names: readonly string[]): string => {
 /** Removes copied files that the source has removed. One that was replaced here stays. */
 const removeOthers = async (
   migration: Migration,
-  { there, here: owner }: OwnerNames,
+  owner: OwnerNames,
   known: ReadonlyMap<string, Migrated>,
   seen: ReadonlySet<string>,
 ): Promise<void> => {
+  for (const [key, record] of known) {
+    const names = seen.has(key) ? undefined : await namesOf(migration, key, record)
+    if (names !== undefined) await removeOther(migration, owner, names, record)
+  }
+}
+
+/** Type, name and version of a package, and the name of its file. */
+type FileNames = readonly [type: string, name: string, version: string, file: string]
+
+/** @returns undefined for a long name, of which the log has only a digest, when the copy was removed here */
+const namesOf = async (
+  { content }: Migration,
+  key: string,
+  { ids }: Migrated,
+): Promise<FileNames | undefined> => {
+  const parts = key.split('/')
+  if (parts.length === 4) return parts as unknown as FileNames
+  const copy = await content.findPackageFile(ids[0] ?? 0)
+  return copy && [copy.version.type, copy.version.name, copy.version.version, copy.file.name]
+}
+
+const removeOther = async (
+  migration: Migration,
+  { there, here: owner }: OwnerNames,
+  [type, name, version, file]: FileNames,
+  record: Migrated,
+): Promise<void> => {
   const { allot, migrationLog, report, keep } = migration
   const { packages } = allot.hosting
-  for (const [key, record] of known) {
-    const [type = '', name = '', version = '', file = ''] = key.split('/')
-    if (seen.has(key) || file === '') continue
-    const path = apiPath('packages', there, type, name, version)
-    const label = `${there}: ${name} ${version} ${file}`
-    if (keep) {
-      report.note('differs', KEPT, label)
-      continue
-    }
-    const found = await ifAvailable(migration.source.list(SourcePackageFile, `${path}/files`))
-    const isGone =
-      found === undefined ? await isDeleted(migration, path) : found.every((one) => one.name !== file)
-    if (!isGone) continue
-    const where = { owner, type, name, version }
-    const here = await packages.file(OPERATOR, where, file)
-    if (here !== undefined && record.ids.includes(here.id)) {
-      await packages.removeFile(OPERATOR, where, file)
-      report.note('removed', FILES, label)
-    }
-    await migrationLog.remove([record])
+  const path = apiPath('packages', there, type, name, version)
+  const label = `${there}: ${name} ${version} ${file}`
+  if (keep) return report.note('differs', KEPT, label)
+  const found = await ifAvailable(migration.source.list(SourcePackageFile, `${path}/files`))
+  const isGone =
+    found === undefined ? await isDeleted(migration, path) : found.every((one) => one.name !== file)
+  if (!isGone) return
+  const where = { owner, type: type as PackageType, name, version }
+  const here = await packages.file(OPERATOR, where, file)
+  if (here !== undefined && record.ids.includes(here.id)) {
+    await packages.removeFile(OPERATOR, where, file)
+    report.note('removed', FILES, label)
   }
+  await migrationLog.remove([record])
 }
