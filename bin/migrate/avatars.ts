@@ -8,7 +8,7 @@ import type { Report } from './report.ts'
 import type { Source } from './source.ts'
 
 const REFUSED = 'avatars that Allot does not store'
-const MISSING = 'avatars, which the source does not have either'
+const MISSING = 'avatars that the source names, but does not have'
 const OF_OTHERS = 'avatars of another service, such as Gravatar'
 const CHANGED_HERE = 'avatars that were changed here'
 const REMOVED_HERE = 'avatars that were removed here, and stay removed'
@@ -26,7 +26,10 @@ export interface AvatarOwner {
 /** An image at the source that may have been uploaded. */
 interface SourceAvatar {
   readonly path: string
-  /** Name of its file, which is another one for each image. */
+  /**
+   * Name of its file, a digest of the image. It alone identifies the image: the host of the address is that of the source's
+   * settings, by which this server need not reach it.
+   */
   readonly key: string
 }
 

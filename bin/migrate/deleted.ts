@@ -13,7 +13,7 @@ import { parseResponse } from './source.ts'
 import { copyTeams, removeFromTeams } from './teams.ts'
 import { removeUserData } from './user-data.ts'
 
-const SHARED = 'repositories that were deleted at the source, and stay shared'
+const SHARED = 'repositories that were deleted at the source, and keep their collaborators and teams here'
 
 /**
  * Revokes the rights of copied accounts that were deleted at the source. Nothing is deleted here, but only administrators

@@ -16,7 +16,8 @@ import { followDetails, synchronizeGrants } from './synchronize.ts'
 
 const MORE_VISIBLE = 'more people may see it here than at the source, so its contents are not copied'
 const MOVED = 'repositories that have another owner here, into which nothing is copied'
-export const FORK = 'forks without the repository that they were forked from'
+export const FORK =
+  'forks that are ordinary repositories here, because the repository that they were forked from is not here'
 
 /** Whether pushes are possible, as a right. The migration log stores this text, so it must not change. */
 const WRITABLE = 'it is not archived'

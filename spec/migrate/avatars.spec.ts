@@ -128,7 +128,7 @@ describe('The avatars of a Gitea or Forgejo', () => {
     assert.deepEqual(await imagesHere(), { ann: picture, ben: picture, carl: drawing, acme: logo })
     for (const line of [
       /^ {2}avatars of another service, such as Gravatar: fay$/m,
-      /^ {2}avatars, which the source does not have either: joe$/m,
+      /^ {2}avatars that the source names, but does not have: joe$/m,
       /^ {2}avatars of repositories: root1\/one$/m,
       /^ {2}avatars that Allot does not store: .*gus \(larger than 512 KiB\)/m,
       /^ {2}avatars that Allot does not store: .*hal \(image: must have at most 2048 × 2048 pixels, got 2049 × 1/m,

@@ -185,7 +185,10 @@ describe('A later run', () => {
 
     const report = await target.from(source)
     assert.match(report.text, /^package files: 0 copied, 2 already there, 1 updated$/m)
-    assert.match(report.text, /^ {2}package files with other content here: ann: tool 1.0 both$/m)
+    assert.match(
+      report.text,
+      /^ {2}package files that were uploaded here with other content, and stay: ann: tool 1.0 both$/m,
+    )
     assert.equal(await downloaded(target, `${TOOL}/replaced`), 'the second')
     assert.equal(await downloaded(target, `${TOOL}/both`), 'mine')
     const { body } = await target.as(target.root, 'GET', '/admin/users/ann/quota')

@@ -278,7 +278,10 @@ describe('A later run', () => {
     at.user('carl').follows = ['ann']
     Object.assign(at.repository(10), { owner: 'carl' })
     const text = await run({ keep: true })
-    assert.match(text, /^ {2}names and owners that were changed at the source, and are kept: ben to carl, /m)
+    assert.match(
+      text,
+      /^ {2}repositories and accounts that were renamed or transferred at the source, and keep their names and owners here: ben to carl, /m,
+    )
     assert.ok(await account('ben'))
     assert.ok(await found('ann', 'demo'))
   })
@@ -289,7 +292,7 @@ describe('A later run', () => {
     await target.person('anna')
     renameUser('ann', 'anna')
     const text = await run()
-    assert.match(text, /cannot be followed: ann to anna \(name: anna is already taken\)/)
+    assert.match(text, /cannot get that name or owner here: ann to anna \(name: anna is already taken\)/)
     assert.ok(await account('ann'))
   })
 
@@ -310,7 +313,11 @@ describe('A later run', () => {
         seen.map((one) => one !== undefined),
         [keep, keep],
       )
-      if (keep) assert.match(text, /deleted at the source, and stay shared: .*(site|shared)/)
+      if (keep)
+        assert.match(
+          text,
+          /deleted at the source, and keep their collaborators and teams here: .*(site|shared)/,
+        )
       else {
         assert.match(text, /^ {2}collaborators: dora \(ann\/shared\)$/m)
         assert.match(text, /^ {2}repositories of teams: site \(acme\/crew\)$/m)

@@ -6,7 +6,7 @@ import type { CopiedRepository } from '../repositories.ts'
 import type { SourceRepository } from '../shapes.ts'
 import type { Source } from '../source.ts'
 
-const MISSING = 'LFS objects, which the source does not have either'
+const MISSING = 'LFS objects that the source names, but does not have'
 
 /** Objects that one request asks for. */
 const BATCH_SIZE = 100

@@ -20,7 +20,7 @@ import { SourcePackage, SourcePackageFile } from '../shapes.ts'
 
 export const OTHER_TYPE = `packages of other types than ${PACKAGE_TYPES.join(', ')}`
 export const IN_PRIVATE = 'packages of private organizations: every member could read them here'
-const OTHER_CONTENT = 'package files with other content here'
+const OTHER_CONTENT = 'package files that were uploaded here with other content, and stay'
 const REMOVED_HERE = 'package files that were removed here, and stay removed'
 const CHANGED = 'package files that were changed at the source, and are kept as they are'
 const KEPT = 'package files that were removed at the source, and are kept'

@@ -9,9 +9,12 @@ import { audienceAt, audienceHere, type OwnedRepository, originalOf } from '../r
 import type { SourceRepository } from '../shapes.ts'
 import type { Named } from './known-names.ts'
 
-const KEPT = 'names and owners that were changed at the source, and are kept'
-const REFUSED = 'names and owners that were changed at the source, and cannot be followed'
-const MOVED_HERE = 'owners that were changed at the source, while the copies were moved here'
+const KEPT =
+  'repositories and accounts that were renamed or transferred at the source, and keep their names and owners here'
+const REFUSED =
+  'repositories and accounts that were renamed or transferred at the source, and cannot get that name or owner here'
+const MOVED_HERE =
+  'repositories that were transferred at the source and, to another owner, here, where they stay'
 
 /** A change that may have to wait until another one has made its name free. */
 interface Change {
