@@ -2,6 +2,7 @@ import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ifMissing, MAX_WORK_MS } from '../disk.ts'
 import { folderOf, placeFolder, removeFolder, UNFINISHED } from './folders.ts'
+import { initialize } from './initialize.ts'
 import {
   announce,
   configuration,
@@ -92,11 +93,6 @@ export const startBundleImport = async (git: string, folder: string): Promise<Bu
       await clean()
     },
   }
-}
-
-/** Creates an empty repository, without the user's templates and hooks. */
-export const initialize = async (git: string, folder: string, branch: string): Promise<void> => {
-  await runGit(git, ['init', '--quiet', '--bare', '--template=', `--initial-branch=${branch}`, folder])
 }
 
 /** A fetch also checks the objects, and that none is missing. */

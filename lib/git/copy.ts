@@ -1,6 +1,6 @@
 import { MAX_WORK_MS } from '../disk.ts'
 import { AllotError } from '../errors.ts'
-import { initialize } from './bundle.ts'
+import { initialize } from './initialize.ts'
 import { runGit } from './run.ts'
 
 /** The parts that a copy of a repository takes over. */

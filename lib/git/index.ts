@@ -2,14 +2,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { DeletionHold, ifMissing, type OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
-import {
-  type Bundle,
-  type BundleImport,
-  createBundle,
-  initialize,
-  setHead,
-  startBundleImport,
-} from './bundle.ts'
+import { type Bundle, type BundleImport, createBundle, setHead, startBundleImport } from './bundle.ts'
 import { type CopyOptions, copyRepository } from './copy.ts'
 import { type FirstCommit, firstCommitStream } from './first-commit.ts'
 import {
@@ -23,6 +16,7 @@ import {
   sizeOf,
   UNFINISHED,
 } from './folders.ts'
+import { initialize } from './initialize.ts'
 import type { RefUpdate } from './push.ts'
 import { runGit } from './run.ts'
 

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { folderOf } from '../../lib/git/folders.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Answer, Person } from '../support/test-server.ts'
@@ -16,29 +18,55 @@ const gitWithLimit = (): { git: string; full: string } => {
   return { git, full }
 }
 
+/** Paths below a folder with their modes, and the contents of the files. */
+const entriesOf = (folder: string) =>
+  (readdirSync(folder, { recursive: true }) as string[]).sort().map((path) => {
+    const found = statSync(join(folder, path))
+    return [path, found.mode, found.isFile() ? readFileSync(join(folder, path), 'utf8') : undefined]
+  })
+
 const quiet = { error: () => undefined, info: () => undefined }
 const CHANGE = { content: Buffer.from('text').toString('base64'), message: 'change' }
 
 describe('While git cannot write, since the disk is full', () => {
   const limited = gitWithLimit()
+  const directory = temporaryDirectory()
   let allot: ServedGit
   let [alice, bob] = [] as unknown as [Person, Person]
+  let refusedFirst: Answer
   before(async () => {
     allot = await startGit({
       log: quiet,
-      repositories: { directory: temporaryDirectory(), git: limited.git },
+      repositories: { directory, git: limited.git },
     })
     ;[alice, bob] = [await allot.person('alice'), await allot.person('bob')]
+    writeFileSync(limited.full, '')
+    refusedFirst = await allot.as(alice, 'POST', '/user/repos', { name: 'demo' })
+    rmSync(limited.full)
     await allot.repository(alice, 'demo', { auto_init: true })
   })
   after(() => allot.stop())
 
   const REQUESTS: [what: string, send: () => Promise<Answer>][] = [
-    ['an empty repository', () => allot.as(alice, 'POST', '/user/repos', { name: 'empty' })],
     ['a repository', () => allot.as(alice, 'POST', '/user/repos', { name: 'first', auto_init: true })],
     ['a fork', () => allot.as(bob, 'POST', '/repos/alice/demo/forks', {})],
     ['a change', () => allot.as(alice, 'POST', '/repos/alice/demo/contents/a.txt', CHANGE)],
   ]
+  it('the first repository of a process, whose files git creates, is refused with 507', () =>
+    assertError(refusedFirst, 507, /^the disk is full$/))
+
+  it('another empty repository is created without git, as git would create it', async () => {
+    writeFileSync(limited.full, '')
+    const created = await allot.as(alice, 'POST', '/user/repos', { name: 'empty', default_branch: 'trunk' })
+    rmSync(limited.full)
+    assert.equal(created.status, 201, created.text)
+    const byGit = join(temporaryDirectory(), 'demo.git')
+    execFileSync('git', ['init', '--quiet', '--bare', '--template=', '--initial-branch=trunk', byGit])
+    const made = folderOf(directory, (created.body as { id: number }).id)
+    assert.deepEqual(entriesOf(made), entriesOf(byGit))
+    assert.deepEqual((await allot.allot.verify()).messages, [])
+  })
+
   for (const [what, send] of REQUESTS)
     it(`${what} is refused with 507, and succeeds once there is space`, async () => {
       writeFileSync(limited.full, '')
