@@ -6,6 +6,7 @@ import { hash } from 'node:crypto'
  *
  * - the read cache of the storage driver, for all reads of records. LevelDB drops an entry before a record that it was read
  *   from is written; PostgreSQL, where other processes write too, validates it by one query before each use;
+ * - what write transactions read on LevelDB (`RecentReads` in `lib/storage/transactions.ts`), dropped after the batch that changes it;
  * - quota statuses (`lib/quota/status.ts`), dropped after the commit that changes them: the hot path must not pay for a
  *   transaction. Only on a store of one process;
  * - the last token of a connection (`lib/accounts/identity.ts`), valid until the next write and for 10 minutes at most, for the
