@@ -74,6 +74,12 @@ const exchange = (
       beginningOf(res).then((answer) => resolve({ status: res.statusCode ?? 0, answer }), reject)
     })
     req.on('error', reject)
+    // Without a listener Node destroys the socket, and reports neither a response nor an error, also not when the signal aborts.
+    req.on('upgrade', ({ statusCode = 0 }, socket) => {
+      socket.destroy()
+      resolve({ status: statusCode, answer: '' })
+    })
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     req.end(body)
   })
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { hookQueues } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
@@ -179,6 +180,25 @@ describe('A receiver that does not answer', () => {
     assert.match((await attempted(allot, `${slow[0]}/deliveries/1`)).error, /not answered within \d000 ms/)
     for (const hook of slow) await allot.as(alice, 'DELETE', hook)
     await allot.as(bob, 'DELETE', fast)
+  })
+})
+
+describe('A receiver that switches protocols', () => {
+  it('has answered 101, which ends the attempt', {
+    timeout: 30_000,
+  }, async (test) => {
+    const switching = createServer((socket) => {
+      socket.on('error', () => undefined)
+      const head = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n'
+      socket.once('data', () => socket.write(head))
+    })
+    await new Promise<void>((resolve) => switching.listen(0, '127.0.0.1', resolve))
+    test.after(() => switching.close())
+    const hook = await hookTo(`http://127.0.0.1:${(switching.address() as AddressInfo).port}/`)
+    await openIssue('switched')
+    const { status_code, error } = await attempted(allot, `${hook}/deliveries/1`)
+    assert.deepEqual([status_code, error], [101, 'the receiver answered 101'])
+    await allot.as(alice, 'DELETE', hook)
   })
 })
 
