@@ -11,7 +11,13 @@ let store: Store
 before(async () => {
   const made = await createSpecStore()
   store = new Store(made.driver)
-  allot = await start({}, { store: async () => made })
+  // The uses of tokens are saved when a spec flushes them, and not by a timer meanwhile.
+  const timers = mock.method(globalThis, 'setInterval', () => setTimeout(() => undefined))
+  try {
+    allot = await start({}, { store: async () => made })
+  } finally {
+    timers.mock.restore()
+  }
 })
 after(() => allot.stop())
 
