@@ -74,7 +74,10 @@ const MAX_RECENT_BYTES = 1024
 export class RecentReads {
   readonly #values = new Map<string, Promise<Bytes | undefined>>()
 
-  /** @param read begins to read the key's value; kept before it ends, so `forget` finds what began before a write */
+  /**
+   * The value of a key, which is read when it is not kept.
+   * @param read begins to read the key's value; kept before it ends, so `forget` finds what began before a write
+   */
   get(text: string, read: () => Promise<Bytes | undefined>): Promise<Bytes | undefined> {
     const known = this.#values.get(text)
     if (known !== undefined) return known
@@ -86,7 +89,7 @@ export class RecentReads {
     return reading
   }
 
-  /** @param texts the keys, as texts, that a batch has written */
+  /** Forgets the values of keys that have changed. @param texts the keys, as texts, that a batch has written */
   forget(texts: Iterable<string>): void {
     for (const text of texts) this.#values.delete(text)
   }
