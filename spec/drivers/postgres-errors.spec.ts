@@ -189,6 +189,10 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
         const acknowledged: string[] = []
         const errors: unknown[] = []
         let isOver = false
+        // When the test fails, they would keep the process running.
+        t.after(() => {
+          isOver = true
+        })
         const client = async (name: number) => {
           for (let at = 0; !isOver; at++)
             await driver
