@@ -1,8 +1,8 @@
 /** The layout of the repositories folder: `<id mod 256, in hex>/<id>.git`. */
 import { execFile } from 'node:child_process'
-import { readdir, stat } from 'node:fs'
+import { type Dirent, readdir, stat } from 'node:fs'
 import { readdir as list, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { ifMissing, isUnchangedFor, syncToDisk } from '../disk.ts'
@@ -17,7 +17,7 @@ const DISCARDED = '.discarded'
 const DUE = '.due'
 
 /**
- * Bytes of all files in a folder, without those of a push that git has not accepted yet. Calls back instead of awaiting: each
+ * Bytes of all files in a folder, without those that git removes or renames before it ends. Calls back instead of awaiting: each
  * push measures hundreds of files, and a promise for each takes twice as long.
  */
 export const sizeOf = (folder: string): Promise<number> =>
@@ -37,19 +37,23 @@ export const sizeOf = (folder: string): Promise<number> =>
     const addFolder = (path: string) => {
       pending++
       readdir(path, { withFileTypes: true }, (error, entries = []) => {
-        for (const entry of entries) {
-          const entryPath = join(path, entry.name)
-          if (entry.isFile()) addFile(entryPath)
-          else if (entry.isDirectory() && !isQuarantine(entryPath)) addFolder(entryPath)
-        }
+        for (const entry of entries) addEntry(join(path, entry.name), entry)
         finish(error)
       })
+    }
+    const addEntry = (path: string, entry: Dirent) => {
+      if (isLeftover(folder, path)) return
+      if (entry.isFile()) addFile(path)
+      else if (entry.isDirectory()) addFolder(path)
     }
     addFolder(folder)
   })
 
-/** Folders in which git keeps the objects of a push until it has checked them (git-receive-pack, "Quarantine"). */
-const isQuarantine = (path: string): boolean => /\/objects\/(?:tmp_objdir-|incoming-)[^/]*$/.test(path)
+/**
+ * Whether a path is something that git removes or renames before it ends: the folder in which it keeps the objects of a push until it has
+ * checked them (git-receive-pack, "Quarantine"), a temporary object, or a lock file.
+ */
+const isLeftover = (folder: string, path: string): boolean => LEFTOVER.test(path.slice(folder.length + 1))
 
 /** Gives a finished repository its name. Durable when this resolves, before its record is saved. */
 export const placeFolder = async (unfinished: string, folder: string): Promise<void> => {
@@ -103,7 +107,7 @@ const removeLeftover = (path: string): Promise<void> => {
   return path.endsWith(UNFINISHED) ? removeFolder(path) : removeTree(path)
 }
 
-/** Temporary objects and lock files, which only the git that made them would remove. */
+/** Which only the git that made them would remove. */
 const LEFTOVER =
   /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|(?:pack|info\/commit-graphs|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
 
@@ -119,7 +123,7 @@ export const recoverRepository = async (folder: string, pid: number | null, age 
   let isComplete = true
   for (const { parentPath, name } of entries) {
     const path = join(parentPath, name)
-    if (!LEFTOVER.test(relative(folder, path))) continue
+    if (!isLeftover(folder, path)) continue
     if (await isUnchangedFor(path, age)) await rm(path, { recursive: true, force: true })
     else isComplete = false
   }

@@ -8,8 +8,8 @@ import type { GitProcesses } from './processes.ts'
 
 /** Notified about each run of git, so that the size of the repository is counted. */
 export interface MaintenanceListener extends WriteListener {
-  /** Called after git has ended, for whatever reason. */
-  finished(): Promise<void>
+  /** Called after git has ended, for whatever reason, as that of a push is. */
+  finished(isRecovered: boolean): Promise<void>
 }
 
 interface MaintenanceOptions {
@@ -86,8 +86,7 @@ export class Maintenance {
     await announce(child, listener)
     child.stdout.resume()
     await child.ended
-    await processes.recoverStopped(id)
-    await listener.finished()
+    await listener.finished(await processes.recoverStopped(id))
   }
 }
 

@@ -110,12 +110,13 @@ export class GitProcesses {
   }
 
   /**
-   * Removes what stopped writers left in a repository, unless another writer runs. What may belong to another server is left for
-   * the recovery after a later write.
+   * Removes what stopped writers left in a repository, unless another writer runs.
+   * @returns false when some of it may belong to another server, so that it must be looked at again when it is old
    */
-  async recoverStopped(id: number): Promise<void> {
-    await this.#repositories.get(id)?.recoverStopped()
+  async recoverStopped(id: number): Promise<boolean> {
+    const isComplete = await this.#repositories.get(id)?.recoverStopped()
     this.#removeUnused(id)
+    return isComplete ?? true
   }
 
   /** Stops all processes of a repository. */
@@ -221,13 +222,13 @@ class RepositoryProcesses {
     })
   }
 
-  async recoverStopped(): Promise<void> {
+  async recoverStopped(): Promise<boolean> {
     const hasWriter = this.#startingWriters > 0 || [...this.#running.values()].some(isWriter)
-    if (!this.#needsRecovery || hasWriter) return
+    if (!this.#needsRecovery || hasWriter) return true
     this.#needsRecovery = false
     this.#recovery = recoverRepository(this.#folder, null, this.#leftoverAge)
     try {
-      if (!(await this.#recovery)) this.#needsRecovery = true
+      return await this.#recovery
     } finally {
       this.#recovery = undefined
     }

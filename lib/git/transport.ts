@@ -31,8 +31,11 @@ export interface PushRequest extends GitRequest {
 export interface PushListener extends WriteListener {
   /** @param updates that a push asks for */
   started(pid: number, updates?: readonly RefUpdate[]): Promise<void>
-  /** Called after git has ended, for whatever reason. The client gets a success only after this resolves. */
-  finished(updates: readonly RefUpdate[]): Promise<void>
+  /**
+   * Called after git has ended, for whatever reason. The client gets a success only after this resolves.
+   * @param isRecovered false when a stopped git left something that may belong to another server
+   */
+  finished(updates: readonly RefUpdate[], isRecovered: boolean): Promise<void>
 }
 
 interface TransportOptions extends ProcessesOptions {
@@ -142,8 +145,7 @@ export class Transport {
     if (push.pack === undefined) feed(request.body, child)
     else child.stdin.end(push.pack)
     const { output, finished } = holdReport(child, push, async (updates) => {
-      await this.#processes.recoverStopped(id)
-      await listener.finished(updates)
+      await listener.finished(updates, await this.#processes.recoverStopped(id))
     })
     this.#track(finished)
     return output

@@ -62,16 +62,22 @@ export class PushJournal {
   /**
    * Saves what is on the disk into the repository's record, and removes the entry, in one write.
    * @param push what has changed, and by whom; absent when nothing did
+   * @param isRecovered false when git left something that may belong to another server: the entry stays until that is old
    * @returns undefined when the repository was deleted
    */
-  async settle(entry: number, repository: number, push?: PushedRefs): Promise<Repository | undefined> {
+  async settle(
+    entry: number,
+    repository: number,
+    push?: PushedRefs,
+    isRecovered = true,
+  ): Promise<Repository | undefined> {
     const queue = this.#queues.get(repository) ?? { mutex: new Mutex(), waiting: 0 }
     this.#queues.set(repository, queue)
     queue.waiting++
     try {
       return await queue.mutex.run(async () => {
         for (;;) {
-          const settled = await trySettle(this.#options, entry, repository, push)
+          const settled = await trySettle(this.#options, { entry, isRecovered }, repository, push)
           if (settled !== 'retry') return settled
         }
       })
@@ -109,7 +115,7 @@ const boundedPush = ({ by, updates }: PushedRefs) => ({
 /** @returns 'retry' when another write has changed the record meanwhile */
 const trySettle = async (
   { store, quota, gitStorage, outbox }: PushJournalOptions,
-  entry: number,
+  { entry, isRecovered }: { entry: number; isRecovered: boolean },
   id: number,
   push?: PushedRefs,
 ): Promise<Repository | 'retry' | undefined> => {
@@ -126,7 +132,10 @@ const trySettle = async (
   return store.write(async (tx) => {
     const current = await repositoryById(tx, id)
     if (!hasSameMeasures(before, current)) return 'retry'
-    await pushJournal.remove(tx, [entry])
+    const noted = isRecovered ? undefined : await pushJournal.get(tx, [entry])
+    // The events of the push are recorded by this write, and not again.
+    if (noted === undefined) await pushJournal.remove(tx, [entry])
+    else await pushJournal.save(tx, { ...noted, push: undefined })
     if (current === undefined || measured === undefined) return current
     const after = { ...current, ...measured, updatedAt: push === undefined ? current.updatedAt : now() }
     await quota.repositories.resize(tx, id, measured.size)

@@ -60,14 +60,14 @@ export class Pushes {
       async started(pid, updates) {
         entry = await pushJournal.begin(id, pid, updates && { by, updates })
       },
-      async finished(updates) {
+      async finished(updates, isRecovered) {
         const push = updates.length > 0 ? { by, updates } : undefined
-        const repository = await pushJournal.settle(entry, id, push).catch((error) => {
+        const repository = await pushJournal.settle(entry, id, push, isRecovered).catch((error) => {
           onError(error, { repository: id })
           throw new AllotError(
             'unavailable',
             updates.length === 0
-              ? 'git has changed nothing, and the size of the repository could not be counted: try again'
+              ? 'no branch or tag has changed, and the size of the repository could not be counted: try again'
               : 'git has stored the push, but its size could not be counted yet: it is counted with the next push, or after the server starts again',
           )
         })
@@ -82,7 +82,7 @@ export class Pushes {
     const { transport, onError } = this.#options
     const { started, finished } = this.#countingListener(id, NOBODY, async () => undefined)
     transport
-      .maintain(id, size, { started, finished: () => finished([]) })
+      .maintain(id, size, { started, finished: (isRecovered) => finished([], isRecovered) })
       .catch((error) => onError(error, { repository: id }))
   }
 

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, mock } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { AllotOptions, StorageDriver } from '../../lib/index.ts'
 import { pushJournal } from '../../lib/records/schema/index.ts'
@@ -124,12 +124,21 @@ describe('During a push', () => {
       utimesSync(old, 0, 0)
       const push = await beginPush(url(path), alice.token, await pushBody(await large(), 'main'))
       await eventually(() => quarantines(folder).length > 0)
+      writeFileSync(`${folder}/objects/pack/tmp_pack_other`, Buffer.alloc(100_000))
       push.vanish()
-      await eventually(async () => (await notesIn(driver)) === 0)
-      assert.deepEqual([existsSync(lock), existsSync(old)], [true, false])
-      utimesSync(lock, 0, 0)
+      await eventually(() => !existsSync(old))
       await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
-      assert.equal(existsSync(lock), false, 'the next push removes what is old by then')
+      assert.deepEqual([existsSync(lock), await notesIn(driver)], [true, 1])
+      const counted = (await allot.as(alice, 'GET', '/user/quota')).body.used
+      const dayLater = Date.now() + 26 * 3600_000
+      mock.timers.enable({ apis: ['Date'], now: dayLater })
+      await allot.allot.hosting.settleAbandoned().finally(() => mock.timers.reset())
+      assert.deepEqual(
+        [existsSync(lock), existsSync(`${folder}/objects/pack/tmp_pack_other`), await notesIn(driver)],
+        [false, false, 0],
+      )
+      assert.deepEqual((await allot.as(alice, 'GET', '/user/quota')).body.used, counted)
+      await allot.assertCounted('alice')
     } finally {
       await allot.stop()
     }
