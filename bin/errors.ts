@@ -13,10 +13,17 @@ export const exitCodeOf = (error: unknown): number => {
 /** The message without a stack; empty for errors of commander, which it has already printed. */
 export const errorLine = (error: unknown): string => {
   if (error instanceof CommanderError) return ''
-  const message = error instanceof Error ? error.message : String(error)
+  const message = error instanceof Error ? withReason(error) : String(error)
   // The message may quote another server.
   return `allot: ${message.split('\n').map(escapeControl).join('\n')}\n`
 }
+
+/** A message that leaves the reason to the log of a server, which a command does not have. */
+const withReason = ({ message, cause }: Error): string =>
+  message.endsWith(IN_LOG) && cause instanceof Error
+    ? `${message.slice(0, -IN_LOG.length)}: ${cause.message}`
+    : message
+const IN_LOG = ': its log has the reason'
 
 const READ_FAULTS: Partial<Record<string, string>> = {
   ENOENT: 'there is no such file',

@@ -15,10 +15,36 @@ export const isFull = (cause: unknown): boolean =>
 /** The error for a client when the disk has failed and not the request: storage_full or unavailable; undefined for other errors. */
 export const diskFault = (cause: unknown): AllotError | undefined => {
   if (cause instanceof AllotError || !(cause instanceof Error)) return undefined
-  if (FULL.test(cause.message)) return new AllotError('storage_full', 'the disk is full', { cause })
-  if (!UNUSABLE.test(cause.message)) return undefined
-  const message = 'the server cannot use a file or folder that it needs: its log has the reason'
-  return new AllotError('unavailable', message, { cause })
+  if (FULL.test(cause.message)) return storageFull(cause)
+  return UNUSABLE.test(cause.message) ? diskUnusable(cause) : undefined
+}
+
+const storageFull = (cause: Error) => new AllotError('storage_full', 'the disk is full', { cause })
+
+const diskUnusable = (cause: Error) =>
+  new AllotError(
+    'unavailable',
+    'the server cannot use a file or folder that it needs: its log has the reason',
+    {
+      cause,
+    },
+  )
+
+/** How the lines end in which git reports what the system said. */
+const [GIT_FULL, GIT_UNUSABLE] = [
+  /: (?:No space left on device|Disk quota exceeded|File too large)$/,
+  /: (?:Read-only file system|Permission denied|Operation not permitted|Input\/output error|Too many open files(?: in system)?)$/,
+]
+/** Lines of git that quote what is in an object, and with it a client. */
+const QUOTES_OBJECT = /\bobject [0-9a-f]{40}\b/
+const NO_QUARANTINE = 'unable to create temporary object directory'
+
+/** The error for a client when the output of git says that the disk has failed, as {@link diskFault} has it. */
+export const diskFaultOfGit = (cause: Error): AllotError | undefined => {
+  const lines = cause.message.split('\n').filter((line) => !QUOTES_OBJECT.test(line))
+  if (lines.some((line) => GIT_FULL.test(line))) return storageFull(cause)
+  const isUnusable = lines.some((line) => GIT_UNUSABLE.test(line) || line.includes(NO_QUARANTINE))
+  return isUnusable ? diskUnusable(cause) : undefined
 }
 
 /**

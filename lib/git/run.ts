@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { diskFault } from '../disk.ts'
+import { diskFaultOfGit } from '../disk.ts'
 import { configuration, ENVIRONMENT, startError } from './process.ts'
 
 const TIMEOUT_MS = 60_000
@@ -61,7 +61,7 @@ const execute = async (
     return (await execution).stdout
   } catch (cause) {
     const error = runError(git, args, cause as ExecutionError)
-    throw diskFault(error) ?? error
+    throw diskFaultOfGit(error) ?? error
   }
 }
 

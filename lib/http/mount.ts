@@ -35,7 +35,7 @@ export const mountListener = (
   const pagesFirst: Listener = (req, res, next) =>
     pages(req, res, () => api(req, res, next ?? (() => pages(req, res))))
   const apiPath = prefix + listeners.basePath
-  // An API without a base path shares all paths with the pages.
+  // Pages that the host mounts at a path of the API have it first.
   if (isPathBelow(pagesPath, apiPath)) return pagesFirst
   return (req, res, next) => (isBelow(req, apiPath) ? api : pagesFirst)(req, res, next)
 }

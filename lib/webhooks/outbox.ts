@@ -270,7 +270,7 @@ const added = (delivery: Delivery | undefined): Delivery => {
   if (delivery !== undefined) return delivery
   throw new AllotError(
     'conflict',
-    `more than ${MAX_WAITING} deliveries of the webhook wait: delete it, or wait`,
+    `more than ${MAX_WAITING} deliveries of the webhook wait: change the webhook, which has the next one sent at once, or delete the webhook`,
   )
 }
 

@@ -95,7 +95,23 @@ describe('While the folder of the repositories and that of the files cannot be w
       assert.equal(answer.status, 503)
       assert.match((await answer.text()).trim(), message)
       assert.equal(logged.length, 2)
-      for (const line of logged) assert.match(line, /EPERM|EACCES/)
+      for (const line of logged) assert.match(line, /EPERM|EACCES|EROFS/)
+    } finally {
+      await allot.stop()
+    }
+  })
+})
+
+describe('What git says of the content of a file', () => {
+  it('is not taken for a failure of the disk, whatever words the file has', async () => {
+    const allot = await startGit({ log: quiet })
+    try {
+      const alice = await allot.person('alice')
+      const path = await allot.repository(alice, 'demo', { auto_init: true })
+      const text = '[submodule "x"]\n\tpath = x\n\turl = "-ENOSPC: No space left on device"\n'
+      const change = { content: Buffer.from(text).toString('base64'), message: 'change' }
+      const answer = await allot.as(alice, 'POST', `/repos/${path}/contents/.gitmodules`, change)
+      assertError(answer, 422, /gitmodulesUrl/)
     } finally {
       await allot.stop()
     }

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { diskFault } from '../../disk.ts'
+import { diskFaultOfGit } from '../../disk.ts'
 import { AllotError } from '../../errors.ts'
 import { type NewObject, pushBody } from '../../git/objects/pack.ts'
 import { createPktLineParser } from '../../git/pkt-lines.ts'
@@ -44,32 +44,38 @@ const bytesOf = async (stream: Readable): Promise<Buffer> => Buffer.concat(await
 
 /** Reads git's report: `unpack ok`, then `ok REF` or `ng REF REASON` for each reference; and its messages. */
 const readReport = (response: Buffer) => {
-  const [report, messages]: [Buffer[], string[]] = [[], []]
+  const [report, messages]: [Buffer[], Buffer[]] = [[], []]
   for (const { payload } of createPktLineParser().add(response)) {
     if (payload === undefined || payload.length === 0) continue
     if (payload[0] === REPORT) report.push(payload.subarray(1))
-    else messages.push(payload.toString('utf8', 1).trim())
+    else messages.push(payload.subarray(1))
   }
   const lines = [...createPktLineParser().add(Buffer.concat(report))].map(
     ({ payload }) => payload?.toString('utf8').trim() ?? '',
   )
   const find = (prefix: string) => lines.find((line) => line.startsWith(prefix))
-  return { unpacked: find('unpack '), refused: find('ng '), reason: messages.join(' ') }
+  // git sends its messages in parts of any length.
+  return {
+    unpacked: find('unpack '),
+    refused: find('ng '),
+    output: Buffer.concat(messages).toString('utf8').trim(),
+  }
 }
 
 const checkReport = (response: Buffer): void => {
-  const { unpacked, refused, reason } = readReport(response)
-  const isDeclined = unpacked !== 'unpack ok' || refused?.includes('declined') === true
-  const fault = isDeclined ? diskFault(new Error(reason)) : undefined
+  const { unpacked, refused, output } = readReport(response)
+  if (unpacked === 'unpack ok' && refused === undefined) return
+  const fault = diskFaultOfGit(new Error(`${unpacked}\n${output}`))
   if (fault !== undefined) throw fault
+  const reason = output.replaceAll(/\s*\n\s*/g, ' ')
+  const isDeclined = unpacked !== 'unpack ok' || refused?.includes('declined') === true
   if (unpacked === undefined) throw new AllotError('unavailable', reason || 'git has stopped: try again')
   if (isDeclined) {
     const code = reason.includes(EXCEEDS_SIZE) ? 'too_large' : 'invalid'
     throw new AllotError(code, `git refuses the change: ${reason || unpacked}`)
   }
-  if (refused !== undefined)
-    throw new AllotError(
-      'conflict',
-      'the branch or tag has changed meanwhile: read it again, and repeat the change',
-    )
+  throw new AllotError(
+    'conflict',
+    'the branch or tag has changed meanwhile: read it again, and repeat the change',
+  )
 }
