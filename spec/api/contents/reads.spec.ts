@@ -17,7 +17,8 @@ let at: string
 let ids: Record<string, string>
 let checkout: string
 before(async () => {
-  allot = await startGit()
+  // More commands than a comparison runs at once, so that none waits for another; the share of a client has specs of its own.
+  allot = await startGit({ contents: { maxConcurrent: 64, processes: 64 } })
   ann = await allot.person('ann')
   ben = await allot.person('ben')
   const pushed = await pushContents(allot, ann, 'app')
