@@ -56,6 +56,9 @@ export interface StartOptions {
   root?: string
 }
 
+/** On a busy machine, requests for contents of one client wait for each other longer than clients have to; its specs set limits themselves. */
+const contents = { maxConcurrent: 64, processes: 64 }
+
 export const start = async (
   options: Partial<AllotOptions> = {},
   {
@@ -70,7 +73,7 @@ export const start = async (
   const repositories = { directory: join(folder, 'repositories') }
   const files = { directory: join(folder, 'files') }
   const { driver, drop } = options.driver ? { driver: options.driver, drop: undefined } : await store()
-  const allot = await openAllot({ log: quiet, markdown, repositories, files, ...options, driver })
+  const allot = await openAllot({ log: quiet, markdown, contents, repositories, files, ...options, driver })
   const host = (await mountInHost?.(allot)) ?? { listener: mount?.(allot.handler) ?? allot.handler, prefix }
   const server = createServer(host.listener)
   // Longer than a spec waits for a program between two requests, so that no request meets a closing connection.
