@@ -35,8 +35,8 @@ const [GIT_FULL, GIT_UNUSABLE] = [
   /: (?:No space left on device|Disk quota exceeded|File too large)$/,
   /: (?:Read-only file system|Permission denied|Operation not permitted|Input\/output error|Too many open files(?: in system)?)$/,
 ]
-/** Lines of git that quote what is in an object, and with it a client. */
-const QUOTES_OBJECT = /\bobject [0-9a-f]{40}\b/
+/** Lines in which git finds fault with an object, and may quote what is in it, and with it a client: `object <id>: <fault>: …`. */
+const QUOTES_OBJECT = /\bobject [0-9a-f]{40}: \w+: /
 const NO_QUARANTINE = 'unable to create temporary object directory'
 
 /** The error for a client when the output of git says that the disk has failed, as {@link diskFault} has it. */

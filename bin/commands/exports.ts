@@ -92,14 +92,18 @@ interface Output {
 }
 
 /** Removes a file when a signal ends this process. @returns keeps it from now on */
-const removeWhenStopped = (file: string): (() => void) => {
+const removeWhenStopped = (file: string, opening: Promise<unknown>): (() => void) => {
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   const keep = () => {
     for (const signal of signals) process.off(signal, stop)
   }
-  const stop = (signal: NodeJS.Signals) => {
+  const stop = async (signal: NodeJS.Signals) => {
     keep()
-    rmSync(file, { force: true })
+    // Another export may have the file that this one could not open.
+    await opening.then(
+      () => rmSync(file, { force: true }),
+      () => undefined,
+    )
     // Without a listener, the signal ends the process.
     process.kill(process.pid, signal)
   }
@@ -119,10 +123,12 @@ const openFile = async (file: string, canReplace: boolean): Promise<Output> => {
   await refuseExisting()
   const unfinished = `${file}.unfinished`
   await rm(unfinished, { force: true })
-  const handle = await open(unfinished, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+  const opening = open(unfinished, 'wx', 0o600)
+  const keep = removeWhenStopped(unfinished, opening)
+  const handle = await opening.catch((error: NodeJS.ErrnoException) => {
+    keep()
     throw new Error(`${file} cannot be written: ${writeFault(error)}`)
   })
-  const keep = removeWhenStopped(unfinished)
   return {
     write: (bytes) => handle.appendFile(bytes),
     async finish() {

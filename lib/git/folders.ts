@@ -107,9 +107,9 @@ const removeLeftover = (path: string): Promise<void> => {
   return path.endsWith(UNFINISHED) ? removeFolder(path) : removeTree(path)
 }
 
-/** Which only the git that made them would remove. */
+/** Paths that only the git which made them would remove. */
 const LEFTOVER =
-  /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|(?:pack|info\/commit-graphs|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
+  /^objects\/(?:(?:tmp_objdir-|incoming-)[^/]*|pack\/\.tmp-[^/]*|(?:pack|info\/commit-graphs|[0-9a-f]{2})\/tmp_[^/]*)$|\.lock$|^gc\.pid$/
 
 /**
  * Removes what a killed git left in a repository. Without an age, nothing else may work on the repository.

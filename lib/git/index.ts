@@ -121,9 +121,10 @@ export class GitStorage {
   /**
    * Removes what a killed git left, unless it changed within `age` seconds.
    * @param pid of that git, which is ended first if it still runs
+   * @returns whether everything is removed, and nothing was too young
    */
-  async recoverRepository(id: number, pid: number | null, age = 0): Promise<void> {
-    await recoverRepository(this.#folderOf(id), pid, age)
+  recoverRepository(id: number, pid: number | null, age = 0): Promise<boolean> {
+    return recoverRepository(this.#folderOf(id), pid, age)
   }
 
   /** Removes the repository if it exists, after the last hold on deletions has ended. */

@@ -24,11 +24,18 @@ export const initialize = async (git: string, folder: string, branch: string): P
   try {
     if (skeleton !== undefined) return await write(skeleton, folder, branch)
     await runGit(git, ['init', '--quiet', '--bare', '--template=', `--initial-branch=${branch}`, folder])
-    skeletons.set(place, await read(folder))
+    const created = await read(folder)
+    // A git that stores references in another way has another HEAD, which is not written here.
+    if (hasPlainHead(created, branch)) skeletons.set(place, created)
   } catch (cause) {
     throw diskFault(cause) ?? cause
   }
 }
+
+const headOf = (branch: string): string => `ref: refs/heads/${branch}\n`
+
+const hasPlainHead = ({ files }: Skeleton, branch: string): boolean =>
+  files.some(({ path, content }) => path === 'HEAD' && content.toString() === headOf(branch))
 
 const read = async (folder: string): Promise<Skeleton> => {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true })
@@ -50,5 +57,5 @@ const read = async (folder: string): Promise<Skeleton> => {
 const write = async ({ folders, files }: Skeleton, folder: string, branch: string): Promise<void> => {
   for (const { path, mode } of folders) await mkdir(join(folder, path), { mode })
   for (const { path, mode, content } of files)
-    await writeFile(join(folder, path), path === 'HEAD' ? `ref: refs/heads/${branch}\n` : content, { mode })
+    await writeFile(join(folder, path), path === 'HEAD' ? headOf(branch) : content, { mode })
 }

@@ -30,7 +30,7 @@ const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false']
  */
 export class Maintenance {
   readonly #options: MaintenanceOptions
-  /** Bytes of each repository when its commit-graph was written last, as far as they are known. */
+  /** Bytes of each repository when its commit-graph was written last, or else when this process first looked at it. */
   readonly #graphSizes = new LRUCache<number, number>({ max: 10_000 })
   #isRunning = false
 
@@ -50,13 +50,15 @@ export class Maintenance {
     if (!(isGcNeeded || isGraphNeeded) || !this.#mayRun()) return
     this.#isRunning = true
     try {
-      if (isGcNeeded) await this.#start(id, 'gc', [...configuration(...GC), 'gc', '--quiet'], listener)
-      if (!isGraphNeeded) return
-      this.#graphSizes.set(id, size)
+      const gc = [...configuration(...GC), 'gc', '--quiet']
+      if (isGcNeeded && !(await this.#succeeds(id, 'gc', gc, listener))) return
+      if (!isGraphNeeded || this.#options.closing.aborted) return
       // After `git gc`, no part of the graph may name commits that it has deleted.
       const split = hasGraph && !isGcNeeded ? '--split' : '--split=replace'
       const write = ['commit-graph', 'write', '--reachable', '--changed-paths', '--no-progress', split]
-      await this.#start(id, 'commit-graph', [...configuration(), ...write], listener)
+      await this.#succeeds(id, 'commit-graph', [...configuration(), ...write], listener)
+      // One that failed would fail with each push.
+      this.#graphSizes.set(id, size)
     } finally {
       this.#isRunning = false
     }
@@ -72,12 +74,12 @@ export class Maintenance {
     return size >= MIN_SIZE && size - before >= Math.max(MIN_GROWTH, size * MIN_SHARE)
   }
 
-  async #start(
+  async #succeeds(
     id: number,
     program: 'gc' | 'commit-graph',
     args: readonly string[],
     listener: MaintenanceListener,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { directory, processes, limits, closing } = this.#options
     const client = { protocol: undefined, client: 'gc', signal: closing }
     const all = [`--git-dir=${folderOf(directory, id)}`, ...args]
@@ -85,8 +87,9 @@ export class Maintenance {
     const child = await processes.start(id, program, all, client, { ...limits, idleTimeout: limits.timeout })
     await announce(child, listener)
     child.stdout.resume()
-    await child.ended
+    const { code } = await child.ended
     await listener.finished(await processes.recoverStopped(id))
+    return code === 0
   }
 }
 

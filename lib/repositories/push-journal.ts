@@ -92,9 +92,10 @@ export class PushJournal {
     for (const { id, repository, pid, push } of await abandonedIn(store))
       try {
         // In a shared store, another server may be taking a push to the same repository: what is younger is left alone.
-        await gitStorage?.recoverRepository(repository, pid, leftoverAge(store))
+        const isRecovered = await gitStorage?.recoverRepository(repository, pid, leftoverAge(store))
         const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
-        await this.settle(id, repository, push && updates?.length ? { ...push, updates } : undefined)
+        const applied = push && updates?.length ? { ...push, updates } : undefined
+        await this.settle(id, repository, applied, isRecovered)
       } catch (error) {
         onRecountError(error, { repository })
       }

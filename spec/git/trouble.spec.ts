@@ -130,9 +130,16 @@ describe('During a push', () => {
       await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
       assert.deepEqual([existsSync(lock), await notesIn(driver)], [true, 1])
       const counted = (await allot.as(alice, 'GET', '/user/quota')).body.used
-      const dayLater = Date.now() + 26 * 3600_000
-      mock.timers.enable({ apis: ['Date'], now: dayLater })
-      await allot.allot.hosting.settleAbandoned().finally(() => mock.timers.reset())
+      const begun = Date.now()
+      const settleAfter = async (hours: number) => {
+        mock.timers.enable({ apis: ['Date'], now: begun + hours * 3600_000 })
+        await allot.allot.hosting.settleAbandoned().finally(() => mock.timers.reset())
+      }
+      const later = begun / 1000 + 1800
+      utimesSync(lock, later, later)
+      await settleAfter(25.2)
+      assert.deepEqual([existsSync(lock), await notesIn(driver)], [true, 1])
+      await settleAfter(26)
       assert.deepEqual(
         [existsSync(lock), existsSync(`${folder}/objects/pack/tmp_pack_other`), await notesIn(driver)],
         [false, false, 0],
