@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import { REASON_IN_LOG } from '../lib/disk.ts'
 import { escapeControl } from './terminal.ts'
 
 /** The command line itself is wrong, so the exit code is 2. Every other error means that the command failed: 1. */
@@ -20,10 +21,9 @@ export const errorLine = (error: unknown): string => {
 
 /** A message that leaves the reason to the log of a server, which a command does not have. */
 const withReason = ({ message, cause }: Error): string =>
-  message.endsWith(IN_LOG) && cause instanceof Error
-    ? `${message.slice(0, -IN_LOG.length)}: ${cause.message}`
+  message.endsWith(REASON_IN_LOG) && cause instanceof Error
+    ? `${message.slice(0, -REASON_IN_LOG.length)}: ${cause.message}`
     : message
-const IN_LOG = ': its log has the reason'
 
 const READ_FAULTS: Partial<Record<string, string>> = {
   ENOENT: 'there is no such file',

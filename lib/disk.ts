@@ -4,9 +4,12 @@ import { AllotError } from './errors.ts'
 
 /** What Node, git and LevelDB say of a full disk, a disk quota, and a limit on the size of files. */
 const FULL = /ENOSPC|EDQUOT|EFBIG|No space left|quota exceeded|File too large/i
-/** What they say of a disk that cannot be read or written, and of a process that has as many files open as it may. */
-const UNUSABLE =
-  /\b(?:EROFS|EACCES|EPERM|EIO|EMFILE|ENFILE)\b|Read-only file system|Permission denied|Operation not permitted|Input\/output error|Too many open files/
+/** What the system says of a disk that cannot be read or written, and of a process that has as many files open as it may. */
+const UNUSABLE_TEXTS =
+  'Read-only file system|Permission denied|Operation not permitted|Input/output error|Too many open files'
+const UNUSABLE = new RegExp(`\\b(?:EROFS|EACCES|EPERM|EIO|EMFILE|ENFILE)\\b|${UNUSABLE_TEXTS}`)
+/** The end of a message whose reason is in its cause, for the log. */
+export const REASON_IN_LOG = ': its log has the reason'
 
 /** Whether an error means that the disk is full. LevelDB reports it in the message only; a limit on the size of files counts too. */
 export const isFull = (cause: unknown): boolean =>
@@ -21,19 +24,15 @@ export const diskFault = (cause: unknown): AllotError | undefined => {
 
 const storageFull = (cause: Error) => new AllotError('storage_full', 'the disk is full', { cause })
 
-const diskUnusable = (cause: Error) =>
-  new AllotError(
-    'unavailable',
-    'the server cannot use a file or folder that it needs: its log has the reason',
-    {
-      cause,
-    },
-  )
+const diskUnusable = (cause: Error) => {
+  const message = `the server cannot use a file or folder that it needs${REASON_IN_LOG}`
+  return new AllotError('unavailable', message, { cause })
+}
 
 /** How the lines end in which git reports what the system said. */
 const [GIT_FULL, GIT_UNUSABLE] = [
   /: (?:No space left on device|Disk quota exceeded|File too large)$/,
-  /: (?:Read-only file system|Permission denied|Operation not permitted|Input\/output error|Too many open files(?: in system)?)$/,
+  new RegExp(`: (?:${UNUSABLE_TEXTS}(?: in system)?)$`),
 ]
 /** Lines in which git finds fault with an object, and may quote what is in it, and with it a client: `object <id>: <fault>: …`. */
 const QUOTES_OBJECT = /\bobject [0-9a-f]{40}: \w+: /

@@ -139,7 +139,7 @@ const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void>
     if (worker === undefined) redirect = await startRedirect(config, started.url)
     // Only one of several workers creates the administrator. It listens by now, so the token cannot be lost.
     const token = worker === undefined || worker === 1 ? await setUpStore(allot) : undefined
-    // Whoever reads that it serves may stop it at once.
+    // A reader of the line that it serves may send the signal at once.
     const stopped = stopSignal()
     if (worker === undefined) printStarted(started, redirect)
     if (token !== undefined) printToken(token, config, origin)

@@ -55,7 +55,7 @@ export class HashThreads {
     return new FileHash(this.#thread(), { file: this.#files++, descriptor, algorithms })
   }
 
-  /** Ends the threads. Files that are still being hashed are hashed here. */
+  /** Ends the threads. What they had not hashed is hashed here when its file is complete. */
   async close(): Promise<void> {
     await Promise.all(this.#threads.slice().map((thread) => thread.end()))
   }

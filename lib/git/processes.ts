@@ -110,7 +110,7 @@ export class GitProcesses {
   }
 
   /**
-   * Removes what stopped writers left in a repository, unless another writer runs.
+   * Removes what stopped writers left in a repository. While another writer runs, its end does it.
    * @returns false when some of it may belong to another server, so that it must be looked at again when it is old
    */
   async recoverStopped(id: number): Promise<boolean> {

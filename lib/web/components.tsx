@@ -208,6 +208,33 @@ export const invalidAttributes = (name: string, failure: string | undefined, hin
   return { 'aria-invalid': isInvalid || undefined, 'aria-describedby': describedBy }
 }
 
+interface NameFieldProps {
+  value: string
+  /** Why the form was refused. */
+  failure: string | undefined
+  hint?: string
+}
+
+/** The name of a rule, a group or a token. */
+export const NameField = ({ value, failure, hint }: NameFieldProps) => (
+  <>
+    <label for="name">Name</label>
+    <input
+      id="name"
+      name="name"
+      value={value}
+      maxLength={255}
+      required
+      {...invalidAttributes('name', failure, hint && 'name-hint')}
+    />
+    {hint !== undefined && (
+      <p class="hint" id="name-hint">
+        {hint}
+      </p>
+    )}
+  </>
+)
+
 interface TableProps {
   column: string
   numbers: readonly string[]

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { before, describe, it } from 'node:test'
+import { before, describe, it, type TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -45,6 +45,17 @@ const linesOf = (text: string): string[] =>
     .split('\n')
     .slice(1, -1)
     .map((line) => line.replace(/,"lastUsedAt":\d+/, ''))
+
+/** Starts a server that ends with the test. @returns its URL */
+const listen = async (t: TestContext, server: Server): Promise<string> => {
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
 
 describe('allot export --url', () => {
   it('names the scope that the token lacks, and leaves no file', async () => {
@@ -228,13 +239,7 @@ describe('An export or import that fails', () => {
 
   it('leaves no file when it is interrupted', async (t) => {
     const server = createServer((_req, res) => void res.write('{"format":"allot-export"'))
-    t.after(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const url = await listen(t, server)
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       const out = join(folder, `${signal}.ndjson`)
       const child = begin(['export', '--url', url, '--token', 't', '--out', out])
@@ -254,13 +259,7 @@ describe('An export or import that fails', () => {
       if (isCut) res.end(half)
       else res.write(half, () => res.destroy())
     })
-    t.after(() => {
-      server.closeAllConnections()
-      server.close()
-    })
-    server.listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const url = await listen(t, server)
     const out = join(folder, 'broken.ndjson')
     for (const words of [/ended early/, /cut short/]) {
       const { code, err } = await allot(['export', '--url', url, '--token', 't', '--out', out])

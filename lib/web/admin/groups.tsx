@@ -9,8 +9,8 @@ import {
   Empty,
   type FlashMessage,
   formatCount,
-  invalidAttributes,
   Link,
+  NameField,
   Post,
   Section,
   Table,
@@ -159,15 +159,7 @@ const listGroups = async (
       </Section>
       <Section id="new" title="New group">
         <Post to="/-/admin/groups" class="stacked">
-          <label for="name">Name</label>
-          <input
-            id="name"
-            name="name"
-            value={name}
-            maxLength={255}
-            required
-            {...invalidAttributes('name', message.failure)}
-          />
+          <NameField value={name} failure={message.failure} />
           <button type="submit">Create</button>
         </Post>
       </Section>

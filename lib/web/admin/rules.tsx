@@ -8,8 +8,8 @@ import {
   Empty,
   type FlashMessage,
   formatCount,
-  invalidAttributes,
   Link,
+  NameField,
   Post,
   Section,
   Table,
@@ -156,15 +156,7 @@ const listRules = async (
       </Section>
       <Section id="new" title="New rule">
         <Post to="/-/admin/rules" class="stacked">
-          <label for="name">Name</label>
-          <input
-            id="name"
-            name="name"
-            value={values.name}
-            maxLength={255}
-            required
-            {...invalidAttributes('name', message.failure)}
-          />
+          <NameField value={values.name} failure={message.failure} />
           <LimitAndSubjects values={values} failure={message.failure} />
           <ActionButtons label="Create" />
         </Post>

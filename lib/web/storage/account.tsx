@@ -12,8 +12,8 @@ import {
   Empty,
   FlashMessage,
   formatCount,
-  invalidAttributes,
   Link,
+  NameField,
   PageHead,
   Post,
   Section,
@@ -191,18 +191,7 @@ const NewToken = ({
 }) => (
   <Section id="new" title="New token">
     <Post to="/-/account/tokens" class="stacked">
-      <label for="name">Name</label>
-      <input
-        id="name"
-        name="name"
-        value={values.name}
-        maxLength={255}
-        required
-        {...invalidAttributes('name', failure, 'name-hint')}
-      />
-      <p class="hint" id="name-hint">
-        What the token is for, such as “backup”.
-      </p>
+      <NameField value={values.name} failure={failure} hint="What the token is for, such as “backup”." />
       <ScopeFields user={user} chosen={values.scopes} />
       <button type="submit">Create token</button>
     </Post>
