@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { HostAuthenticate } from '../accounts/identity.ts'
-import { createUsageLists, type UsageLists } from '../content/usage-lists.ts'
+import { createUsageLists, type UsageLists } from '../content/usage/ledger-lists.ts'
 import { driverOf, EXAMPLE } from '../data-folder.ts'
 import { createEngine, createListeners, openStore, orClose } from '../engine.ts'
 import { AllotError } from '../errors.ts'

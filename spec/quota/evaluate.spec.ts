@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { QuotaUsedRepository } from '../../lib/api/quota/largest-repositories.ts'
 import { QuotaInfo } from '../../lib/api/quota/schema.ts'
-import { totalOf } from '../../lib/content/things.ts'
+import { totalOf } from '../../lib/content/usage/storage-item.ts'
 import { add, type Sum } from '../../lib/integers.ts'
 import {
   bindingLimits,

@@ -1,6 +1,6 @@
 /** Repositories by all that they use, for administrators: the size of a repository itself is git data and LFS objects only. */
 import * as v from 'valibot'
-import type { UsedRepository } from '../../content/usage-lists.ts'
+import type { UsedRepository } from '../../content/usage/ledger-lists.ts'
 import { Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import { example, number, Time, text, timestamp } from '../fields.ts'
 import { adminRead, type Recipient, reply, replyPage, route } from '../route.ts'

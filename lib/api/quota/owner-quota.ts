@@ -3,7 +3,7 @@
  */
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
-import { type Attached, pageOfEntry, type UsedEntry } from '../../content/usage-lists.ts'
+import { type Attached, pageOfEntry, type UsedEntry } from '../../content/usage/ledger-lists.ts'
 import type { HtmlUrls } from '../../host-pages/html-urls.ts'
 import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } from '../../http/index.ts'
 import type { ListedKind } from '../../quota/ledger.ts'

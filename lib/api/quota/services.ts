@@ -1,6 +1,6 @@
 import type { Identity, Viewer } from '../../accounts/access.ts'
 import { accountOwners } from '../../accounts/accounts.ts'
-import type { UsageLists } from '../../content/usage-lists.ts'
+import type { UsageLists } from '../../content/usage/ledger-lists.ts'
 import { AllotError } from '../../errors.ts'
 import type { Hosting } from '../../hosting.ts'
 import { routesFor } from '../../http/index.ts'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The section about owners that are over quota or near it, which can be filtered by subject. */
-import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
+import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
 import type { OwnerOverQuota } from '../../quota/reports.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
 import { formatCount, Link, Search, Section, Size, SizeCell, SubjectCode, Table } from '../components.tsx'

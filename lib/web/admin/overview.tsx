@@ -2,8 +2,13 @@
 /** The instance at a glance: totals over time, who uses most, who is over quota or near it, and what the server is doing. */
 import type { ComponentChildren, VNode } from 'preact'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
-import { daysUntilNow, growthIn, type InstanceHistory, totalGrowth } from '../../content/instance-history.ts'
-import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
+import {
+  daysUntilNow,
+  growthIn,
+  type InstanceHistory,
+  totalGrowth,
+} from '../../content/usage/instance-history.ts'
+import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { today } from '../../quota/usage.ts'
 import { jobs } from '../../records/jobs.ts'

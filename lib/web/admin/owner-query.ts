@@ -1,6 +1,6 @@
 /** The filters and the order of the table of owners, as query parameters of the page. */
-import type { InstanceHistory } from '../../content/instance-history.ts'
-import type { OwnerSummary, OwnersSnapshot } from '../../content/owner-table.ts'
+import type { InstanceHistory } from '../../content/usage/instance-history.ts'
+import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
 import { pageNumber } from '../paging.tsx'
 import type { PageServices } from '../route.ts'
 

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of owners, with the form that changes the groups of those that are selected. */
 import { formatSize } from '../../byte-sizes.ts'
-import { growthIn } from '../../content/instance-history.ts'
-import type { OwnerSummary } from '../../content/owner-table.ts'
+import { growthIn } from '../../content/usage/instance-history.ts'
+import type { OwnerSummary } from '../../content/usage/owner-table.ts'
 import { type Sum, subtract } from '../../integers.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { Link, Post, PREVIEW, Size, usePageContext } from '../components.tsx'

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** All users and organizations with usage, limit and growth; the groups of several can be changed at once. */
-import { growthIn } from '../../content/instance-history.ts'
+import { growthIn } from '../../content/usage/instance-history.ts'
 import { invalid } from '../../errors.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'

@@ -3,7 +3,7 @@
 
 import type { ComponentChildren, RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
-import { thingKinds } from '../../content/things.ts'
+import { thingKinds } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
 import type { HtmlPage, ServedPage } from '../../host-pages/html-urls.ts'
 import { requireScopes } from '../../http/access.ts'

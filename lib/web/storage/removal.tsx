@@ -3,7 +3,7 @@
 import type { Identity } from '../../accounts/access.ts'
 import { authorizeAdmin } from '../../accounts/authorize.ts'
 import { formatSize } from '../../byte-sizes.ts'
-import { isRemovable, removalScope, type Thing } from '../../content/things.ts'
+import { isRemovable, removalScope, type Thing } from '../../content/usage/storage-item.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import { add, type Sum } from '../../integers.ts'

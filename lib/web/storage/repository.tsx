@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The storage of one repository: git data and everything in it. */
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
-import { totalOf } from '../../content/things.ts'
+import { totalOf } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
 import { kindNames } from '../../quota/subjects.ts'
 import { noSizes } from '../../records/schema/index.ts'

@@ -2,8 +2,8 @@
 /** Suggests things to remove so that an owner gets below a limit: the largest that the rule counts, as few as suffice. */
 import type { Identity } from '../../accounts/access.ts'
 import { formatSize } from '../../byte-sizes.ts'
-import type { Thing } from '../../content/things.ts'
-import type { ThingPage } from '../../content/used-things.ts'
+import type { Thing } from '../../content/usage/storage-item.ts'
+import type { ThingPage } from '../../content/usage/storage-items.ts'
 import { add, compare, type Sum } from '../../integers.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import { type Subject, withAncestors } from '../../quota/subjects.ts'

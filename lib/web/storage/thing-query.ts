@@ -1,5 +1,5 @@
 /** The sort order and the filters of the table of things, as query parameters of the page. */
-import { type ThingKind, type ThingQuery, thingKinds } from '../../content/things.ts'
+import { type ThingKind, type ThingQuery, thingKinds } from '../../content/usage/storage-item.ts'
 import { pageNumber } from '../paging.tsx'
 
 export const isThingKind = (text: string | null): text is ThingKind =>

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How a thing that uses storage is shown: name, details, share and links. */
 import { formatSize } from '../../byte-sizes.ts'
-import type { Thing, ThingKind } from '../../content/things.ts'
-import { pageOfEntry } from '../../content/usage-lists.ts'
+import { pageOfEntry } from '../../content/usage/ledger-lists.ts'
+import type { Thing, ThingKind } from '../../content/usage/storage-item.ts'
 import { add, type Sum } from '../../integers.ts'
 import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/index.ts'
 import { Link, Section, Size } from '../components.tsx'

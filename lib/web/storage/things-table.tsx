@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of things that use storage, with its sortable columns and the boxes that select rows. */
 import type { Identity } from '../../accounts/access.ts'
-import { isRemovable, type Thing, type ThingQuery } from '../../content/things.ts'
+import { isRemovable, type Thing, type ThingQuery } from '../../content/usage/storage-item.ts'
 import type { Sum } from '../../integers.ts'
 import { Post, Size, usePageContext } from '../components.tsx'
 import { Day } from '../times.tsx'

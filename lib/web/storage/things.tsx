@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of all things that use an owner's storage, to sort, filter, search and select from; also as CSV. */
 import type { Identity } from '../../accounts/access.ts'
-import { type Thing, thingKinds } from '../../content/things.ts'
-import { MAX_READ, type ThingPage } from '../../content/used-things.ts'
+import { type Thing, thingKinds } from '../../content/usage/storage-item.ts'
+import { MAX_READ, type ThingPage } from '../../content/usage/storage-items.ts'
 import { AllotError } from '../../errors.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'

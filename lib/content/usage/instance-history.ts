@@ -3,12 +3,12 @@
  * it is read in the background, in small steps, about once a day; the last day is that of the latest figures of the owners.
  */
 import { setImmediate } from 'node:timers/promises'
-import { add, type Sum, subtract } from '../integers.ts'
-import { GROWTH_DAYS } from '../quota/forecast.ts'
-import { noUsage, type Usage, usedBy } from '../quota/subjects.ts'
-import { addDelta, today, usageIn } from '../quota/usage.ts'
-import { dailyUsages, ownerUsages } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import { add, type Sum, subtract } from '../../integers.ts'
+import { GROWTH_DAYS } from '../../quota/forecast.ts'
+import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
+import { addDelta, today, usageIn } from '../../quota/usage.ts'
+import { dailyUsages, ownerUsages } from '../../records/schema/index.ts'
+import type { Store } from '../../records/store.ts'
 
 type UsageOfDay = Usage & { readonly day: number }
 

@@ -1,10 +1,10 @@
 /** Lists of what counts toward owners: the entries of one kind, and repositories with all that is in them. */
-import { openAudiences, repositoryViewer, type Viewer } from '../accounts/access.ts'
-import type { HtmlPage } from '../host-pages/html-urls.ts'
-import type { QuotaEngine } from '../quota/index.ts'
-import type { ListedKind } from '../quota/ledger.ts'
-import type { RepositoryTotal } from '../quota/reports.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
+import type { HtmlPage } from '../../host-pages/html-urls.ts'
+import type { QuotaEngine } from '../../quota/index.ts'
+import type { ListedKind } from '../../quota/ledger.ts'
+import type { RepositoryTotal } from '../../quota/reports.ts'
+import type { Page, Slice } from '../../records/collection.ts'
 import {
   type Account,
   type Attachment,
@@ -14,10 +14,10 @@ import {
   type Repository,
   releases,
   repositories,
-} from '../records/schema/index.ts'
-import { cachedRead, type Store } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/index.ts'
-import { attachmentIdIn } from './attachments.ts'
+} from '../../records/schema/index.ts'
+import { cachedRead, type Store } from '../../records/store.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
+import { attachmentIdIn } from '../attachments.ts'
 
 /** A ledger entry with the present name of its repository. */
 export interface UsedEntry {

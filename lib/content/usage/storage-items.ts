@@ -2,13 +2,13 @@
  * Everything that an owner uses, of all kinds together: git data, LFS objects, packages, attachments and artifacts, or
  * repositories with all that is in them. The pages list it, and delete or download what this server keeps.
  */
-import type { Viewer } from '../accounts/access.ts'
-import type { QuotaEngine } from '../quota/index.ts'
-import { entryListings } from '../quota/ledger.ts'
-import { type CachedListing, cachedListing } from '../records/cached-listing.ts'
-import type { IndexEntry, Page, Slice } from '../records/collection.ts'
-import { decodeKey } from '../records/key-codec.ts'
-import { firstOf, type PartedListing } from '../records/merge.ts'
+import type { Viewer } from '../../accounts/access.ts'
+import type { QuotaEngine } from '../../quota/index.ts'
+import { entryListings } from '../../quota/ledger.ts'
+import { type CachedListing, cachedListing } from '../../records/cached-listing.ts'
+import type { IndexEntry, Page, Slice } from '../../records/collection.ts'
+import { decodeKey } from '../../records/key-codec.ts'
+import { firstOf, type PartedListing } from '../../records/merge.ts'
 import {
   type LedgerEntry,
   type LedgerKind,
@@ -17,9 +17,9 @@ import {
   type RepositoryUsage,
   repositories,
   repositoryUsages,
-} from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
-import type { Bytes, ReadTransaction } from '../storage/index.ts'
+} from '../../records/schema/index.ts'
+import type { Store } from '../../records/store.ts'
+import type { Bytes, ReadTransaction } from '../../storage/index.ts'
 import {
   type Candidate,
   ENTRY_KINDS,
@@ -36,7 +36,7 @@ import {
   type ThingQuery,
   thingKinds,
   thingOf,
-} from './things.ts'
+} from './storage-item.ts'
 
 export interface ThingPage extends Page<Thing> {
   /** Things that the pages of the list have; less than the total of a long list. */

@@ -4,16 +4,16 @@
  * scan runs beside the requests, in small steps, a small part of the time. Sorted lists are made once for each scan.
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
-import { AllotError } from '../errors.ts'
-import { compare, type Sum, subtract } from '../integers.ts'
-import { bindingLimits, distinctSubjects, type QuotaGroup, type SubjectLimit } from '../quota/evaluate.ts'
-import type { QuotaEngine } from '../quota/index.ts'
-import { type OwnerOverQuota, overOrNear } from '../quota/reports.ts'
-import { noUsage, type Subject, type Usage, usedBy } from '../quota/subjects.ts'
-import { addDelta } from '../quota/usage.ts'
-import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
-import { type Account, accounts } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import { AllotError } from '../../errors.ts'
+import { compare, type Sum, subtract } from '../../integers.ts'
+import { bindingLimits, distinctSubjects, type QuotaGroup, type SubjectLimit } from '../../quota/evaluate.ts'
+import type { QuotaEngine } from '../../quota/index.ts'
+import { type OwnerOverQuota, overOrNear } from '../../quota/reports.ts'
+import { noUsage, type Subject, type Usage, usedBy } from '../../quota/subjects.ts'
+import { addDelta } from '../../quota/usage.ts'
+import { type Page, pageOfAll, type Slice } from '../../records/collection.ts'
+import { type Account, accounts } from '../../records/schema/index.ts'
+import type { Store } from '../../records/store.ts'
 import { growthIn, type InstanceHistory } from './instance-history.ts'
 
 export interface OwnerSummary {

@@ -1,9 +1,9 @@
 /** Things that use storage, made of repositories and ledger entries, and how lists sort and filter them. */
 import { setImmediate } from 'node:timers/promises'
-import { openAudiences, repositoryViewer, type Viewer } from '../accounts/access.ts'
-import { add, compare, type Sum } from '../integers.ts'
-import type { IndexEntry } from '../records/collection.ts'
-import { encodeKey } from '../records/key-codec.ts'
+import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
+import { add, compare, type Sum } from '../../integers.ts'
+import type { IndexEntry } from '../../records/collection.ts'
+import { encodeKey } from '../../records/key-codec.ts'
 import {
   type LedgerEntry,
   type LedgerKind,
@@ -12,10 +12,10 @@ import {
   RESERVED_PREFIX,
   type Repository,
   type RepositoryUsage,
-} from '../records/schema/index.ts'
-import { hasScope } from '../scopes.ts'
-import type { ReadTransaction } from '../storage/index.ts'
-import { type UsedEntry, usedEntry } from './usage-lists.ts'
+} from '../../records/schema/index.ts'
+import { hasScope } from '../../scopes.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
+import { type UsedEntry, usedEntry } from './ledger-lists.ts'
 
 /** The kinds of ledger entries, in the order in which lists show them. Members of an object, so that each must be named. */
 export const ENTRY_KINDS = Object.keys({
