@@ -89,19 +89,25 @@ export class BatchProcess {
 }
 
 /** Several versions of a large folder do not stay in memory: copying them there takes longer than reading the last one. */
-const SMALL_CACHE = 'core.deltaBaseCacheLimit=8m'
+export const SMALL_CACHE = 'core.deltaBaseCacheLimit=8m'
 
 /** The process ended before it answered: it was killed, or stopped because it took too long. */
 export class BatchEnded extends AllotError {
+  /** Whether git does not know the option that it was started with. */
+  readonly isOptionUnknown: boolean
+
   constructor(stderr: string) {
     super('unavailable', 'git ended before it had read the object: try again', {
       cause: new Error(`git cat-file: ${stderr}`),
     })
+    this.isOptionUnknown = stderr.includes('unknown option')
   }
 }
 
 const HEADER = /^([0-9a-f]{40,64}) (commit|tree|blob|tag) (\d+)$/
 const LINE_FEED = 10
+/** Larger contents came in several chunks, which are joined already. */
+const MAX_COPIED_BYTES = 1024 * 1024
 
 /** One process, which answers its requests in their order. */
 class Channel {
@@ -150,9 +156,12 @@ class Channel {
     if (this.#length <= header.size) return false
     const bytes = this.#joined()
     this.#header = undefined
-    this.#keep(bytes.subarray(header.size + 1))
-    // A copy, so that the cache does not keep the whole chunk alive.
-    this.#requests.shift()?.resolve({ ...header, content: Buffer.from(bytes.subarray(0, header.size)) })
+    const rest = bytes.subarray(header.size + 1)
+    this.#keep(rest)
+    const content = bytes.subarray(0, header.size)
+    // A copy, so that the cache does not keep what else came with it alive: the rest, or the block that Node reads into.
+    const isCopied = rest.length > 0 || content.length < MAX_COPIED_BYTES
+    this.#requests.shift()?.resolve({ ...header, content: isCopied ? Buffer.from(content) : content })
     return true
   }
 

@@ -5,7 +5,7 @@ import { AllotError, invalid } from '../../errors.ts'
 import { folderOf } from '../folders.ts'
 import { configuration, type GitProcess, type ProcessLimits, REUSE_OF_MEMORY } from '../process.ts'
 import { GitProcesses, type ProcessesOptions, type ReadCommand } from '../processes.ts'
-import type { ObjectInfo } from './batch-process.ts'
+import { type ObjectInfo, SMALL_CACHE } from './batch-process.ts'
 import { ObjectPool } from './object-pool.ts'
 
 interface ReaderOptions extends Omit<ProcessesOptions, 'maxConcurrentPerClient' | 'message'> {
@@ -143,7 +143,7 @@ export class GitReader {
     signal?: AbortSignal,
   ): Promise<GitProcess> {
     const folder = folderOf(this.#options.directory, repository)
-    const all = [...configuration(), `--git-dir=${folder}`, command, ...args]
+    const all = [...configuration(SMALL_CACHE), `--git-dir=${folder}`, command, ...args]
     const { timeout, maxMemory, download } = this.#options
     const limits =
       signal === undefined ? { idleTimeout: timeout, timeout, maxMemory } : { ...download, maxMemory }

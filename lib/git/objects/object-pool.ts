@@ -3,7 +3,6 @@ import { ClientBudget } from '../../client-budget.ts'
 import { AllotError } from '../../errors.ts'
 import { folderOf } from '../folders.ts'
 import { checkOnDisk } from '../processes.ts'
-import { runGit } from '../run.ts'
 import { BatchEnded, BatchProcess } from './batch-process.ts'
 
 export interface ObjectPoolOptions {
@@ -35,7 +34,8 @@ export class ObjectPool {
   /** The one that was used last is the last. */
   #idle: IdleProcess[] = []
   readonly #all = new Map<BatchProcess, number>()
-  #hasBatchCommand: Promise<boolean> | undefined
+  /** False once git has refused `--batch-command`, which came with git 2.36. */
+  #hasBatchCommand = true
   #isClosed = false
 
   constructor(options: ObjectPoolOptions) {
@@ -62,7 +62,13 @@ export class ObjectPool {
         } catch (error) {
           if (!(error instanceof BatchEnded)) throw error
         }
-      return this.#run(repository, await this.#start(repository), body)
+      try {
+        return await this.#run(repository, await this.#start(repository), body)
+      } catch (error) {
+        if (!(error instanceof BatchEnded && error.isOptionUnknown)) throw error
+        this.#hasBatchCommand = false
+        return this.#run(repository, await this.#start(repository), body)
+      }
     })
   }
 
@@ -102,15 +108,10 @@ export class ObjectPool {
   async #start(repository: number): Promise<BatchProcess> {
     const { directory, git, maxMemory, processes } = this.#options
     if (this.#isClosed) throw new AllotError('unavailable', 'the server is stopping')
-    this.#hasBatchCommand ??= hasBatchCommand(git).catch((error) => {
-      this.#hasBatchCommand = undefined
-      throw error
-    })
-    const hasCommand = await this.#hasBatchCommand
     if (this.#all.size >= processes) this.#idle.shift()?.batch.stop()
     const folder = folderOf(directory, repository)
     await checkOnDisk(folder)
-    const batch = await BatchProcess.start(folder, { git, maxMemory, hasBatchCommand: hasCommand })
+    const batch = await BatchProcess.start(folder, { git, maxMemory, hasBatchCommand: this.#hasBatchCommand })
     this.#all.set(batch, repository)
     void batch.ended().then(() => this.#forget(batch))
     return batch
@@ -141,10 +142,4 @@ export class ObjectPool {
     for (const batch of batches) batch.stop()
     await Promise.all(batches.map((batch) => batch.ended()))
   }
-}
-
-/** `--batch-command` came with git 2.36. */
-const hasBatchCommand = async (git: string): Promise<boolean> => {
-  const [, major = '0', minor = '0'] = /(\d+)\.(\d+)/.exec(await runGit(git, ['version'])) ?? []
-  return Number(major) > 2 || (Number(major) === 2 && Number(minor) >= 36)
 }

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { git, urlFor } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import { eventually } from '../../git/slow-push.ts'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../../support/expectations.ts'
+import { temporaryDirectory } from '../../support/folder.ts'
 import type { Person } from '../../support/test-server.ts'
 import { BIG, POINTER, pushContents, SUBMODULE_COMMIT } from './repository.ts'
 
@@ -323,6 +325,64 @@ describe('The git that reads objects', () => {
     for (const pid of running) process.kill(pid, 'SIGKILL')
     await body(`/git/trees/${ids.first}`)
     assert.ok(pids().every((pid) => !running.includes(pid)))
+  })
+})
+
+describe('A git before 2.36, which has no --batch-command', () => {
+  it('answers the same reads', async () => {
+    const program = join(temporaryDirectory(), 'git')
+    const script =
+      'case "$*" in *--batch-command*) echo "error: unknown option \\`batch-command\'" >&2; exit 129;; esac'
+    writeFileSync(program, `#!/bin/sh\n${script}\nexec git "$@"\n`, { mode: 0o755 })
+    const old = await startGit({ repositories: { directory: temporaryDirectory(), git: program } })
+    const eve = await old.person('eve')
+    await old.repository(eve, 'app', { auto_init: true })
+    const names = async () =>
+      (await old.as(eve, 'GET', '/repos/eve/app/contents')).body.map(({ name }: { name: string }) => name)
+    const together = await Promise.all([names(), names(), names()])
+    assert.deepEqual(together, [['README.md'], ['README.md'], ['README.md']])
+    assert.equal((await old.as(eve, 'GET', '/repos/eve/app/raw/README.md')).status, 200)
+    await old.stop()
+  })
+})
+
+describe('An entry of a folder', () => {
+  /** A content whose object id ends with a zero byte, which also follows each name. */
+  const contentWithZero = (): string => {
+    for (let number = 0; ; number++) {
+      const content = `content ${number}\n`
+      const id = createHash('sha1').update(`blob ${content.length}\0${content}`).digest()
+      if (id.at(-1) === 0) return content
+    }
+  }
+
+  it('is found by its whole name, whatever other names contain', async () => {
+    const folder = await allot.folderOf(at.slice('/repos/'.length))
+    const run = (args: string[], input = '') =>
+      execFileSync('git', ['--git-dir', folder, ...args], { input, encoding: 'utf8' }).trim()
+    const blob = (content: string) => run(['hash-object', '-w', '--stdin'], content)
+    const zero = blob(contentWithZero())
+    const names = [
+      'a',
+      '100644 b',
+      '0123456789abc100644 y',
+      '0123456789100755 y',
+      'x 100644 z',
+      'u v',
+      '40000 w',
+      'w',
+    ]
+    const tree = run(['mktree'], names.map((name) => `100644 blob ${zero}\t${name}\n`).join(''))
+    const root = run(['mktree'], `040000 tree ${tree}\todd\n`)
+    const identity = ['-c', 'user.name=ann', '-c', 'user.email=ann@example.org']
+    const commit = run([...identity, 'commit-tree', '-m', 'odd', root])
+    const ask = (name: string) => get(`/contents/odd/${encodeURIComponent(name)}?ref=${commit}`)
+    for (const name of names) {
+      const found = await ask(name)
+      assert.deepEqual([found.body.name, found.body.sha, found.body.type], [name, zero, 'file'], name)
+    }
+    for (const name of ['b', 'y', 'z', 'v', '644 b', '100644 y', '100644 z', 'a\0', `a\0${'x'.repeat(20)}`])
+      assert.equal((await ask(name)).status, 404, JSON.stringify(name))
   })
 })
 
