@@ -28,7 +28,7 @@ import {
   mountListener,
 } from './http/index.ts'
 import { createHostQuota, type HostQuota } from './in-process-quota.ts'
-import { createApiListener, createGitServices, createPagesListener, type ListenerParts } from './listeners.ts'
+import { createApiListener, createGitServices, createPagesListener } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
 import { HOUR } from './options/checks.ts'
 import type { AllotOptions, DataPlace } from './options/index.ts'
@@ -220,8 +220,8 @@ export const openAllot = async (
 }
 
 /** Loads and opens the SSH server, when it is turned on. */
-const startSsh = async (parts: Parameters<typeof openSsh>[0]) =>
-  parts.options.ssh.port === undefined ? undefined : (await import('./ssh/open.ts')).openSsh(parts)
+const startSsh = async (services: Parameters<typeof openSsh>[0]) =>
+  services.options.ssh.port === undefined ? undefined : (await import('./ssh/open.ts')).openSsh(services)
 
 const publicServices = (hosting: Hosting) => ({
   accounts: hosting.accounts,
@@ -261,7 +261,7 @@ export const importAllot = async (
   }
 }
 
-type Parts = Domain & ListenerParts & Pick<DiskStorage, 'gitReader'>
+type Parts = Domain & Parameters<typeof createApiListener>[0] & Pick<DiskStorage, 'gitReader'>
 
 /**
  * Starts what runs between requests.

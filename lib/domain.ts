@@ -30,7 +30,7 @@ export interface Domain extends Engine {
   readonly sender: Sender | undefined
 }
 
-interface DomainParts {
+interface DomainDependencies {
   readonly options: Options
   readonly host: Host
   readonly storage: DiskStorage
@@ -41,7 +41,14 @@ interface DomainParts {
 }
 
 /** Creates the quota engine, the services and what works in the background, and connects them. */
-export const createDomain = ({ options, host, storage, store, htmlUrls, isServer }: DomainParts): Domain => {
+export const createDomain = ({
+  options,
+  host,
+  storage,
+  store,
+  htmlUrls,
+  isServer,
+}: DomainDependencies): Domain => {
   const { log } = host
   const { webhooks, baseUrl, basePath } = options
   const present = eventPresenter({ baseUrl, basePath, htmlUrls })

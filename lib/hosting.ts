@@ -46,7 +46,7 @@ import { Profiles } from './repositories/lists.ts'
 import { MigratedRecords } from './repositories/migrated.ts'
 import { PushJournal } from './repositories/push-journal.ts'
 import { Relations } from './repositories/relations.ts'
-import { Repositories, type RepositoryParts } from './repositories/repositories.ts'
+import { Repositories, type RepositoryServices } from './repositories/repositories.ts'
 import { Search } from './repositories/search.ts'
 import { removeFilesJob, StoredFiles } from './repositories/stored-files.ts'
 import { TeamRepositories } from './repositories/team-repositories.ts'
@@ -96,12 +96,12 @@ export const createHosting = (options: HostingOptions) => {
   const files = new StoredFiles(options)
   const pushJournal = new PushJournal(options)
   const keyReader = createKeyReader()
-  const parts = { store, quota, jobs, gitData, files, outbox }
-  const removal = new AccountRemoval(parts)
+  const services = { store, quota, jobs, gitData, files, outbox }
+  const removal = new AccountRemoval(services)
   const accounts = new Accounts(store, jobs, removal)
   const credentials = credentialsOf(options, accounts)
-  const repositories = new Repositories(parts, gitStorage && pushJournal)
-  registerJobs(parts)
+  const repositories = new Repositories(services, gitStorage && pushJournal)
+  registerJobs(services)
   return {
     accounts,
     ...credentials,
@@ -120,14 +120,14 @@ export const createHosting = (options: HostingOptions) => {
     relations: new Relations(store),
     profiles: new Profiles(store),
     search: new Search(store),
-    ...contentOf(parts),
-    ...lfsAndForksOf(parts),
+    ...contentOf(services),
+    ...lfsAndForksOf(services),
     hooks: new Hooks(options),
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new PlansByName({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
     ...forPages(store, quota),
-    ...migrationOf(parts),
+    ...migrationOf(services),
     /** Resolves when the store could write now: a transaction that changes nothing. */
     checkWritable: () => store.driver.write(async () => undefined),
     ...recoveryOf(gitData, files, pushJournal),
@@ -160,19 +160,19 @@ const recoveryOf = (gitData: GitData, files: StoredFiles, pushJournal: PushJourn
   },
 })
 
-const migrationOf = (parts: RepositoryParts) => ({
+const migrationOf = (services: RepositoryServices) => ({
   /** @param source address of the server that was copied from */
-  migrated: (source: string) => new MigratedRecords(parts.store, source),
-  migratedContent: (history: MigratedRecords) => new MigratedContent(parts, history),
+  migrated: (source: string) => new MigratedRecords(services.store, source),
+  migratedContent: (history: MigratedRecords) => new MigratedContent(services, history),
 })
 
-const registerJobs = (parts: Parameters<typeof registerRemovalJobs>[0] & { files: StoredFiles }): void => {
-  const { jobs, files } = parts
+const registerJobs = (services: Parameters<typeof registerRemovalJobs>[0] & { files: StoredFiles }): void => {
+  const { jobs, files } = services
   jobs.handle('updateRelations', updateRelationsJob)
   jobs.handle('updateFollows', updateFollowsJob)
   jobs.handle('removeRepositoryFiles', removeFilesJob(files))
   jobs.handle('removeDeliveries', removeDeliveriesJob)
-  registerRemovalJobs(parts)
+  registerRemovalJobs(services)
 }
 
 /** Undefined when the contents of repositories are not served. */
@@ -187,22 +187,22 @@ const forPages = (store: Store, quota: QuotaEngine) => ({
 })
 
 /** Forks are copies with their LFS objects. */
-const lfsAndForksOf = (parts: RepositoryParts) => {
-  const lfs = new Lfs(parts)
-  const lfsCopies = new LfsCopies(parts, lfs)
-  parts.jobs.handle('copyLfsObjects', lfsCopies.job)
-  return { lfs, forks: new Forks(parts, lfsCopies) }
+const lfsAndForksOf = (services: RepositoryServices) => {
+  const lfs = new Lfs(services)
+  const lfsCopies = new LfsCopies(services, lfs)
+  services.jobs.handle('copyLfsObjects', lfsCopies.job)
+  return { lfs, forks: new Forks(services, lfsCopies) }
 }
 
 /** Services of the contents of repositories besides git data. */
-const contentOf = (parts: RepositoryParts) => ({
-  issues: new Issues(parts),
-  comments: new Comments(parts),
-  issueSubscriptions: new IssueSubscriptions(parts.store),
-  statuses: new CommitStatuses(parts.store),
-  releases: new Releases(parts),
-  attachments: new Attachments(parts),
-  packages: new Packages(parts),
+const contentOf = (services: RepositoryServices) => ({
+  issues: new Issues(services),
+  comments: new Comments(services),
+  issueSubscriptions: new IssueSubscriptions(services.store),
+  statuses: new CommitStatuses(services.store),
+  releases: new Releases(services),
+  attachments: new Attachments(services),
+  packages: new Packages(services),
 })
 
 /** Services of memberships, teams, collaborators and transfers. */

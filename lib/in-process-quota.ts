@@ -92,7 +92,7 @@ export interface DailyUsage {
   size: QuotaInfo['used']['size']
 }
 
-interface HostQuotaParts {
+interface HostQuotaServices {
   readonly store: Store
   readonly quota: QuotaEngine
   readonly owners: OwnerDirectory
@@ -106,7 +106,7 @@ const actor = (by: Actor | undefined): Actor | undefined => {
   return by
 }
 
-export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaParts): HostQuota => {
+export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaServices): HostQuota => {
   const found = (name: string, owner: Owner | undefined): Owner => {
     if (owner === undefined) throw new AllotError('not_found', `there is no ${owners.title} named ${name}`)
     return owner

@@ -42,7 +42,7 @@ export interface Host {
   readonly log: Log
 }
 
-export interface ListenerParts {
+interface ListenerDependencies {
   readonly options: Options
   readonly host: Host
   /** Undefined when no git data is served. */
@@ -80,8 +80,8 @@ const settingsOf = ({ repositories, git, lfs, forks, issues, contents }: Options
 }
 
 /** The listener of the API: JSON below the base path, and streams at the root of the service. */
-export const createApiListener = (parts: ListenerParts): Dispatcher<Identity> => {
-  const { options, host, store, hosting } = parts
+export const createApiListener = (dependencies: ListenerDependencies): Dispatcher<Identity> => {
+  const { options, host, store, hosting } = dependencies
   const clientOfRequest = (req: IncomingMessage, user: Identity | null) =>
     clientOf(req, user, options.trustedProxies)
   const routes = routesWith(options)
@@ -91,12 +91,12 @@ export const createApiListener = (parts: ListenerParts): Dispatcher<Identity> =>
     services: {
       store,
       hosting,
-      quota: parts.quota,
-      markdown: parts.markdown,
-      htmlUrls: parts.htmlUrls,
-      git: parts.git,
+      quota: dependencies.quota,
+      markdown: dependencies.markdown,
+      htmlUrls: dependencies.htmlUrls,
+      git: dependencies.git,
       owners: accountQuotaOwners(hosting),
-      exportTo: parts.write,
+      exportTo: dependencies.write,
       version: VERSION,
       dialect: options.dialect,
       pageLimits,
@@ -112,9 +112,9 @@ export const createApiListener = (parts: ListenerParts): Dispatcher<Identity> =>
     pageLimits,
   })
   const streams = new StreamEndpoints({
-    ...streamParts(parts),
+    ...streamParts(dependencies),
     clientOf: clientOfRequest,
-    authenticate: lfsAuthenticator(parts.lfsTokens),
+    authenticate: lfsAuthenticator(dependencies.lfsTokens),
   })
   return new Dispatcher({
     endpoints: [json, streams],
@@ -136,7 +136,7 @@ export const createApiListener = (parts: ListenerParts): Dispatcher<Identity> =>
   })
 }
 
-const streamParts = ({ options, host, git, lfsTokens, store, hosting }: ListenerParts) => ({
+const streamParts = ({ options, host, git, lfsTokens, store, hosting }: ListenerDependencies) => ({
   routes: streamRoutesFor({
     git: git !== undefined && options.git.http,
     contents: hosting.contents !== undefined,
@@ -159,8 +159,8 @@ const streamParts = ({ options, host, git, lfsTokens, store, hosting }: Listener
 })
 
 /** The listener of the pages. */
-export const createPagesListener = (parts: ListenerParts) => {
-  const { options, host, git, store, hosting, quota, htmlUrls, markdown } = parts
+export const createPagesListener = (dependencies: ListenerDependencies) => {
+  const { options, host, git, store, hosting, quota, htmlUrls, markdown } = dependencies
   return createLazyPages({
     services: {
       store,
@@ -172,7 +172,7 @@ export const createPagesListener = (parts: ListenerParts) => {
         warnAt: options.quota.warnAt,
         links: options.pages.links,
         clones: git !== undefined && options.git.http,
-        servedPages: servedPagesOf(parts),
+        servedPages: servedPagesOf(dependencies),
       },
     },
     brand: options.pages,
@@ -186,7 +186,7 @@ export const createPagesListener = (parts: ListenerParts) => {
 }
 
 /** The pages of people and repositories that are served: not where the host has such pages itself, or a part is turned off. */
-const servedPagesOf = ({ options, htmlUrls }: ListenerParts): ReadonlySet<ServedPage> => {
+const servedPagesOf = ({ options, htmlUrls }: ListenerDependencies): ReadonlySet<ServedPage> => {
   const { issues, packages, pages } = options
   const isServed = (kind: ServedPage): boolean => {
     if (kind === 'issue' || kind === 'release') return issues
@@ -198,7 +198,7 @@ const servedPagesOf = ({ options, htmlUrls }: ListenerParts): ReadonlySet<Served
 /** @param transport undefined when no git data is served */
 export const createGitServices = (
   transport: Transport | undefined,
-  { hosting, host }: Pick<ListenerParts, 'hosting' | 'host'>,
+  { hosting, host }: Pick<ListenerDependencies, 'hosting' | 'host'>,
 ): GitServices | undefined =>
   transport && {
     transport,

@@ -5,16 +5,13 @@ import { checkFileName } from '../accounts/names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { ByteRange } from '../files/index.ts'
-import type { QuotaEngine } from '../quota/index.ts'
 import type { Page, Slice } from '../records/collection.ts'
-import type { Jobs } from '../records/jobs.ts'
 import { type Attachment, attachments, RESERVED_PREFIX } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import type { WriteContext } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
-import type { StoredFiles } from '../repositories/stored-files.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { InRepository } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import type { Outbox } from '../webhooks/outbox.ts'
 import {
   type AttachmentTarget,
   type AttachmentTargetName,
@@ -24,13 +21,7 @@ import {
 } from './attachment-targets.ts'
 
 /** The services that the contents of repositories and accounts need. */
-export interface ContentParts {
-  readonly store: Store
-  readonly quota: QuotaEngine
-  readonly jobs: Jobs
-  readonly files: StoredFiles
-  readonly outbox: Outbox
-}
+export type ContentServices = Omit<RepositoryServices, 'gitData'>
 
 interface WithAttachment {
   /** The attachment. */
@@ -52,15 +43,15 @@ interface NewAttachment {
  * unless the viewer can write to the repository or is the author of the issue or comment.
  */
 export class Attachments {
-  readonly #parts: ContentParts
+  readonly #services: ContentServices
 
-  constructor(parts: ContentParts) {
-    this.#parts = parts
+  constructor(services: ContentServices) {
+    this.#services = services
   }
 
   /** Whether the target exists. Called before the content is read. @throws AllotError forbidden */
   findsTarget(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName): Promise<boolean> {
-    return this.#parts.store.read(async (tx) => (await writableTarget(tx, viewer, path, on)) !== undefined)
+    return this.#services.store.read(async (tx) => (await writableTarget(tx, viewer, path, on)) !== undefined)
   }
 
   /**
@@ -73,7 +64,7 @@ export class Attachments {
     on: AttachmentTargetName,
     { name, content, maxSize }: NewAttachment,
   ): Promise<Attachment> {
-    const { store, files } = this.#parts
+    const { store, files } = this.#services
     checkFileName(name)
     const target = await store.read((tx) => writableTarget(tx, viewer, path, on))
     if (target === undefined) throw targetDeleted()
@@ -106,7 +97,7 @@ export class Attachments {
     on: AttachmentTargetName,
     slice: Slice,
   ): Promise<Page<Attachment> | undefined> {
-    return this.#parts.store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const target = await findTarget(tx, viewer, path, on)
       return target && attachments.page(tx, 'target', { prefix: [target.on, target.id], ...slice })
     })
@@ -119,7 +110,9 @@ export class Attachments {
     on: AttachmentTargetName,
     id: number,
   ): Promise<Attachment | undefined> {
-    return this.#parts.store.read(async (tx) => attachmentOn(tx, await findTarget(tx, viewer, path, on), id))
+    return this.#services.store.read(async (tx) =>
+      attachmentOn(tx, await findTarget(tx, viewer, path, on), id),
+    )
   }
 
   /**
@@ -133,7 +126,7 @@ export class Attachments {
     id: number,
     name: string,
   ): Promise<Attachment | undefined> {
-    return this.#parts.store.write(async (tx) => {
+    return this.#services.store.write(async (tx) => {
       const target = await writableTarget(tx, viewer, path, on)
       const before = await attachmentOn(tx, target, id)
       if (target === undefined || before === undefined) return undefined
@@ -148,16 +141,16 @@ export class Attachments {
    * @throws AllotError forbidden
    */
   remove(viewer: SignedIn, path: RepositoryName, on: AttachmentTargetName, id: number): Promise<boolean> {
-    return removeWithFiles(this.#parts, async (tx) => {
+    return removeWithFiles(this.#services, async (tx) => {
       const attachment = await attachmentOn(tx, await writableTarget(tx, viewer, path, on), id)
-      if (attachment !== undefined) await removeAttachment(tx, this.#parts, attachment)
+      if (attachment !== undefined) await removeAttachment(tx, this.#services, attachment)
       return attachment !== undefined
     })
   }
 
   /** The attachment of a download URL. */
   byUuid(viewer: Viewer, uuid: string): Promise<InRepository<WithAttachment> | undefined> {
-    return this.#parts.store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const attachment = UUID.test(uuid) ? await attachments.findBy(tx, 'uuid', [uuid]) : undefined
       const target = attachment && (await targetOf(tx, viewer, attachment))
       return attachment && target && { repository: target.repository, attachment }
@@ -166,12 +159,12 @@ export class Attachments {
 
   /** Reads the content, or a part of it. */
   read(attachment: Attachment, range?: ByteRange): Promise<Readable> {
-    return this.#parts.files.read(filePlaceOf(attachment), range)
+    return this.#services.files.read(filePlaceOf(attachment), range)
   }
 
   /** Counts a download. */
   downloaded(id: number): Promise<void> {
-    return this.#parts.store.write(async (tx) => {
+    return this.#services.store.write(async (tx) => {
       const attachment = await attachments.get(tx, [id])
       if (attachment === undefined) return
       await attachments.save(tx, { ...attachment, downloads: attachment.downloads + 1 })
@@ -180,20 +173,20 @@ export class Attachments {
 
   /** A target has at most as many attachments as one write can remove with it. */
   async #refuseFull(tx: WriteContext, { on, id }: AttachmentTarget): Promise<void> {
-    const limit = this.#parts.jobs.limits.maxPerTransaction
+    const limit = this.#services.jobs.limits.maxPerTransaction
     if ((await attachments.count(tx, 'target', [on, id])) >= limit)
       throw invalid(`there are already ${limit} attachments, which is the limit: delete one first`)
   }
 
   #save(tx: WriteContext, target: AttachmentTarget, attachment: Attachment): Promise<Attachment> {
-    return saveAttachment(tx, this.#parts, target, attachment)
+    return saveAttachment(tx, this.#services, target, attachment)
   }
 }
 
 /** Saves an attachment and its ledger entry. */
 export const saveAttachment = async (
   tx: WriteContext,
-  { quota }: Pick<ContentParts, 'quota'>,
+  { quota }: Pick<ContentServices, 'quota'>,
   target: AttachmentTarget,
   attachment: Attachment,
 ): Promise<Attachment> => {
@@ -236,19 +229,19 @@ const attachmentOn = async (
  */
 export const removeAttachments = async (
   tx: WriteContext,
-  parts: ContentParts,
+  services: ContentServices,
   { on, id }: { on: Attachment['on']; id: number },
   limit?: number,
 ): Promise<number> => {
   const listing = { prefix: [on, id], ...(limit === undefined ? {} : { limit }) }
   const found = await attachments.list(tx, 'target', listing)
-  for (const attachment of found) await removeAttachment(tx, parts, attachment)
+  for (const attachment of found) await removeAttachment(tx, services, attachment)
   return found.length
 }
 
 export const removeAttachment = async (
   tx: WriteContext,
-  { quota, files }: ContentParts,
+  { quota, files }: ContentServices,
   attachment: Attachment,
 ): Promise<void> => {
   await attachments.remove(tx, [attachment.id])
@@ -258,7 +251,7 @@ export const removeAttachment = async (
 
 /** Runs a write that can delete files, and waits until they are deleted. @returns whether the write removed something */
 export const removeWithFiles = async (
-  { store, files }: ContentParts,
+  { store, files }: ContentServices,
   write: (tx: WriteContext) => Promise<boolean>,
 ): Promise<boolean> => {
   const isRemoved = await store.write(write)

@@ -8,7 +8,7 @@ import type { RepositoryName } from '../repositories/relations.ts'
 import { type InRepository, requireAuthorOrWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { changesBetween } from '../webhooks/events.ts'
-import { type ContentParts, removeAttachments, removeWithFiles } from './attachments.ts'
+import { type ContentServices, removeAttachments, removeWithFiles } from './attachments.ts'
 import {
   type CommentQuery,
   commentsIn,
@@ -38,11 +38,11 @@ type RepositoryCommentPage = InRepository<WithPage<WithComment & WithIssue>>
 
 /** Comments of issues. Methods return undefined when one does not exist or the viewer cannot see it. */
 export class Comments {
-  readonly #parts: ContentParts
+  readonly #services: ContentServices
   readonly #budget = createListBudget()
 
-  constructor(parts: ContentParts) {
-    this.#parts = parts
+  constructor(services: ContentServices) {
+    this.#services = services
   }
 
   /** Everyone who can read the repository can comment. */
@@ -52,7 +52,7 @@ export class Comments {
     number: number,
     body: string,
   ): Promise<FoundComment | undefined> {
-    const { store, outbox } = this.#parts
+    const { store, outbox } = this.#services
     checkTexts('comment', { body })
     return writeAscending(store, { sequence: TIMELINE }, async (tx, ids) => {
       const access = await writableIssue(tx, viewer, path, number)
@@ -73,7 +73,7 @@ export class Comments {
 
   /** The comment with the id. */
   find(viewer: Viewer, path: RepositoryName, id: number): Promise<FoundComment | undefined> {
-    return this.#parts.store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
       const found = repository && (await commentIn(tx, repository, id))
       return repository && found && { repository, ...found }
@@ -140,13 +140,13 @@ export class Comments {
     client: string,
     list: (tx: ReadTransaction) => Promise<T | undefined>,
   ): Promise<T | undefined> {
-    const read = () => this.#parts.store.read(list)
+    const read = () => this.#services.store.read(list)
     return readsAll(query) ? this.#budget.run(client, read) : read()
   }
 
   /** Changes the text. @throws AllotError forbidden unless the viewer is the author or can write to the repository */
   edit(viewer: SignedIn, path: RepositoryName, id: number, body: string): Promise<FoundComment | undefined> {
-    return this.#parts.store.write(async (tx) => {
+    return this.#services.store.write(async (tx) => {
       const found = await writableComment(tx, viewer, path, id)
       if (found === undefined) return undefined
       checkTexts('comment', { body })
@@ -156,19 +156,19 @@ export class Comments {
       const changes = changesBetween(found.comment, comment)
       const event = { event: 'issue_comment', action: 'edited', repository, issue, comment } as const
       if (changes.body !== undefined)
-        await this.#parts.outbox.record(tx, { ...event, changes, by: viewer.id })
+        await this.#services.outbox.record(tx, { ...event, changes, by: viewer.id })
       return { ...found, comment }
     })
   }
 
   /** Deletes a comment. @throws AllotError forbidden as for `edit` */
   remove(viewer: SignedIn, path: RepositoryName, id: number): Promise<boolean> {
-    return removeWithFiles(this.#parts, async (tx) => {
+    return removeWithFiles(this.#services, async (tx) => {
       const found = await writableComment(tx, viewer, path, id)
       if (found === undefined) return false
       const event = { event: 'issue_comment', action: 'deleted', ...found } as const
-      await this.#parts.outbox.record(tx, { ...event, by: viewer.id })
-      await removeAttachments(tx, this.#parts, { on: 'comment', id })
+      await this.#services.outbox.record(tx, { ...event, by: viewer.id })
+      await removeAttachments(tx, this.#services, { on: 'comment', id })
       await comments.remove(tx, [id])
       return true
     })

@@ -17,7 +17,7 @@ import { countFork } from '../repositories/forks.ts'
 import type { GitContent, NewRepository } from '../repositories/git-data.ts'
 import { insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
-import type { RepositoryParts } from '../repositories/repositories.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { LfsCopies } from './lfs.ts'
 
@@ -48,11 +48,11 @@ interface Copied {
  * is a full copy, whose git data counts for its own owner before it is visible. A job copies and counts its LFS objects afterwards.
  */
 export class Forks {
-  readonly #parts: RepositoryParts
+  readonly #services: RepositoryServices
   readonly #lfsCopies: LfsCopies
 
-  constructor(parts: RepositoryParts, lfsCopies: LfsCopies) {
-    this.#parts = parts
+  constructor(services: RepositoryServices, lfsCopies: LfsCopies) {
+    this.#services = services
     this.#lfsCopies = lfsCopies
   }
 
@@ -66,7 +66,7 @@ export class Forks {
     { owner, name }: RepositoryName,
     { organization, name: forkName }: ForkOptions,
   ): Promise<Repository | undefined> {
-    const { store } = this.#parts
+    const { store } = this.#services
     const findSource = (tx: ReadTransaction) => readableRepository(tx, viewer, owner, name, 'code')
     const findOwner = async (tx: ReadTransaction) =>
       organization === undefined ? accounts.get(tx, [viewer.id]) : authorizeCreateIn(viewer, organization)(tx)
@@ -103,7 +103,7 @@ export class Forks {
     { owner, name }: RepositoryName,
     { owner: newOwner, withFiles, withTopics, host = 'localhost', ...given }: GenerateOptions,
   ): Promise<Repository | undefined> {
-    const { store } = this.#parts
+    const { store } = this.#services
     const findSource = (tx: ReadTransaction) => readableRepository(tx, viewer, owner, name, 'code')
     const findOwner = async (tx: ReadTransaction): Promise<Account | undefined> => {
       const account = await visibleAccount(tx, viewer, newOwner)
@@ -141,7 +141,7 @@ export class Forks {
     content: GitContent,
     prepare: (tx: ReadTransaction) => Promise<Copied>,
   ): Promise<Repository> {
-    const { store, gitData } = this.#parts
+    const { store, gitData } = this.#services
     await store.read(async (tx) => {
       const { into, given } = await prepare(tx)
       checkRepositoryName(given.name)
@@ -155,7 +155,7 @@ export class Forks {
         const record = { ...recordOf(id, into, given, size), ...changes }
         if (record.parent !== null) await countFork(tx, record.parent, 1)
         if ('from' in content) await this.#lfsCopies.begin(tx, content.from, id)
-        const repository = await insertRepository(tx, this.#parts, creator, record)
+        const repository = await insertRepository(tx, this.#services, creator, record)
         await this.#recordCopy(tx, repository, creator.id)
         return repository
       }),
@@ -164,7 +164,7 @@ export class Forks {
 
   /** Reports a fork to the webhooks of its parent, and each copy to those of its owner. */
   async #recordCopy(tx: WriteContext, repository: Repository, by: number): Promise<void> {
-    const { outbox } = this.#parts
+    const { outbox } = this.#services
     const parent = repository.parent === null ? undefined : await repositories.get(tx, [repository.parent])
     if (parent !== undefined)
       await outbox.record(tx, { event: 'fork', repository: parent, fork: repository, by })
@@ -176,7 +176,7 @@ export class Forks {
    * their page.
    */
   list(viewer: Viewer, { owner, name }: RepositoryName, slice: Slice): Promise<Page<Repository> | undefined> {
-    return this.#parts.store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, owner, name)
       if (repository === undefined) return undefined
       const forks = await repositories.list(tx, 'parent', { prefix: [repository.id], ...slice })

@@ -17,7 +17,7 @@ import {
 } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { changesBetween } from '../webhooks/events.ts'
-import { type ContentParts, removeAttachments } from './attachments.ts'
+import { type ContentServices, removeAttachments } from './attachments.ts'
 import { recordEvents, subscribeAuthor, TIMELINE } from './issue-events.ts'
 import { type IssueQuery, isIntersection, listIssues } from './issue-query.ts'
 
@@ -49,15 +49,15 @@ type IssuePage = InRepository<WithPage<Issue>>
 
 /** Issues of repositories. Methods return undefined when one does not exist or the viewer cannot see it. */
 export class Issues {
-  readonly #parts: ContentParts
+  readonly #services: ContentServices
   readonly #searches = new ClientBudget({
     slots: 4,
     queue: 100,
     message: 'too many searches are running: try again',
   })
 
-  constructor(parts: ContentParts) {
-    this.#parts = parts
+  constructor(services: ContentServices) {
+    this.#services = services
   }
 
   /** Everyone who can read the repository can open an issue. */
@@ -66,7 +66,7 @@ export class Issues {
     path: RepositoryName,
     { title, body = '', closed = false }: NewIssue,
   ): Promise<FoundIssue | undefined> {
-    const { store, outbox } = this.#parts
+    const { store, outbox } = this.#services
     checkIssue({ title, body })
     const id = await store.sequences.next('issue')
     return store.write(async (tx) => {
@@ -95,7 +95,7 @@ export class Issues {
 
   /** The issue with the number. */
   find(viewer: Viewer, path: RepositoryName, number: number): Promise<FoundIssue | undefined> {
-    return this.#parts.store.read((tx) => readableIssue(tx, viewer, path, number))
+    return this.#services.store.read((tx) => readableIssue(tx, viewer, path, number))
   }
 
   /**
@@ -111,7 +111,7 @@ export class Issues {
     client = 'host',
   ): Promise<IssuePage | undefined> {
     const list = () =>
-      this.#parts.store.read(async (tx) => {
+      this.#services.store.read(async (tx) => {
         const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
         return repository && { repository, page: await listIssues(tx, repository.id, query, slice) }
       })
@@ -125,7 +125,7 @@ export class Issues {
     number: number,
     edit: IssueEdit,
   ): Promise<FoundIssue | undefined> {
-    const { store } = this.#parts
+    const { store } = this.#services
     const count = [edit.title, edit.state].filter((member) => member !== undefined).length
     return writeAscending(store, { sequence: TIMELINE, count }, async (tx, ids) => {
       const access = await writableIssue(tx, viewer, path, number)
@@ -146,7 +146,7 @@ export class Issues {
     issue: Issue,
     by: number,
   ): Promise<void> {
-    const { outbox } = this.#parts
+    const { outbox } = this.#services
     const event = { event: 'issues', repository, issue, by } as const
     const changes = changesBetween(before, issue)
     if (Object.keys(changes).length > 0) await outbox.record(tx, { ...event, action: 'edited', changes })
@@ -156,7 +156,7 @@ export class Issues {
 
   /** Deletes the issue with its comments. @throws AllotError forbidden without admin permission on the repository */
   async remove(viewer: SignedIn, path: RepositoryName, number: number): Promise<boolean> {
-    const { store, jobs, files, outbox } = this.#parts
+    const { store, jobs, files, outbox } = this.#services
     const id = await store.write(async (tx) => {
       const access = await writableIssue(tx, viewer, path, number)
       if (access === undefined) return undefined
@@ -169,7 +169,7 @@ export class Issues {
       const { id } = issue
       await outbox.record(tx, { event: 'issues', action: 'deleted', repository, issue, by: viewer.id })
       await issues.remove(tx, [id])
-      const removed = await removeAttachments(tx, this.#parts, { on: 'issue', id })
+      const removed = await removeAttachments(tx, this.#services, { on: 'issue', id })
       await jobs.runNow(tx, 'removeComments', id, jobs.limits.maxPerTransaction - removed)
       return id
     })

@@ -8,7 +8,7 @@ import { files, lfsCopies, RESERVED_PREFIX, type StoredFile } from '../records/s
 import type { WriteContext } from '../records/store.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type ContentParts, removeWithFiles } from './attachments.ts'
+import { type ContentServices, removeWithFiles } from './attachments.ts'
 
 /** Names an LFS object: `oid` is the SHA-256 of its content, `size` is in bytes. */
 export interface LfsObject {
@@ -18,15 +18,15 @@ export interface LfsObject {
 
 /** LFS objects of repositories. A repository stores and counts each object once, however often it is uploaded. */
 export class Lfs {
-  readonly #parts: ContentParts
+  readonly #services: ContentServices
 
-  constructor(parts: ContentParts) {
-    this.#parts = parts
+  constructor(services: ContentServices) {
+    this.#services = services
   }
 
   /** One result for each oid, in the same order. */
   find(repository: number, oids: readonly string[]): Promise<(StoredFile | undefined)[]> {
-    return this.#parts.store.read((tx) => Promise.all(oids.map((oid) => objectIn(tx, repository, oid))))
+    return this.#services.store.read((tx) => Promise.all(oids.map((oid) => objectIn(tx, repository, oid))))
   }
 
   /**
@@ -35,13 +35,13 @@ export class Lfs {
    * @throws AllotError forbidden when the user may not push to the repository
    */
   remove(user: SignedIn & { readonly username: string }, id: number, oid: string): Promise<boolean> {
-    return removeWithFiles(this.#parts, async (tx) => {
+    return removeWithFiles(this.#services, async (tx) => {
       const repository = await repositoryById(tx, id)
       const object = repository && (await objectIn(tx, id, oid))
       if (repository === undefined || object === undefined) return false
       await requirePush(tx, user, repository)
-      await this.#parts.quota.ledger.remove(tx, 'lfs', lfsKey(id, oid))
-      await this.#parts.files.deleteAfterCommit(tx, object)
+      await this.#services.quota.ledger.remove(tx, 'lfs', lfsKey(id, oid))
+      await this.#services.files.deleteAfterCommit(tx, object)
       return true
     })
   }
@@ -58,7 +58,7 @@ export class Lfs {
     content: Readable,
     maxSize: number | undefined,
   ): Promise<void> {
-    const { files } = this.#parts
+    const { files } = this.#services
     const place = placeOf(id, oid)
     const save = async (tx: WriteContext): Promise<void> => {
       const repository = await repositoryById(tx, id)
@@ -77,14 +77,14 @@ export class Lfs {
   async addCopy(id: number, object: LfsObject, content: Readable): Promise<void> {
     const { oid, size } = object
     const save = (tx: WriteContext) => this.#count(tx, id, object)
-    await this.#parts.files.add(placeOf(id, oid), content, { size, sha256: oid }, save).catch(ifStored)
+    await this.#services.files.add(placeOf(id, oid), content, { size, sha256: oid }, save).catch(ifStored)
   }
 
   async #count(tx: WriteContext, id: number, { oid, size }: LfsObject): Promise<void> {
     const repository = await repositoryById(tx, id)
     if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
     if ((await objectIn(tx, id, oid)) !== undefined) throw new AlreadyStored()
-    await this.#parts.quota.ledger.put(tx, {
+    await this.#services.quota.ledger.put(tx, {
       kind: 'lfs',
       key: lfsKey(id, oid),
       name: oid,
@@ -108,13 +108,13 @@ const COPY_JOB = 'copyLfsObjects'
  * another process completes the copy when this one is killed.
  */
 export class LfsCopies {
-  readonly #parts: ContentParts
+  readonly #services: ContentServices
   readonly #lfs: Lfs
   /** Copies that this process is making, by the id of the new repository. */
   readonly #running = new Map<number, Promise<void>>()
 
-  constructor(parts: ContentParts, lfs: Lfs) {
-    this.#parts = parts
+  constructor(services: ContentServices, lfs: Lfs) {
+    this.#services = services
     this.#lfs = lfs
   }
 
@@ -133,13 +133,13 @@ export class LfsCopies {
     const [object] = await files.list(tx, 'owner', { prefix: ['lfs', source], limit: 1 })
     if (object === undefined) return
     await lfsCopies.save(tx, { id, source })
-    await this.#parts.jobs.enqueue(tx, COPY_JOB, id)
+    await this.#services.jobs.enqueue(tx, COPY_JOB, id)
   }
 
   /** Resolves when the repository has all objects. */
   async finish(id: number): Promise<void> {
     await this.#copy(id)
-    await this.#parts.jobs.finish(this.#parts.store, COPY_JOB, id)
+    await this.#services.jobs.finish(this.#services.store, COPY_JOB, id)
   }
 
   /** The job runner and the request wait for the same copy. */
@@ -150,7 +150,7 @@ export class LfsCopies {
   }
 
   async #copyAll(id: number): Promise<void> {
-    const { store } = this.#parts
+    const { store } = this.#services
     const objects = await store.read(async (tx) => {
       const copy = await lfsCopies.get(tx, [id])
       return copy === undefined ? [] : files.list(tx, 'owner', { prefix: ['lfs', copy.source] })
@@ -165,7 +165,7 @@ export class LfsCopies {
   }
 
   async #copyObject(id: number, object: StoredFile): Promise<void> {
-    const content = await this.#parts.files.read(object)
+    const content = await this.#services.files.read(object)
     const { sha256: oid, size } = object
     // A copy that fails leaves the rest unread, and the file open.
     await this.#lfs.addCopy(id, { oid, size }, content).finally(() => content.destroy())

@@ -24,7 +24,7 @@ import { type MigratedRecords, type NewMigrated, saveMigrated } from '../reposit
 import type { ReadTransaction } from '../storage/index.ts'
 import { anyTarget } from './attachment-targets.ts'
 import {
-  type ContentParts,
+  type ContentServices,
   filePlaceOf,
   removeAttachment,
   removeAttachments,
@@ -59,18 +59,18 @@ export type ContentKind = 'issue' | 'comment' | 'release'
  * copies nothing twice.
  */
 export class MigratedContent {
-  readonly #parts: ContentParts
+  readonly #services: ContentServices
   readonly #migrationLog: MigratedRecords
 
   /** @param migrationLog of the server that was copied from */
-  constructor(parts: ContentParts, migrationLog: MigratedRecords) {
-    this.#parts = parts
+  constructor(services: ContentServices, migrationLog: MigratedRecords) {
+    this.#services = services
     this.#migrationLog = migrationLog
   }
 
   /** @returns an id for authors who do not exist here; no account has it or will have it, so they are shown as a ghost */
   ghost(): Promise<number> {
-    return this.#parts.store.sequences.next('account')
+    return this.#services.store.sequences.next('account')
   }
 
   /**
@@ -93,7 +93,7 @@ export class MigratedContent {
 
   /** Keeps numbers of the source, such as those of its pull requests, from being given to issues that are created here. */
   reserveNumbers(repository: number, last: number): Promise<void> {
-    return this.#parts.store.write((tx) => reserve(tx, repository, last))
+    return this.#services.store.write((tx) => reserve(tx, repository, last))
   }
 
   /** Saves a comment. Parameters as for `saveIssue`. @throws AllotError invalid; not_found when the issue was deleted */
@@ -126,7 +126,7 @@ export class MigratedContent {
    * @throws AllotError invalid for a bad name, or a content of another size; not_found when the target was deleted
    */
   async addAttachment(attachment: MigratedAttachment, content: Readable, origin: Origin): Promise<number> {
-    const { store, files } = this.#parts
+    const { store, files } = this.#services
     checkFileName(attachment.name)
     const target = await store.read((tx) => anyTarget(tx, attachment))
     if (target === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
@@ -135,7 +135,7 @@ export class MigratedContent {
     await files.add(place, content, { size: attachment.size }, async (tx) => {
       const current = await anyTarget(tx, attachment)
       if (current === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
-      await saveAttachment(tx, this.#parts, current, {
+      await saveAttachment(tx, this.#services, current, {
         id,
         uuid,
         repository: current.repository.id,
@@ -149,12 +149,12 @@ export class MigratedContent {
   /** Changes the name of an attachment. @throws AllotError invalid; not_found when it was deleted */
   async renameAttachment(id: number, name: string, origin: Origin): Promise<number> {
     checkFileName(name)
-    await this.#parts.store.write(async (tx) => {
+    await this.#services.store.write(async (tx) => {
       const attachment = await attachments.get(tx, [id])
       const target = attachment && (await anyTarget(tx, attachment))
       if (attachment === undefined || target === undefined)
         throw new AllotError('not_found', 'the attachment was deleted')
-      await saveAttachment(tx, this.#parts, target, { ...attachment, name })
+      await saveAttachment(tx, this.#services, target, { ...attachment, name })
       await this.#record(tx, 'attachment', origin, id)
     })
     return id
@@ -173,14 +173,14 @@ export class MigratedContent {
     const uploader = withAdminRights(members.creator)
     const alsoSave = (tx: WriteContext, { id }: PackageFile) => this.#record(tx, 'package', origin, id)
     const added = { ...members, path, name, content, replaces, alsoSave }
-    if ((await addFile(this.#parts, uploader, added)) === undefined)
+    if ((await addFile(this.#services, uploader, added)) === undefined)
       throw new AllotError('not_found', 'the owner was deleted')
-    if (replaces !== undefined) await this.#parts.files.idle()
+    if (replaces !== undefined) await this.#services.files.idle()
   }
 
   /** A copied file of a package, with its version; undefined when it was deleted here. */
   findPackageFile(id: number): Promise<{ version: PackageVersion; file: PackageFile } | undefined> {
-    return this.#parts.store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const file = await packageFiles.get(tx, [id])
       const version = file && (await packageVersions.get(tx, [file.version]))
       return version && file && { version, file }
@@ -189,14 +189,14 @@ export class MigratedContent {
 
   /** The record of a copy; undefined when it was deleted here. */
   async find(kind: ContentKind | 'attachment', id: number): Promise<object | undefined> {
-    return this.#parts.store.read<object | undefined>((tx) => COLLECTIONS[kind].get(tx, [id]))
+    return this.#services.store.read<object | undefined>((tx) => COLLECTIONS[kind].get(tx, [id]))
   }
 
   /** Removes a copy with its files and comments, and the record of it. */
   async remove(copy: Migrated): Promise<void> {
-    const { store, jobs } = this.#parts
+    const { store, jobs } = this.#services
     const [id] = copy.ids
-    await removeWithFiles(this.#parts, async (tx) => {
+    await removeWithFiles(this.#services, async (tx) => {
       if (id !== undefined) await this.#removeRecord(tx, copy.kind as ContentKind | 'attachment', id)
       return true
     })
@@ -207,12 +207,12 @@ export class MigratedContent {
   async #removeRecord(tx: WriteContext, kind: ContentKind | 'attachment', id: number): Promise<void> {
     if (kind === 'attachment') {
       const attachment = await attachments.get(tx, [id])
-      if (attachment !== undefined) await removeAttachment(tx, this.#parts, attachment)
+      if (attachment !== undefined) await removeAttachment(tx, this.#services, attachment)
       return
     }
     if ((await COLLECTIONS[kind].remove(tx, [id])) === undefined) return
-    await removeAttachments(tx, this.#parts, { on: kind, id })
-    const { jobs } = this.#parts
+    await removeAttachments(tx, this.#services, { on: kind, id })
+    const { jobs } = this.#services
     if (kind === 'issue') await jobs.runNow(tx, 'removeComments', id, jobs.limits.maxPerTransaction)
   }
 
@@ -222,7 +222,7 @@ export class MigratedContent {
     id: number | undefined,
     save: (tx: WriteContext, id: number) => Promise<void>,
   ): Promise<number> {
-    const { store } = this.#parts
+    const { store } = this.#services
     const record = id ?? (await store.sequences.next(kind))
     await store.write(async (tx) => {
       await save(tx, record)

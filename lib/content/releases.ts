@@ -16,7 +16,7 @@ import { type Release, type Repository, releases } from '../records/schema/index
 import type { RepositoryName } from '../repositories/relations.ts'
 import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type ContentParts, removeAttachments, removeWithFiles } from './attachments.ts'
+import { type ContentServices, removeAttachments, removeWithFiles } from './attachments.ts'
 
 /** Changes of a release; absent members stay as they are. */
 export interface ReleaseEdit {
@@ -71,10 +71,10 @@ type ReleasePage = InRepository<WithPage<Release>>
  * undefined when one does not exist or the viewer cannot see it.
  */
 export class Releases {
-  readonly #parts: ContentParts
+  readonly #services: ContentServices
 
-  constructor(parts: ContentParts) {
-    this.#parts = parts
+  constructor(services: ContentServices) {
+    this.#services = services
   }
 
   /**
@@ -86,7 +86,7 @@ export class Releases {
     path: RepositoryName,
     release: NewRelease,
   ): Promise<FoundRelease | undefined> {
-    const { store, outbox } = this.#parts
+    const { store, outbox } = this.#services
     const { tag, target, name, body = '', draft = false, prerelease = false } = release
     checkTexts('release', { tag, target, name, body })
     const id = await store.sequences.next('release')
@@ -119,7 +119,7 @@ export class Releases {
 
   /** The release with the id or the tag, or the latest one. */
   find(viewer: Viewer, path: RepositoryName, which: WhichRelease): Promise<FoundRelease | undefined> {
-    return this.#parts.store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, path.owner, path.name, 'release')
       const release = repository && (await releaseIn(tx, repository, which))
       if (repository === undefined || release === undefined) return undefined
@@ -135,7 +135,7 @@ export class Releases {
     query: ReleaseQuery,
     slice: Slice,
   ): Promise<ReleasePage | undefined> {
-    return this.#parts.store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const repository = await readableRepository(tx, viewer, path.owner, path.name, 'release')
       if (repository === undefined) return undefined
       const { push } = await permissionOn(tx, viewer, repository, 'release')
@@ -150,7 +150,7 @@ export class Releases {
     id: number,
     edit: ReleaseEdit,
   ): Promise<FoundRelease | undefined> {
-    return this.#parts.store.write(async (tx) => {
+    return this.#services.store.write(async (tx) => {
       const found = await writableRelease(tx, viewer, path, { id })
       if (found === undefined) return undefined
       checkTexts('release', edit)
@@ -160,7 +160,13 @@ export class Releases {
       if (!release.draft) {
         const action = found.release.draft ? 'published' : 'updated'
         const { repository } = found
-        await this.#parts.outbox.record(tx, { event: 'release', action, repository, release, by: viewer.id })
+        await this.#services.outbox.record(tx, {
+          event: 'release',
+          action,
+          repository,
+          release,
+          by: viewer.id,
+        })
       }
       return { ...found, release }
     })
@@ -168,20 +174,20 @@ export class Releases {
 
   /** Deletes a release. @throws AllotError forbidden without write permission */
   remove(viewer: SignedIn, path: RepositoryName, which: Exclude<WhichRelease, 'latest'>): Promise<boolean> {
-    return removeWithFiles(this.#parts, async (tx) => {
+    return removeWithFiles(this.#services, async (tx) => {
       const found = await writableRelease(tx, viewer, path, which)
       if (found === undefined) return false
       const { repository, release } = found
       const { id } = release
       if (!release.draft)
-        await this.#parts.outbox.record(tx, {
+        await this.#services.outbox.record(tx, {
           event: 'release',
           action: 'deleted',
           repository,
           release,
           by: viewer.id,
         })
-      await removeAttachments(tx, this.#parts, { on: 'release', id })
+      await removeAttachments(tx, this.#services, { on: 'release', id })
       await releases.remove(tx, [id])
       return true
     })

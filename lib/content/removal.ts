@@ -38,7 +38,7 @@ import type { WriteContext } from '../records/store.ts'
 import { detachForks } from '../repositories/forks.ts'
 import { removeRedirectsOf } from '../repositories/redirects.ts'
 import { unrelate } from '../repositories/relations.ts'
-import { type RepositoryParts, removeRepository } from '../repositories/repositories.ts'
+import { type RepositoryServices, removeRepository } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { removeHooksOf } from '../webhooks/removal.ts'
 import { removePackageFile } from './packages/add.ts'
@@ -55,10 +55,10 @@ import {
 
 /** Deletes users and organizations with everything that belongs to them alone. */
 export class AccountRemoval implements Removal {
-  readonly #parts: RepositoryParts
+  readonly #services: RepositoryServices
 
-  constructor(parts: RepositoryParts) {
-    this.#parts = parts
+  constructor(services: RepositoryServices) {
+    this.#services = services
   }
 
   /** See `Accounts.remove`. */
@@ -68,7 +68,7 @@ export class AccountRemoval implements Removal {
       for (const membership of outcome) await this.#tryRemove(stillSolelyOwned(membership), true, by)
       outcome = await this.#tryRemove(which, purge, by)
     }
-    await Promise.all([this.#parts.gitData.idle(), this.#parts.files.idle()])
+    await Promise.all([this.#services.gitData.idle(), this.#services.files.idle()])
     return outcome
   }
 
@@ -78,7 +78,7 @@ export class AccountRemoval implements Removal {
     purge: boolean,
     by: Actor | undefined,
   ): Promise<readonly Membership[] | boolean> {
-    return this.#parts.store.write(async (tx) => {
+    return this.#services.store.write(async (tx) => {
       const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
       if (account === undefined) return false
       const owned = purge ? await solelyOwned(tx, account.id) : []
@@ -104,9 +104,9 @@ export class AccountRemoval implements Removal {
     await removeListed(sshKeys, 'account')(tx, id)
     await removeListed(gpgKeys, 'account')(tx, id)
     await avatars.remove(tx, [id])
-    await this.#parts.quota.groups.unassignAll(tx, id)
+    await this.#services.quota.groups.unassignAll(tx, id)
     await accounts.remove(tx, [id])
-    await this.#parts.jobs.runNow(tx, 'removeAccountData', id)
+    await this.#services.jobs.runNow(tx, 'removeAccountData', id)
   }
 }
 
@@ -152,9 +152,9 @@ const stillSolelyOwned =
  * Registers the jobs that remove what belonged to a deleted account, repository, issue or package version. Readers cannot
  * reach it any more: a comment is found through its issue, and an issue, a release or a package through its owner.
  */
-export const registerRemovalJobs = (parts: RepositoryParts): void => {
+export const registerRemovalJobs = (services: RepositoryServices): void => {
   const handle = (kind: Job['kind'], exists: Exists, removers: readonly Remover[]) =>
-    parts.jobs.handle(kind, removalJob(parts, exists, removers))
+    services.jobs.handle(kind, removalJob(services, exists, removers))
   handle('removeAccountData', (tx, id) => accounts.get(tx, [id]), [
     (tx, id, limit, { jobs }) => removeHooksOf(tx, jobs, 'account', id, limit),
     removeRepositories,
@@ -187,20 +187,24 @@ export const registerRemovalJobs = (parts: RepositoryParts): void => {
 
 type Exists = (tx: ReadTransaction, id: number) => Promise<unknown>
 
-const removalJob = (parts: RepositoryParts, exists: Exists, removers: readonly Remover[]): JobHandler => ({
+const removalJob = (
+  services: RepositoryServices,
+  exists: Exists,
+  removers: readonly Remover[],
+): JobHandler => ({
   /** Waits until the folders and files that the previous step released are deleted. */
   async prepare() {
-    await parts.gitData.idle()
-    await parts.files.idle()
+    await services.gitData.idle()
+    await services.files.idle()
   },
   async step(tx, id, limit) {
-    return (await exists(tx, id)) === undefined ? removeAll(tx, id, limit, parts, removers) : 0
+    return (await exists(tx, id)) === undefined ? removeAll(tx, id, limit, services, removers) : 0
   },
 })
 
-const removeRepositories: Remover = async (tx, owner, limit, parts) =>
+const removeRepositories: Remover = async (tx, owner, limit, services) =>
   removeEach(await repositories.list(tx, 'id', { prefix: [owner], limit }), limit, ({ id }, left) =>
-    removeRepository(tx, parts, id, left),
+    removeRepository(tx, services, id, left),
   )
 
 const removePackages: Remover = async (tx, owner, limit, { jobs }) =>
@@ -213,9 +217,9 @@ const removePackages: Remover = async (tx, owner, limit, { jobs }) =>
     },
   )
 
-const removePackageFiles: Remover = async (tx, version, limit, parts) => {
+const removePackageFiles: Remover = async (tx, version, limit, services) => {
   const found = await packageFiles.list(tx, 'version', { prefix: [version], limit })
-  for await (const file of paced(found)) await removePackageFile(tx, parts, file)
+  for await (const file of paced(found)) await removePackageFile(tx, services, file)
   return found.length
 }
 

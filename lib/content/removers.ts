@@ -10,7 +10,7 @@ import {
   releases,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import type { RepositoryParts } from '../repositories/repositories.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { removeAttachments } from './attachments.ts'
 
@@ -19,19 +19,24 @@ import { removeAttachments } from './attachments.ts'
  */
 
 /** Removes records that belong to a deleted record, `limit` at most. @returns how many were removed */
-export type Remover = (tx: WriteContext, id: number, limit: number, parts: RepositoryParts) => Promise<number>
+export type Remover = (
+  tx: WriteContext,
+  id: number,
+  limit: number,
+  services: RepositoryServices,
+) => Promise<number>
 
 /** Each remover is called once those before it have nothing left. */
 export const removeAll = async (
   tx: WriteContext,
   id: number,
   limit: number,
-  parts: RepositoryParts,
+  services: RepositoryServices,
   removers: readonly Remover[],
 ): Promise<number> => {
   let removed = 0
   for (const remove of removers) {
-    removed += await remove(tx, id, limit - removed, parts)
+    removed += await remove(tx, id, limit - removed, services)
     if (removed >= limit) break
   }
   return removed
@@ -68,20 +73,20 @@ export const removeEach = async <R>(
   return removed
 }
 
-export const removeIssues: Remover = async (tx, repository, limit, parts) =>
+export const removeIssues: Remover = async (tx, repository, limit, services) =>
   removeEach(await issues.list(tx, 'state', { prefix: [repository], limit }), limit, async ({ id }, left) => {
-    const removed = await removeAll(tx, id, left, parts, onIssues())
-    return removed + (await removeTarget(tx, parts, { on: 'issue', id }, left - removed))
+    const removed = await removeAll(tx, id, left, services, onIssues())
+    return removed + (await removeTarget(tx, services, { on: 'issue', id }, left - removed))
   })
 
-export const removeReleases: Remover = async (tx, repository, limit, parts) =>
+export const removeReleases: Remover = async (tx, repository, limit, services) =>
   removeEach(await releases.list(tx, 'time', { prefix: [repository], limit }), limit, ({ id }, left) =>
-    removeTarget(tx, parts, { on: 'release', id }, left),
+    removeTarget(tx, services, { on: 'release', id }, left),
   )
 
-const removeComments: Remover = async (tx, issue, limit, parts) =>
+const removeComments: Remover = async (tx, issue, limit, services) =>
   removeEach(await comments.list(tx, 'issue', { prefix: [issue], limit }), limit, ({ id }, left) =>
-    removeTarget(tx, parts, { on: 'comment', id }, left),
+    removeTarget(tx, services, { on: 'comment', id }, left),
   )
 
 /** Removers of everything that belongs to an issue. */
@@ -106,11 +111,11 @@ const TARGETS = {
 /** Removes the attachments of an issue, comment or release, and then itself if the limit permits. */
 const removeTarget = async (
   tx: WriteContext,
-  parts: RepositoryParts,
+  services: RepositoryServices,
   { on, id }: { on: Attachment['on']; id: number },
   limit: number,
 ): Promise<number> => {
-  const removed = await removeAttachments(tx, parts, { on, id }, limit)
+  const removed = await removeAttachments(tx, services, { on, id }, limit)
   if (removed >= limit) return removed
   const { collection, cost } = TARGETS[on]
   await collection.remove(tx, [id])

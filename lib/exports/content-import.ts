@@ -4,7 +4,7 @@ import { AllotError, invalid } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
 import { files, repositories, type StoredFile } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/index.ts'
-import type { TransferParts } from './export.ts'
+import type { TransferStorage } from './export.ts'
 import type { ContentLine } from './format.ts'
 
 /** Git data or a file that is being received. */
@@ -35,20 +35,20 @@ const recordsIn = (driver: StorageDriver): ContentRecords => ({
 
 /** Imports git data and files, one after another, whose records are saved before, or known to the caller. */
 export class ContentImport {
-  readonly #parts: TransferParts
+  readonly #storage: TransferStorage
   readonly #records: ContentRecords
   #current: Incoming | undefined
 
-  constructor(parts: TransferParts, records = recordsIn(parts.driver)) {
-    this.#parts = parts
+  constructor(storage: TransferStorage, records = recordsIn(storage.driver)) {
+    this.#storage = storage
     this.#records = records
   }
 
   /** @throws AllotError invalid when there is no record, or the content does not match it */
   async add(line: ContentLine): Promise<void> {
     this.#current ??= await ('repository' in line
-      ? receiveRepository(this.#parts, this.#records, line.repository)
-      : receiveFile(this.#parts, this.#records, line.file))
+      ? receiveRepository(this.#storage, this.#records, line.repository)
+      : receiveFile(this.#storage, this.#records, line.file))
     if (this.#current.name !== nameOf(line)) this.end()
     if ('part' in line) await this.#current.write(line.part)
     else {
@@ -74,7 +74,7 @@ const nameOf = (content: { repository: number } | { file: FilePlace }): string =
     : `file ${content.file.area} ${content.file.ownerId} ${content.file.name}`
 
 const receiveRepository = async (
-  { gitStorage }: TransferParts,
+  { gitStorage }: TransferStorage,
   records: ContentRecords,
   id: number,
 ): Promise<Incoming> => {
@@ -105,7 +105,7 @@ const damaged = (id: number, cause: unknown): unknown => {
 }
 
 const receiveFile = async (
-  { fileStorage }: TransferParts,
+  { fileStorage }: TransferStorage,
   records: ContentRecords,
   place: FilePlace,
 ): Promise<Incoming> => {

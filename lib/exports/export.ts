@@ -19,7 +19,7 @@ import { selectRecords } from './owner-records.ts'
 import { selectOwners } from './owner-selection.ts'
 
 /** The sources of an export. The storages are undefined where the host stores them itself. */
-export interface TransferParts {
+export interface TransferStorage {
   driver: StorageDriver
   gitStorage: GitStorage | undefined
   fileStorage: FileStorage | undefined
@@ -32,7 +32,7 @@ export interface TransferParts {
  * @throws AllotError not_found when there is no account with one of the names
  */
 export const exportStore = async (
-  { driver, gitStorage, fileStorage }: TransferParts,
+  { driver, gitStorage, fileStorage }: TransferStorage,
   write: Write,
   onProgress?: OnProgress,
   owners?: readonly string[],

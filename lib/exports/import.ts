@@ -4,7 +4,7 @@ import { CURRENT_LAYOUT, files, repositories } from '../records/schema/index.ts'
 import { requireKnownLayout } from '../records/upgrade.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
-import type { TransferParts } from './export.ts'
+import type { TransferStorage } from './export.ts'
 import {
   type ContentLine,
   currentTime,
@@ -26,28 +26,28 @@ const BATCH_SIZE = 500
  * @throws AllotError conflict when the store is not empty; invalid, with the number of the line, when the file is refused
  */
 export const importStore = async (
-  parts: TransferParts,
+  storage: TransferStorage,
   source: AsyncIterable<Uint8Array>,
   onProgress: OnProgress = () => undefined,
 ): Promise<LastLine> => {
-  await beginImport(parts)
-  const content = new ContentImport(parts)
+  await beginImport(storage)
+  const content = new ContentImport(storage)
   try {
-    const last = await importLines(parts, content, source, onProgress)
-    await parts.driver.write(async (tx) => {
+    const last = await importLines(storage, content, source, onProgress)
+    await storage.driver.write(async (tx) => {
       importing.clear(tx)
       storedLayout.set(tx, CURRENT_LAYOUT)
     })
     return last
   } catch (error) {
     await content.abandon()
-    if (error instanceof AllotError && error.code === 'invalid') await resetStore(parts)
+    if (error instanceof AllotError && error.code === 'invalid') await resetStore(storage)
     throw error
   }
 }
 
 const importLines = async (
-  parts: TransferParts,
+  storage: TransferStorage,
   content: ContentImport,
   source: AsyncIterable<Uint8Array>,
   onProgress: OnProgress,
@@ -57,7 +57,7 @@ const importLines = async (
   for await (const chunk of source) {
     const lines = reader.push(chunk)
     for (let index = 0; index < lines.length; index += BATCH_SIZE)
-      await importBatch(parts, content, lines.slice(index, index + BATCH_SIZE))
+      await importBatch(storage, content, lines.slice(index, index + BATCH_SIZE))
     progress.records += lines.length
     progress.bytes += chunk.length
     onProgress(progress)
@@ -69,7 +69,7 @@ const importLines = async (
 
 /** Saves the records in one transaction, then imports the content lines, which follow all records in an export. */
 const importBatch = async (
-  { driver }: TransferParts,
+  { driver }: TransferStorage,
   content: ContentImport,
   lines: readonly Line[],
 ): Promise<void> => {
@@ -103,12 +103,12 @@ export const checkLayout = ({ schema: layout }: FirstLine): void => {
 }
 
 /** Marks the store, after removing what an interrupted import left. @throws AllotError conflict when it is not empty */
-const beginImport = async (parts: TransferParts): Promise<void> => {
-  const isPartial = await parts.driver.write(markStore)
+const beginImport = async (storage: TransferStorage): Promise<void> => {
+  const isPartial = await storage.driver.write(markStore)
   // Only now: the uploads of servers that use the store are not leftovers.
-  await parts.gitStorage?.recover()
-  await parts.fileStorage?.recover()
-  if (isPartial) await clearStore(parts)
+  await storage.gitStorage?.recover()
+  await storage.fileStorage?.recover()
+  if (isPartial) await clearStore(storage)
 }
 
 /** @returns whether the store contains an interrupted import */
@@ -123,12 +123,12 @@ const markStore = async (tx: WriteTransaction): Promise<boolean> => {
 }
 
 /** Makes the store as empty as it was. */
-const resetStore = async (parts: TransferParts): Promise<void> => {
-  await clearStore(parts)
-  await parts.driver.write(async (tx) => importing.clear(tx))
+const resetStore = async (storage: TransferStorage): Promise<void> => {
+  await clearStore(storage)
+  await storage.driver.write(async (tx) => importing.clear(tx))
 }
 
-const clearStore = async ({ driver, gitStorage, fileStorage }: TransferParts): Promise<void> => {
+const clearStore = async ({ driver, gitStorage, fileStorage }: TransferStorage): Promise<void> => {
   await driver.read(async (tx) => {
     if (fileStorage !== undefined)
       for await (const { area, ownerId, name } of files.all(tx))

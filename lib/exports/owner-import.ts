@@ -23,7 +23,7 @@ import { firstUnclaimed, setSequence, takeNumber } from '../records/store.ts'
 import { endPending } from '../repositories/git-data.ts'
 import { type ReadTransaction, StorageError, type WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
-import type { TransferParts } from './export.ts'
+import type { TransferStorage } from './export.ts'
 import {
   ExportReader,
   type FirstLine,
@@ -41,7 +41,7 @@ const MAX_RECORDS = 50_000
 
 /** Imports a whole export into an empty store, and one of owners into any store that shares no ids with theirs. */
 export const importInto = async (
-  parts: TransferParts,
+  storage: TransferStorage,
   source: AsyncIterable<Uint8Array>,
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
@@ -49,10 +49,10 @@ export const importInto = async (
   try {
     const head = await readFirst(rest)
     const chunks = joined(head, rest)
-    const isUsed = await parts.driver.read(async (tx) => !(await importing.get(tx)) && !(await isEmpty(tx)))
+    const isUsed = await storage.driver.read(async (tx) => !(await importing.get(tx)) && !(await isEmpty(tx)))
     return isUsed && isOfOwners(head)
-      ? await new OwnerImport(parts).run(chunks, onProgress)
-      : await importStore(parts, chunks, onProgress)
+      ? await new OwnerImport(storage).run(chunks, onProgress)
+      : await importStore(storage, chunks, onProgress)
   } finally {
     await rest.return(undefined)
   }
@@ -96,7 +96,7 @@ interface Received {
  * later start of a server removes what a killed import leaves.
  */
 class OwnerImport {
-  readonly #parts: TransferParts
+  readonly #storage: TransferStorage
   readonly #received: Received[] = []
   readonly #sequences: SequenceLine[] = []
   readonly #accounts: Account[] = []
@@ -107,9 +107,9 @@ class OwnerImport {
   #first: FirstLine | undefined
   #isPrepared = false
 
-  constructor(parts: TransferParts) {
-    this.#parts = parts
-    this.#content = new ContentImport(parts, {
+  constructor(storage: TransferStorage) {
+    this.#storage = storage
+    this.#content = new ContentImport(storage, {
       hasRepository: async (id) => this.#repositories.has(id),
       file: async (place) => this.#files.get(placeOf(place)),
     })
@@ -120,7 +120,7 @@ class OwnerImport {
     try {
       const last = await this.#receive(source, onProgress)
       await this.#prepare()
-      await this.#parts.driver.write((tx) => this.#save(tx))
+      await this.#storage.driver.write((tx) => this.#save(tx))
       return last
     } catch (error) {
       await this.#content.abandon()
@@ -175,7 +175,7 @@ class OwnerImport {
   /** Records the git data and files as on their way, once nothing here has their ids or the names of the accounts. */
   async #prepare(): Promise<void> {
     if (this.#isPrepared) return
-    await this.#parts.driver.write(async (tx) => {
+    await this.#storage.driver.write(async (tx) => {
       await requireShards(tx, this.#first!)
       for (const account of this.#accounts) await requireNew(tx, account)
       for (const id of this.#repositories) {
@@ -203,7 +203,7 @@ class OwnerImport {
   }
 
   async #removeContent(): Promise<void> {
-    const { driver, gitStorage, fileStorage } = this.#parts
+    const { driver, gitStorage, fileStorage } = this.#storage
     for (const id of this.#repositories) await gitStorage?.remove(id)
     for (const file of this.#files.values()) await fileStorage?.remove(file)
     await driver.write(async (tx) => {

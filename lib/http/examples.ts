@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 
 /** Members of valibot schemas that their common type does not have. */
-interface SchemaParts {
+interface SchemaMembers {
   readonly type: string
   readonly entries: Record<string, v.GenericSchema>
   readonly item: v.GenericSchema
@@ -18,7 +18,7 @@ interface SchemaParts {
 export const exampleOf = (schema: v.GenericSchema): unknown => {
   const own = ownExampleOf(schema)
   if (own !== undefined) return own
-  const { type, entries, item, wrapped, options, literal } = schema as unknown as SchemaParts
+  const { type, entries, item, wrapped, options, literal } = schema as unknown as SchemaMembers
   switch (type) {
     case 'object':
     case 'loose_object':

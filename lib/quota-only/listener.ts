@@ -15,7 +15,7 @@ import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
 import { ALL_SCOPES } from '../scopes.ts'
 
-interface QuotaApiParts {
+interface QuotaApiDependencies {
   readonly options: Pick<
     Options,
     'basePath' | 'baseUrl' | 'maxBodySize' | 'pageSize' | 'maxPageSize' | 'cors'
@@ -28,8 +28,8 @@ interface QuotaApiParts {
 }
 
 /** The listener of what `createQuota` opens: the quota routes of the API, for owners that the host names. */
-export const createQuotaApi = (parts: QuotaApiParts): Dispatcher<Identity> => {
-  const { options, store, quota, hosting, log } = parts
+export const createQuotaApi = (dependencies: QuotaApiDependencies): Dispatcher<Identity> => {
+  const { options, store, quota, hosting, log } = dependencies
   const { basePath, baseUrl, cors, pageSize, maxPageSize } = options
   const services: QuotaServices = {
     quota,
@@ -50,7 +50,7 @@ export const createQuotaApi = (parts: QuotaApiParts): Dispatcher<Identity> => {
   })
   return new Dispatcher({
     endpoints: [json],
-    authenticate: authenticator(store, parts.authenticate ?? refuse),
+    authenticate: authenticator(store, dependencies.authenticate ?? refuse),
     baseUrl,
     corsOrigins: cors.origins,
     readTogether: store.readTogether,

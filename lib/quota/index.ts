@@ -27,7 +27,7 @@ import {
   removeHistory,
 } from './usage.ts'
 
-interface QuotaEngineParts {
+interface QuotaEngineDependencies {
   store: Store
   jobs: Jobs
   defaults: QuotaDefaults
@@ -66,7 +66,7 @@ export class QuotaEngine {
     listener,
     recorder,
     lfsChanged = async () => undefined,
-  }: QuotaEngineParts) {
+  }: QuotaEngineDependencies) {
     const statuses = new StatusCache(store, defaults)
     const dropAll = () => statuses.dropAll()
     this.#store = store

@@ -129,7 +129,7 @@ export class Ledger {
     kind: LedgerKind,
     limit: number,
   ): Promise<Page<LedgerEntry>> {
-    const parts = usages.map(async ({ id, ownEntries }) => {
+    const perRepository = usages.map(async ({ id, ownEntries }) => {
       // At most `maxPerTransaction` entries of a repository are in its owner's partition.
       const listed = await ledgerEntries.list(tx, 'repository', { prefix: [id] })
       const ofKind = listed.filter((entry) => entry.kind === kind)
@@ -138,7 +138,7 @@ export class Ledger {
       const count = await ledgerEntries.count(tx, 'partition', [id, kind])
       return { items: [...ofKind, ...own], total: ofKind.length + count }
     })
-    const found = await Promise.all(parts)
+    const found = await Promise.all(perRepository)
     return {
       items: found.flatMap(({ items }) => items),
       total: found.reduce((sum, { total }) => sum + total, 0),

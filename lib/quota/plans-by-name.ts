@@ -25,7 +25,7 @@ export interface NamedDifferences {
   assignments: Difference<string, readonly string[]>[]
 }
 
-interface PlansByNameParts {
+interface PlansByNameServices {
   readonly store: Store
   readonly quota: QuotaEngine
   readonly owners: OwnerDirectory
@@ -33,10 +33,10 @@ interface PlansByNameParts {
 
 /** Plans with the names of owners instead of ids. */
 export class PlansByName {
-  readonly #parts: PlansByNameParts
+  readonly #services: PlansByNameServices
 
-  constructor(parts: PlansByNameParts) {
-    this.#parts = parts
+  constructor(services: PlansByNameServices) {
+    this.#services = services
   }
 
   /**
@@ -48,7 +48,7 @@ export class PlansByName {
     plan: NamedPlan,
     { dryRun, by }: { dryRun?: boolean | undefined; by?: Actor | undefined } = {},
   ): Promise<NamedDifferences> {
-    const { store, quota, owners } = this.#parts
+    const { store, quota, owners } = this.#services
     const { plans } = quota
     if (dryRun)
       return store.read(async (tx) => {
@@ -69,7 +69,7 @@ export class PlansByName {
     plan: NamedPlan & { defaultGroups?: readonly string[] | undefined },
     slice: Slice,
   ): Promise<Page<ChangedOwner>> {
-    const { store, quota, owners } = this.#parts
+    const { store, quota, owners } = this.#services
     return store.read(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
       return quota.reports.simulate(tx, resolved.plan, slice, plan)
@@ -81,7 +81,7 @@ export class PlansByName {
     without: { readonly rule?: string; readonly group?: string },
     slice: Slice,
   ): Promise<Page<ChangedOwner>> {
-    const { store, quota } = this.#parts
+    const { store, quota } = this.#services
     return store.read((tx) => quota.reports.simulate(tx, {}, slice, { without }))
   }
 
@@ -92,7 +92,7 @@ export class PlansByName {
     for (const [name, groups] of Object.entries(plan.assignments ?? {})) {
       const owner = await find(name)
       if (owner === undefined)
-        throw invalid(`assignments: there is no ${this.#parts.owners.title} named ${name}`)
+        throw invalid(`assignments: there is no ${this.#services.owners.title} named ${name}`)
       // Owners that would be created get ids that no owner has.
       const id = owner.id === NO_OWNER ? -1 - assignments.size : owner.id
       if (assignments.has(id)) throw invalid(`assignments: ${owner.name} is named twice`)
@@ -109,7 +109,7 @@ export class PlansByName {
   ): Promise<NamedDifferences> {
     // With `prune`, owners that are not in the plan lose their groups.
     const others = differences.assignments.map(({ key }) => key).filter((key) => !names.has(key))
-    const found = await this.#parts.owners.byIds(tx, others)
+    const found = await this.#services.owners.byIds(tx, others)
     return {
       ...differences,
       assignments: differences.assignments.map((difference) => {

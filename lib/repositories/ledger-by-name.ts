@@ -43,7 +43,7 @@ export type NamedEntry = LedgerName & LedgerItem
 
 export type LedgerByName = Ledger<NamedEntry>
 
-interface NamedLedgerParts {
+interface LedgerByNameDependencies {
   readonly store: Store
   readonly quota: QuotaEngine
   readonly owners: OwnerDirectory
@@ -53,13 +53,13 @@ interface NamedLedgerParts {
   readonly needsNumbers?: boolean
 }
 
-export const createLedgerByName = (parts: NamedLedgerParts): LedgerByName => {
-  const { store, owners } = parts
-  const { ledger } = parts.quota
+export const createLedgerByName = (dependencies: LedgerByNameDependencies): LedgerByName => {
+  const { store, owners } = dependencies
+  const { ledger } = dependencies.quota
   const put = async (tx: WriteContext, entry: NamedEntry) => {
     checkEntry(entry)
-    const place = await placeOf(tx, parts, entry)
-    const record = recordOf(parts, entry, place)
+    const place = await placeOf(tx, dependencies, entry)
+    const record = recordOf(dependencies, entry, place)
     const { replaced } = await ledger.put(tx, record)
     return { replaced, entry: named(record, place) }
   }
@@ -164,7 +164,7 @@ interface PlaceOfNew extends Place {
 }
 
 const recordOf = (
-  parts: NamedLedgerParts,
+  dependencies: LedgerByNameDependencies,
   entry: NamedEntry,
   { owner, repository }: PlaceOfNew,
 ): NewEntry => {
@@ -177,8 +177,8 @@ const recordOf = (
     name,
     size,
     on: kind === 'attachments' ? required(entry, 'on') : null,
-    index: kind === 'attachments' ? numberOf(entry, 'index', parts) : null,
-    run: kind === 'artifacts' ? numberOf(entry, 'run', parts) : null,
+    index: kind === 'attachments' ? numberOf(entry, 'index', dependencies) : null,
+    run: kind === 'artifacts' ? numberOf(entry, 'run', dependencies) : null,
     type: kind === 'packages' ? required(entry, 'type') : null,
     version: kind === 'packages' ? required(entry, 'version') : null,
     createdAt: now(),
@@ -195,7 +195,7 @@ const required = <M extends keyof LedgerItem>(entry: NamedEntry, member: M): Non
 const numberOf = (
   entry: NamedEntry,
   member: 'index' | 'run',
-  { needsNumbers = false }: NamedLedgerParts,
+  { needsNumbers = false }: LedgerByNameDependencies,
 ): number | null => {
   if (needsNumbers && entry[member] === undefined && entry.repository !== undefined)
     throw invalid(`${member}: required for ${entry.kind} in a repository`)
@@ -208,7 +208,7 @@ const OWNER_KINDS: readonly LedgerKind[] = ['artifacts', 'packages']
 /** The owner of an entry is the owner of its repository, or the one that the entry names. */
 const placeOf = async (
   tx: WriteContext,
-  { owners, hasRepositories }: NamedLedgerParts,
+  { owners, hasRepositories }: LedgerByNameDependencies,
   { kind, repository: path, owner: ownerName }: NamedEntry,
 ): Promise<PlaceOfNew> => {
   if (path !== undefined) {

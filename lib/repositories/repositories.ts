@@ -55,8 +55,8 @@ interface RepositoryEdit {
   defaultBranch?: string | undefined
 }
 
-/** The services that creating and deleting repositories needs. */
-export interface RepositoryParts {
+/** The services that change repositories use. */
+export interface RepositoryServices {
   readonly store: Store
   readonly quota: QuotaEngine
   readonly jobs: Jobs
@@ -67,14 +67,14 @@ export interface RepositoryParts {
 
 /** Repositories of users and organizations. */
 export class Repositories {
-  readonly #parts: RepositoryParts
+  readonly #services: RepositoryServices
   readonly #store: Store
   /** Undefined when the host keeps repositories itself. */
   readonly #pushJournal: PushJournal | undefined
 
-  constructor(parts: RepositoryParts, pushJournal: PushJournal | undefined) {
-    this.#parts = parts
-    this.#store = parts.store
+  constructor(services: RepositoryServices, pushJournal: PushJournal | undefined) {
+    this.#services = services
+    this.#store = services.store
     this.#pushJournal = pushJournal
   }
 
@@ -89,7 +89,7 @@ export class Repositories {
     repository: NewRepository,
   ): Promise<Repository> {
     checkNew(into, creator, repository)
-    const { gitData, outbox } = this.#parts
+    const { gitData, outbox } = this.#services
     const find = typeof into === 'function' ? into : (tx: ReadTransaction) => accounts.get(tx, [into.id])
     const { owner, isTaken } = await this.#store.read(async (tx) => {
       const owner = await existing(tx, find)
@@ -106,7 +106,7 @@ export class Repositories {
       this.#store.write(async (tx) => {
         const current = await existing(tx, find)
         const record = recordOf(id, current, repository, size)
-        const inserted = await insertRepository(tx, this.#parts, creator, record)
+        const inserted = await insertRepository(tx, this.#services, creator, record)
         await outbox.record(tx, {
           event: 'repository',
           action: 'created',
@@ -153,7 +153,7 @@ export class Repositories {
    * @throws AllotError invalid for a malformed or taken name
    */
   async edit(which: Target<Repository>, edit: RepositoryEdit, by?: number): Promise<Repository | undefined> {
-    const { quota, jobs, outbox } = this.#parts
+    const { quota, jobs, outbox } = this.#services
     const journal = edit.defaultBranch === undefined ? undefined : this.#pushJournal
     const entry = await journal?.nextId()
     const edited = await this.#change(which, async (tx, before) => {
@@ -177,7 +177,7 @@ export class Repositories {
    * @param by id of the account that does it, for webhooks; the new owner when absent
    */
   transfer(which: Target<Repository>, to: Target<Account>, by?: number): Promise<Repository | undefined> {
-    const { quota, jobs, outbox } = this.#parts
+    const { quota, jobs, outbox } = this.#services
     return this.#change(which, async (tx, before) => {
       const { id: owner } = await existing(tx, typeof to === 'number' ? (tx) => accounts.get(tx, [to]) : to)
       if (owner === before.owner) return before
@@ -197,7 +197,7 @@ export class Repositories {
   resize(id: number, size: number): Promise<Repository | undefined> {
     return this.#change(id, async (tx, before) => {
       const after = { ...before, size, empty: size === 0, updatedAt: now() }
-      await this.#parts.quota.repositories.resize(tx, id, size)
+      await this.#services.quota.repositories.resize(tx, id, size)
       await repositories.save(tx, after)
       return after
     })
@@ -209,12 +209,12 @@ export class Repositories {
    * @returns whether it existed
    */
   async remove(which: Target<Repository>, by?: number): Promise<boolean> {
-    const { jobs, gitData, files, outbox } = this.#parts
+    const { jobs, gitData, files, outbox } = this.#services
     const removed = await this.#store.write(async (tx) => {
       const repository = await resolve(tx, which)
       if (repository === undefined) return false
       await outbox.record(tx, { event: 'repository', action: 'deleted', repository, by })
-      await removeRepository(tx, this.#parts, repository.id, jobs.limits.maxPerTransaction)
+      await removeRepository(tx, this.#services, repository.id, jobs.limits.maxPerTransaction)
       return true
     })
     if (removed) await Promise.all([gitData.idle(), files.idle()])
@@ -259,7 +259,7 @@ const rename = async (tx: WriteContext, before: Repository, after: Repository): 
  */
 export const removeRepository = async (
   tx: WriteContext,
-  { quota, jobs, gitData }: RepositoryParts,
+  { quota, jobs, gitData }: RepositoryServices,
   id: number,
   limit: number,
 ): Promise<number> => {

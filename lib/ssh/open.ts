@@ -9,7 +9,7 @@ import { Ssh2Server } from './index.ts'
 import { loadSsh2 } from './library.ts'
 import type { SshServer } from './types.ts'
 
-interface SshParts {
+interface SshDependencies {
   readonly options: Located
   readonly store: Store
   readonly hosting: Hosting
@@ -28,7 +28,13 @@ export interface Ssh {
  * @returns undefined when SSH is turned off, and when the host stores repositories itself
  * @throws AllotError unavailable without the package ssh2; misconfigured for a host key that cannot be used
  */
-export const openSsh = async ({ options, store, hosting, git, log }: SshParts): Promise<Ssh | undefined> => {
+export const openSsh = async ({
+  options,
+  store,
+  hosting,
+  git,
+  log,
+}: SshDependencies): Promise<Ssh | undefined> => {
   const { ssh, repositories, lfs } = options
   if (ssh.port === undefined || repositories === false || git === undefined) return undefined
   const ssh2 = await loadSsh2()

@@ -14,7 +14,7 @@ import {
 } from '../../records/schema/index.ts'
 import type { WriteContext } from '../../records/store.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
-import type { ContentParts } from '../attachments.ts'
+import type { ContentServices } from '../attachments.ts'
 import { checkedType, type PackageName } from './types.ts'
 import { fileIn, versionIn, writableBy } from './versions.ts'
 
@@ -45,11 +45,11 @@ interface AddedFile extends NewPackageFile {
 
 /** Adds a file, as `Packages.add` does. */
 export const addFile = async (
-  parts: ContentParts,
+  services: ContentServices,
   viewer: SignedIn,
   { path, name, content, maxSize, size, sha256, replaces, alsoSave, ...given }: AddedFile,
 ): Promise<PackageFile | undefined> => {
-  const { store, files } = parts
+  const { store, files } = services
   const { creator = viewer.id, createdAt = now() } = given
   const target = await store.read(async (tx) => {
     const owner = await writableBy(tx, viewer, path.owner)
@@ -68,7 +68,7 @@ export const addFile = async (
     if (current?.id !== ownerId) throw new AllotError('not_found', 'the owner was deleted or renamed')
     const found = await versionIn(tx, current, path)
     const replaced = await replacedFile(tx, found, name, replaces)
-    if (replaced !== undefined) await removePackageFile(tx, parts, replaced)
+    if (replaced !== undefined) await removePackageFile(tx, services, replaced)
     const before = found ?? { ...newVersion(versionId, ownerId, type, path), creator, createdAt }
     const names = { id, version: before.id, owner: ownerId, name, stored: place.name }
     const file = { ...names, ...sizeAndDigests(contentInfo), createdAt }
@@ -79,8 +79,8 @@ export const addFile = async (
       size: before.size - (replaced?.size ?? 0) + file.size,
       files: before.files + (replaced === undefined ? 1 : 0),
     }
-    await saveVersion(tx, parts, version)
-    if (found === undefined) await recordVersion(tx, parts, 'created', version, viewer)
+    await saveVersion(tx, services, version)
+    if (found === undefined) await recordVersion(tx, services, 'created', version, viewer)
     return file
   })
 }
@@ -119,7 +119,7 @@ const sizeAndDigests = ({ size, sha256, digests: { md5 = '', sha1 = '', sha512 =
 /** Saves a new or changed version and its ledger entry. */
 export const saveVersion = async (
   tx: WriteContext,
-  { quota }: Pick<ContentParts, 'quota'>,
+  { quota }: Pick<ContentServices, 'quota'>,
   record: PackageVersion,
 ): Promise<void> => {
   await packageVersions.save(tx, record)
@@ -146,7 +146,7 @@ export const ledgerKey = ({ id }: PackageVersion): string => `${RESERVED_PREFIX}
 /** Reports a version to webhooks, not each of its files. */
 export const recordVersion = (
   tx: WriteContext,
-  { outbox }: Pick<ContentParts, 'outbox'>,
+  { outbox }: Pick<ContentServices, 'outbox'>,
   action: 'created' | 'deleted',
   version: PackageVersion,
   { id: by }: SignedIn,
@@ -155,7 +155,7 @@ export const recordVersion = (
 /** Removes the record of a file, and releases the file. */
 export const removePackageFile = async (
   tx: WriteContext,
-  { files }: Pick<ContentParts, 'files'>,
+  { files }: Pick<ContentServices, 'files'>,
   { id, owner, stored }: PackageFile,
 ): Promise<void> => {
   await packageFiles.remove(tx, [id])

@@ -8,7 +8,7 @@ import {
   packageVersions,
 } from '../../records/schema/index.ts'
 import type { WriteContext } from '../../records/store.ts'
-import { type ContentParts, removeWithFiles } from '../attachments.ts'
+import { type ContentServices, removeWithFiles } from '../attachments.ts'
 import {
   addFile,
   ledgerKey,
@@ -35,10 +35,10 @@ type VersionPage = Pick<FoundVersion, 'owner'> & WithPage<PackageVersion>
  * or the viewer cannot see it.
  */
 export class Packages {
-  readonly #parts: ContentParts
+  readonly #services: ContentServices
 
-  constructor(parts: ContentParts) {
-    this.#parts = parts
+  constructor(services: ContentServices) {
+    this.#services = services
   }
 
   /**
@@ -54,12 +54,12 @@ export class Packages {
     { maxSize, size, sha256, creator, createdAt }: NewPackageFile = {},
   ): Promise<PackageFile | undefined> {
     const members = { maxSize, size, sha256, creator, createdAt }
-    return addFile(this.#parts, viewer, { path, name, content, ...members })
+    return addFile(this.#services, viewer, { path, name, content, ...members })
   }
 
   /** A file of a version. */
   file(viewer: Viewer, path: PackageName, name: string): Promise<PackageFile | undefined> {
-    return this.#parts.store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const found = await visibleVersion(tx, viewer, path)
       return found && fileIn(tx, found.version, name)
     })
@@ -67,12 +67,12 @@ export class Packages {
 
   /** A version. */
   find(viewer: Viewer, path: PackageName): Promise<FoundVersion | undefined> {
-    return this.#parts.store.read((tx) => visibleVersion(tx, viewer, path))
+    return this.#services.store.read((tx) => visibleVersion(tx, viewer, path))
   }
 
   /** The files of a version, by name. */
   files(viewer: Viewer, path: PackageName): Promise<PackageFile[] | undefined> {
-    return this.#parts.store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const found = await visibleVersion(tx, viewer, path)
       return found && packageFiles.list(tx, 'version', { prefix: [found.version.id] })
     })
@@ -80,7 +80,7 @@ export class Packages {
 
   /** Versions of an owner's packages, newest first. @param query `q`: part of the name, case-insensitive */
   list(viewer: Viewer, name: string, query: PackageQuery, slice: Slice): Promise<VersionPage | undefined> {
-    return this.#parts.store.read(async (tx) => {
+    return this.#services.store.read(async (tx) => {
       const owner = await visibleAccount(tx, viewer, name)
       return owner && { owner, page: await listVersions(tx, owner.id, query, slice) }
     })
@@ -88,14 +88,14 @@ export class Packages {
 
   /** Removes a file, and its version with the last file. */
   removeFile(viewer: SignedIn, path: PackageName, name: string): Promise<boolean> {
-    return removeWithFiles(this.#parts, async (tx) => {
+    return removeWithFiles(this.#services, async (tx) => {
       const version = await writableVersion(tx, viewer, path)
       const file = version && (await fileIn(tx, version, name))
       if (version === undefined || file === undefined) return false
       if (version.files === 1) await this.#removeVersion(tx, version, viewer)
       else {
-        await removePackageFile(tx, this.#parts, file)
-        await saveVersion(tx, this.#parts, {
+        await removePackageFile(tx, this.#services, file)
+        await saveVersion(tx, this.#services, {
           ...version,
           size: version.size - file.size,
           files: version.files - 1,
@@ -107,7 +107,7 @@ export class Packages {
 
   /** Removes a version with its files. @returns whether it existed. @throws AllotError forbidden */
   remove(viewer: SignedIn, path: PackageName): Promise<boolean> {
-    return removeWithFiles(this.#parts, async (tx) => {
+    return removeWithFiles(this.#services, async (tx) => {
       const version = await writableVersion(tx, viewer, path)
       if (version !== undefined) await this.#removeVersion(tx, version, viewer)
       return version !== undefined
@@ -115,8 +115,8 @@ export class Packages {
   }
 
   async #removeVersion(tx: WriteContext, version: PackageVersion, viewer: SignedIn): Promise<void> {
-    const { quota, jobs } = this.#parts
-    await recordVersion(tx, this.#parts, 'deleted', version, viewer)
+    const { quota, jobs } = this.#services
+    await recordVersion(tx, this.#services, 'deleted', version, viewer)
     await packageVersions.remove(tx, [version.id])
     await quota.ledger.remove(tx, 'packages', ledgerKey(version))
     await jobs.runNow(tx, 'removePackageFiles', version.id)

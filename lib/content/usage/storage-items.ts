@@ -208,7 +208,7 @@ export class UsedThings {
   ): Promise<{ candidates: Candidate[]; total: number }> {
     const byId = new Map(own.map((one) => [one.repository.id, one.repository]))
     const usages = own.map(({ usage }) => usage)
-    const parts = kindsIn(kind).map(async (one) => {
+    const perKind = kindsIn(kind).map(async (one) => {
       if (!isEntryKind(one))
         return { candidates: own.map((item) => repositoryThing(viewer, item, one)), total: own.length }
       const { items, total } = repository
@@ -219,7 +219,7 @@ export class UsedThings {
         total,
       }
     })
-    const all = await Promise.all(parts)
+    const all = await Promise.all(perKind)
     return {
       candidates: all.flatMap(({ candidates }) => candidates),
       total: all.reduce((sum, { total }) => sum + total, 0),
