@@ -56,7 +56,7 @@ export const exportStore = async (
 const firstLine = (): FirstLine => ({
   format: FORMAT,
   version: FORMAT_VERSION,
-  schema: CURRENT_LAYOUT,
+  layout: CURRENT_LAYOUT,
   time: currentTime(),
 })
 

@@ -22,7 +22,7 @@ export const FirstLine = v.object({
   format: v.literal(FORMAT),
   version: id,
   /** Number of the layout of the exported store: only stores of the same layout can import the file. */
-  schema: count,
+  layout: count,
   time: v.string(),
   /** Names of the exported accounts; absent when everything was exported. */
   owners: v.optional(v.array(v.string())),

@@ -89,7 +89,7 @@ const importBatch = async (
 }
 
 /** The records of other layouts differ. Upgrades work on a store, not on an export. */
-export const checkLayout = ({ schema: layout }: FirstLine): void => {
+export const checkLayout = ({ layout }: FirstLine): void => {
   if (layout > CURRENT_LAYOUT)
     throw new AllotError(
       'invalid',

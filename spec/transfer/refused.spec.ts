@@ -129,12 +129,12 @@ describe('A file is refused, with the number of the line,', () => {
     ['of a newer version', sealed([], { version: 2 }), /version 2 of the format.*reads up to 1.*newer/],
     [
       'of a newer layout',
-      sealed([], { schema: CURRENT_LAYOUT + 1 }),
+      sealed([], { layout: CURRENT_LAYOUT + 1 }),
       /newer Allot.*import it with the newer one/,
     ],
     [
       'of an older layout',
-      sealed([], { schema: CURRENT_LAYOUT - 1 }),
+      sealed([], { layout: CURRENT_LAYOUT - 1 }),
       /older Allot.*import it with the older one/,
     ],
     ['with a line that is not JSON', sealed([anAccount, '{"collection":']), /^line 3: is not valid JSON/],

@@ -6,7 +6,7 @@ export const sealed = (lines: readonly (object | string)[], first: object = {}):
   const begin = {
     format: 'allot-export',
     version: 1,
-    schema: CURRENT_LAYOUT,
+    layout: CURRENT_LAYOUT,
     time: '2026-11-21T04:09:00Z',
     ...first,
   }

@@ -149,7 +149,7 @@ describe('GET /admin/export', () => {
       const [first, ...lines] = answer.text.trimEnd().split('\n')
       assert.match(
         first!,
-        /^\{"format":"allot-export","version":1,"schema":\d+,"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"\}$/,
+        /^\{"format":"allot-export","version":1,"layout":\d+,"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"\}$/,
       )
       const { end, records, sha256 } = JSON.parse(lines.pop()!)
       assert.deepEqual([end, records], [true, lines.length])
