@@ -12,7 +12,6 @@ import {
 } from '../accounts/access.ts'
 import { blankAccount } from '../accounts/accounts.ts'
 import { isOfferedTo } from '../accounts/rights.ts'
-import { countsWithPending } from '../accounts/visibility.ts'
 import {
   type Account,
   type Attachment,
@@ -26,6 +25,7 @@ import {
   type Transfer,
   transfers,
 } from '../records/schema/index.ts'
+import { countsWithPending } from '../repositories/pending-relations.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { countOpenIssues } from './issues.ts'
 import { countReleases } from './releases.ts'

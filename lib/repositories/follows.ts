@@ -8,9 +8,9 @@ import {
   visibleAccount,
 } from '../accounts/access.ts'
 import { visiblePage } from '../accounts/list-page.ts'
-import { pendingFollows } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
+import { pendingIds } from '../records/jobs.ts'
 import { type Account, accounts, type Follow, follows } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -115,4 +115,18 @@ export const followsOf = async (
     { relation: follows, index, prefix: [account], viewer, isReadable, belonging, pending },
     slice,
   )
+}
+
+/** Pending follows of an account: those of its followers, or of the accounts that it follows. */
+const pendingFollows = async (
+  tx: ReadTransaction,
+  index: 'followers' | 'following',
+  account: number,
+): Promise<Follow[]> => {
+  const ids = new Set([
+    ...(await pendingIds(tx, 'updateFollows')),
+    ...(await pendingIds(tx, 'removeAccountData')),
+  ])
+  const keys = [...ids].map((id) => (index === 'followers' ? [id, account] : [account, id]))
+  return (await follows.getMany(tx, keys)).filter((follow) => follow !== undefined)
 }

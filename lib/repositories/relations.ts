@@ -10,7 +10,6 @@ import {
 } from '../accounts/access.ts'
 import { visiblePage } from '../accounts/list-page.ts'
 import { sharedWith } from '../accounts/rights.ts'
-import { countsWithPending, pendingRelations } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import {
@@ -26,6 +25,7 @@ import {
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { Follows } from './follows.ts'
+import { countsWithPending, pendingRelations } from './pending-relations.ts'
 
 /** A repository by the names of its owner and itself. */
 export interface RepositoryName {

@@ -1,15 +1,8 @@
-import {
-  audienceOfRepository,
-  canRead,
-  type ReadFor,
-  readableRepository,
-  repositoryById,
-  type Viewer,
-} from '../accounts/access.ts'
+import { canRead, type ReadFor, readableRepository, repositoryById, type Viewer } from '../accounts/access.ts'
 import { definedMembers } from '../accounts/accounts.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { checkBranchName, checkRepositoryName, checkTexts } from '../accounts/names.ts'
-import { ownerOf, saveWithVisibility } from '../accounts/visibility.ts'
+import { saveWithVisibility } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
 import { AllotError, checkArgument, isObject } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
@@ -163,8 +156,7 @@ export class Repositories {
       if (after.name !== before.name) await rename(tx, before, after)
       if (after.private !== before.private) await quota.repositories.setPrivate(tx, before.id, after.private)
       if (entry !== undefined) await journal?.save(tx, { id: entry, repository: before.id, pid: null })
-      const audience = audienceOfRepository(await ownerOf(tx, before), after.private)
-      const saved = await saveWithVisibility(tx, jobs, after, audience)
+      const saved = await saveWithVisibility(tx, jobs, after)
       const action = after.name === before.name ? 'edited' : 'renamed'
       await outbox.record(tx, { event: 'repository', action, repository: saved, by })
       return saved
@@ -186,8 +178,7 @@ export class Repositories {
       await endSharing(tx, after)
       await redirect(tx, before, after)
       await quota.repositories.move(tx, before.id, owner)
-      const audience = audienceOfRepository(await ownerOf(tx, after), after.private)
-      const saved = await saveWithVisibility(tx, jobs, after, audience)
+      const saved = await saveWithVisibility(tx, jobs, after)
       await outbox.record(tx, { event: 'repository', action: 'transferred', repository: saved, by })
       return saved
     })

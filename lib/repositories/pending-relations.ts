@@ -1,0 +1,83 @@
+/**
+ * Stars and watches whose copy of the audience a job has yet to update, or that a job has yet to remove
+ * (lib/accounts/visibility.ts).
+ */
+import { repositoryById } from '../accounts/access.ts'
+import { type JobHandler, pendingIds } from '../records/jobs.ts'
+import { paced } from '../records/pacing.ts'
+import {
+  AUDIENCES,
+  type Relation,
+  type RelationCollection,
+  type Repository,
+  repositories,
+  stars,
+  watches,
+} from '../records/schema/index.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+
+/** An account's stars or watches that are pending. */
+export const pendingRelations = async (
+  tx: ReadTransaction,
+  relation: RelationCollection,
+  account: number,
+): Promise<Relation[]> => {
+  // Repositories of a deleted owner cannot be told apart here, so that every relation counts as pending.
+  if ((await pendingIds(tx, 'removeAccountData')).length > 0)
+    return relation.list(tx, 'account', { prefix: [account] })
+  const ids = await pendingIds(tx, 'updateRelations')
+  return existing(
+    await relation.getMany(
+      tx,
+      ids.map((id) => [account, id]),
+    ),
+  )
+}
+
+/**
+ * The repository with its counts reduced by the stars and watches of deleted accounts, which a job removes in steps. Its
+ * position in a list that is ordered by stars changes with those steps.
+ */
+export const countsWithPending = async (tx: ReadTransaction, repository: Repository): Promise<Repository> => {
+  const owners = await pendingIds(tx, 'removeAccountData')
+  const deleted = owners.map((account) => [account, repository.id])
+  if (deleted.length === 0) return repository
+  // Read again from this snapshot, because the given record can be older than the relations that are subtracted.
+  const current = (await repositories.get(tx, [repository.id])) ?? repository
+  return {
+    ...repository,
+    stars: current.stars - existing(await stars.getMany(tx, deleted)).length,
+    watchers: current.watchers - existing(await watches.getMany(tx, deleted)).length,
+    forks: current.forks - (await forksOfDeleted(tx, repository.id, owners)),
+  }
+}
+
+/** Forks that a job deletes with their owners. */
+const forksOfDeleted = async (
+  tx: ReadTransaction,
+  parent: number,
+  owners: readonly number[],
+): Promise<number> => {
+  const lists = owners.map((owner) => repositories.list(tx, 'fork', { prefix: [parent, owner] }))
+  return (await Promise.all(lists)).flat().length
+}
+
+const existing = <T>(records: readonly (T | undefined)[]): T[] =>
+  records.filter((record) => record !== undefined)
+
+/** Updates the audience of a repository's stars and watches, or removes them when the repository is deleted. */
+export const updateRelationsJob: JobHandler = {
+  async step(tx, id, limit) {
+    const audience = (await repositoryById(tx, id))?.audience
+    let updated = 0
+    for (const relation of [stars, watches])
+      for (const stale of AUDIENCES.filter((other) => other !== audience)) {
+        const found = await relation.list(tx, 'repository', { prefix: [id, stale], limit: limit - updated })
+        for await (const record of paced(found))
+          if (audience === undefined) await relation.remove(tx, [record.account, record.repository])
+          else await relation.save(tx, { ...record, audience })
+        updated += found.length
+      }
+    return updated
+  },
+}
