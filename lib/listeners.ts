@@ -81,7 +81,7 @@ const settingsOf = ({ repositories, git, lfs, forks, issues, contents }: Options
 
 /** The listener of the API: JSON below the base path, and streams at the root of the service. */
 export const createApiListener = (dependencies: ListenerDependencies): Dispatcher<Identity> => {
-  const { options, host, store, hosting } = dependencies
+  const { options, host, store, hosting, htmlUrls } = dependencies
   const clientOfRequest = (req: IncomingMessage, user: Identity | null) =>
     clientOf(req, user, options.trustedProxies)
   const routes = routesWith(options)
@@ -93,7 +93,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
       hosting,
       quota: dependencies.quota,
       markdown: dependencies.markdown,
-      htmlUrls: dependencies.htmlUrls,
+      htmlUrls,
       git: dependencies.git,
       owners: accountQuotaOwners(hosting),
       exportTo: dependencies.write,
@@ -104,6 +104,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
       ...settingsOf(options),
       documentFor: documentOf(routes),
     },
+    htmlUrls,
     clientOf: clientOfRequest,
     credentialsKey: store.driver.shared ? (req) => hosting.identities.cacheKeyOf(req) : undefined,
     basePath: options.basePath,

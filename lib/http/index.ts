@@ -4,7 +4,7 @@ export { type Failure, toFailure } from './failure.ts'
 export { type FetchOptions, fetchOf } from './fetch.ts'
 export { JsonEndpoints } from './json-endpoints.ts'
 export { type Log, logError, standardError } from './log.ts'
-export { type Listener, type MountOptions, mountListener } from './mount.ts'
+export { type Listener, type MountOptions, mountAtPrefix, mountListener } from './mount.ts'
 export type { Pagination } from './paging.ts'
 export { serveReference } from './reference-page.ts'
 export {

@@ -26,6 +26,7 @@ import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
 interface JsonEndpointsOptions<I extends Identity, S> {
   routes: readonly Route<I, S>[]
   services: S
+  htmlUrls: HtmlUrlsOf<S>
   /** Identifies the credentials of a request in cache keys; undefined when the request cannot be cached. */
   credentialsKey?: ((req: IncomingMessage) => string | undefined) | undefined
   clientOf: (req: IncomingMessage, user: I | null) => string
@@ -79,7 +80,7 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
 
   async handle(context: Context<I, S>): Promise<JsonReply> {
     const { req, route, params, url, baseUrl, user = null } = context
-    const { basePath, services, bodyLimit, pageLimits, clientOf } = this.#options
+    const { basePath, services, htmlUrls, bodyLimit, pageLimits, clientOf } = this.#options
     if (route === this.#unmatched) return replyUnmatched(context)
     const { paramsCoercion, paging } = route
     const members = url.search === '' ? NO_MEMBERS : new URLSearchParams(url.search)
@@ -87,7 +88,7 @@ export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, Prepar
       user,
       baseUrl,
       apiUrl: baseUrl + basePath,
-      htmlUrls: (services as { htmlUrls?: unknown }).htmlUrls as HtmlUrlsOf<S>,
+      htmlUrls,
       params: paramsCoercion ? pathParams(paramsCoercion, params) : params,
       query: queryOf(route, url.search, members),
       page: paging && (url.search === '' ? this.#firstPage : paginationOf(members, paging, pageLimits)),

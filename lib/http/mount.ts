@@ -15,6 +15,10 @@ export interface MountOptions {
   pages?: string | undefined
 }
 
+/** A listener below a prefix, for hosts that do not strip mount paths. @throws AllotError invalid for a path that is not plain */
+export const mountAtPrefix = (listener: Listener, prefix: string | undefined): Listener =>
+  mountAt(checkedPath('prefix', prefix || '/'), listener)
+
 /**
  * One listener for the API and the pages of a host that does not strip mount paths itself, as Express does. `allot serve` uses it, too.
  * Everything below the base path is the API's. Outside it the pages come first: the API also has a plain page of a package,

@@ -10,7 +10,7 @@ import {
   fetchOf,
   type Listener,
   type Log,
-  mountListener,
+  mountAtPrefix,
   standardError,
 } from '../http/index.ts'
 import { createHostQuota, type HostQuota } from '../in-process-quota.ts'
@@ -124,9 +124,7 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
     handler,
     on: (event, listener) => listeners.on(event, listener),
     off: (event, listener) => listeners.off(event, listener),
-    fetch: fetchOf(({ prefix }) =>
-      mountListener({ handler, pages: handler, basePath: settings.basePath }, { prefix }),
-    ),
+    fetch: fetchOf(({ prefix }) => mountAtPrefix(handler, prefix)),
     ledger: ledger as Ledger<OwnerEntry>,
     owners: { list: (slice) => owners.list(slice), remove: (name) => owners.remove(name) },
     verify: async () => (await import('../verify.ts')).verify(driver),

@@ -28,20 +28,28 @@ interface QuotaApiDependencies {
 }
 
 /** The listener of what `createQuota` opens: the quota routes of the API, for owners that the host names. */
-export const createQuotaApi = (dependencies: QuotaApiDependencies): Dispatcher<Identity> => {
-  const { options, store, quota, hosting, log } = dependencies
+export const createQuotaApi = ({
+  options,
+  authenticate = refuse,
+  store,
+  quota,
+  hosting,
+  log,
+}: QuotaApiDependencies): Dispatcher<Identity> => {
   const { basePath, baseUrl, cors, pageSize, maxPageSize } = options
+  const htmlUrls = new HtmlUrls(checked(HtmlUrlOptions, {}))
   const services: QuotaServices = {
     quota,
     hosting,
     owners: namedQuotaOwners(store),
     dialect: 'document',
-    htmlUrls: new HtmlUrls(checked(HtmlUrlOptions, {})),
+    htmlUrls,
     documentFor: documentOf(quotaRoutes),
   }
   const json = new JsonEndpoints({
     routes: quotaRoutes,
     services,
+    htmlUrls,
     basePath,
     notFoundMessage: undefined,
     bodyLimit: options.maxBodySize,
@@ -50,7 +58,7 @@ export const createQuotaApi = (dependencies: QuotaApiDependencies): Dispatcher<I
   })
   return new Dispatcher({
     endpoints: [json],
-    authenticate: authenticator(store, dependencies.authenticate ?? refuse),
+    authenticate: authenticator(store, authenticate),
     baseUrl,
     corsOrigins: cors.origins,
     readTogether: store.readTogether,

@@ -61,6 +61,7 @@ export const serve = async (
   const json = new JsonEndpoints<Identity, Nothing>({
     routes,
     services: {},
+    htmlUrls: undefined,
     clientOf: (_req, user) => user?.username ?? 'address',
     basePath: '/api/v1',
     notFoundMessage: undefined,
