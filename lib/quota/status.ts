@@ -76,14 +76,22 @@ export const readOwnerGroups = async (
   defaults: QuotaDefaults,
 ): Promise<readonly QuotaGroup[]> => effectiveGroups(await readStoredGroups(tx, owner, defaults), defaults)
 
-/** The assigned groups, or the default ones of an owner without any; `groupResolver` has the same order for a policy in memory. */
+/** Names of the groups that can apply to an owner: the first list of which a group exists applies. */
+const candidates = (assigned: readonly string[], defaults: QuotaDefaults): (readonly string[])[] => [
+  assigned,
+  defaults.groups,
+]
+
 const readStoredGroups = async (
   tx: ReadTransaction,
   owner: number,
   defaults: QuotaDefaults,
 ): Promise<QuotaGroup[]> => {
-  const assigned = await readGroups(tx, await assignedTo(tx, owner))
-  return assigned.length > 0 ? assigned : readGroups(tx, defaults.groups)
+  for (const names of candidates(await assignedTo(tx, owner), defaults)) {
+    const found = await readGroups(tx, names)
+    if (found.length > 0) return found
+  }
+  return []
 }
 
 const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promise<QuotaGroup[]> => {
@@ -128,7 +136,7 @@ export const readPolicy = async (tx: ReadTransaction, defaults: QuotaDefaults): 
 /** @param assigned names of the groups that are assigned to an owner @returns the groups that apply to it */
 type GroupResolver = (assigned: readonly string[]) => readonly QuotaGroup[]
 
-/** Resolves each list of names once, since most owners have the same groups. The order is that of `readStoredGroups`. */
+/** Resolves each list of names once, since most owners have the same groups. */
 export const groupResolver = ({ rules, groups, defaults }: Policy): GroupResolver => {
   const lists = new Map<string, readonly QuotaGroup[]>()
   const groupNamed = (name: string): QuotaGroup[] => {
@@ -136,8 +144,8 @@ export const groupResolver = ({ rules, groups, defaults }: Policy): GroupResolve
     return names === undefined ? [] : [{ name, rules: names.flatMap((rule) => rules.get(rule) ?? []) }]
   }
   const resolve = (assigned: readonly string[]) => {
-    const explicit = assigned.flatMap(groupNamed)
-    return effectiveGroups(explicit.length > 0 ? explicit : defaults.groups.flatMap(groupNamed), defaults)
+    const found = candidates(assigned, defaults).map((names) => names.flatMap(groupNamed))
+    return effectiveGroups(found.find(({ length }) => length > 0) ?? [], defaults)
   }
   return (assigned) => {
     const key = JSON.stringify(assigned)
