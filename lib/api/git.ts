@@ -26,12 +26,10 @@ export const requireReadable = async (
   { user, params }: RepositoryRequest,
 ): Promise<Repository> => {
   if (user !== null) requireScopes(user, { scope: 'read:repository' })
-  const name = nameIn(params.repo)
-  const repository = await hosting.repositories.find(user, params.owner, name, 'code')
-  if (repository !== undefined) return repository
+  const found = await hosting.repositories.findForGit(user, params.owner, nameIn(params.repo))
+  if (found === undefined && user === null) throw signInRequired()
+  if (found !== undefined && found.movedTo === undefined) return found.repository
   // The 404 of a former name becomes a redirect, for clients without credentials as well if the repository is public.
-  const hasMoved = user === null && (await hosting.repositories.findMoved(user, params.owner, name))
-  if (user === null && !hasMoved) throw signInRequired()
   throw new AllotError('not_found', 'there is no such repository')
 }
 

@@ -2,7 +2,13 @@
  * Redirects from former names of repositories, until another repository takes the name.
  * Invariant: a name has a repository or a redirect, never both, and the target of a redirect exists.
  */
-import { canRead, repositoryById, type Viewer, visibleAccount } from '../accounts/access.ts'
+import {
+  canRead,
+  readableRepository,
+  repositoryById,
+  type Viewer,
+  visibleAccount,
+} from '../accounts/access.ts'
 import { accountByFormerName } from '../accounts/former-names.ts'
 import { now } from '../clock.ts'
 import { accounts, type Redirect, type Repository, redirects, repositories } from '../records/schema/index.ts'
@@ -32,6 +38,25 @@ export const findRedirect = async (
   if (repository === undefined || !(await canRead(tx, viewer, repository))) return undefined
   const newOwner = await accounts.get(tx, [repository.owner])
   return newOwner && { owner: newOwner.name, name: repository.name }
+}
+
+export interface FoundForGit {
+  readonly repository: Repository
+  /** The present name of a repository that was found by a former one. */
+  readonly movedTo: RepositoryName | undefined
+}
+
+export const findForGit = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  owner: string,
+  name: string,
+): Promise<FoundForGit | undefined> => {
+  const repository = await readableRepository(tx, viewer, owner, name, 'code')
+  if (repository !== undefined) return { repository, movedTo: undefined }
+  const movedTo = await findRedirect(tx, viewer, owner, name)
+  const moved = movedTo && (await readableRepository(tx, viewer, movedTo.owner, movedTo.name, 'code'))
+  return moved && { repository: moved, movedTo }
 }
 
 /** Adds a redirect from a repository's former name or owner, and removes the one that its new name had. */

@@ -170,13 +170,12 @@ export class Commands {
     if (line.repository === undefined)
       throw new AllotError('bad_request', `${line.program}: expected a repository, such as 'owner/name.git'`)
     const { owner, name } = line.repository
-    const repository = await repositories.find(user, owner, name, 'code')
-    if (repository !== undefined) return { repository, owner, name }
-    const moved = await repositories.findMoved(user, owner, name)
-    const found = moved && (await repositories.find(user, moved.owner, moved.name, 'code'))
+    const found = await repositories.findForGit(user, owner, name)
     if (found === undefined) throw new AllotError('not_found', `Repository not found: ${owner}/${name}`)
-    channel.note(`This repository is now ${moved!.owner}/${moved!.name}: change the URL of the remote.\n`)
-    return { repository: found, ...moved! }
+    const { repository, movedTo = line.repository } = found
+    if (found.movedTo !== undefined)
+      channel.note(`This repository is now ${movedTo.owner}/${movedTo.name}: change the URL of the remote.\n`)
+    return { repository, owner: movedTo.owner, name: movedTo.name }
   }
 
   async #writable(context: Context): Promise<Found> {
