@@ -1,6 +1,7 @@
 import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
+import { GRANTS } from './grants.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Named } from './names/known-names.ts'
 import type { SourceOrganization, SourceUser } from './shapes.ts'
@@ -15,16 +16,10 @@ const RESTRICTED =
   'restricted users, who are inactive here, because an active user here sees everything that is public'
 const CREATED_HERE = 'users created here, who are treated as the users of the same name at the source'
 
-/** Rights of an account. The migration log stores these texts, so they must not change. */
-const ADMIN = 'administrator'
-const ACTIVE = 'active'
-const EVERYONE = 'everyone may see it'
-const SIGNED_IN = 'everyone signed in may see it'
-
 /** The right of an audience to see something, as grants that can be revoked one by one. */
 export const audienceGrants = (audience: Audience): string[] => {
-  if (audience === audienceOf.public) return [EVERYONE, SIGNED_IN]
-  return audience === audienceOf.limited ? [SIGNED_IN] : []
+  if (audience === audienceOf.public) return [GRANTS.everyone, GRANTS.signedIn]
+  return audience === audienceOf.limited ? [GRANTS.signedIn] : []
 }
 
 /** At a source where everyone must sign in, nothing is public. */
@@ -33,8 +28,8 @@ export const visibilityAt = (source: Source, visibility: Visibility): Visibility
 
 /** An organization has only the grants of its visibility. */
 const grantsOf = ({ kind, admin, active, visibility }: Partial<Account>): string[] => [
-  ...(admin === true ? [ADMIN] : []),
-  ...(kind !== 'organization' && active === true ? [ACTIVE] : []),
+  ...(admin === true ? [GRANTS.admin] : []),
+  ...(kind !== 'organization' && active === true ? [GRANTS.active] : []),
   ...audienceGrants(audienceOf[visibility ?? 'public']),
 ]
 
@@ -137,10 +132,10 @@ export const synchronizeAccount = (
 
 const editWithout = (grants: readonly string[]): AccountEdit => {
   const edit: AccountEdit = {}
-  if (grants.includes(ADMIN)) edit.admin = false
-  if (grants.includes(ACTIVE)) edit.active = false
-  if (grants.includes(SIGNED_IN)) edit.visibility = 'private'
-  else if (grants.includes(EVERYONE)) edit.visibility = 'limited'
+  if (grants.includes(GRANTS.admin)) edit.admin = false
+  if (grants.includes(GRANTS.active)) edit.active = false
+  if (grants.includes(GRANTS.signedIn)) edit.visibility = 'private'
+  else if (grants.includes(GRANTS.everyone)) edit.visibility = 'limited'
   return edit
 }
 

@@ -10,6 +10,7 @@ import {
   synchronizeAccount,
   visibilityAt,
 } from './accounts.ts'
+import { GRANTS } from './grants.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors, withAdminRights } from './migration.ts'
 import { repositoriesOf } from './repositories.ts'
 import { type SourceOrganization, SourceUser } from './shapes.ts'
@@ -24,9 +25,6 @@ const NOT_HERE = 'members who do not exist here'
 const NOT_MEMBER = 'public memberships of those who are not members here'
 const EMAIL = 'email addresses of organizations'
 const CREATED_HERE = 'an organization of this name was created here, so nothing is copied into it'
-
-/** The right of an owner. The migration log stores this text, so it must not change. */
-const OWNER = 'the organization is owned'
 
 /** All members, in whatever team; undefined when the source doesn't show them. */
 export const usersOf = (source: Source, organization: string): Promise<SourceUser[] | undefined> =>
@@ -151,7 +149,7 @@ export const copyMembers = async (
   const wanted = [...members].map((login) => ({
     name: names.key(login),
     label: login,
-    grants: owners.has(login) ? [OWNER] : [],
+    grants: owners.has(login) ? [GRANTS.owner] : [],
     async create() {
       const member = await names.accountOf(login)
       const isUser = member?.kind === 'user'
@@ -182,12 +180,12 @@ const synchronizeOwnership = async (
   const known = await migrationLog.get(kind, scope, name)
   const isCopied = known !== undefined && String(known.ids) === String(ids)
   // The member became an owner at the source after the membership was copied.
-  if (isCopied && isOwnerAtSource && !isOwner && !known.grants.includes(OWNER)) {
+  if (isCopied && isOwnerAtSource && !isOwner && !known.grants.includes(GRANTS.owner)) {
     await organizations.setMember(id, member, { owner: true })
-    return migrationLog.save([{ ...known, grants: [OWNER] }])
+    return migrationLog.save([{ ...known, grants: [GRANTS.owner] }])
   }
   const subject = { kind, scope, name, id: member, label: `${login} (${organization.name})` }
-  const [here, source] = [isOwner ? [OWNER] : [], isOwnerAtSource ? [OWNER] : []]
+  const [here, source] = [isOwner ? [GRANTS.owner] : [], isOwnerAtSource ? [GRANTS.owner] : []]
   await synchronizeGrants(migration, { ...subject, here, source }, () =>
     organizations.setMember(id, member, { owner: false, viewer: OPERATOR }),
   )

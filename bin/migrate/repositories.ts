@@ -8,6 +8,7 @@ import {
   type Visibility,
 } from '../../lib/records/schema/index.ts'
 import { audienceGrants, visibilityAt } from './accounts.ts'
+import { GRANTS } from './grants.ts'
 import { apiPath, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { type Names, type RepositoryKey, textOf } from './names/index.ts'
 import { SourceRepository } from './shapes.ts'
@@ -18,9 +19,6 @@ const MORE_VISIBLE = 'more people may see it here than at the source, so its con
 const MOVED = 'repositories that have another owner here, into which nothing is copied'
 export const FORK =
   'forks that are ordinary repositories here, because the repository that they were forked from is not here'
-
-/** Whether pushes are possible, as a right. The migration log stores this text, so it must not change. */
-const WRITABLE = 'it is not archived'
 
 /** A repository whose contents are copied. */
 export interface CopiedRepository {
@@ -106,7 +104,7 @@ export const audienceHere = (owner: Account, repository: Repository): Audience =
 
 const grantsOf = (audience: Audience, archived: boolean): string[] => [
   ...audienceGrants(audience),
-  ...(archived ? [] : [WRITABLE]),
+  ...(archived ? [] : [GRANTS.writable]),
 ]
 
 const grantsHere = (owner: Account, repository: Repository): string[] =>
@@ -134,8 +132,8 @@ export const synchronizeRepository = async (
   } as const
   await synchronizeGrants(migration, { ...subject, here: grantsHere(owner, repository), source }, (grants) =>
     repositories.edit(id, {
-      ...(grants.some((grant) => grant !== WRITABLE) && { private: true }),
-      ...(grants.includes(WRITABLE) && { archived: true }),
+      ...(grants.some((grant) => grant !== GRANTS.writable) && { private: true }),
+      ...(grants.includes(GRANTS.writable) && { archived: true }),
     }),
   )
   return (await repositories.byId(id)) ?? repository

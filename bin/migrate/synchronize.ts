@@ -1,6 +1,7 @@
 import type { Migrated } from '../../lib/records/schema/index.ts'
 import type { NewMigrated } from '../../lib/repositories/migrated.ts'
 import { digestOf } from './copied-content.ts'
+import { lostGrant } from './grants.ts'
 import { type Migration, reportErrors } from './migration.ts'
 
 /**
@@ -15,23 +16,58 @@ import { type Migration, reportErrors } from './migration.ts'
  * Invariant: only things of the migration log are removed or revoked. Things that were created here by other means stay.
  */
 
+/** What the report says of repositories that a team has lost. */
+export const REVOKED_FROM_TEAM = 'the team in parentheses no longer has these repositories'
+
 /** Kinds of which the migration log knows only their existence and their rights. */
 type Kind = keyof typeof EXISTENCE_LABELS
 
-/** Names of a kind in the report, in the singular and the plural. */
+/** Names of a kind in the report, in the singular and the plural, and the beginning of a sentence that ends with what was revoked. */
 const EXISTENCE_LABELS = {
-  membership: { one: 'membership', many: 'memberships' },
-  sshKey: { one: 'SSH key', many: 'SSH keys' },
-  gpgKey: { one: 'GPG key', many: 'GPG keys' },
-  follow: { one: 'follow', many: 'follows' },
-  star: { one: 'star', many: 'stars' },
-  watch: { one: 'watch', many: 'watches' },
-  team: { one: 'team', many: 'teams' },
-  teamMember: { one: 'team membership', many: 'team memberships' },
-  teamRepository: { one: 'repository of a team', many: 'repositories of teams' },
-  collaborator: { one: 'collaborator', many: 'collaborators' },
-  hook: { one: 'webhook', many: 'webhooks' },
-  publicMember: { one: 'public membership', many: 'public memberships' },
+  membership: {
+    one: 'membership',
+    many: 'memberships',
+    revoked: 'these users are no longer members of the organization in parentheses',
+  },
+  sshKey: {
+    one: 'SSH key',
+    many: 'SSH keys',
+    revoked: 'the user in parentheses can no longer use these SSH keys',
+  },
+  gpgKey: {
+    one: 'GPG key',
+    many: 'GPG keys',
+    revoked: 'the user in parentheses no longer has these GPG keys',
+  },
+  follow: { one: 'follow', many: 'follows', revoked: 'the user in parentheses no longer follows' },
+  star: { one: 'star', many: 'stars', revoked: 'the user in parentheses no longer stars' },
+  watch: { one: 'watch', many: 'watches', revoked: 'the user in parentheses no longer watches' },
+  team: { one: 'team', many: 'teams', revoked: 'the organization in parentheses no longer has these teams' },
+  teamMember: {
+    one: 'team membership',
+    many: 'team memberships',
+    revoked: 'these users are no longer members of the team in parentheses',
+  },
+  teamRepository: {
+    one: 'repository of a team',
+    many: 'repositories of teams',
+    revoked: REVOKED_FROM_TEAM,
+  },
+  collaborator: {
+    one: 'collaborator',
+    many: 'collaborators',
+    revoked: 'these users are no longer collaborators of the repository in parentheses',
+  },
+  hook: {
+    one: 'webhook',
+    many: 'webhooks',
+    revoked: 'the owner in parentheses no longer has these webhooks',
+  },
+  publicMember: {
+    one: 'public membership',
+    many: 'public memberships',
+    revoked: 'these users are no longer shown as members of the organization in parentheses',
+  },
 } as const
 
 /** The things of one kind that belong to one account, repository or team, and how they are found and removed here. */
@@ -135,7 +171,7 @@ const removeItem = async (
   const wasInterrupted = record.ids.length === 0
   if (ids !== undefined && (wasInterrupted || String(ids) === String(record.ids))) {
     await remove(record.name, ids)
-    if (!wasInterrupted) report.note('revoked', EXISTENCE_LABELS[kind].many, `${record.name} (${scope})`)
+    if (!wasInterrupted) report.note('revoked', EXISTENCE_LABELS[kind].revoked, `${record.name} (${scope})`)
   }
   await migrationLog.remove([record])
 }
@@ -165,7 +201,7 @@ export const synchronizeGrants = async (
   const revoked = additional.filter((grant) => copied.includes(grant))
   if (revoked.length > 0) {
     await revoke(revoked)
-    for (const grant of revoked) report.note('revoked', grant, label)
+    for (const grant of revoked) report.note('revoked', lostGrant(grant), label)
   }
   if (known !== undefined && (copied.length > 0 || known.ids.length === 0)) {
     const grants = copied.filter((grant) => source.includes(grant))

@@ -1,12 +1,18 @@
 import type { Account, Team } from '../../lib/records/schema/index.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { textOf } from './names/index.ts'
-import { type ExistenceSubject, followDetails, type SourceItem, synchronize } from './synchronize.ts'
+import {
+  type ExistenceSubject,
+  followDetails,
+  REVOKED_FROM_TEAM,
+  type SourceItem,
+  synchronize,
+} from './synchronize.ts'
 import type { TeamRights } from './team-rights.ts'
 
 export const LOWERED =
   'teams that only read code here, since they write to a repository with protected branches or tags at the source'
-const CHANGED = 'rights of teams, which are now as at the source'
+const CHANGED = 'the members of these teams now have the rights that they have at the source'
 const CREATED_HERE = 'teams created here, which get nothing from the team of the same name at the source'
 
 const ALL = { offset: 0, limit: 1000 }
@@ -97,7 +103,7 @@ export const removeFromTeams = async (
     const found = path && (await allot.hosting.teams.find(OPERATOR, team))
     const isListed = found?.team?.allRepositories === false
     if (isListed && (await allot.hosting.teamRepositories.remove(OPERATOR, team, path!)))
-      report.note('revoked', 'repositories of teams', `${record.name} (${record.scope})`)
+      report.note('revoked', REVOKED_FROM_TEAM, `${record.name} (${record.scope})`)
     await migrationLog.remove([record])
   }
 }

@@ -193,13 +193,13 @@ describe('A right that the source has revoked since an earlier run', () => {
     [
       'a repository that is private now',
       () => Object.assign(of.repository('demo'), { private: true }),
-      /everyone may see it: ann\/demo\n {2}everyone signed in may see it: ann\/demo/,
+      /people without an account on this server can no longer see: ann\/demo\n {2}users without a right of their own can no longer see: ann\/demo/,
       async () => assert.equal((await repositoryHere('ann', 'demo')).private, true),
     ],
     [
       'a repository that is archived now',
       () => Object.assign(of.repository('site'), { archived: true }),
-      /it is not archived: acme\/site/,
+      /these repositories are archived now, so that nobody can change them: acme\/site/,
       async () => assert.equal((await repositoryHere('acme', 'site')).archived, true),
     ],
     [
@@ -207,37 +207,37 @@ describe('A right that the source has revoked since an earlier run', () => {
       () => {
         source.model.repositories = source.model.repositories.filter(({ name }) => name !== 'demo')
       },
-      /everyone may see it: ann\/demo/,
+      /people without an account on this server can no longer see: ann\/demo/,
       async () => assert.equal((await repositoryHere('ann', 'demo')).private, true),
     ],
     [
       'a user who is hidden now',
       () => Object.assign(of.user('ann'), { visibility: 'private' }),
-      /everyone signed in may see it: ann$/,
+      /users without a right of their own can no longer see: ann$/,
       async () => assert.equal((await accountHere('ann')).visibility, 'private'),
     ],
     [
       'an organization that is for signed-in users now',
       () => Object.assign(source.model.organizations[0]!, { visibility: 'limited' }),
-      /everyone may see it: acme$/,
+      /people without an account on this server can no longer see: acme$/,
       async () => assert.equal((await accountHere('acme')).visibility, 'limited'),
     ],
     [
       'a membership',
       () => Object.assign(of.team(2), { members: [] }),
-      /team memberships: carl \(acme\/team2\)/,
+      /these users are no longer members of the team in parentheses: carl \(acme\/team2\)/,
       async () => assert.equal(await isMember('carl'), false),
     ],
     [
       'the right of a member to write to a repository',
       () => Object.assign(of.team(2), { all: false, repositories: ['site'] }),
-      /rights of teams, .*: the team team2 of acme/,
+      /the members of these teams now have the rights .*: the team team2 of acme/,
       async () => assert.equal((await rightsHere(target, 'carl', of.repository('secret'))).code, 0),
     ],
     [
       'the last owner of an organization',
       () => Object.assign(of.team(1), { members: [] }),
-      /memberships: ann \(acme\)/,
+      /these users are no longer members of the organization in parentheses: ann \(acme\)/,
       async () => assert.equal(await isMember('ann'), false),
     ],
     [
@@ -246,7 +246,7 @@ describe('A right that the source has revoked since an earlier run', () => {
         Object.assign(of.team(1), { members: ['carl'] })
         Object.assign(of.team(2), { members: ['ann'] })
       },
-      /memberships: ann \(acme\)/,
+      /these users no longer own the organization in parentheses: ann \(acme\)/,
       async () => {
         const { organizations } = target.allot.hosting
         const { id } = await accountHere('acme')
@@ -257,25 +257,25 @@ describe('A right that the source has revoked since an earlier run', () => {
     [
       'an SSH key',
       () => Object.assign(of.user('ann'), { keys: [] }),
-      /SSH keys: SHA256:\S+ \(ann\)/,
+      /the user in parentheses can no longer use these SSH keys: SHA256:\S+ \(ann\)/,
       async () => assert.deepEqual(await keysOf('ann'), []),
     ],
     [
       'the login of a user',
       () => Object.assign(of.user('carl'), { prohibited: true }),
-      /active: carl/,
+      /these users can no longer sign in to this server: carl/,
       async () => assert.equal((await accountHere('carl')).active, false),
     ],
     [
       'the rights of an administrator',
       () => Object.assign(of.user('ben'), { admin: false }),
-      /administrator: ben/,
+      /these users are no longer administrators of this server: ben/,
       async () => assert.equal((await accountHere('ben')).admin, false),
     ],
     [
       'a follow and a star',
       () => Object.assign(of.user('ann'), { follows: [], stars: [] }),
-      /follows: ben \(ann\)\n {2}stars: acme\/site \(ann\)/,
+      /the user in parentheses no longer follows: ben \(ann\)\n {2}the user in parentheses no longer stars: acme\/site \(ann\)/,
       async () => {
         const { follows } = target.allot.hosting.relations
         assert.equal(await follows.check(OPERATOR, (await accountHere('ann')).id, 'ben'), false)
@@ -286,7 +286,7 @@ describe('A right that the source has revoked since an earlier run', () => {
       () => {
         source.model.users = source.model.users.filter(({ login }) => login !== 'ben')
       },
-      /administrator: ben\n {2}active: ben/,
+      /these users are no longer administrators of this server: ben\n {2}these users can no longer sign in to this server: ben/,
       async () => {
         const { admin, active, visibility } = await accountHere('ben')
         assert.deepEqual([admin, active, visibility], [false, false, 'private'])
@@ -298,7 +298,7 @@ describe('A right that the source has revoked since an earlier run', () => {
         source.model.organizations = []
         source.model.repositories = source.model.repositories.filter(({ owner }) => owner !== 'acme')
       },
-      /teams: team2 \(acme\)\n {2}memberships: ann \(acme\)/,
+      /the organization in parentheses no longer has these teams: team2 \(acme\)\n {2}these users are no longer members of the organization in parentheses: ann \(acme\)/,
       async () => assert.equal((await accountHere('acme')).visibility, 'private'),
     ],
   ]
