@@ -83,6 +83,7 @@ export const createDomain = ({
       log,
       'a push that was interrupted could not be counted; the next push or start counts it',
     ),
+    onMaintenanceError: logError(log, 'a repository could not be maintained; its next push tries it again'),
     authenticate: host.authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,

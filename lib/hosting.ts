@@ -46,6 +46,7 @@ import { Profiles } from './repositories/lists.ts'
 import { MigratedRecords } from './repositories/migrated.ts'
 import { updateRelationsJob } from './repositories/pending-relations.ts'
 import { PushJournal } from './repositories/push-journal.ts'
+import { RepositoryMaintenance } from './repositories/pushes.ts'
 import { Relations } from './repositories/relations.ts'
 import { Repositories, type RepositoryServices } from './repositories/repositories.ts'
 import { Search } from './repositories/search.ts'
@@ -77,6 +78,8 @@ interface HostingOptions {
   onDeletionError: OnDeletionError
   /** Called when a push that a crash interrupted could not be counted: the next push to the repository or the next start counts it. */
   onRecountError: (error: unknown, fields: object) => void
+  /** Called when the maintenance of a repository could not be counted: the next push or start counts it. */
+  onMaintenanceError: (error: unknown, fields: object) => void
   /** The host's own login, instead of tokens and passwords. */
   authenticate: HostAuthenticate | undefined
   /** Limits of failed logins; false: the host limits them itself. */
@@ -97,7 +100,8 @@ export const createHosting = (options: HostingOptions) => {
   const files = new StoredFiles(options)
   const pushJournal = new PushJournal(options)
   const keyReader = createKeyReader()
-  const services = { store, quota, jobs, gitData, files, outbox }
+  const maintenance = maintenanceOf(options, pushJournal)
+  const services = { store, quota, jobs, gitData, files, outbox, maintenance }
   const removal = new AccountRemoval(services)
   const accounts = new Accounts(store, jobs, removal)
   const credentials = credentialsOf(options, accounts)
@@ -113,7 +117,8 @@ export const createHosting = (options: HostingOptions) => {
     gpgKeys: new GpgKeys(store, keyReader),
     setUp: new SetUp(store, options.authenticate !== undefined),
     pushJournal,
-    contents: contentsOf(options),
+    maintenance,
+    contents: contentsOf(options, maintenance),
     files,
     repositories,
     ...sharingOf(store, repositories),
@@ -177,8 +182,21 @@ const registerJobs = (services: Parameters<typeof registerRemovalJobs>[0] & { fi
 }
 
 /** Undefined when the contents of repositories are not served. */
-const contentsOf = ({ store, gitReader }: HostingOptions): RepositoryContents | undefined =>
-  gitReader && new RepositoryContents(store, gitReader, gitReader.responseCacheSize)
+const contentsOf = (
+  { store, gitReader }: HostingOptions,
+  maintenance: RepositoryMaintenance | undefined,
+): RepositoryContents | undefined =>
+  gitReader &&
+  new RepositoryContents(store, gitReader, {
+    cacheSize: gitReader.responseCacheSize,
+    onSearched: (repository) => maintenance?.afterSearch(repository),
+  })
+
+/** Undefined when this process takes no pushes. */
+const maintenanceOf = (
+  { transport, onMaintenanceError: onError }: HostingOptions,
+  pushJournal: PushJournal,
+) => transport && new RepositoryMaintenance({ transport, pushJournal, onError })
 
 /** Services that only the pages use. */
 const forPages = (store: Store, quota: QuotaEngine) => ({

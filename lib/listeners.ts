@@ -205,6 +205,7 @@ export const createGitServices = (
     transport,
     pushes: new Pushes({
       transport,
+      maintenance: hosting.maintenance!,
       accounts: hosting.accounts,
       pushJournal: hosting.pushJournal,
       onPush: pushListener(host),

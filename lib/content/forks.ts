@@ -94,6 +94,7 @@ export class Forks {
       return { into, given, changes: { parent: current.id, empty: current.empty } }
     })
     await this.#lfsCopies.finish(fork.id)
+    this.#services.maintenance?.afterChange(fork)
     return fork
   }
 

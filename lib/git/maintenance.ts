@@ -24,7 +24,7 @@ interface MaintenanceOptions {
 const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false']
 
 /**
- * Background work on repositories after pushes, one at a time: `git gc`, and the commit-graph with the changed paths of each
+ * Background work on repositories, one at a time: `git gc`, and the commit-graph with the changed paths of each
  * commit, which let a search of the last commit of a file skip the commits that did not change it (git-commit-graph,
  * "--changed-paths").
  */
@@ -62,6 +62,11 @@ export class Maintenance {
     } finally {
       this.#isRunning = false
     }
+  }
+
+  /** @returns false when this process knows that the commit-graph is as it should be */
+  mayLackGraph(id: number, size: number): boolean {
+    return size >= MIN_SIZE && this.#graphSizes.get(id) !== size
   }
 
   #mayRun(): boolean {

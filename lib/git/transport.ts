@@ -158,6 +158,11 @@ export class Transport {
     await work
   }
 
+  /** Whether searches of a history may be faster after {@link maintain}. @param size bytes of the repository */
+  mayLackGraph(id: number, size: number): boolean {
+    return this.#maintenance.mayLackGraph(id, size)
+  }
+
   /** Stops all processes of a repository, before it is deleted. */
   stop(id: number): Promise<void> {
     return this.#processes.stop(id)

@@ -9,6 +9,8 @@ interface PushesOptions {
   readonly accounts: Accounts
   readonly pushJournal: PushJournal
   readonly transport: Transport
+  /** Maintains repositories after pushes. */
+  readonly maintenance: RepositoryMaintenance
   /** Notifies the host of a push that is counted. */
   readonly onPush: (push: Push) => void
   readonly onError: (error: unknown, fields: object) => void
@@ -19,9 +21,6 @@ export interface GitServices {
   readonly transport: Transport
   readonly pushes: Pushes
 }
-
-/** Account id for a recount that no user caused. */
-const NOBODY = 0
 
 /** Pushes over HTTP and SSH. Invariant: git's report reaches the client after the new size is durable. */
 export class Pushes {
@@ -43,7 +42,7 @@ export class Pushes {
   ): Promise<Readable> {
     const listener = this.#countingListener(id, by, async (counted, updates) => {
       if (updates.length > 0) await this.#notify(counted, username, updates)
-      this.#maintainLater(counted)
+      this.#options.maintenance.afterChange(counted)
     })
     return this.#options.transport.receive(id, request, listener)
   }
@@ -77,15 +76,6 @@ export class Pushes {
     }
   }
 
-  /** Runs in the background, after the reply. */
-  #maintainLater({ id, size }: Repository): void {
-    const { transport, onError } = this.#options
-    const { started, finished } = this.#countingListener(id, NOBODY, async () => undefined)
-    transport
-      .maintain(id, size, { started, finished: (isRecovered) => finished([], isRecovered) })
-      .catch((error) => onError(error, { repository: id }))
-  }
-
   async #notify(
     { id, owner, name, size }: Repository,
     pusher: string,
@@ -93,5 +83,47 @@ export class Pushes {
   ): Promise<void> {
     const account = await this.#options.accounts.byId(owner)
     this.#options.onPush({ repository: `${account?.name}/${name}`, repositoryId: id, pusher, updates, size })
+  }
+}
+
+interface MaintenanceOptions {
+  readonly transport: Transport
+  readonly pushJournal: PushJournal
+  readonly onError: (error: unknown, fields: object) => void
+}
+
+/**
+ * Maintains repositories in the background (`Maintenance` in lib/git), and counts what that changes: after a push or a fork, and
+ * after the first search of a history, since repositories also come from imports, migrations and former versions.
+ */
+export class RepositoryMaintenance {
+  readonly #options: MaintenanceOptions
+
+  constructor(options: MaintenanceOptions) {
+    this.#options = options
+  }
+
+  /** Begins the maintenance that a repository needs after a push, or as a new copy. */
+  afterChange(repository: Repository): void {
+    this.#begin(repository)
+  }
+
+  /** Begins the maintenance that makes searches of a history faster, if the repository lacks it. */
+  afterSearch(repository: Repository): void {
+    if (this.#options.transport.mayLackGraph(repository.id, repository.size)) this.#begin(repository)
+  }
+
+  #begin({ id, size }: Repository): void {
+    const { transport, pushJournal, onError } = this.#options
+    let entry: number
+    const listener = {
+      async started(pid: number) {
+        entry = await pushJournal.begin(id, pid)
+      },
+      async finished(isRecovered: boolean) {
+        await pushJournal.settle(entry, id, undefined, isRecovered)
+      },
+    }
+    transport.maintain(id, size, listener).catch((error) => onError(error, { repository: id }))
   }
 }

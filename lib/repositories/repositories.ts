@@ -26,6 +26,7 @@ import type { GitData, NewRepository } from './git-data.ts'
 import { type RepositoryOrder, repositoriesOf } from './lists.ts'
 import { authorFor, insertRepository, isNameTaken, recordOf, refuseTaken, taken } from './new-repository.ts'
 import type { PushJournal } from './push-journal.ts'
+import type { RepositoryMaintenance } from './pushes.ts'
 import { type FoundForGit, findForGit, findRedirect, redirect, removeRedirects } from './redirects.ts'
 import type { RepositoryName } from './relations.ts'
 import type { StoredFiles } from './stored-files.ts'
@@ -56,6 +57,8 @@ export interface RepositoryServices {
   readonly gitData: GitData
   readonly files: StoredFiles
   readonly outbox: Outbox
+  /** Undefined when this process takes no pushes. */
+  readonly maintenance?: RepositoryMaintenance | undefined
 }
 
 /** Repositories of users and organizations. */

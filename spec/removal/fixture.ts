@@ -61,6 +61,9 @@ export const openFixture = async (
     onDeletionError: (error) => {
       throw error
     },
+    onMaintenanceError: (error) => {
+      throw error
+    },
     onRecountError: (error) => {
       throw error
     },

@@ -163,5 +163,6 @@ export const lastCommitOf = async (
   signal?: AbortSignal,
 ): Promise<string | undefined> => {
   const [id] = await revList(open, ['--max-count=1', open.commit, '--', `:(literal)${path}`], signal)
+  open.onSearched()
   return id
 }

@@ -67,7 +67,7 @@ const searchOnce = async (open: OpenCommit, folder: string, names: readonly stri
 
 /** Reads the changed paths of one commit after the other, from the newest, until each entry was among them. */
 const searchHistory = async (
-  { git, access, commit }: OpenCommit,
+  { git, access, commit, onSearched }: OpenCommit,
   folder: string,
   names: readonly string[],
 ): Promise<LastIds> => {
@@ -93,6 +93,7 @@ const searchHistory = async (
   } finally {
     clearTimeout(timer)
     child.stop()
+    onSearched()
   }
   return found
 }

@@ -13,6 +13,8 @@ export interface OpenRepository {
   readonly repository: Repository
   readonly git: GitReader
   readonly access: ReadAccess
+  /** Called after a search of the history for the last commit of something. */
+  onSearched(): void
 }
 
 /** The same, and one commit of it. */
@@ -26,17 +28,25 @@ interface SerializedSize {
   readonly text: string
 }
 
+interface ContentsOptions {
+  /** Bytes of presented contents that are kept in memory. */
+  readonly cacheSize: number
+  /** Called after a search of the history of a repository. */
+  readonly onSearched: (repository: Repository) => void
+}
+
 /** Opens repositories for reads of their git data. */
 export class RepositoryContents {
   readonly #store: Store
   readonly #git: GitReader
+  readonly #onSearched: ContentsOptions['onSearched']
   /** Values derived from commits, by repository and commit. */
   readonly #made: LRUCache<string, SerializedSize>
 
-  /** @param cacheSize bytes of presented contents that are kept in memory */
-  constructor(store: Store, git: GitReader, cacheSize: number) {
+  constructor(store: Store, git: GitReader, { cacheSize, onSearched }: ContentsOptions) {
     this.#store = store
     this.#git = git
+    this.#onSearched = onSearched
     this.#made = namedCache(
       'repository contents',
       new LRUCache<string, SerializedSize>({
@@ -81,7 +91,12 @@ export class RepositoryContents {
 
   /** The git data of a repository that the caller has authorized. */
   of(repository: Repository, client: string): OpenRepository {
-    return { repository, git: this.#git, access: { repository: repository.id, client } }
+    return {
+      repository,
+      git: this.#git,
+      access: { repository: repository.id, client },
+      onSearched: () => this.#onSearched(repository),
+    }
   }
 
   /**
@@ -109,7 +124,7 @@ export class RepositoryContents {
     )
     if (found === undefined) return undefined
     const { repository, commit } = found
-    return { repository, git: this.#git, access: { repository: repository.id, client }, commit }
+    return { ...this.of(repository, client), commit }
   }
 }
 

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
+import { allot as program, served } from '../../bin/program.ts'
 import { git, urlFor } from '../../git/client.ts'
 import { bytesIn, type ServedGit, startGit } from '../../git/served.ts'
 import { eventually } from '../../git/slow-push.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
-import type { Person } from '../../support/test-server.ts'
+import { createSender, type Person } from '../../support/test-server.ts'
 
 const PATHS = ['a', 'd/a', 'd/b', 'd/e/c', '*', 'ä b']
 const CONTENTS = ['1\n', '2\n', '1\n', '2\n', null]
@@ -58,14 +60,17 @@ before(async () => {
 })
 after(() => allot.stop())
 
+const addLargeFile = (source: string, bytes: number): void => {
+  const head = `commit refs/heads/main\ncommitter Ann <ann@example.test> 1700000000 +0000\ndata 0\nM 100644 inline large\ndata ${bytes}\n`
+  execFileSync('git', ['--git-dir', source, 'fast-import', '--quiet', '--force'], {
+    input: Buffer.concat([Buffer.from(head), randomBytes(bytes), Buffer.from('\n')]),
+  })
+}
+
 /** Pushes all branches of a folder, and at first a file of random bytes. @returns the folder on the server */
 const push = async (source: string, name: string, bytes: number): Promise<string> => {
   const path = await allot.repository(ann, name)
-  const content = randomBytes(bytes)
-  const head = `commit refs/heads/main\ncommitter Ann <ann@example.test> 1700000000 +0000\ndata 0\nM 100644 inline large\ndata ${bytes}\n`
-  execFileSync('git', ['--git-dir', source, 'fast-import', '--quiet', '--force'], {
-    input: Buffer.concat([Buffer.from(head), content, Buffer.from('\n')]),
-  })
+  addLargeFile(source, bytes)
   await git(source, 'push', '--quiet', urlFor(allot, path, ann), 'refs/heads/*:refs/heads/*')
   return allot.folderOf(path)
 }
@@ -108,21 +113,65 @@ describe('The last commit of a file', () => {
   })
 })
 
-describe('After a push to a repository of some MiB', () => {
-  it('git writes the changed paths of its commits, which are counted', async () => {
-    const source = temporaryDirectory()
-    await git(source, 'init', '--quiet', '--bare')
-    const input = importOf('h', [{ parents: [1], seconds: 1, changes: [['a', '1\n']] }], 1)
-    execFileSync('git', ['--git-dir', source, 'fast-import', '--quiet'], { input })
-    const folder = await push(source, 'grown', 4_300_000)
+/** A repository with one commit, to which {@link push} adds a large file. */
+const aSource = async (): Promise<string> => {
+  const source = temporaryDirectory()
+  await git(source, 'init', '--quiet', '--bare')
+  const input = importOf('h', [{ parents: [1], seconds: 1, changes: [['a', '1\n']] }], 1)
+  execFileSync('git', ['--git-dir', source, 'fast-import', '--quiet'], { input })
+  return source
+}
+
+const assertHasChangedPaths = (folder: string): void => {
+  const trace = { ...process.env, GIT_TRACE2_PERF: `${temporaryDirectory()}/trace` }
+  const args = ['--git-dir', folder, 'rev-list', '-1', 'h', '--', ':(literal)first']
+  execFileSync('git', args, { env: trace })
+  assert.match(readFileSync(trace.GIT_TRACE2_PERF, 'utf8'), /"definitely_not":[12]/)
+}
+
+describe('In a repository of some MiB, git writes the changed paths of its commits, which are counted,', () => {
+  const assertWritten = async (path: string): Promise<void> => {
+    const folder = await allot.folderOf(path)
     const isCounted = async () =>
-      (await allot.as(ann, 'GET', '/repos/ann/grown')).body.size === Math.floor(bytesIn(folder) / 1024)
+      (await allot.as(allot.root, 'GET', `/repos/${path}`)).body.size === Math.floor(bytesIn(folder) / 1024)
     await eventually(() => existsSync(chainOf(folder)))
     await eventually(isCounted)
-    const trace = { ...process.env, GIT_TRACE2_PERF: `${temporaryDirectory()}/trace` }
-    const args = ['--git-dir', folder, 'rev-list', '-1', 'h', '--', ':(literal)first']
-    execFileSync('git', args, { env: trace })
-    assert.match(readFileSync(trace.GIT_TRACE2_PERF, 'utf8'), /"definitely_not":[12]/)
-    await allot.assertCounted('ann')
+    assertHasChangedPaths(folder)
+    await allot.assertCounted(path.split('/')[0]!)
+  }
+
+  it('after a push, and in a fork without one', async () => {
+    const ben = await allot.person('ben')
+    await push(await aSource(), 'grown', 4_300_000)
+    await assertWritten('ann/grown')
+    assert.equal((await allot.as(ben, 'POST', '/repos/ann/grown/forks', {})).status, 202)
+    await assertWritten('ben/grown')
+  })
+
+  it('after the first search of a last commit in one that came without them, as from an import', async (t) => {
+    const data = temporaryDirectory()
+    const token = (await program(['user', 'add', 'ann', '--admin', '--token', '--data', data])).out.trim()
+    const first = await served(['--data', data])
+    t.after(() => first.stop('SIGKILL'))
+    const created = await createSender(first.api)('POST', '/user/repos', { token, body: { name: 'grown' } })
+    const { id } = created.body as { id: number }
+    const folder = join(data, 'repositories', id.toString(16).padStart(2, '0'), `${id}.git`)
+    const source = await aSource()
+    addLargeFile(source, 4_300_000)
+    const url = `http://ann:${token}@${new URL(first.api).host}/ann/grown.git`
+    await git(source, 'push', '--quiet', url, 'refs/heads/*:refs/heads/*')
+    await eventually(() => existsSync(chainOf(folder)))
+    await first.stop()
+    rmSync(dirname(chainOf(folder)), { recursive: true })
+    const second = await served(['--data', data])
+    t.after(() => second.stop('SIGKILL'))
+    const { status } = await createSender(second.api)('GET', '/repos/ann/grown/contents/first?ref=h', {
+      token,
+    })
+    assert.equal(status, 200)
+    await eventually(() => existsSync(chainOf(folder)))
+    await second.stop()
+    assertHasChangedPaths(folder)
+    assert.equal((await program(['verify', '--data', data])).code, 0)
   })
 })
