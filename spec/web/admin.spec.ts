@@ -32,13 +32,13 @@ describe('The table of owners', () => {
     assert.deepEqual(await listed('?order=reverse'), ['ben', 'club', 'root', 'secret', 'ann', 'acme'])
     assert.deepEqual(await listed('?sort=name'), ['acme', 'ann', 'ben', 'club', 'root', 'secret'])
     assert.deepEqual((await listed('?sort=share')).slice(0, 2), ['ann', 'acme'])
-    assert.deepEqual((await listed('?sort=growth')).slice(0, 2), ['acme', 'ann'])
+    assert.equal((await listed('?sort=growth'))[0], 'ann')
     const { text } = await root.get('/-/admin/owners')
     assert.match(
       words(text),
-      /acme organization · Account Over quota by 20 MiB Total: 220 of 200 MiB, rule total free \+ 220 MiB 110% of 200 MiB 220 MiB/,
+      /acme organization · Account Over quota by 20 MiB Total: 220 of 200 MiB, rule total free No change since [\d-]+ 110% of 200 MiB 220 MiB/,
     )
-    assert.match(words(text), /ben user · Account paid none 0 B/)
+    assert.match(words(text), /ben user · Account paid No change since [\d-]+ none 0 B/)
   })
 
   it('searches by a part of the name, and filters by state and group', async () => {
@@ -52,12 +52,35 @@ describe('The table of owners', () => {
       assert.equal((await root.get(`/-/admin/owners${query}`)).status, 200)
   })
 
+  it('says how each owner grew as the pages of the owner do: in 30 days, or since the first record', async () => {
+    const { text } = await root.get('/-/admin/owners')
+    const rows = new Map(
+      [...text.matchAll(/<tr>.*?name="owner" value="([^"]*)".*?<\/tr>/gs)].map(([row, name]) => [name, row]),
+    )
+    for (const [owner, expected] of [
+      ['ann', /^\+ ?48\.9 MiB$/],
+      ['acme', /^No change since \d{4}-\d\d-\d\d$/],
+      ['club', /^–$/],
+    ] as const) {
+      const [, cell] = /<td class="number wide">(.*?)<\/td>/s.exec(rows.get(owner)!)!
+      const growth = words(cell!).trim()
+      assert.match(growth, expected)
+      const shown = words((await root.get(`/-/storage/${owner}`)).text)
+      assert.ok(shown.includes(`Last 30 days ${growth}`), `${owner}: ${shown}`)
+      if (owner === 'club') continue
+      const history = words((await root.get(`/-/storage/${owner}/history`)).text)
+      assert.ok(history.includes(growth), `${owner}: ${history}`)
+    }
+    const empty = [...text.matchAll(/<td class="number wide"><\/td>/g)]
+    assert.deepEqual(empty, [], 'no cell is blank')
+  })
+
   it('is a CSV file', async () => {
     const { text, headers } = await root.get('/-/admin/owners.csv?state=over')
     assert.match(headers.get('content-type')!, /^text\/csv/)
     const [head, first, second, ...rest] = text.trim().split('\r\n')
     assert.equal(head, 'name,kind,used,limit,rule,state,groups,growth')
-    assert.match(first!, /^acme,organization,\d+,209715200,total,over,free,\d+$/)
+    assert.match(first!, /^acme,organization,\d+,209715200,total,over,free,0$/)
     assert.match(second!, /^ann,user,\d+,41943040,builds,over,free,\d+$/)
     assert.deepEqual(rest, [])
   })
@@ -137,7 +160,7 @@ describe('The table of owners', () => {
     assert.match(words(text), /Last 30 days \+ 274 MiB Over quota 2 Near the limit 0 Without a limit 1/)
     assert.match(
       words(text),
-      /Top consumers All owners Owner 30 days Share Used acme \+ 220 MiB 55% 220 MiB ann/,
+      /Top consumers All owners Owner 30 days Share Used acme No change since [\d-]+ 55% 220 MiB ann/,
     )
     assert.match(words(text), /Server Version 0\.1\.0 Store Memory layout \d+ Jobs under way None/)
   })

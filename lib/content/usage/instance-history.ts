@@ -3,8 +3,8 @@
  * it is read in the background, in small steps, about once a day; the last day is that of the latest figures of the owners.
  */
 import { setImmediate } from 'node:timers/promises'
-import { add, type Sum, subtract } from '../../integers.ts'
-import { GROWTH_DAYS } from '../../quota/forecast.ts'
+import { type Sum, subtract } from '../../integers.ts'
+import { GROWTH_DAYS, type Growth, growthOf, growthSince, type RecordedBytes } from '../../quota/forecast.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
 import { addDelta, today, usageIn } from '../../quota/usage.ts'
 import { dailyUsages, ownerUsages } from '../../records/schema/index.ts'
@@ -15,8 +15,8 @@ type UsageOfDay = Usage & { readonly day: number }
 export interface InstanceHistory {
   /** Usage of all owners at the end of each day, oldest first; the day is counted from 1970. */
   readonly days: readonly UsageOfDay[]
-  /** Bytes that each owner used {@link GROWTH_DAYS} days ago. */
-  readonly before: ReadonlyMap<number, Sum>
+  /** What each owner used {@link GROWTH_DAYS} days ago, or on the first day with a record if that is later. */
+  readonly before: ReadonlyMap<number, RecordedBytes>
 }
 
 /** A history is shown for at least this many milliseconds, and for this many times as long as it took to read. */
@@ -91,7 +91,7 @@ class DailyTotals {
   readonly #today: number
   readonly #last = new Map<number, Usage>()
   readonly #changes = new Map<number, Usage>()
-  readonly #before = new Map<number, Sum>()
+  readonly #before = new Map<number, RecordedBytes>()
   #first = Number.POSITIVE_INFINITY
 
   constructor(day: number) {
@@ -107,7 +107,8 @@ class DailyTotals {
       kinds.map((kind) => [kind, subtract(usage[kind] ?? 0, last[kind] ?? 0)]),
     ) as unknown as Usage
     this.#changes.set(index, addDelta(this.#changes.get(index) ?? noUsage, delta))
-    if (day <= this.#today - GROWTH_DAYS) this.#before.set(owner, usedBy('size:all', usage))
+    if (day <= this.#today - GROWTH_DAYS || !this.#before.has(owner))
+      this.#before.set(owner, { day, bytes: usedBy('size:all', usage) })
   }
 
   result(): InstanceHistory {
@@ -127,12 +128,12 @@ const kinds = Object.keys(noUsage) as (keyof Usage)[]
 export const daysUntilNow = ({ days }: InstanceHistory, total: Usage): readonly UsageOfDay[] =>
   days.length === 0 ? days : [...days.filter(({ day }) => day < today()), { ...total, day: today() }]
 
-/** Bytes by which an owner grew in {@link GROWTH_DAYS} days. */
-export const growthIn = (history: InstanceHistory, { id, used }: { id: number; used: Sum }): Sum =>
-  subtract(used, history.before.get(id) ?? 0)
+/** How an owner grew; undefined without a record of a day before. */
+export const growthIn = (
+  { before }: InstanceHistory,
+  { id, used }: { readonly id: number; readonly used: Sum },
+): Growth | undefined => growthSince(before.get(id), used, today())
 
-/** Bytes by which all owners together grew in {@link GROWTH_DAYS} days. */
-export const totalGrowth = (
-  history: InstanceHistory,
-  owners: readonly { readonly id: number; readonly used: Sum }[],
-): Sum => owners.reduce<Sum>((sum, owner) => add(sum, growthIn(history, owner)), 0)
+/** How all owners together grew. */
+export const totalGrowth = (history: InstanceHistory, total: Usage): Growth | undefined =>
+  growthOf(daysUntilNow(history, total), (usage) => usedBy('size:all', usage), today())

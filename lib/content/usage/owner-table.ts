@@ -82,7 +82,7 @@ export class OwnersSnapshot {
     const key = `${by} ${isReverse}`
     const known = this.#sorted.get(key)
     if (known !== undefined) return known
-    const growth = (owner: OwnerSummary) => (history === undefined ? 0 : Number(growthIn(history, owner)))
+    const growth = (owner: OwnerSummary) => Number((history && growthIn(history, owner))?.bytes ?? 0)
     const rankOf = (owner: OwnerSummary) =>
       by === 'used' ? Number(owner.used) : by === 'share' ? owner.share : growth(owner)
     const ranks = new Map(this.owners.map((owner) => [owner, rankOf(owner)]))

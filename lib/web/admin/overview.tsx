@@ -2,12 +2,7 @@
 /** The instance at a glance: totals over time, who uses most, who is over quota or near it, and what the server is doing. */
 import type { ComponentChildren, VNode } from 'preact'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
-import {
-  daysUntilNow,
-  growthIn,
-  type InstanceHistory,
-  totalGrowth,
-} from '../../content/usage/instance-history.ts'
+import { daysUntilNow, type InstanceHistory, totalGrowth } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { today } from '../../quota/usage.ts'
@@ -17,9 +12,10 @@ import { VERSION } from '../../version.ts'
 import { Figures, formatCount, Link, Section, SizeCell, Table } from '../components.tsx'
 import { sliceOf } from '../paging.tsx'
 import { type PageServices, page } from '../route.ts'
-import { Change, Chart, ChartTable } from '../storage/chart.tsx'
+import { Chart, ChartTable } from '../storage/chart.tsx'
 import { pointsOf } from '../storage/history.tsx'
 import { Legend } from '../storage/limits.tsx'
+import { GrowthText, OwnerGrowth } from '../storage/pace.tsx'
 import { ShareCell } from '../storage/share.tsx'
 import { adminPage, adminView } from './form.tsx'
 import { overSection } from './over-quota.tsx'
@@ -91,22 +87,19 @@ interface TotalsProps {
   history: InstanceHistory | undefined
 }
 
-const Counts = ({ owners, history }: TotalsProps) => {
-  const growth = history === undefined ? undefined : totalGrowth(history, owners.owners)
-  return (
-    <Figures
-      figures={[
-        [
-          'Last 30 days',
-          growth === undefined ? 'Being read' : growth === 0 ? 'No change' : <Change bytes={growth} />,
-        ],
-        ['Over quota', ownerCount(owners, 'over')],
-        ['Near the limit', ownerCount(owners, 'near')],
-        ['Without a limit', ownerCount(owners, 'unlimited')],
-      ]}
-    />
-  )
-}
+const Counts = ({ owners, history }: TotalsProps) => (
+  <Figures
+    figures={[
+      [
+        'Last 30 days',
+        history === undefined ? 'Being read' : <GrowthText growth={totalGrowth(history, owners.total)} />,
+      ],
+      ['Over quota', ownerCount(owners, 'over')],
+      ['Near the limit', ownerCount(owners, 'near')],
+      ['Without a limit', ownerCount(owners, 'unlimited')],
+    ]}
+  />
+)
 
 /** Owners in a state, which leads to them. */
 const ownerCount = (owners: OwnersSnapshot, state: OwnerSummary['state']): ComponentChildren => {
@@ -158,9 +151,7 @@ const TopConsumers = ({
             </Link>
           </td>
           <td class="number">
-            {history !== undefined && growthIn(history, owner) !== 0 && (
-              <Change bytes={growthIn(history, owner)} />
-            )}
+            <OwnerGrowth owner={owner} history={history} />
           </td>
           <ShareCell part={owner.used} whole={used} />
           <SizeCell bytes={owner.used} />

@@ -1,13 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of owners, with the form that changes the groups of those that are selected. */
 import { formatSize } from '../../byte-sizes.ts'
-import { growthIn } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary } from '../../content/usage/owner-table.ts'
-import { type Sum, subtract } from '../../integers.ts'
+import { subtract } from '../../integers.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { Link, Post, PREVIEW, Size, usePageContext } from '../components.tsx'
-import { Change } from '../storage/chart.tsx'
 import { formatUsedOf, StateLabel } from '../storage/limits.tsx'
+import { OwnerGrowth } from '../storage/pace.tsx'
 import { subjectTexts } from '../subject-names.ts'
 import { type OwnerQuery, type OwnerRows, pathOf } from './owner-query.ts'
 
@@ -46,7 +45,7 @@ export const OwnerTable = ({
       </thead>
       <tbody>
         {rows.map((row) => (
-          <Row key={row.id} row={row} growth={history === undefined ? 0 : growthIn(history, row)} />
+          <Row key={row.id} row={row} history={history} />
         ))}
       </tbody>
     </table>
@@ -82,7 +81,7 @@ const SortHead = ({
   )
 }
 
-const Row = ({ row, growth }: { row: OwnerSummary; growth: Sum }) => (
+const Row = ({ row, history }: { row: OwnerSummary } & Pick<OwnerRows, 'history'>) => (
   <tr>
     <td class="check">
       <input
@@ -111,7 +110,9 @@ const Row = ({ row, growth }: { row: OwnerSummary; growth: Sum }) => (
       )}
     </td>
     <td class="wide small">{row.groups.map(({ name }) => name).join(', ') || 'none'}</td>
-    <td class="number wide">{growth === 0 ? '' : <Change bytes={growth} />}</td>
+    <td class="number wide">
+      <OwnerGrowth owner={row} history={history} />
+    </td>
     <td class="number wide">
       {row.binding === undefined ? (
         <span class="muted">none</span>

@@ -51,7 +51,7 @@ export const ownerRoutes = [
               row.binding?.rule ?? '',
             ],
             ...[row.state, row.groups.map(({ name }) => name).join(' ')],
-            history === undefined ? '' : String(growthIn(history, row)),
+            String((history && growthIn(history, row))?.bytes ?? ''),
           ]),
       )
     },

@@ -6,11 +6,12 @@ import { growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { today } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
-import { formatCount, Link, Section, usePageContext } from '../components.tsx'
+import { Link, Section, usePageContext } from '../components.tsx'
 import { page } from '../route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
-import { Change, Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
+import { Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
 import { limitStates, partSizes, totalLimit } from './limits.tsx'
+import { GrowthText } from './pace.tsx'
 
 /** Periods that the page shows, in days; `all` is as long as the history is kept. */
 const PERIODS = { '7': '7 days', '30': '30 days', '90': '90 days', all: 'All' } as const
@@ -66,7 +67,9 @@ const History = ({ owner, history, period, limit }: HistoryProps) => {
         <p class="muted">Nothing was stored in this time.</p>
       ) : (
         <>
-          <Growth history={history} />
+          <p>
+            <GrowthText growth={growthOf(history, (usage) => usedBy('size:all', usage), today())} />
+          </p>
           <Chart points={points} limit={limit} label={`Usage, ${PERIODS[period].toLowerCase()}`} />
           <ChartLegend points={points} />
           <ChartTable points={points} />
@@ -106,15 +109,6 @@ const FirstDay = ({ history }: { history: readonly DailyUsage[] }) => {
       {used > 0
         ? `The history begins today, with ${formatSize(used)}. From tomorrow on, a chart shows here how usage changes.`
         : 'Nothing is stored yet. A chart shows here how usage changes, from the day after the first change.'}
-    </p>
-  )
-}
-
-const Growth = ({ history }: { history: readonly DailyUsage[] }) => {
-  const { days, bytes } = growthOf(history, (usage) => usedBy('size:all', usage), today())
-  return (
-    <p>
-      {bytes === 0 ? 'No change' : <Change bytes={bytes} />} in the last {formatCount(days, 'day')}.
     </p>
   )
 }

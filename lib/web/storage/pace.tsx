@@ -1,9 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How fast an owner's usage grows, and when it reaches a limit at that pace. */
 import type { ComponentChildren } from 'preact'
+import { growthIn, type InstanceHistory } from '../../content/usage/instance-history.ts'
+import type { OwnerSummary } from '../../content/usage/owner-table.ts'
 import type { Sum } from '../../integers.ts'
 import { measure } from '../../quota/evaluate.ts'
-import { forecastOf, growthOf } from '../../quota/forecast.ts'
+import { type Forecast, forecastOf, GROWTH_DAYS, type Growth, growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { today } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
@@ -23,9 +25,8 @@ export const Pace = ({
   history: readonly DailyUsage[]
 }) => {
   const growth = growthOf(history, (usage) => usedBy('size:all', usage), today())
-  if (growth.days === 0) return null
-  const change = growth.bytes === 0 ? 'No change' : <Change bytes={growth.bytes} />
-  const figures: [string, ComponentChildren][] = [[`Last ${growth.days} days`, change]]
+  if (growth === undefined && limit === undefined) return null
+  const figures: [string, ComponentChildren][] = [['Last 30 days', <GrowthText growth={growth} />]]
   if (limit !== undefined)
     figures.push(
       ['Left', limit.left > 0 ? <Size bytes={limit.left} /> : 'Nothing'],
@@ -47,18 +48,51 @@ export const ForecastText = ({ limit, history }: { limit: LimitState; history: r
   if (limit.left <= 0) return null
   const growth = growthOf(history, (usage) => measure(limit.rule, usage), today())
   const forecast = forecastOf(growth, limit.left)
+  const days = formatCount(growth?.days ?? 0, 'day')
   return typeof forecast === 'number' ? (
     <p class="small">
-      Forecast: at the pace of the last {growth.days} days, the limit is reached around{' '}
+      Forecast: at the pace of the last {days}, the limit is reached around{' '}
       <CalendarDay day={today() + forecast} />, in {formatCount(forecast, 'day')}.
     </p>
   ) : (
-    <p class="small">{FORECAST_TEXTS[forecast]}</p>
+    <p class="small">{FORECAST_TEXTS[forecast](days)}</p>
   )
 }
 
-const FORECAST_TEXTS = {
-  'too early': 'A forecast needs a history of seven days.',
-  'not growing': 'Forecast: usage did not grow in the last 30 days, so the limit is not in sight.',
-  'far away': 'Forecast: at the pace of the last 30 days, the limit is more than two years away.',
-} as const
+const FORECAST_TEXTS: Readonly<Record<Exclude<Forecast, number>, (days: string) => string>> = {
+  'too early': () => 'A forecast needs a history of seven days.',
+  'not growing': (days) => `Forecast: usage did not grow in the last ${days}, so the limit is not in sight.`,
+  'far away': (days) => `Forecast: at the pace of the last ${days}, the limit is more than two years away.`,
+}
+
+/** How usage changed in 30 days, or since the first record; “–” without a record of a day before. */
+export const GrowthText = ({ growth }: { growth: Growth | undefined }) =>
+  growth === undefined ? (
+    <span class="muted">–</span>
+  ) : (
+    <>
+      {growth.bytes === 0 ? 'No change' : <Change bytes={growth.bytes} />}
+      {growth.days < GROWTH_DAYS && (
+        <>
+          {' '}
+          <span class="small since">
+            since <CalendarDay day={growth.since} />
+          </span>
+        </>
+      )}
+    </>
+  )
+
+/** The same for a row of a table of owners. @param history undefined while it is being read */
+export const OwnerGrowth = ({
+  owner,
+  history,
+}: {
+  owner: OwnerSummary
+  history: InstanceHistory | undefined
+}) =>
+  history === undefined ? (
+    <span class="muted">Being read</span>
+  ) : (
+    <GrowthText growth={growthIn(history, owner)} />
+  )

@@ -12,6 +12,7 @@ thead th a:hover { color: var(--text); text-decoration: underline; }
 thead th[aria-sort] a { color: var(--text); font-weight: 600; }
 tbody tr:hover { background: color-mix(in srgb, var(--surface) 55%, transparent); }
 .number { text-align: end; white-space: nowrap; }
+.number .since { display: block; }
 td.check, th.check { width: 2.5rem; position: relative; padding-inline-end: 0; }
 /* The script adds it: it must not move the table. */
 th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-start: var(--s3); }
