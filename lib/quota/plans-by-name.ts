@@ -3,11 +3,12 @@ import { invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import type { Effects } from './effects.ts'
 import type { QuotaRule } from './evaluate.ts'
 import type { QuotaEngine } from './index.ts'
 import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
 import type { Difference, Differences, QuotaPlan } from './plan.ts'
-import type { ChangedOwner } from './simulation.ts'
+import type { ChangedOwner, SimulationOptions } from './simulation.ts'
 
 /** The wanted rules, groups and assignments, with owners by name. */
 export interface NamedPlan extends Omit<QuotaPlan, 'assignments'> {
@@ -76,13 +77,19 @@ export class PlansByName {
     })
   }
 
-  /** Lists the owners who would be over quota, or no longer be, if a rule or a group were deleted. Stores nothing. */
-  simulateDeletion(
-    without: { readonly rule?: string; readonly group?: string },
-    slice: Slice,
-  ): Promise<Page<ChangedOwner>> {
-    const { store, quota } = this.#services
-    return store.read((tx) => quota.reports.simulate(tx, {}, slice, { without }))
+  /**
+   * What a plan, or the deletion of a rule or a group, would do to all owners. Stores nothing.
+   * @param limit owners that are listed at most
+   */
+  effectsOf(
+    plan: NamedPlan,
+    options: Pick<SimulationOptions, 'without'> & { readonly limit: number },
+  ): Promise<Effects> {
+    const { store, quota, owners } = this.#services
+    return store.read(async (tx) => {
+      const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
+      return quota.reports.effectsOf(tx, resolved.plan, options)
+    })
   }
 
   /** @returns the plan with ids, and the name of each owner in it */

@@ -4,6 +4,7 @@ import type { Page, Slice } from '../records/collection.ts'
 import { type RepositoryUsage, repositories, repositoryUsages } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { type Effects, effectsOf } from './effects.ts'
 import { bindingLimits, distinctSubjects, type QuotaGroup, type SubjectLimit } from './evaluate.ts'
 import { type OwnerIds, type OwnerQuotas, ownerQuotas, scanOwners } from './owner-scan.ts'
 import type { QuotaPlan } from './plan.ts'
@@ -100,6 +101,20 @@ export class Reports {
     options: SimulationOptions = {},
   ): Promise<Page<ChangedOwner>> {
     return simulate(tx, { defaults: this.#defaults, owners: this.#owners }, plan, slice, options)
+  }
+
+  /** What a plan, or the deletion of a rule or a group, would do to all owners. Stores nothing. */
+  effectsOf(
+    tx: ReadTransaction,
+    plan: QuotaPlan,
+    options: SimulationOptions & { readonly limit: number },
+  ): Promise<Effects> {
+    return effectsOf(tx, { defaults: this.#defaults, owners: this.#owners }, plan, options)
+  }
+
+  /** Whether the group applies to owners without an assigned one. */
+  isDefaultGroup(name: string): boolean {
+    return this.#defaults.groups.includes(name)
   }
 }
 

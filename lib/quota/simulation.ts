@@ -35,33 +35,57 @@ export interface SimulationOptions {
   readonly without?: { readonly rule?: string | undefined; readonly group?: string | undefined }
 }
 
+export interface SimulationParts {
+  readonly defaults: QuotaDefaults
+  readonly owners: OwnerIds
+}
+
 /** Lists the owners who would be over quota after the change and are not now, or the other way round. */
 export const simulate = async (
   tx: ReadTransaction,
-  { defaults, owners }: { defaults: QuotaDefaults; owners: OwnerIds },
+  parts: SimulationParts,
   plan: QuotaPlan,
   { offset, limit }: Slice,
-  { defaultGroups = defaults.groups, without = {} }: SimulationOptions,
+  options: SimulationOptions,
 ): Promise<Page<ChangedOwner>> => {
-  const before = await readPolicy(tx, defaults)
-  const planned = applyPlan(plan, before)
-  const groupsBefore = groupResolver(before)
+  const items: ChangedOwner[] = []
+  let total = 0
+  for await (const { owner, before, after, usage } of ownersWithOtherGroups(tx, parts, plan, options)) {
+    const answers = changedAnswers(before, after, usage)
+    if (answers.length === 0) continue
+    if (total++ >= offset && items.length < limit) items.push({ owner, answers })
+  }
+  return { items, total }
+}
+
+interface OwnerWithOtherGroups {
+  readonly owner: number
+  readonly usage: Usage
+  /** The groups that apply now, and after the change. Owners with the same groups have the same lists. */
+  readonly before: readonly QuotaGroup[]
+  readonly after: readonly QuotaGroup[]
+}
+
+/** The owners to whom other groups apply after the change, or groups with other rules. */
+export async function* ownersWithOtherGroups(
+  tx: ReadTransaction,
+  { defaults, owners }: SimulationParts,
+  plan: QuotaPlan,
+  { defaultGroups = defaults.groups, without = {} }: SimulationOptions,
+): AsyncGenerator<OwnerWithOtherGroups> {
+  const policy = await readPolicy(tx, defaults)
+  const planned = applyPlan(plan, policy)
+  const groupsBefore = groupResolver(policy)
   const groupsAfter = groupResolver({
     rules: withoutKey(planned.rules, without.rule),
     groups: withoutKey(planned.groups, without.group),
     defaults: { ...defaults, groups: defaultGroups },
   })
-  const items: ChangedOwner[] = []
-  let total = 0
   for await (const { owner, usage, assigned } of scanOwners(tx, owners)) {
     const names = plan.assignments?.get(owner) ?? (plan.prune ? [] : assigned)
-    const [old, changed] = [groupsBefore(assigned), groupsAfter(names)]
-    if (isSameList(old, changed)) continue
-    const answers = changedAnswers(old, changed, usage)
-    if (answers.length === 0) continue
-    if (total++ >= offset && items.length < limit) items.push({ owner, answers })
+    const [before, after] = [groupsBefore(assigned), groupsAfter(names)]
+    if (!isSameList(before, after)) yield { owner, usage, before, after }
   }
-  return { items, total }
 }
 
 const withoutKey = <T>(values: ReadonlyMap<string, T>, key: string | undefined): ReadonlyMap<string, T> =>

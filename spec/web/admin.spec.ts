@@ -2,15 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
-import { type PageClient, type PageServer, startPages } from './browser.ts'
+import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
-
-/** The visible text of the main part of a page. */
-const words = (html: string): string =>
-  html
-    .replace(/^.*<main[^>]*>/s, '')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ')
 
 describe('The table of owners', () => {
   let allot: PageServer
@@ -90,7 +83,7 @@ describe('The table of owners', () => {
     const shown = await root.post('/-/admin/owners', { ...change, do: 'preview' })
     assert.match(
       words(shown.text),
-      /2 owners would go over quota or come back within it\. .*ann Comes back within quota/,
+      /ann and acme get the group paid .* applies to 2 owners: 0 go over, 0 come back within, 0 stay over, 2 lose a limit\. ann No limit any more/,
     )
     assert.deepEqual(await listed('?group=paid'), ['ben'])
     const done = await root.post('/-/admin/owners', change)
@@ -414,7 +407,7 @@ describe('The forms about accounts', () => {
     const group = await root.post('/-/admin/group/delete', { name: 'g' })
     assert.match(
       words(group.text),
-      /Delete the group g\? .* 1 owner would .* root Comes back within quota Total: 1 of 1 B, rule r/,
+      /Delete the group g\? .* assigned to 1 owner\. After deletion, the owner has no limit\. .* root No limit any more/,
     )
     assert.equal((await allot.allot.quota.groups.assignedTo('root')).length, 1)
     await root.post('/-/admin/group/delete', { name: 'g', confirmed: 'yes' })

@@ -83,3 +83,10 @@ const bodyOf = (fields: FormFields): URLSearchParams =>
   new URLSearchParams(
     Object.entries(fields).flatMap(([name, value]) => [value].flat().map((one) => [name, one as string])),
   )
+
+/** The visible text of the main part of a page. */
+export const words = (html: string): string =>
+  html
+    .replace(/^.*<main[^>]*>/s, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')

@@ -87,7 +87,7 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
     await page.getByRole('link', { name: 'total' }).click()
     await page.getByLabel('Limit', { exact: true }).fill('100 MiB')
     await page.getByRole('button', { name: 'Preview changes' }).first().click()
-    await page.getByText('1 owner would go over quota or come back within it.').waitFor()
+    await page.getByText('1 goes over, 0 come back within, 1 stays over.').waitFor()
     assert.deepEqual(await violationsOn(page), [])
     await page.getByRole('button', { name: 'Apply changes' }).click()
     await page.getByText('Saved.').waitFor()

@@ -2,15 +2,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
-import { type PageClient, type PageServer, startPages } from './browser.ts'
+import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD } from './fixture.ts'
-
-/** The visible text of the main part of a page. */
-const words = (html: string): string =>
-  html
-    .replace(/^.*<main/s, '')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/\s+/g, ' ')
 
 /** The names in the table, in their order. */
 const names = (html: string): string[] =>

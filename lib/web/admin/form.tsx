@@ -2,27 +2,14 @@
 /** Shared by the pages of administrators: navigation, and forms that can be previewed. */
 import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
-import { formatSize } from '../../byte-sizes.ts'
 import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
+import type { Effects } from '../../quota/effects.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
-import type { ChangedOwner } from '../../quota/simulation.ts'
 import type { Page } from '../../records/collection.ts'
-import {
-  FlashMessage,
-  formatCount,
-  Link,
-  Notice,
-  PageHead,
-  Post,
-  PREVIEW,
-  Section,
-  SubjectCode,
-  Tabs,
-} from '../components.tsx'
+import { FlashMessage, Link, Notice, PageHead, Post, PREVIEW, Section, Tabs } from '../components.tsx'
 import { type Crumb, type PageRequest, type PageRoute, type PageServices, page, type View } from '../route.ts'
-import { formatUsedOf } from '../storage/limits.tsx'
-import { subjectTexts } from '../subject-names.ts'
+import { changeTitle, EffectList } from './effects.tsx'
 
 /** Declares that a page is for administrators. */
 export const adminPage = { method: 'GET', auth: 'admin', scope: 'read:admin' } as const
@@ -33,8 +20,12 @@ interface AdminAction {
   plan?(): NamedPlan | Promise<NamedPlan>
   /** Names what the form deletes; such a form always asks first. */
   readonly deletes?: string
-  /** The rule or the group that is deleted, to preview that, and whom it concerns. */
-  readonly without?: { readonly rule?: string; readonly group?: string; readonly concerns: string }
+  /** Whether a form that deletes nothing asks first, too. */
+  readonly asksFirst?: boolean
+  /** The rule or the group that is deleted, to preview that. */
+  readonly without?: { readonly rule?: string; readonly group?: string }
+  /** Whom a deletion concerns. */
+  concerns?(effects: Effects): string | Promise<string>
   /** Makes the change. @returns the path to redirect to */
   apply(): Promise<string>
   /** The form again, with the message of the error that refused it. */
@@ -55,8 +46,8 @@ export const adminForm = <const Path extends string>(
       const action = await prepare(request, services)
       const { form, user } = request
       try {
-        const asksFirst = action.deletes !== undefined && form.text('confirmed') === ''
-        if (form.text('do') === PREVIEW || asksFirst) {
+        const mustAsk = action.deletes !== undefined || action.asksFirst === true
+        if (form.text('do') === PREVIEW || (mustAsk && form.text('confirmed') === '')) {
           const fields = form.entries.filter(([name]) => name !== 'form' && name !== 'do')
           return await preview(services, action, { path, fields, deletes: action.deletes })
         }
@@ -76,8 +67,8 @@ const REFUSALS: ReadonlySet<string> = new Set(['invalid', 'conflict', 'not_found
 
 type Fields = readonly (readonly [name: string, value: string])[]
 
-/** Affected owners that a preview lists. */
-const FIRST = { offset: 0, limit: 100 }
+/** Owners that a preview lists. */
+const MAX_LISTED = 100
 
 interface PreviewedForm {
   readonly path: string
@@ -89,17 +80,16 @@ interface PreviewedForm {
 /** Shows the effect of a form, which is not saved yet. */
 const preview = async (
   services: PageServices,
-  { plan, without }: AdminAction,
+  action: AdminAction,
   { path, fields, deletes }: PreviewedForm,
 ): Promise<View> => {
   const { plans } = services.hosting
-  const changed =
-    without === undefined
-      ? await plans.simulate((await plan?.()) ?? {}, FIRST)
-      : await plans.simulateDeletion(without, FIRST)
-  const { items, total } = await withNames(services, changed)
-  const owners = formatCount(total, 'owner')
-  const title = deletes === undefined ? 'Preview of changes' : `Delete ${deletes}?`
+  const plan = (await action.plan?.()) ?? {}
+  const effects = await plans.effectsOf(plan, { without: action.without ?? {}, limit: MAX_LISTED })
+  const title =
+    deletes === undefined ? changeTitle(await plans.apply(plan, { dryRun: true })) : `Delete ${deletes}?`
+  const concerns = await action.concerns?.(effects)
+  const { items: owners } = await withNames(services, { items: [...effects.owners], total: 0 })
   return {
     title,
     crumbs: [ADMINISTRATION],
@@ -109,19 +99,9 @@ const preview = async (
         <AdminTabs />
         {deletes === undefined && <Notice kind="near">Nothing has been saved yet.</Notice>}
         <Section id="effect" title="Effect">
-          {without !== undefined && <p>{without.concerns}</p>}
-          <p>
-            {total === 0 ? 'No owner' : owners} would go over quota or come back within it.
-            {total > items.length && ` Showing the first ${items.length}.`}
-          </p>
-          {items.length > 0 && (
-            <ul class="plain rows more">
-              {items.map((owner) => (
-                <PreviewedOwner key={owner.name} {...owner} />
-              ))}
-            </ul>
-          )}
-          <Post to={path} fields={deletes === undefined ? fields : [...fields, ['confirmed', 'yes']]}>
+          {concerns !== undefined && <p>{concerns}</p>}
+          <EffectList effects={{ ...effects, owners }} />
+          <Post to={path} fields={[...fields, ['confirmed', 'yes']]}>
             <div class="buttons">
               <button type="submit" class={deletes === undefined ? undefined : 'danger final'}>
                 {deletes === undefined ? 'Apply changes' : `Delete ${deletes}`}
@@ -142,49 +122,6 @@ const formPath = (path: string, fields: Fields): string => {
   const name = fields.find(([field]) => field === 'name')?.[1] ?? ''
   const [, page] = /^(\/-\/admin\/(?:rule|group))(?:\/|$)/.exec(path) ?? []
   return page === undefined ? path : `${page}?name=${encodeURIComponent(name)}`
-}
-
-/** One line: what changes for the owner and the rule that binds then; every subject is listed on demand. */
-const PreviewedOwner = ({ name, answers }: Pick<ChangedOwner, 'answers'> & { name: string }) => {
-  const gained = answers.filter(({ after }) => after.over)
-  const [first] = gained.length > 0 ? gained : answers
-  if (first === undefined) return null
-  const { subject, used, before, after } = first
-  const binding = after.over ? after.binding : before.binding
-  return (
-    <li>
-      <div class="line">
-        <Link to={`/-/storage/${name}`}>
-          <bdi>{name}</bdi>
-        </Link>
-        <span class={`state ${after.over ? 'over' : 'within'}`}>
-          {after.over ? 'Goes over quota' : 'Comes back within quota'}
-        </span>
-      </div>
-      <div class="small">
-        {subjectTexts[subject].name}:{' '}
-        {binding === undefined ? (
-          formatSize(used)
-        ) : (
-          <>
-            {formatUsedOf({ used, rule: binding })}, rule <em>{binding.rule}</em>
-          </>
-        )}
-        {!after.over && after.binding !== undefined && `; from now on ${formatSize(after.binding.limit)}`}
-      </div>
-      {answers.length > 1 && (
-        <details class="small">
-          <summary>{formatCount(answers.length, 'subject')}</summary>
-          {answers.map((answer) => (
-            <div key={answer.subject}>
-              <SubjectCode subject={answer.subject} />{' '}
-              {answer.after.over ? 'goes over quota' : 'comes back within quota'}
-            </div>
-          ))}
-        </details>
-      )}
-    </li>
-  )
 }
 
 /** Adds the names of owners. Leaves out owners that were deleted since the page was read. */

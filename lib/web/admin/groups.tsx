@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { formatExactLimit } from '../../byte-sizes.ts'
 import { AllotError, invalid } from '../../errors.ts'
+import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import type { Account } from '../../records/schema/index.ts'
@@ -12,12 +13,14 @@ import {
   Link,
   NameField,
   Post,
+  PREVIEW,
   Section,
   Table,
 } from '../components.tsx'
 import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { type PageServices, page, type View } from '../route.ts'
 import { subjectsInWords } from '../subject-names.ts'
+import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
 import { ALL, rulePath } from './rules.tsx'
 
@@ -51,6 +54,8 @@ export const groupRoutes = [
     const plan = { groups: [{ name: group.name, rules: form.all('rule') }] }
     return {
       plan: () => plan,
+      // Without a rule, the group limits nothing.
+      asksFirst: group.rules.length > 0 && form.all('rule').length === 0,
       async apply() {
         await services.hosting.plans.apply(plan, { by: user })
         return `${groupPath(group.name)}&done=saved`
@@ -77,7 +82,8 @@ export const groupRoutes = [
     const group = await findGroup(services, form.text('name'))
     return {
       deletes: `the group ${group.name}`,
-      without: { group: group.name, concerns: await concernsOf(services, group.name) },
+      without: { group: group.name },
+      concerns: (effects) => concernsOf(services, group.name, effects),
       async apply() {
         await services.quota.groups.remove(group.name, user)
         return '/-/admin/groups?done=deleted'
@@ -101,12 +107,17 @@ const findOwner = async ({ hosting }: PageServices, name: string): Promise<Accou
   return account
 }
 
-/** The owners that the deletion of a group affects. */
-const concernsOf = async ({ quota }: PageServices, name: string): Promise<string> => {
-  const { total } = (await quota.groups.members(name, { offset: 0, limit: 1 })) ?? { total: 0 }
-  return total === 0
-    ? 'The group is assigned to no owner. A default group also applies to owners without another one.'
-    : `${formatCount(total, 'owner')} will lose the group.`
+/** Whom the deletion of a group concerns, and which limit decides afterwards. */
+const concernsOf = async ({ quota }: PageServices, name: string, effects: Effects): Promise<string> => {
+  const { total: assigned } = (await quota.groups.members(name, { offset: 0, limit: 1 })) ?? { total: 0 }
+  const byDefault = effects.affected - assigned
+  const owners = (count: number) => (count === 0 ? 'no owner' : formatCount(count, 'owner'))
+  const scope = !quota.reports.isDefaultGroup(name)
+    ? `The group is assigned to ${owners(assigned)}.`
+    : assigned === 0
+      ? `Default group: applies to ${owners(byDefault)}.`
+      : `Default group: assigned to ${owners(assigned)}, and applies to ${owners(byDefault)} without another group.`
+  return scope + afterDeletion(effects)
 }
 
 /** Adds the group to the groups of an owner, or removes it. */
@@ -148,7 +159,8 @@ const listGroups = async (
             {groups.map((group) => (
               <tr key={group.name}>
                 <td>
-                  <Link to={groupPath(group.name)}>{group.name}</Link>
+                  <Link to={groupPath(group.name)}>{group.name}</Link>{' '}
+                  {quota.reports.isDefaultGroup(group.name) && <span class="tag">default</span>}
                   <div class="small">{group.rules.map((rule) => rule.name).join(', ') || 'no rules'}</div>
                 </td>
                 <td class="number">{group.rules.length}</td>
@@ -181,9 +193,15 @@ const showGroup = async (
     message,
     <>
       <Rules group={group} rules={rules} />
-      <Members group={group.name} members={members} page={page} total={total} />
+      <Members
+        group={group.name}
+        members={members}
+        page={page}
+        total={total}
+        isDefault={quota.reports.isDefaultGroup(group.name)}
+      />
       <Section id="delete" title="Delete group">
-        <p>The group is removed from {formatCount(total, 'owner')}. Its rules are kept.</p>
+        <p>Its rules are kept. The next page shows which owners have no limit without the group.</p>
         <Post to="/-/admin/group/delete" fields={[['name', group.name]]}>
           <button type="submit" class="danger">
             Delete group…
@@ -234,16 +252,24 @@ interface MembersProps {
   members: readonly Account[]
   page: number
   total: number
+  isDefault: boolean
 }
 
-const Members = ({ group, members, page, total }: MembersProps) => (
+const Members = ({ group, members, page, total, isDefault }: MembersProps) => (
   <Section
     id="members"
     title="Assigned to"
     aside={<span class="small">{total === 0 ? 'no owner' : formatCount(total, 'owner')}</span>}
   >
+    {isDefault && <p>Default group: it also applies to every owner without an assigned group.</p>}
     {members.length > 0 && (
-      <Post to="/-/admin/group/members" fields={[['name', group]]}>
+      <Post
+        to="/-/admin/group/members"
+        fields={[
+          ['name', group],
+          ['do', PREVIEW],
+        ]}
+      >
         <ul class="plain rows">
           {members.map(({ name }) => (
             <li key={name} class="line">
@@ -257,7 +283,7 @@ const Members = ({ group, members, page, total }: MembersProps) => (
                 value={name}
                 aria-label={`Remove ${name}`}
               >
-                Remove
+                Remove…
               </button>
             </li>
           ))}

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { formatExactLimit, parseLimit } from '../../byte-sizes.ts'
 import { AllotError, invalid } from '../../errors.ts'
+import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { Subject } from '../../quota/subjects.ts'
 import {
@@ -17,6 +18,7 @@ import {
 import type { Form } from '../form.ts'
 import { type PageServices, page, type View } from '../route.ts'
 import { subjectsInWords } from '../subject-names.ts'
+import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
 import { LimitAndSubjects, type RuleFormValues } from './rule-fields.tsx'
 
@@ -63,7 +65,8 @@ export const ruleRoutes = [
     const rule = await findRule(services, form.text('name'))
     return {
       deletes: `the rule ${rule.name}`,
-      without: { rule: rule.name, concerns: await concernsOf(services, rule.name) },
+      without: { rule: rule.name },
+      concerns: (effects) => concernsOf(services, rule.name, effects),
       async apply() {
         await services.quota.rules.remove(rule.name, user)
         return '/-/admin/rules?done=deleted'
@@ -114,13 +117,13 @@ const editedRule = (rule: QuotaRule, values: RuleFormValues): QuotaRule => {
   return isUnchanged ? { ...edited, subjects: rule.subjects } : edited
 }
 
-/** The groups and owners that the deletion of a rule affects. */
-const concernsOf = async ({ quota }: PageServices, name: string): Promise<string> => {
+/** Whom the deletion of a rule concerns, and which limit decides afterwards. */
+const concernsOf = async ({ quota }: PageServices, name: string, effects: Effects): Promise<string> => {
   const { items } = await quota.groups.list(ALL)
   const groups = groupsWith(items, name)
-  return groups.length === 0
-    ? 'No group has the rule.'
-    : `The rule will be removed from ${LIST.format(groups)}.`
+  if (groups.length === 0) return 'No group has the rule.'
+  const owners = effects.affected === 0 ? 'no owner' : formatCount(effects.affected, 'owner')
+  return `The rule will be removed from ${LIST.format(groups)}, and applies to ${owners}.${afterDeletion(effects)}`
 }
 
 /** Names of the groups that have a rule. */
@@ -204,7 +207,7 @@ const ruleView = ({
         </Post>
       </Section>
       <Section id="delete" title="Delete rule">
-        <p>The rule is removed from its groups.</p>
+        <p>The rule is removed from its groups. The next page shows which owners have no limit without it.</p>
         <Post to="/-/admin/rule/delete" fields={[['name', rule.name]]}>
           <button type="submit" class="danger">
             Delete rule…

@@ -1,0 +1,130 @@
+/** What a change of rules, groups or assignments does to owners: who goes over quota, and who has no limit any more. */
+import { compare } from '../integers.ts'
+import type { ReadTransaction } from '../storage/index.ts'
+import {
+  bindingLimit,
+  bindingLimits,
+  distinctSubjects,
+  type LimitStatus,
+  type QuotaGroup,
+  type SubjectLimit,
+} from './evaluate.ts'
+import type { QuotaPlan } from './plan.ts'
+import { ownersWithOtherGroups, type SimulationOptions, type SimulationParts } from './simulation.ts'
+import type { Subject, Usage } from './subjects.ts'
+
+/** How the state of an owner changes. Of several subjects with different effects, the first of this list is the owner's. */
+export const effects = ['goes over', 'stays over', 'loses a limit', 'comes back', 'gets a limit'] as const
+export type Effect = (typeof effects)[number]
+
+/** The binding limits of a subject before and after a change; undefined where nothing limits it. */
+export interface SubjectEffect {
+  readonly subject: Subject
+  readonly effect: Effect
+  readonly before: LimitStatus | undefined
+  readonly after: LimitStatus | undefined
+}
+
+/** What a change does to one owner. */
+export interface OwnerEffect {
+  readonly effect: Effect
+  /** The subjects with an effect, the one that decides first; never empty. */
+  readonly subjects: readonly SubjectEffect[]
+  /** The limit that the owner meets first afterwards; undefined without a limit. */
+  readonly limit: SubjectLimit | undefined
+}
+
+/** What a change does to all owners. */
+export interface Effects {
+  /** Owners to whom other groups apply afterwards, or groups with other rules. */
+  readonly affected: number
+  /** How many of them have no limit afterwards. */
+  readonly unlimited: number
+  /** Names of the groups that apply to affected owners afterwards. */
+  readonly groupsAfter: ReadonlySet<string>
+  readonly counts: Readonly<Record<Effect, number>>
+  /** The first owners with an effect, in the order of {@link effects}. */
+  readonly owners: readonly (OwnerEffect & { readonly owner: number })[]
+}
+
+/** @param limit owners that are listed at most; all are counted */
+export const effectsOf = async (
+  tx: ReadTransaction,
+  parts: SimulationParts,
+  plan: QuotaPlan,
+  { limit, ...options }: SimulationOptions & { readonly limit: number },
+): Promise<Effects> => {
+  const found = new Map(
+    effects.map((effect) => [effect, { count: 0, owners: [] as Effects['owners'][number][] }]),
+  )
+  const groupsAfter = new Set<string>()
+  let [affected, unlimited] = [0, 0]
+  for await (const { owner, before, after, usage } of ownersWithOtherGroups(tx, parts, plan, options)) {
+    affected++
+    for (const { name } of after) groupsAfter.add(name)
+    if (bindingLimits(after, usage, distinctSubjects(after)).length === 0) unlimited++
+    const effect = effectOn(before, after, usage)
+    if (effect === undefined) continue
+    const same = found.get(effect.effect)!
+    if (same.count++ < limit) same.owners.push({ owner, ...effect })
+  }
+  return {
+    affected,
+    unlimited,
+    groupsAfter,
+    counts: Object.fromEntries([...found].map(([effect, { count }]) => [effect, count])) as Effects['counts'],
+    owners: [...found.values()].flatMap(({ owners }) => owners).slice(0, limit),
+  }
+}
+
+/** @returns undefined for an owner who is within quota before and after, with limits for the same subjects */
+export const effectOn = (
+  before: readonly QuotaGroup[],
+  after: readonly QuotaGroup[],
+  usage: Usage,
+): OwnerEffect | undefined => {
+  const changed = subjectsOf(before, after).flatMap((subject): SubjectEffect[] => {
+    const limits = {
+      before: bindingLimit(before, subject, usage),
+      after: bindingLimit(after, subject, usage),
+    }
+    const effect = effectOf(limits.before, limits.after)
+    return effect === undefined ? [] : [{ subject, effect, ...limits }]
+  })
+  const subjects = changed.sort(
+    (left, right) =>
+      effects.indexOf(left.effect) - effects.indexOf(right.effect) || compare(leftIn(left), leftIn(right)),
+  )
+  const distinct = subjects.filter(
+    (one, index) => subjects.findIndex((other) => isSameChange(one, other)) === index,
+  )
+  const [first] = distinct
+  const [limit] = bindingLimits(after, usage, distinctSubjects(after))
+  return first && { effect: first.effect, subjects: distinct, limit }
+}
+
+const effectOf = (before: LimitStatus | undefined, after: LimitStatus | undefined): Effect | undefined => {
+  if (after === undefined) return before && 'loses a limit'
+  if (after.left <= 0) return before !== undefined && before.left <= 0 ? 'stays over' : 'goes over'
+  if (before === undefined) return 'gets a limit'
+  return before.left <= 0 ? 'comes back' : undefined
+}
+
+/** A limit that several subjects meet is listed once, with the broadest of them. */
+const isSameChange = (left: SubjectEffect, right: SubjectEffect): boolean =>
+  left.effect === right.effect &&
+  left.before?.rule === right.before?.rule &&
+  left.after?.rule === right.after?.rule
+
+const leftIn = ({ before, after }: SubjectEffect) => (after ?? before)!.left
+
+const subjectsFor = new WeakMap<readonly QuotaGroup[], WeakMap<readonly QuotaGroup[], readonly Subject[]>>()
+
+/** The broadest of the subjects that the same limits cover, before and after; owners share few pairs of lists. */
+const subjectsOf = (before: readonly QuotaGroup[], after: readonly QuotaGroup[]): readonly Subject[] => {
+  const known = subjectsFor.get(before) ?? new WeakMap<readonly QuotaGroup[], readonly Subject[]>()
+  subjectsFor.set(before, known)
+  const subjects = known.get(after) ?? distinctSubjects([...before, ...after])
+  known.set(after, subjects)
+  return subjects
+}
