@@ -116,7 +116,9 @@ const isSameChange = (left: SubjectEffect, right: SubjectEffect): boolean =>
   left.before?.rule === right.before?.rule &&
   left.after?.rule === right.after?.rule
 
-const leftIn = ({ before, after }: SubjectEffect) => (after ?? before)!.left
+/** Bytes until the limit that decides the effect: the fewest come first. */
+const leftIn = ({ effect, before, after }: SubjectEffect) =>
+  (effect === 'comes back' ? before : (after ?? before))!.left
 
 const subjectsFor = new WeakMap<readonly QuotaGroup[], WeakMap<readonly QuotaGroup[], readonly Subject[]>>()
 
