@@ -270,11 +270,12 @@ export const blankAccount = (kind: Account['kind'], name: string): Omit<Account,
   updatedAt: now(),
 })
 
-export const ownsRepositories = async (tx: ReadTransaction, owner: number): Promise<boolean> => {
+/** How many repositories an owner has. */
+export const countRepositories = async (tx: ReadTransaction, owner: number): Promise<number> => {
   const counts = await Promise.all(
     AUDIENCES.map((audience) => repositories.count(tx, 'owner', [owner, audience])),
   )
-  return counts.some((count) => count > 0)
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {

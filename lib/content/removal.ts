@@ -1,5 +1,5 @@
 import { repositoryById } from '../accounts/access.ts'
-import { ownsRepositories, type Removal, type RemovalOptions } from '../accounts/accounts.ts'
+import { countRepositories, type Removal, type RemovalOptions } from '../accounts/accounts.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { type Actor, recordAudit } from '../audit.ts'
 import { invalid } from '../errors.ts'
@@ -110,16 +110,37 @@ export class AccountRemoval implements Removal {
   }
 }
 
+/** What an account owns, and what `purge` deletes with it. */
+export interface Ownership {
+  readonly repositories: number
+  /** Versions of packages. */
+  readonly packages: number
+  /** Organizations that have no other owner. */
+  readonly organizations: readonly Membership[]
+  /** Whether the account is deleted only with `purge`. */
+  readonly isPurgeNeeded: boolean
+}
+
+export const ownershipOf = async (tx: ReadTransaction, account: number): Promise<Ownership> => {
+  const repositories = await countRepositories(tx, account)
+  const packages = await packageVersions.count(tx, 'owner', [account])
+  const organizations = await solelyOwned(tx, account)
+  const isPurgeNeeded =
+    repositories > 0 || packages > 0 || organizations.some(({ founder }) => founder === true)
+  return { repositories, packages, organizations, isPurgeNeeded }
+}
+
 /** @throws AllotError invalid when the account still owns repositories, packages or an organization that it founded */
 const refuseOwner = async (tx: ReadTransaction, { id, kind }: Account): Promise<void> => {
   const what = kind === 'user' ? 'this account' : 'this organization'
-  if (await ownsRepositories(tx, id))
+  const { repositories, packages, isPurgeNeeded } = await ownershipOf(tx, id)
+  if (repositories > 0)
     throw invalid(
       `${what} still owns repositories: delete or transfer them first, or set purge=true to delete them too`,
     )
-  if ((await packageVersions.count(tx, 'owner', [id])) > 0)
+  if (packages > 0)
     throw invalid(`${what} still owns packages: delete them first, or set purge=true to delete them too`)
-  if ((await solelyOwned(tx, id)).some(({ founder }) => founder === true))
+  if (isPurgeNeeded)
     throw invalid(
       'this account is the only owner of an organization that it founded: name another owner, delete the organization, or set purge=true to delete it too',
     )

@@ -54,9 +54,9 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
         at: '/-/storage/ann/repositories',
         enter: { 'Select scratch': 'on' },
         press: 'Delete selected…',
-        shows: /Delete 1 item\?/,
+        shows: /Delete the repository scratch\?/,
       },
-      { press: 'Delete and free', shows: /Deleted\./ },
+      { enter: { 'Type scratch': 'scratch' }, press: 'Delete and free', shows: /Deleted\./ },
     ],
   },
   'a rule, from its preview to its deletion': {
@@ -123,7 +123,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
       { at: '/-/admin/account?name=cleo', press: 'Disable', shows: /Disabled\./ },
       { press: 'Enable', shows: /Enabled\./ },
       { press: 'Delete user…', shows: /Delete the user cleo\?/ },
-      { press: 'Delete cleo', shows: /Deleted\./ },
+      { enter: { 'Type cleo': 'cleo' }, press: 'Delete the user', shows: /Deleted\./ },
     ],
   },
   'the end of all sessions': {

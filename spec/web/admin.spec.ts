@@ -367,30 +367,6 @@ describe('The forms about accounts', () => {
     )
   })
 
-  it('ask before they delete an account, and delete what it owns only when told to', async () => {
-    await allot.allot.ledger.put({
-      kind: 'packages',
-      key: 'own',
-      owner: 'ann',
-      name: 'p',
-      size: 9,
-      type: 'npm',
-      version: '1',
-    })
-    const asked = await root.post('/-/admin/account/delete', { name: 'ann' })
-    assert.match(
-      words(asked.text),
-      /Delete the user ann\? This cannot be undone\. .* and 9 B with it if you allow that/,
-    )
-    const refused = await root.post('/-/admin/account/delete', { name: 'ann', confirmed: 'yes' })
-    assert.equal(refused.status, 422)
-    assert.match(refused.text, /only owner of an organization that it founded/)
-    const done = await root.post('/-/admin/account/delete', { name: 'ann', confirmed: 'yes', purge: 'yes' })
-    assert.equal(done.headers.get('location'), '/-/admin/owners?done=deleted')
-    assert.equal((await root.get('/-/admin/account?name=ann')).status, 404)
-    assert.equal((await root.get('/-/admin/account?name=acme')).status, 404)
-  })
-
   it('do not let administrators lock themselves out', async () => {
     for (const path of ['active', 'delete'])
       assert.equal(

@@ -247,18 +247,6 @@ describe('The table of what uses the storage', () => {
     assert.equal((await ann.post('/-/storage/ann/remove', { thing: Array(51).fill('x') })).status, 422)
   })
 
-  it('deletes a repository with everything in it', async () => {
-    const { text } = await ann.get('/-/storage/ann/repositories')
-    const value = /name="thing" value="(repositories:\d+)"[^>]*aria-label="Select code"/.exec(text)![1]!
-    const asked = await ann.post('/-/storage/ann/remove', { thing: value })
-    assert.match(
-      words(asked.text),
-      /A repository is deleted with its commits, issues, releases and LFS objects\./,
-    )
-    await ann.post('/-/storage/ann/remove', { thing: value, confirmed: 'yes' })
-    assert.equal((await allot.as(allot.root, 'GET', '/repos/ann/code')).status, 404)
-  })
-
   it('needs the scopes of each kind when the session began with a token', async () => {
     const { body } = await allot.as(allot.root, 'POST', '/users/ann/tokens', {
       name: 'read',

@@ -4,13 +4,10 @@ import type { Identity } from '../../accounts/access.ts'
 import { LINK_DAYS } from '../../accounts/password-links.ts'
 import { formatExactLimit, formatSize } from '../../byte-sizes.ts'
 import type { QuotaExplanation } from '../../quota/evaluate.ts'
-import { usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
 import {
-  ConfirmButtons,
   FlashMessage,
   Link,
-  Notice,
   PageHead,
   Post,
   Section,
@@ -201,46 +198,4 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
       )}
     </Section>
   )
-}
-
-/** Asks before an account is deleted, and says what goes with it. */
-export const deletionView = async ({ quota }: PageServices, account: Account): Promise<View> => {
-  const { name, kind } = account
-  const { usage } = await quota.statuses.of(account.id)
-  const used = usedBy('size:all', usage)
-  const title = `Delete the ${kind} ${name}?`
-  return {
-    title,
-    crumbs: [...CRUMBS, { name, to: `/-/admin/account?name=${encodeURIComponent(name)}` }],
-    body: (
-      <>
-        <PageHead title={title} subtitle="This cannot be undone." />
-        <AdminTabs />
-        <Notice kind="over">
-          The account with its tokens, keys and memberships is deleted at once
-          {used > 0 && `, and ${formatSize(used)} with it if you allow that`}.
-        </Notice>
-        <Section id="delete" title="Delete">
-          <Post
-            to="/-/admin/account/delete"
-            fields={[
-              ['name', name],
-              ['confirmed', 'yes'],
-            ]}
-          >
-            <label class="box">
-              <input type="checkbox" name="purge" value="yes" />
-              <span>
-                Also delete what it owns: repositories, packages, and organizations without another owner.{' '}
-                <span class="small">Without this, an account that owns something is not deleted.</span>
-              </span>
-            </label>
-            <ConfirmButtons cancel={`/-/admin/account?name=${encodeURIComponent(name)}`}>
-              Delete {name}
-            </ConfirmButtons>
-          </Post>
-        </Section>
-      </>
-    ),
-  }
 }

@@ -4,11 +4,13 @@ import type { Identity } from '../../accounts/access.ts'
 import { refuseWiderScopes } from '../../accounts/access.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Account } from '../../records/schema/index.ts'
+import { checkConfirmation, hasConfirmation } from '../confirmation.tsx'
 import type { Form } from '../form.ts'
 import { type PageReply, type PageRequest, type PageServices, page } from '../route.ts'
 import { passwordLinkView } from '../set-password.tsx'
 import { createdView } from '../storage/account.tsx'
-import { accountView, deletionView } from './account-views.tsx'
+import { confirmationOf, deletionView } from './account-deletion.tsx'
+import { accountView } from './account-views.tsx'
 import { adminPage } from './form.tsx'
 import { newAccountView } from './new-account.tsx'
 
@@ -125,8 +127,14 @@ export const accountFormRoutes = [
   }),
   accountForm('/-/admin/account/delete', async ({ form, user }, services, account) => {
     if (account.id === user.id) throw invalid('you cannot delete your own account')
-    if (form.text('confirmed') === '') return deletionView(services, account)
-    await services.hosting.accounts.remove(account.id, { purge: form.text('purge') !== '', by: user })
+    if (!hasConfirmation(form)) return deletionView(services, account)
+    try {
+      checkConfirmation(form, confirmationOf(account))
+      await services.hosting.accounts.remove(account.id, { purge: form.text('purge') !== '', by: user })
+    } catch (error) {
+      if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
+      return { ...(await deletionView(services, account, error.message)), status: 422 }
+    }
     return { to: '/-/admin/owners?done=deleted' }
   }),
 ]

@@ -1,27 +1,17 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** Deletes selected things after a confirmation that says what they free, and downloads what this server keeps. */
+/** Deletes selected things after a confirmation, and downloads what this server keeps. */
 import type { Identity } from '../../accounts/access.ts'
 import { authorizeAdmin } from '../../accounts/authorize.ts'
-import { formatSize } from '../../byte-sizes.ts'
 import { isRemovable, removalScope, type Thing } from '../../content/usage/storage-item.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
-import { add, type Sum } from '../../integers.ts'
 import type { Account } from '../../records/schema/index.ts'
-import {
-  ConfirmButtons,
-  formatCount,
-  Link,
-  Notice,
-  PageHead,
-  Post,
-  Section,
-  SizeCell,
-  Table,
-} from '../components.tsx'
-import { type PageReply, type PageServices, page, type View } from '../route.ts'
+import { Link, PageHead, Section, SizeCell, Table } from '../components.tsx'
+import { checkConfirmation } from '../confirmation.tsx'
+import { type PageReply, type PageServices, page } from '../route.ts'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
-import { KIND_NAMES, titleOf } from './thing-text.tsx'
+import { askingView, confirmationOf } from './removal-view.tsx'
+import { titleOf } from './thing-text.tsx'
 
 /** Things that one form deletes at most. */
 const MAX_SELECTED = 50
@@ -35,7 +25,14 @@ export const removalRoutes = [
       const owner = await accessibleOwner(services, user, params.owner)
       const things = await selectedThings(services, user, owner, form.all('thing'))
       if (things.length === 0) return { to: `/-/storage/${owner.name}/usage?done=nothing` }
-      if (form.text('confirmed') === '') return confirmation(owner, user, things)
+      const asked = { owner, user, things, confirmation: confirmationOf(things) }
+      if (form.text('confirmed') === '') return askingView(services, asked)
+      try {
+        if (asked.confirmation !== undefined) checkConfirmation(form, asked.confirmation)
+      } catch (error) {
+        if (!(error instanceof AllotError)) throw error
+        return { ...(await askingView(services, asked, error.message)), status: 422 }
+      }
       for (const thing of things) await removeThing(services, user, owner, thing)
       return { to: `/-/storage/${owner.name}/usage?done=deleted` }
     },
@@ -73,55 +70,6 @@ const withoutContained = (things: readonly Thing[]): Thing[] => {
     things.filter(({ kind }) => kind === 'repositories').map(({ repository }) => repository),
   )
   return things.filter(({ kind, repository }) => kind === 'repositories' || !whole.has(repository))
-}
-
-const confirmation = (owner: Account, user: Identity, things: readonly Thing[]): View => {
-  const freed = things.reduce<Sum>((sum, { size }) => add(sum, size), 0)
-  const title = `Delete ${formatCount(things.length, 'item')}?`
-  const kinds = new Set(things.map(({ kind }) => kind))
-  return {
-    title,
-    crumbs: [
-      ...ownerCrumbs(owner, user),
-      { name: `Usage of ${owner.name}`, to: `/-/storage/${owner.name}/usage` },
-    ],
-    body: (
-      <>
-        <PageHead title={title} subtitle={`This frees ${formatSize(freed)} and cannot be undone.`} />
-        {kinds.has('repositories') && (
-          <Notice kind="over">
-            A repository is deleted with its commits, issues, releases and LFS objects.
-          </Notice>
-        )}
-        {kinds.has('lfs') && (
-          <Notice kind="near">
-            Commits that use a deleted LFS object can no longer be checked out with its content.
-          </Notice>
-        )}
-        <Section id="selected" title="Selected">
-          <Table column="Name" numbers={['Frees']}>
-            {things.map((thing) => (
-              <tr key={thing.id}>
-                <td>
-                  <bdi>{titleOf(thing)}</bdi>
-                  <div class="small">{KIND_NAMES[thing.kind][0]}</div>
-                </td>
-                <SizeCell bytes={thing.size} />
-              </tr>
-            ))}
-          </Table>
-          <Post
-            to={`/-/storage/${owner.name}/remove`}
-            fields={[['confirmed', 'yes'], ...things.map(({ id }): [string, string] => ['thing', id])]}
-          >
-            <ConfirmButtons cancel={`/-/storage/${owner.name}/usage`}>
-              Delete and free {formatSize(freed)}
-            </ConfirmButtons>
-          </Post>
-        </Section>
-      </>
-    ),
-  }
 }
 
 /** Something that another request has deleted meanwhile counts as deleted. */

@@ -23,6 +23,9 @@ th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-st
 .things thead .share { width: 8.5rem; }
 .share .bar { display: inline-block; width: 3.5rem; margin: 0; margin-inline-start: var(--s2); vertical-align: .1em; }
 td form { display: inline; }
+/* A part of the row above it. */
+.part td { border-top: 0; padding-block: var(--s1); color: var(--muted); }
+.part td:first-child { padding-inline-start: var(--s6); }
 .slim { display: none; }
 .pages { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: .875rem; }
 .pages span { margin-inline-end: auto; }

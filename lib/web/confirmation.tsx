@@ -1,0 +1,57 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** A confirmation that is typed, before something large is deleted: a click alone does not do it. */
+import { invalid } from '../errors.ts'
+import { ConfirmButtons, invalidAttributes } from './components.tsx'
+import type { Form } from './form.ts'
+
+/** Field of the typed confirmation; a form without it is asked first. */
+const FIELD = 'confirmation'
+
+export interface Confirmation {
+  /** What must be typed. */
+  readonly expected: string
+  /** Says what that is, such as `the name of the repository`. */
+  readonly what: string
+}
+
+/** Whether the form comes from the page that asks. */
+export const hasConfirmation = (form: Form): boolean => form.entries.some(([name]) => name === FIELD)
+
+/** @throws AllotError invalid unless the form has what must be typed */
+export const checkConfirmation = (form: Form, { expected, what }: Confirmation): void => {
+  const typed = form.text(FIELD)
+  if (typed !== expected)
+    throw invalid(`${FIELD}: expected "${expected}", ${what}, got "${typed}"; nothing was deleted`)
+}
+
+interface TypedConfirmationProps extends Confirmation {
+  /** Path of the page to go back to. */
+  readonly cancel: string
+  /** Text of the button that deletes. */
+  readonly button: string
+  /** Why the form was refused. */
+  readonly failure: string | undefined
+}
+
+/** The field and the buttons of a page that asks. */
+export const TypedConfirmation = ({ expected, what, cancel, button, failure }: TypedConfirmationProps) => (
+  <div class="stacked more">
+    <label for={FIELD}>
+      Type <bdi>{expected}</bdi> to confirm
+    </label>
+    <input
+      id={FIELD}
+      name={FIELD}
+      type="text"
+      required
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck={false}
+      {...invalidAttributes(FIELD, failure, `${FIELD}-hint`)}
+    />
+    <p class="hint" id={`${FIELD}-hint`}>
+      It is {what}.
+    </p>
+    <ConfirmButtons cancel={cancel}>{button}</ConfirmButtons>
+  </div>
+)

@@ -1,0 +1,145 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** Asks before selected things are deleted: what goes, what that frees, and what stays in other systems. */
+import type { Identity } from '../../accounts/access.ts'
+import { formatSize } from '../../byte-sizes.ts'
+import { freedBy, type RemovedKind, sizesOfRepository } from '../../content/usage/removal-sizes.ts'
+import type { Thing } from '../../content/usage/storage-item.ts'
+import { add, type Sum } from '../../integers.ts'
+import { type Account, type RepositoryUsage, repositoryUsages } from '../../records/schema/index.ts'
+import {
+  ConfirmButtons,
+  FlashMessage,
+  formatCount,
+  Notice,
+  PageHead,
+  Post,
+  Section,
+  SizeCell,
+  Table,
+} from '../components.tsx'
+import { type Confirmation, TypedConfirmation } from '../confirmation.tsx'
+import type { PageServices, View } from '../route.ts'
+import { ownerCrumbs } from './access.tsx'
+import { RemovedRepository, StayingText } from './removed-kinds.tsx'
+import { KIND_NAMES, titleOf } from './thing-text.tsx'
+
+interface Asked {
+  readonly owner: Account
+  readonly user: Identity
+  readonly things: readonly Thing[]
+  /** What must be typed; undefined when no whole repository is selected. */
+  readonly confirmation: Confirmation | undefined
+}
+
+/** Whole repositories are deleted only after their name, or their number, was typed. */
+export const confirmationOf = (things: readonly Thing[]): Confirmation | undefined => {
+  const repositories = things.filter(({ kind }) => kind === 'repositories')
+  const [first] = repositories
+  if (first === undefined) return undefined
+  return repositories.length === 1
+    ? { expected: first.name, what: 'the name of the repository' }
+    : { expected: String(repositories.length), what: 'the number of repositories' }
+}
+
+/** A selected thing with what its deletion frees, by kind for a repository. */
+interface Removed {
+  readonly thing: Thing
+  readonly kinds: readonly RemovedKind[]
+  readonly freed: Sum
+}
+
+const removedIn = ({ store }: PageServices, things: readonly Thing[]): Promise<Removed[]> =>
+  store.read(async (tx) => {
+    const ids = things.flatMap(({ kind, repository }) => (kind === 'repositories' ? (repository ?? []) : []))
+    const usages = await repositoryUsages.byIds(tx, ids)
+    return Promise.all(
+      things.map(async (thing) => {
+        const usage = usageOf(thing, usages)
+        const kinds = usage === undefined ? [] : await sizesOfRepository(tx, usage)
+        return { thing, kinds, freed: usage === undefined ? thing.size : freedBy(kinds) }
+      }),
+    )
+  })
+
+const usageOf = (
+  { kind, repository }: Thing,
+  usages: ReadonlyMap<number, RepositoryUsage>,
+): RepositoryUsage | undefined => (kind === 'repositories' ? usages.get(repository ?? 0) : undefined)
+
+/** @param failure why the confirmation was refused */
+export const askingView = async (services: PageServices, asked: Asked, failure?: string): Promise<View> => {
+  const { owner, user, things, confirmation } = asked
+  const removed = await removedIn(services, things)
+  const freed = removed.reduce<Sum>((sum, one) => add(sum, one.freed), 0)
+  const title = titleFor(things)
+  const usagePath = `/-/storage/${owner.name}/usage`
+  const button = `Delete and free ${formatSize(freed)}`
+  return {
+    title,
+    crumbs: [...ownerCrumbs(owner, user), { name: `Usage of ${owner.name}`, to: usagePath }],
+    body: (
+      <>
+        <PageHead title={title} subtitle={`This frees ${formatSize(freed)} and cannot be undone.`} />
+        <FlashMessage failure={failure} />
+        <WhatGoes things={things} />
+        <Section id="selected" title="Selected">
+          <Table column="Name" numbers={['Frees']}>
+            {removed.map((one) => (
+              <RemovedThing key={one.thing.id} owner={owner.name} {...one} />
+            ))}
+          </Table>
+          <StayingText kinds={removed.flatMap(({ kinds }) => kinds)} />
+          <Post
+            to={`/-/storage/${owner.name}/remove`}
+            fields={[['confirmed', 'yes'], ...things.map(({ id }): [string, string] => ['thing', id])]}
+          >
+            {confirmation === undefined ? (
+              <ConfirmButtons cancel={usagePath}>{button}</ConfirmButtons>
+            ) : (
+              <TypedConfirmation {...confirmation} cancel={usagePath} button={button} failure={failure} />
+            )}
+          </Post>
+        </Section>
+      </>
+    ),
+  }
+}
+
+const titleFor = (things: readonly Thing[]): string => {
+  const [first] = things
+  if (things.length === 1) return `Delete the ${KIND_NAMES[first!.kind][0]} ${titleOf(first!)}?`
+  const isRepositories = things.every(({ kind }) => kind === 'repositories')
+  return `Delete ${isRepositories ? `${things.length} repositories` : formatCount(things.length, 'item')}?`
+}
+
+const WhatGoes = ({ things }: { things: readonly Thing[] }) => {
+  const kinds = new Set(things.map(({ kind }) => kind))
+  return (
+    <>
+      {kinds.has('repositories') && (
+        <Notice kind="over">
+          A repository is deleted with its commits, issues, comments and releases, and with everything that is
+          listed below it.
+        </Notice>
+      )}
+      {kinds.has('lfs') && (
+        <Notice kind="near">
+          Commits that use a deleted LFS object can no longer be checked out with its content.
+        </Notice>
+      )}
+    </>
+  )
+}
+
+const RemovedThing = ({ owner, thing, kinds, freed }: Removed & { owner: string }) =>
+  thing.kind === 'repositories' ? (
+    <RemovedRepository owner={owner} name={thing.name} kinds={kinds} />
+  ) : (
+    <tr>
+      <td>
+        <bdi>{titleOf(thing)}</bdi>
+        <div class="small">{KIND_NAMES[thing.kind][0]}</div>
+      </td>
+      <SizeCell bytes={freed} />
+    </tr>
+  )

@@ -1,0 +1,230 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import { temporaryDirectory } from '../support/folder.ts'
+import { type PageClient, type PageServer, startPages, words } from './browser.ts'
+import { PASSWORD } from './fixture.ts'
+
+const OID = createHash('sha256').update('large').digest('hex')
+
+/** The rows of the table of what goes, each as `name | frees`. */
+const rows = (html: string): string[] =>
+  [...html.replace(/<thead>.*?<\/thead>/gs, '').matchAll(/<tr.*?<\/tr>/gs)].map(([row]) =>
+    [...row.matchAll(/<td.*?<\/td>/gs)].map(([cell]) => words(cell).trim()).join(' | '),
+  )
+
+const fieldOf = (html: string, name: string): string =>
+  new RegExp(`<input[^>]*name="${name}"[^>]*>`).exec(html)![0]
+
+describe('Before something is deleted', () => {
+  let allot: PageServer
+  let ann: PageClient
+  let root: PageClient
+  let account: Awaited<ReturnType<PageServer['person']>>
+  before(async () => {
+    allot = await startPages({ repositories: { directory: temporaryDirectory() } })
+    account = await allot.person('ann', { password: PASSWORD })
+    const headers = { authorization: `token ${account.token}` }
+    for (const name of ['code', 'more', 'other']) await allot.as(account, 'POST', '/user/repos', { name })
+    await fetch(`${allot.base}/ann/code/info/lfs/objects/${OID}/5`, { method: 'PUT', headers, body: 'large' })
+    const issue = await allot.as(account, 'POST', '/repos/ann/code/issues', { title: 'A bug' })
+    const form = new FormData()
+    form.append('attachment', new Blob(['y'.repeat(800)]), 'log.txt')
+    await fetch(`${allot.api}/repos/ann/code/issues/${issue.body.number}/assets`, {
+      method: 'POST',
+      headers,
+      body: form,
+    })
+    await fetch(`${allot.base}/api/packages/ann/generic/app/1.0/app.bin`, {
+      method: 'PUT',
+      headers,
+      body: 'x'.repeat(3000),
+    })
+    await allot.allot.ledger.put({
+      kind: 'artifacts',
+      key: 'run',
+      repository: 'ann/code',
+      name: 'build',
+      size: 600_000,
+      run: 7,
+    })
+    await allot.allot.ledger.put({
+      kind: 'lfs',
+      key: 'far',
+      repository: 'ann/code',
+      name: 'far',
+      size: 70_000,
+    })
+    ann = allot.browser()
+    await ann.signIn('ann', PASSWORD)
+    root = allot.browser()
+    await root.signIn('', allot.root.token)
+    await root.get('/-/admin')
+  })
+  after(() => allot.stop())
+
+  const idOf = async (name: string) =>
+    `repositories:${(await allot.as(account, 'GET', `/repos/ann/${name}`)).body.id}`
+  const names = async () =>
+    ((await allot.as(account, 'GET', '/user/repos')).body as { name: string }[])
+      .map(({ name }) => name)
+      .sort()
+  const remove = (fields: Record<string, string | string[]>) => ann.post('/-/storage/ann/remove', fields)
+
+  it('a repository is listed with everything that goes, by kind with sizes, and what is kept elsewhere is not counted', async () => {
+    const { text } = await remove({ thing: await idOf('code') })
+    const [row] = rows(text)
+    const [, freed] = /^code repository of ann \| (.*)$/.exec(row!)!
+    assert.ok(words(text).includes(`This frees ${freed} and cannot be undone`))
+    const [bytes, git] = [...text.matchAll(/<data value="(\d+)"/g)].map(([, value]) => Number(value))
+    assert.equal(bytes, git! + 5 + 800)
+    assert.deepEqual(rows(text), [
+      `code repository of ann | ${freed}`,
+      `Git data | ${git} B`,
+      '1 LFS object | 5 B',
+      '1 attachment | 800 B',
+      '1 LFS object 68.4 KiB, kept elsewhere: not deleted there. View | Stays',
+      '1 artifact 586 KiB, kept elsewhere: not deleted there. View | Stays',
+    ])
+    const [link] = /href="([^"]*kind=artifacts[^"]*)"/.exec(text)!.slice(1)
+    const list = await ann.get(link!.replaceAll('&amp;', '&'))
+    assert.match(words(list.text), /1 artifact\. .* build run 7 in code · kept elsewhere/)
+    assert.match(words(text), /no longer counts toward the limits, but its files stay where they are/)
+  })
+
+  it('a repository is kept until its name is typed', async () => {
+    const thing = await idOf('code')
+    const before = (await allot.as(account, 'GET', '/user/quota')).body
+    for (const confirmation of ['', 'Code', 'more', '1']) {
+      const { status, text } = await remove({ thing, confirmed: 'yes', confirmation })
+      assert.equal(status, 422)
+      assert.match(
+        words(text),
+        new RegExp(
+          `Confirmation: expected "code", the name of the repository, got "${confirmation}"; nothing was deleted\\.`.replaceAll(
+            '"',
+            '&quot;',
+          ),
+        ),
+      )
+      assert.match(fieldOf(text, 'confirmation'), /aria-invalid[^>]*aria-describedby="failure /)
+    }
+    assert.equal((await remove({ thing, confirmed: 'yes' })).status, 422)
+    assert.deepEqual((await allot.as(account, 'GET', '/user/quota')).body, before)
+    assert.deepEqual(await names(), ['code', 'more', 'other'])
+  })
+
+  it('several repositories are kept until their number is typed, and each is listed', async () => {
+    const things = [await idOf('code'), await idOf('more')]
+    const { text } = await remove({ thing: things })
+    assert.match(words(text), /Delete 2 repositories\?.*Type 2 to confirm It is the number of repositories\./)
+    assert.deepEqual(
+      rows(text)
+        .filter((row) => row.includes('repository of'))
+        .map((row) => row.split(' ')[0]),
+      ['code', 'more'],
+    )
+    assert.equal((await remove({ thing: things, confirmed: 'yes', confirmation: '1' })).status, 422)
+    assert.deepEqual(await names(), ['code', 'more', 'other'])
+    const done = await remove({ thing: things, confirmed: 'yes', confirmation: '2' })
+    assert.equal(done.headers.get('location'), '/-/storage/ann/usage?done=deleted')
+    assert.deepEqual(await names(), ['other'])
+  })
+
+  it('one repository goes when its name is typed, with the many entries of another system in it', async () => {
+    const entry = (index: number) => ({
+      ...{ op: 'put' as const, kind: 'artifacts' as const, key: `many-${index}`, name: `n${index}` },
+      ...{ repository: 'ann/other', size: 1000, run: 1 },
+    })
+    await allot.allot.ledger.batch(Array.from({ length: 700 }, (_, index) => entry(index)))
+    const thing = await idOf('other')
+    const { text } = await remove({ thing })
+    assert.ok(
+      rows(text).includes('700 artifacts 684 KiB, kept elsewhere: not deleted there. View | Stays'),
+      rows(text).join('\n'),
+    )
+    const account = await root.post('/-/admin/account/delete', { name: 'ann' })
+    assert.ok(
+      rows(account.text).includes('700 artifacts 684 KiB, kept elsewhere: not deleted there. | Stays'),
+    )
+    assert.equal((await remove({ thing, confirmed: 'yes', confirmation: 'other' })).status, 303)
+    assert.deepEqual(await names(), [])
+  })
+
+  it('an account says what must go first, with links, and its name must be typed', async () => {
+    await allot.as(account, 'POST', '/user/repos', { name: 'last' })
+    await root.post('/-/admin/accounts/new', {
+      kind: 'organization',
+      name: 'acme',
+      owner: 'ann',
+      visibility: 'public',
+    })
+    await allot.as(account, 'POST', '/orgs/acme/repos', { name: 'engine' })
+    const asked = await root.post('/-/admin/account/delete', { name: 'ann' })
+    assert.match(
+      words(asked.text),
+      /To delete the user alone These must go first: 1 repository : delete or transfer it 1 version of a package : delete it the organization acme , which has no other owner/,
+    )
+    for (const to of [
+      '/-/storage/ann/repositories',
+      '/-/storage/ann/packages',
+      '/-/admin/account?name=acme',
+    ]) {
+      assert.ok(asked.text.includes(`href="${to}"`), to)
+      assert.equal((await root.get(to)).status, 200)
+    }
+    assert.match(
+      words(asked.text),
+      /everything below: this frees ([\d.]+ KiB)\. .* By repository .* last repository of ann .* engine repository of acme/,
+    )
+    assert.ok(rows(asked.text).includes('1 package | 2.93 KiB'))
+    assert.doesNotMatch(asked.text, /type="checkbox"/)
+    for (const confirmation of ['', 'Ann', 'acme']) {
+      const { status, text } = await root.post('/-/admin/account/delete', {
+        name: 'ann',
+        purge: 'yes',
+        confirmation,
+      })
+      assert.equal(status, 422)
+      assert.match(
+        text,
+        /Confirmation: expected &quot;ann&quot;, the name of the user, got .*; nothing was deleted\./,
+      )
+      assert.match(fieldOf(text, 'confirmation'), /aria-invalid/)
+    }
+    const alone = await root.post('/-/admin/account/delete', { name: 'ann', confirmation: 'ann' })
+    assert.equal(alone.status, 422)
+    assert.match(words(alone.text), /still owns repositories.*These must go first/)
+    assert.deepEqual(await names(), ['engine', 'last'])
+    const done = await root.post('/-/admin/account/delete', {
+      name: 'ann',
+      purge: 'yes',
+      confirmation: 'ann',
+    })
+    assert.equal(done.headers.get('location'), '/-/admin/owners?done=deleted')
+    for (const name of ['ann', 'acme'])
+      assert.equal((await root.get(`/-/admin/account?name=${name}`)).status, 404)
+  })
+
+  it('an account that owns nothing goes alone, and an organization that it did not found stays', async () => {
+    const ben = await allot.person('ben')
+    const { organizations } = allot.allot.hosting
+    const club = await organizations.create(undefined, { name: 'club' })
+    await organizations.setMember(club.id, ben.id)
+    await allot.allot.ledger.put({
+      kind: 'packages',
+      key: 'own',
+      owner: 'ben',
+      name: 'p',
+      size: 9,
+      type: 'npm',
+      version: '1',
+    })
+    const asked = await root.post('/-/admin/account/delete', { name: 'ben' })
+    assert.doesNotMatch(words(asked.text), /must go first|this frees/)
+    assert.deepEqual(rows(asked.text), ['1 package 9 B, kept elsewhere: not deleted there. | Stays'])
+    const done = await root.post('/-/admin/account/delete', { name: 'ben', confirmation: 'ben' })
+    assert.equal(done.status, 303)
+    assert.equal((await root.get('/-/admin/account?name=club')).status, 200)
+  })
+})
