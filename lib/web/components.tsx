@@ -198,12 +198,17 @@ export const FlashMessage = ({ done, failure }: FlashMessage) => (
   </>
 )
 
+/** Whether a form was refused for a field: the message of the failure begins with the name of the field. */
+export const isRefused = (name: string, failure: string | undefined): boolean =>
+  failure?.startsWith(`${name}: `) === true || failure?.startsWith(`${name} `) === true
+
 /**
- * Marks the field that a form was refused for. The message of the failure begins with the name of the field.
+ * Marks the field that a form was refused for.
+ * @param name the name by which the message calls the field
  * @param hint id of the hint of the field
  */
 export const invalidAttributes = (name: string, failure: string | undefined, hint?: string) => {
-  const isInvalid = failure?.startsWith(`${name}: `) === true || failure?.startsWith(`${name} `) === true
+  const isInvalid = isRefused(name, failure)
   const describedBy = [isInvalid && 'failure', hint].filter(Boolean).join(' ') || undefined
   return { 'aria-invalid': isInvalid || undefined, 'aria-describedby': describedBy }
 }

@@ -20,8 +20,7 @@ import { ScopeFields } from '../storage/account.tsx'
 import { subjectTexts } from '../subject-names.ts'
 import { AdminBox, Field, Visibility } from './account-fields.tsx'
 import { ADMINISTRATION, AdminTabs } from './form.tsx'
-import { groupPath } from './groups.tsx'
-import { rulePath } from './rules.tsx'
+import { groupPath, rulePath } from './rules.tsx'
 
 /** The pages above that of an account. */
 export const CRUMBS = [ADMINISTRATION, { name: 'Owners', to: '/-/admin/owners' }]

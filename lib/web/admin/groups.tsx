@@ -22,7 +22,7 @@ import { type PageServices, page, type View } from '../route.ts'
 import { subjectsInWords } from '../subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
-import { ALL, rulePath } from './rules.tsx'
+import { ALL, groupPath, rulePath } from './rules.tsx'
 
 export const groupRoutes = [
   page({
@@ -92,8 +92,6 @@ export const groupRoutes = [
     }
   }),
 ]
-
-export const groupPath = (name: string): string => `/-/admin/group?name=${encodeURIComponent(name)}`
 
 const findGroup = async ({ quota }: PageServices, name: string): Promise<QuotaGroup> => {
   const group = await quota.groups.get(name)

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The fields of a rule: its limit, and its subjects in the groups in which they contain each other. */
-import { type Subject, withAncestors } from '../../quota/subjects.ts'
-import { invalidAttributes, SubjectCode } from '../components.tsx'
-import { subjectGroups, subjectTexts } from '../subject-names.ts'
+import { isSubject, type Subject, withAncestors } from '../../quota/subjects.ts'
+import { invalidAttributes, isRefused, SubjectCode } from '../components.tsx'
+import { subjectGroups, subjectsInWords, subjectTexts } from '../subject-names.ts'
 
 /** The fields of a rule, as text. */
 export interface RuleFormValues {
@@ -29,29 +29,46 @@ export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => 
     <p class="hint" id="limit-hint">
       A size such as 2 GiB, a number of bytes, or “unlimited”.
     </p>
-    <fieldset class="options" aria-describedby="subjects-hint">
-      <legend>Subjects</legend>
-      <p class="hint" id="subjects-hint">
-        The limit is for the sum of all chosen subjects. A subject includes those that are indented below it.
-      </p>
-      <div class="option-columns">
-        {subjectGroups.map(({ name, subjects }) => (
-          <fieldset key={name}>
-            <legend>{name}</legend>
-            {subjects.map((subject) => (
-              <SubjectBox
-                key={subject}
-                subject={subject}
-                depth={withAncestors(subject).length - withAncestors(subjects[0]!).length}
-                isChecked={values.subjects.includes(subject)}
-              />
-            ))}
-          </fieldset>
-        ))}
-      </div>
-    </fieldset>
+    <details class="options" open={isRefused('subjects', failure)}>
+      <summary>
+        Subjects: <span>{subjectsInWords(withoutIncluded(values.subjects))}</span>
+      </summary>
+      <fieldset aria-describedby="subjects-hint">
+        <legend class="hidden">Subjects</legend>
+        <p class="hint" id="subjects-hint">
+          The limit is for the sum of all chosen subjects. A subject includes those that are indented below
+          it, and Total includes all: what is included counts once.
+        </p>
+        <div class="option-columns" data-subjects="">
+          {shownGroups(values.subjects).map(({ name, subjects }) => (
+            <fieldset key={name}>
+              <legend>{name}</legend>
+              {subjects.map((subject) => (
+                <SubjectBox
+                  key={subject}
+                  subject={subject}
+                  depth={withAncestors(subject).length - withAncestors(subjects[0]!).length}
+                  isChecked={withAncestors(subject).some((one) => values.subjects.includes(one))}
+                />
+              ))}
+            </fieldset>
+          ))}
+        </div>
+      </fieldset>
+    </details>
   </>
 )
+
+/** Wikis are not served here, so that nobody need choose them; a rule of another server can have them. */
+const shownGroups = (chosen: readonly string[]) =>
+  subjectGroups.filter(({ subjects }) => !subjects.includes('size:wiki') || chosen.includes('size:wiki'))
+
+/** Leaves out unknown subjects, repeated ones, and those that another one includes: their boxes are ticked with it. */
+export const withoutIncluded = (chosen: readonly string[]): Subject[] =>
+  [...new Set(chosen)].filter(isSubject).filter((subject) => {
+    const [, ...including] = withAncestors(subject)
+    return !including.some((one) => chosen.includes(one))
+  })
 
 /** @param depth how many subjects of the group include this one */
 const SubjectBox = ({
@@ -64,9 +81,15 @@ const SubjectBox = ({
   isChecked: boolean
 }) => (
   <label class={depth > 0 ? `box deep${depth}` : 'box'}>
-    <input type="checkbox" name="subject" value={subject} checked={isChecked} />
+    <input
+      type="checkbox"
+      name="subject"
+      value={subject}
+      checked={isChecked}
+      data-in={withAncestors(subject).slice(1).join(' ') || undefined}
+    />
     <span>
-      {subjectTexts[subject].name} <SubjectCode subject={subject} />{' '}
+      <span data-name="">{subjectTexts[subject].name}</span> <SubjectCode subject={subject} />{' '}
       <span class="small about">{subjectTexts[subject].about}</span>
     </span>
   </label>

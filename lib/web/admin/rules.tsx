@@ -3,7 +3,7 @@ import { formatExactLimit, parseLimit } from '../../byte-sizes.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
-import type { Subject } from '../../quota/subjects.ts'
+import { isSubject, type Subject } from '../../quota/subjects.ts'
 import {
   ActionButtons,
   Empty,
@@ -20,7 +20,7 @@ import { type PageServices, page, type View } from '../route.ts'
 import { subjectsInWords } from '../subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
-import { LimitAndSubjects, type RuleFormValues } from './rule-fields.tsx'
+import { LimitAndSubjects, type RuleFormValues, withoutIncluded } from './rule-fields.tsx'
 
 /** Rules and groups are few: one page lists all of them. */
 export const ALL = { offset: 0, limit: 1000 }
@@ -45,8 +45,10 @@ export const ruleRoutes = [
   page({
     ...adminPage,
     path: '/-/admin/rule',
-    handle: async ({ query }, services) =>
-      ruleView({ rule: await findRule(services, query.get('name') ?? ''), done: query.get('done') }),
+    async handle({ query }, services) {
+      const rule = await findRule(services, query.get('name') ?? '')
+      return ruleView(services, { rule, done: query.get('done') })
+    },
   }),
   adminForm('/-/admin/rule', async ({ form, user }, services) => {
     const rule = await findRule(services, form.text('name'))
@@ -58,7 +60,7 @@ export const ruleRoutes = [
         await services.quota.rules.edit(rule.name, { limit, subjects }, user)
         return `${rulePath(rule.name)}&done=saved`
       },
-      showAgain: (failure) => ruleView({ rule, values, failure }),
+      showAgain: (failure) => ruleView(services, { rule, values, failure }),
     }
   }),
   adminForm('/-/admin/rule/delete', async ({ form, user }, services) => {
@@ -71,11 +73,12 @@ export const ruleRoutes = [
         await services.quota.rules.remove(rule.name, user)
         return '/-/admin/rules?done=deleted'
       },
-      showAgain: (failure) => ruleView({ rule, failure }),
+      showAgain: (failure) => ruleView(services, { rule, failure }),
     }
   }),
 ]
 
+export const groupPath = (name: string): string => `/-/admin/group?name=${encodeURIComponent(name)}`
 export const rulePath = (name: string): string => `/-/admin/rule?name=${encodeURIComponent(name)}`
 
 const findRule = async ({ quota }: PageServices, name: string): Promise<QuotaRule> => {
@@ -93,8 +96,8 @@ const valuesIn = (form: Form): RuleFormValues => ({
 const ruleFrom = ({ name, limit, subjects }: RuleFormValues): QuotaRule => ({
   name,
   limit: limitFrom(limit),
-  // The quota engine rejects unknown subjects.
-  subjects: subjects as Subject[],
+  // The quota engine rejects unknown subjects, so they are kept.
+  subjects: subjects.every(isSubject) ? withoutIncluded(subjects) : (subjects as Subject[]),
 })
 
 /**
@@ -109,10 +112,10 @@ const limitFrom = (text: string): number => {
   throw invalid(`limit: expected a size such as 2 GiB, a number of bytes, or "unlimited", got "${text}"`)
 }
 
-/** A checkbox cannot show that a rule lists a subject twice: keeps such a list while no box changes. */
+/** Boxes cannot show that a rule lists a subject twice, or with one that includes it: keeps such a list while no box changes. */
 const editedRule = (rule: QuotaRule, values: RuleFormValues): QuotaRule => {
   const edited = ruleFrom({ ...values, name: rule.name })
-  const distinct = (subjects: readonly Subject[]) => [...new Set(subjects)].sort().join()
+  const distinct = (subjects: readonly Subject[]) => withoutIncluded(subjects).sort().join()
   const isUnchanged = distinct(rule.subjects) === distinct(edited.subjects)
   return isUnchanged ? { ...edited, subjects: rule.subjects } : edited
 }
@@ -191,15 +194,20 @@ const RuleTable = ({ rules, groups }: RuleTableProps) => (
   </Table>
 )
 
-const ruleView = ({
-  rule,
-  values = { ...rule, limit: formatExactLimit(rule.limit) },
-  ...message
-}: { rule: QuotaRule; values?: RuleFormValues } & FlashMessage): View =>
-  adminView(
+const ruleView = async (
+  { quota }: PageServices,
+  {
+    rule,
+    values = { ...rule, limit: formatExactLimit(rule.limit) },
+    ...message
+  }: { rule: QuotaRule; values?: RuleFormValues } & FlashMessage,
+): Promise<View> => {
+  const { items: groups } = await quota.groups.list(ALL)
+  return adminView(
     `Rule ${rule.name}`,
     message,
     <>
+      <UsedBy groups={groupsWith(groups, rule.name)} />
       <Section id="rule" title="Limit and subjects">
         <Post to="/-/admin/rule" fields={[['name', rule.name]]} class="stacked">
           <LimitAndSubjects values={values} failure={message.failure} />
@@ -216,4 +224,26 @@ const ruleView = ({
       </Section>
     </>,
     [ADMINISTRATION, { name: 'Rules', to: '/-/admin/rules' }],
+  )
+}
+
+/** The groups that have the rule. */
+const UsedBy = ({ groups }: { groups: readonly string[] }) =>
+  groups.length === 0 ? (
+    <p>
+      No group has this rule, so it limits no owner. <Link to="/-/admin/groups">View groups</Link>
+    </p>
+  ) : (
+    <p>
+      Used by {groups.length === 1 ? 'the group' : 'the groups'}{' '}
+      {groups.map((group, index) => (
+        <>
+          {index > 0 && ', '}
+          <Link key={group} to={groupPath(group)}>
+            {group}
+          </Link>
+        </>
+      ))}
+      .
+    </p>
   )

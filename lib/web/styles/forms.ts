@@ -83,14 +83,27 @@ legend { padding: 0 var(--s1); }
 .box:is(.deep1, .deep2) { margin-inline-start: 1.7rem; }
 .box.deep2 { margin-inline-start: 3.4rem; }
 .box .about { display: block; }
-.options { padding-bottom: var(--s4); }
-.options > .hint { margin-bottom: var(--s3); max-width: none; }
+fieldset.options { padding-bottom: var(--s4); }
+details.options { margin-top: var(--s3); width: 100%; }
+.options > summary { font-weight: 550; font-size: .875rem; }
+.options > fieldset { padding-block: var(--s3) var(--s4); }
+.options .hint { margin-bottom: var(--s3); max-width: none; }
 .option-columns { columns: 2 18rem; column-gap: var(--s6); }
 .option-columns > * { break-inside: avoid; }
 .option-columns fieldset { border: 0; padding: 0 0 var(--s4); }
 .option-columns fieldset:last-child { padding-bottom: 0; }
 .option-columns legend { padding: 0; color: var(--muted); font-size: .8125rem; }
 input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: none; accent-color: var(--link); }
+/* Drawn here, since in dark mode browsers fill an empty box with gray, as if it were disabled. */
+@media not (forced-colors: active) {
+  input[type=checkbox] { appearance: none; display: inline-grid; place-content: center; border: 1.5px solid var(--field);
+    border-radius: calc(var(--radius) / 2); background: var(--card); vertical-align: -.2em; }
+  input[type=checkbox]:is(:checked, :indeterminate) { background: var(--link); border-color: var(--link); }
+  input[type=checkbox]::before { content: ""; width: .7rem; height: .7rem; background: var(--button-text); transform: scale(0);
+    clip-path: polygon(13% 47%, 0 61%, 40% 100%, 100% 18%, 86% 7%, 39% 71%); }
+  input[type=checkbox]:is(:checked, :indeterminate)::before { transform: none; }
+  input[type=checkbox]:indeterminate::before { clip-path: inset(42% 8%); }
+}
 @media (max-width: 40rem) {
   table { width: calc(100% + 2 * var(--s2)); margin-inline: calc(-1 * var(--s2)); }
   th, td { padding-inline: var(--s2); }

@@ -76,6 +76,23 @@ const enhanceSelection = (form) => {
   update()
 }
 
+/** Ticks the subjects of a rule that another one includes together with it; the summary names those that are chosen. */
+const enhanceSubjects = (group) => {
+  const boxes = [...group.querySelectorAll('input[name=subject]')]
+  const including = (box) => (box.dataset.in || '').split(' ')
+  const summary = group.closest('details')?.querySelector('summary span')
+  group.addEventListener('change', ({ target }) => {
+    for (const box of boxes)
+      if (including(box).includes(target.value)) box.checked = target.checked
+      else if (!target.checked && including(target).includes(box.value)) box.checked = false
+    const chosen = boxes.filter((box) => box.checked).map((box) => box.value)
+    const names = boxes
+      .filter((box) => box.checked && !including(box).some((value) => chosen.includes(value)))
+      .map((box) => box.labels[0].querySelector('[data-name]').textContent)
+    if (summary) summary.textContent = new Intl.ListFormat('en').format(names) || 'Nothing'
+  })
+}
+
 /** Adds a button that copies the text of an element. */
 const enhanceCopy = (element) => {
   if (!navigator.clipboard) return
@@ -114,6 +131,7 @@ const enhanceTabs = (tabs) => {
 for (const tabs of document.querySelectorAll('.tabs')) enhanceTabs(tabs)
 for (const figure of document.querySelectorAll('[data-chart]')) enhanceChart(figure)
 for (const form of document.querySelectorAll('form')) enhanceSelection(form)
+for (const group of document.querySelectorAll('[data-subjects]')) enhanceSubjects(group)
 for (const element of document.querySelectorAll('[data-copy]')) enhanceCopy(element)
 if (document.querySelector('[data-comments]')) {
   findComment()
