@@ -7,7 +7,7 @@ import type { PageServer } from '../web/browser.ts'
 import { PASSWORD, startFixture } from '../web/fixture.ts'
 import { type Site, startSite } from '../web/site.ts'
 
-/** The input of a form: text for the field with a label, `on` for a box, the beginning of an option for a list. */
+/** The input of a form: text for the field with a label, `on` for a box, `open` for what is folded, the beginning of an option for a list. */
 type Entries = Readonly<Record<string, string>>
 
 interface Step {
@@ -64,9 +64,9 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
     steps: [
       {
         at: '/-/admin/rules',
-        enter: { Name: 'tight', Limit: '1 MiB', LFS: 'on' },
+        enter: { Name: 'tight', Limit: '1 MiB', Subjects: 'open', Total: 'on', LFS: 'on' },
         press: 'Preview changes',
-        shows: /Nothing has been saved yet/,
+        shows: /New rule tight: 1 MiB for LFS/,
       },
       { press: 'Apply changes', shows: /Created\./ },
       { at: '/-/admin/rule?name=tight', enter: { Limit: '2 MiB' }, press: 'Save', shows: /Saved\./ },
@@ -254,8 +254,8 @@ describe('The pages of people and repositories', { skip: withoutChromium }, () =
 
 const sendForm = async (page: Page, { enter = {}, press, shows }: Step): Promise<void> => {
   for (const [label, value] of Object.entries(enter)) {
-    await tabTo(page, label.trim(), 'field')
-    if (value === 'on') await page.keyboard.press('Space')
+    await tabTo(page, label.trim(), value === 'open' ? 'list' : 'field')
+    if (value === 'on' || value === 'open') await page.keyboard.press('Space')
     else if ((await focused(page)).tag === 'SELECT') await page.keyboard.type(value)
     else {
       await page.keyboard.press('ControlOrMeta+A')

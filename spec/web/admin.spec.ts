@@ -294,32 +294,85 @@ describe('The forms about accounts', () => {
       assert.match(marked[0]!, /aria-describedby="failure\b/)
     })
 
-  it('show the subjects of a rule in groups, each once, below the subject that includes it', async () => {
+  /** The boxes of a form of a rule, each as `depth subject`, with a tick when it is checked. */
+  const boxesIn = (html: string): string[] => {
+    const [, form] = /<details class="options">(.*?)<\/form>/s.exec(html)!
+    const boxes = form!.matchAll(
+      /<label class="box(?: deep(\d))?"><input type="checkbox" name="subject" value="([^"]*)"( checked)?/g,
+    )
+    return [...boxes].map(([, depth = '0', subject, checked]) => `${depth} ${subject}${checked ? ' ✓' : ''}`)
+  }
+  const SHOWN = [
+    '0 size:all',
+    '0 size:git:all',
+    '1 size:repos:all',
+    '2 size:repos:public',
+    '2 size:repos:private',
+    '1 size:git:lfs',
+    '0 size:assets:all',
+    '1 size:assets:attachments:all',
+    '2 size:assets:attachments:issues',
+    '2 size:assets:attachments:releases',
+    '1 size:assets:artifacts',
+    '1 size:assets:packages:all',
+  ]
+
+  it('show the subjects of a rule folded and in groups, those that a chosen one includes as ticked', async () => {
     const { text } = await root.get('/-/admin/rules')
-    const [, form] = /<legend>Subjects<\/legend>(.*?)<\/form>/s.exec(text)!
     assert.deepEqual(
-      [...form!.matchAll(/<legend>(\w+)<\/legend>/g)].map(([, name]) => name),
-      ['Everything', 'Git', 'Assets', 'Other'],
+      boxesIn(text),
+      SHOWN.map((box) => `${box} ✓`),
     )
-    const boxes = [...form!.matchAll(/<label class="box(?: deep(\d))?"><input[^>]*value="([^"]*)"/g)]
+    assert.match(words(text), /Subjects: Total /)
+    const { rules } = allot.allot.quota
+    await rules.create({ name: 'part', limit: 5, subjects: ['size:repos:all', 'size:assets:artifacts'] })
+    const part = await root.get('/-/admin/rule?name=part')
     assert.deepEqual(
-      boxes.map(([, depth = '0', subject]) => `${depth} ${subject}`),
-      [
-        '0 size:all',
-        '0 size:git:all',
-        '1 size:repos:all',
-        '2 size:repos:public',
-        '2 size:repos:private',
-        '1 size:git:lfs',
-        '0 size:assets:all',
-        '1 size:assets:attachments:all',
-        '2 size:assets:attachments:issues',
-        '2 size:assets:attachments:releases',
-        '1 size:assets:artifacts',
-        '1 size:assets:packages:all',
-        '0 size:wiki',
-      ],
+      boxesIn(part.text).filter((box) => box.endsWith('✓')),
+      ['1 size:repos:all ✓', '2 size:repos:public ✓', '2 size:repos:private ✓', '1 size:assets:artifacts ✓'],
     )
+    assert.match(words(part.text), /Subjects: Repositories and Artifacts /)
+    const refused = await root.post('/-/admin/rule', { name: 'part', limit: '6', subject: 'size:none' })
+    assert.equal(refused.status, 422)
+  })
+
+  it('count a subject once that another chosen one includes, and keep a list that counts it twice', async () => {
+    const { rules } = allot.allot.quota
+    const subjects = async (name: string) => (await rules.get(name))!.subjects
+    const part = {
+      name: 'part',
+      limit: '6',
+      subject: ['size:repos:all', 'size:repos:public', 'size:git:lfs'],
+    }
+    await root.post('/-/admin/rule', part)
+    assert.deepEqual(await subjects('part'), ['size:repos:all', 'size:git:lfs'])
+    await rules.edit('part', { subjects: ['size:all', 'size:git:lfs'] })
+    const all = boxesIn((await root.get('/-/admin/rule?name=part')).text).map((box) => box.split(' ')[1]!)
+    await root.post('/-/admin/rule', { name: 'part', limit: '7', subject: all })
+    assert.deepEqual(await rules.get('part'), {
+      name: 'part',
+      limit: 7,
+      subjects: ['size:all', 'size:git:lfs'],
+    })
+  })
+
+  it('show wikis, which are not served, only for a rule that has them', async () => {
+    const { rules } = allot.allot.quota
+    assert.doesNotMatch((await root.get('/-/admin/rules')).text, /size:wiki/)
+    await rules.edit('part', { subjects: ['size:wiki'] })
+    assert.deepEqual(boxesIn((await root.get('/-/admin/rule?name=part')).text), [...SHOWN, '0 size:wiki ✓'])
+  })
+
+  it('say which groups use a rule, with links', async () => {
+    const page = () => root.get('/-/admin/rule?name=part')
+    assert.match(words((await page()).text), /No group has this rule, so it limits no owner\./)
+    const { groups } = allot.allot.quota
+    for (const name of ['one', 'a b']) await groups.create({ name, rules: ['part'] })
+    const { text } = await page()
+    assert.match(words(text), /Used by the groups one ?, a b ?\./)
+    assert.match(text, /href="\/-\/admin\/group\?name=a%20b"/)
+    for (const name of ['one', 'a b']) await groups.remove(name)
+    await allot.allot.quota.rules.remove('part')
   })
 
   it('edit, disable and enable an account, set a password, and make a token that is shown once', async () => {

@@ -67,7 +67,11 @@ const usageOf = (
 ): RepositoryUsage | undefined => (kind === 'repositories' ? usages.get(repository ?? 0) : undefined)
 
 /** @param failure why the confirmation was refused */
-export const askingView = async (services: PageServices, asked: Asked, failure?: string): Promise<View> => {
+export const confirmationView = async (
+  services: PageServices,
+  asked: Asked,
+  failure?: string,
+): Promise<View> => {
   const { owner, user, things, confirmation } = asked
   const removed = await removedIn(services, things)
   const freed = removed.reduce<Sum>((sum, one) => add(sum, one.freed), 0)

@@ -10,7 +10,7 @@ import { Link, PageHead, Section, SizeCell, Table } from '../components.tsx'
 import { checkConfirmation } from '../confirmation.tsx'
 import { type PageReply, type PageServices, page } from '../route.ts'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
-import { askingView, confirmationOf } from './removal-view.tsx'
+import { confirmationOf, confirmationView } from './removal-view.tsx'
 import { titleOf } from './thing-text.tsx'
 
 /** Things that one form deletes at most. */
@@ -26,12 +26,12 @@ export const removalRoutes = [
       const things = await selectedThings(services, user, owner, form.all('thing'))
       if (things.length === 0) return { to: `/-/storage/${owner.name}/usage?done=nothing` }
       const asked = { owner, user, things, confirmation: confirmationOf(things) }
-      if (form.text('confirmed') === '') return askingView(services, asked)
+      if (form.text('confirmed') === '') return confirmationView(services, asked)
       try {
         if (asked.confirmation !== undefined) checkConfirmation(form, asked.confirmation)
       } catch (error) {
         if (!(error instanceof AllotError)) throw error
-        return { ...(await askingView(services, asked, error.message)), status: 422 }
+        return { ...(await confirmationView(services, asked, error.message)), status: 422 }
       }
       for (const thing of things) await removeThing(services, user, owner, thing)
       return { to: `/-/storage/${owner.name}/usage?done=deleted` }
