@@ -176,6 +176,7 @@ class HashThread {
   /** In the order of the tasks. */
   readonly #waiting: Waiting[] = []
   #idle: NodeJS.Timeout | undefined
+  #ending: Promise<void> | undefined
   /** Number of files that are being hashed. */
   files = 0
   isAlive = true
@@ -228,13 +229,17 @@ class HashThread {
       )
   }
 
-  /** Resolves when the thread has ended. */
-  async end(cause?: unknown): Promise<void> {
-    if (!this.isAlive) return
+  /** Resolves when the thread has ended. Tasks are rejected only then: until then, the thread may read their files. */
+  end(cause?: unknown): Promise<void> {
+    this.#ending ??= this.#terminate(cause)
+    return this.#ending
+  }
+
+  async #terminate(cause: unknown): Promise<void> {
     this.isAlive = false
     this.#onEnd()
-    for (const { reject } of this.#waiting.splice(0)) reject(threadEnded(cause))
     clearTimeout(this.#idle)
     await this.#worker?.terminate()
+    for (const { reject } of this.#waiting.splice(0)) reject(threadEnded(cause))
   }
 }

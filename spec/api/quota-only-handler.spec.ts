@@ -1,28 +1,14 @@
 import assert from 'node:assert/strict'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import express from 'express'
 import { memory } from '../../drivers/memory/index.ts'
 import { createQuota, type Quota, type QuotaOptions } from '../../lib/index.ts'
 import { assertError, assertNoContent, assertNotFound } from '../support/expectations.ts'
+import { listen } from '../support/listen.ts'
 import { type Answer, createSender } from '../support/request.ts'
 import { createSpecStore, type EmptyStore } from '../support/store.ts'
 
 const quiet = { error: () => undefined, info: () => undefined }
-
-/** Runs a listener on a free port. */
-const served = async (listener: RequestListener): Promise<{ base: string; stop(): Promise<void> }> => {
-  const server = createServer(listener)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    base: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async stop() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
-  }
-}
 
 /** A login of the host: a header names the tenant, and another one the rights. */
 const authenticate: QuotaOptions['authenticate'] = ({ headers }) => {
@@ -53,8 +39,8 @@ let stop: () => Promise<void>
 before(async () => {
   store = await createSpecStore()
   quota = await createQuota({ driver: store.driver, authenticate, log: quiet })
-  const running = await served(quota.handler)
-  base = running.base
+  const running = await listen(quota.handler)
+  base = running.origin
   stop = running.stop
 })
 after(async () => {
@@ -203,11 +189,11 @@ describe('The handler of createQuota', () => {
     const app = express()
     app.use('/storage', quota.handler)
     app.get('/storage/else', (_req, res) => void res.send('the application'))
-    const running = await served(app)
+    const running = await listen(app)
     try {
-      const own = await as('tenant')(`${running.base}/storage`, 'GET', '/user/quota')
+      const own = await as('tenant')(`${running.origin}/storage`, 'GET', '/user/quota')
       assert.equal(own.status, 200)
-      assert.equal(await (await fetch(`${running.base}/storage/else`)).text(), 'the application')
+      assert.equal(await (await fetch(`${running.origin}/storage/else`)).text(), 'the application')
     } finally {
       await running.stop()
     }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { withHealthChecks } from '../../bin/server/listeners.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { listen } from '../support/listen.ts'
 import { served } from './program.ts'
 
 /** Longer than the result of a check is good. */
@@ -48,9 +47,7 @@ describe('The health checks of the server', () => {
       },
     }
     const allot = await openAllot({ driver, repositories: false })
-    const server = createServer(withHealthChecks(allot, allot.handler)).listen(0, '127.0.0.1')
-    await new Promise((resolve) => server.once('listening', resolve))
-    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { origin, stop } = await listen(withHealthChecks(allot, allot.handler))
     const statuses = () =>
       Promise.all(['/-/healthz', '/-/readyz'].map(async (path) => (await fetch(origin + path)).status))
     try {
@@ -70,8 +67,7 @@ describe('The health checks of the server', () => {
       await setTimeout(READY_MS)
       assert.deepEqual(await statuses(), [200, 503])
     } finally {
-      server.closeAllConnections()
-      server.close()
+      await stop()
     }
   })
 })

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -15,6 +14,7 @@ import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { signInRoutes } from '../../lib/web/session.tsx'
 import { setPasswordRoutes } from '../../lib/web/set-password.tsx'
 import { temporaryDirectory } from '../support/folder.ts'
+import { listen } from '../support/listen.ts'
 import { createSender } from '../support/request.ts'
 import { waitFor } from '../support/wait-for.ts'
 import { allot as commandLine, type Served, served } from './program.ts'
@@ -29,12 +29,9 @@ const sample = (text: string, name: string): number | undefined => {
 
 const listening = async (allot: OpenAllot) => {
   const options = { readers: 'loopback', basePath: '/api/v1' } as const
-  const server = createServer(measureListener(allot, allot.handler, options)).listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { origin, ...server } = await listen(measureListener(allot, allot.handler, options))
   const stop = async () => {
-    server.closeAllConnections()
-    server.close()
+    await server.stop()
     await allot.close()
   }
   return { origin, stop }
@@ -259,12 +256,10 @@ describe('The log of the server', () => {
     const read: typeof store.read = (work) =>
       isBroken ? Promise.reject(new Error('inside')) : store.read(work)
     const allot = await openAllot({ driver: { ...store, read }, repositories: false, log })
-    const server = createServer(withRequestLog(log, allot.handler)).listen(0, '127.0.0.1')
-    await new Promise((resolve) => server.once('listening', resolve))
+    const { origin, stop } = await listen(withRequestLog(log, allot.handler))
     try {
       isBroken = true
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1/users/ci`
-      const answer = await fetch(url, { headers: { 'x-request-id': 'of-the-proxy' } })
+      const answer = await fetch(`${origin}/api/v1/users/ci`, { headers: { 'x-request-id': 'of-the-proxy' } })
       assert.deepEqual([answer.status, answer.headers.get('x-request-id')], [500, 'of-the-proxy'])
       assert.match(((await answer.json()) as { message: string }).message, /has it as of-the-proxy$/)
       await waitFor(() => told.length === 2)
@@ -273,8 +268,7 @@ describe('The log of the server', () => {
         ['of-the-proxy', 'of-the-proxy'],
       )
     } finally {
-      server.closeAllConnections()
-      server.close()
+      await stop()
       await allot.close()
     }
   })

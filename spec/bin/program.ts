@@ -59,7 +59,7 @@ export interface Served {
   child: ChildProcess
   /** All that was printed so far. */
   printed(): string
-  /** Sends the signal and waits for the end. */
+  /** Sends the signal and waits for the end. The code of a server that does not end is null. */
   stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
@@ -70,6 +70,9 @@ export const served = (args: readonly string[], cwd = root): Promise<Served> =>
 /** The server that `npm start` runs, on a free port, when it serves. */
 export const npmStart = (args: readonly string[]): Promise<Served> =>
   whenServing(spawn('npm', ['start', '--', '--port', '0', ...args], { cwd: root, stdio: 'pipe' }))
+
+/** A server ends within 10 seconds, and on a machine that is busy with others long before this. */
+const STOP_LIMIT_MS = 300_000
 
 export const whenServing = (child: ChildProcess): Promise<Served> => {
   let text = ''
@@ -84,7 +87,8 @@ export const whenServing = (child: ChildProcess): Promise<Served> => {
       isServing = true
       const stop = (signal: NodeJS.Signals = 'SIGTERM') => {
         child.kill(signal)
-        return ended
+        const limit = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
+        return ended.finally(() => clearTimeout(limit))
       }
       resolve({ api, child, printed: () => text, stop })
     }

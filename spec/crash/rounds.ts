@@ -28,7 +28,7 @@ export interface Options {
   maxLifetimeMs: number
   /** Rounds between two full recounts; damage does not go away, so a later recount finds it. */
   recountEvery: number
-  /** How the server is ended under load; after SIGTERM it must exit with 0 within 10 s. */
+  /** How the server is ended under load; after SIGTERM it must exit with 0. */
   signal?: 'SIGKILL' | 'SIGTERM'
   /** Called after each round. */
   progress?: (totals: Totals) => void
@@ -146,13 +146,10 @@ class Run {
 
   async #kill(process: Served, server: Server): Promise<void> {
     server.killed = true
-    const signaled = performance.now()
     const code = await process.stop(this.#signal)
     this.#totals.kills++
     if (this.#signal === 'SIGKILL') return
-    const took = performance.now() - signaled
-    if (code !== 0 || took > 10_000)
-      this.#fault(new Error(`after SIGTERM the server exited with ${code} in ${took} ms`))
+    if (code !== 0) this.#fault(new Error(`after SIGTERM the server exited with ${code}`))
   }
 
   /** Kills the server at a random moment of its start. */

@@ -31,13 +31,13 @@ const HOLD = `
   const { level } = await import(process.argv[1])
   await level(process.argv[2]).open()
   console.log('open')
-  setInterval(() => {}, 1000)`
+  process.stdin.resume()`
 
 test('a store that another process has open is refused, with what to do', async (t) => {
   const location = await inFolder(t)
   const module = import.meta.resolve('../../drivers/level/index.ts')
   const target = spawn(process.execPath, [...tsx, '--input-type=module', '-e', HOLD, module, location], {
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'inherit'],
   })
   await once(target.stdout, 'data')
   const driver = level(location)

@@ -30,7 +30,7 @@ const processFor = (t: TestContext, opening: Opening, prefix: string[] = []): Ch
     ...prefix,
     ...[process.execPath, '--import', import.meta.resolve('tsx'), OPENER, JSON.stringify(opening)],
   ]
-  const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(command!, args, { stdio: ['pipe', 'pipe', 'inherit'] })
   t.after(() => killed(child))
   return child
 }

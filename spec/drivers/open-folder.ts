@@ -38,7 +38,9 @@ const hold = async (driver: StorageDriver): Promise<void> => {
     () => report('open'),
     (error: Error) => report(`refused: ${error.message}`),
   )
-  setInterval(() => undefined, 1000)
+  // Until this process is killed, or the one that started it has ended.
+  if (isMainThread) process.stdin.resume()
+  else setInterval(() => undefined, 1000)
 }
 
 /** Reports a key once its write is durable. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { type FileHandle, mkdir, mkdtemp, open, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,9 +8,11 @@ import { Readable } from 'node:stream'
 import { buffer, text } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { type FileHash, HashThreads } from '../../lib/files/hashing.ts'
 import { type FilePlace, FileStorage } from '../../lib/files/index.ts'
+import { waitFor } from '../support/wait-for.ts'
 
 const folders: string[] = []
 after(() => Promise.all(folders.map((folder) => rm(folder, { recursive: true, force: true }))))
@@ -165,6 +168,27 @@ describe('A large file is hashed', () => {
       await file.write(content)
       hash.advance(content.length)
     }))
+
+  it('although its thread is ended, and only then: until then, the thread reads the file', async () => {
+    const { directory } = await aStorage()
+    const [module, ended] = [join(directory, 'worker.mjs'), join(directory, 'ended')]
+    // A thread does not end while it waits for the system, as it does while it reads.
+    const words = JSON.stringify(['-c', 'echo > begun; sleep 0.5; echo > ended'])
+    await writeFile(
+      module,
+      `import { execFileSync } from 'node:child_process'
+       import { parentPort } from 'node:worker_threads'
+       parentPort.on('message', () => execFileSync('sh', ${words}, { cwd: ${JSON.stringify(directory)} }))`,
+    )
+    const threads = new HashThreads(pathToFileURL(module))
+    await within(threads, async (hash, file) => {
+      await file.write(content)
+      hash.advance(content.length)
+      await waitFor(() => existsSync(join(directory, 'begun')))
+      void threads.close()
+    })
+    assert.ok(existsSync(ended))
+  })
 })
 
 describe('A deferred removal that fails', () => {

@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { IncomingMessage, RequestListener } from 'node:http'
+import { connect } from 'node:net'
 import { AllotError } from '../../lib/errors.ts'
 import {
   Dispatcher,
@@ -11,6 +11,7 @@ import {
   sendEmpty,
   serveReference,
 } from '../../lib/http/index.ts'
+import { listen } from '../support/listen.ts'
 
 /** The handlers of these specs need no services. */
 export type Nothing = Record<string, never>
@@ -83,19 +84,14 @@ export const serve = async (
     log: { error: (fields, message) => told.push({ fields, message }), info: () => undefined },
     ...options,
   })
-  const server = createServer(mount(dispatcher.handler))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const { port, origin, stop } = await listen(mount(dispatcher.handler))
   return {
     port,
-    api: `http://127.0.0.1:${port}/api/v1`,
+    api: `${origin}/api/v1`,
     told,
     idle: () => dispatcher.idle(),
     raw: (bytes) => raw(port, bytes),
-    async stop() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    stop,
   }
 }
 

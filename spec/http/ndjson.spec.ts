@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AllotError } from '../../lib/errors.ts'
 import { Dispatcher, StreamEndpoints, streamsFor } from '../../lib/http/index.ts'
+import { type Listening, listen } from '../support/listen.ts'
 
 const stream = streamsFor<{ username: string; admin: boolean; scopes: ReadonlySet<string> }, null>()
 
@@ -44,20 +43,17 @@ const dispatcher = new Dispatcher({
   log: { error: (_fields, message) => void logged.push(message), info: () => undefined },
 })
 
-const server = createServer((req, res) => dispatcher.handler(req, res))
-let base: string
+let server: Listening
 before(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  server = await listen((req, res) => dispatcher.handler(req, res))
 })
 after(async () => {
-  server.closeAllConnections()
+  await server.stop()
   await dispatcher.idle()
-  await new Promise((resolve) => server.close(resolve))
 })
 
 const put = async (path: string, body: Uint8Array | string, headers: Record<string, string> = {}) => {
-  const answer = await fetch(base + path, { method: 'PUT', body: body as string, headers })
+  const answer = await fetch(server.origin + path, { method: 'PUT', body: body as string, headers })
   return { status: answer.status, text: await answer.text() }
 }
 
@@ -79,7 +75,7 @@ describe('A streamed route', () => {
 
   it('answers with the error before the first byte, and cuts the response off after it', async () => {
     const failed = async (how: string) => {
-      const answer = await fetch(`${base}/fails/${how}`)
+      const answer = await fetch(`${server.origin}/fails/${how}`)
       return { status: answer.status, text: await answer.text() }
     }
     assert.deepEqual(await failed('at once'), { status: 403, text: 'not you\n' })
@@ -92,6 +88,6 @@ describe('A streamed route', () => {
 
   it('passes every other path to the host', async () => {
     for (const path of ['/', '/echo', '/echo/a/b', '/echo//', '/%zz'])
-      assert.equal(await (await fetch(base + path)).text(), 'the host', path)
+      assert.equal(await (await fetch(server.origin + path)).text(), 'the host', path)
   })
 })

@@ -1,7 +1,6 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { listen } from '../support/listen.ts'
 import type { TestServer } from '../support/test-server.ts'
 
 /** Responses of a real Forgejo to an administrator, by the path below its API, and the recording that each comes from. */
@@ -27,7 +26,7 @@ export interface Replay {
   base: string
   /** Paths that were asked for, in whose name. */
   readonly asked: { path: string; sudo: string | undefined; authorization: string | undefined }[]
-  stop(): void
+  stop(): Promise<void>
 }
 
 /** Answers from the table, by the path or by the path with its query, and passes other requests on to another server: above all git data. */
@@ -36,7 +35,7 @@ export const replay = async (
   rest: (req: IncomingMessage, res: ServerResponse) => void,
 ): Promise<Replay> => {
   const asked: Replay['asked'] = []
-  const server = createServer((req, res) => {
+  const { origin, stop } = await listen((req, res) => {
     const { pathname, searchParams } = new URL(req.url!, 'http://localhost')
     const path = pathname.replace('/api/v1', '')
     const { sudo, authorization } = req.headers
@@ -51,17 +50,7 @@ export const replay = async (
     })
     res.end(body)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  return {
-    base: `http://127.0.0.1:${port}`,
-    asked,
-    stop() {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  return { base: origin, asked, stop }
 }
 
 /** The recorded Forgejo, with git data from a started server that has the same names. */

@@ -1,5 +1,3 @@
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { accountOwners } from '../../lib/accounts/accounts.ts'
 import { FileStorage } from '../../lib/files/index.ts'
 import { createHosting, type Hosting } from '../../lib/hosting.ts'
@@ -13,6 +11,7 @@ import { AllowedAddresses } from '../../lib/webhooks/addresses.ts'
 import { EVENTS } from '../../lib/webhooks/events.ts'
 import { HostListeners } from '../../lib/webhooks/host-listeners.ts'
 import { Outbox } from '../../lib/webhooks/outbox.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 
 /** The domain without HTTP. Its job runner does a step when a spec calls it, or by itself when `wakes` is set. */
 export interface RemovalFixture {
@@ -26,7 +25,7 @@ export interface RemovalFixture {
 export const openFixture = async (
   driver: StorageDriver,
   bounds: JobLimits,
-  wakes = false,
+  { wakes = false, files = temporaryDirectory() } = {},
 ): Promise<RemovalFixture> => {
   await driver.open()
   await upgradeStore(driver)
@@ -56,7 +55,7 @@ export const openFixture = async (
     gitStorage: undefined,
     gitReader: undefined,
     transport: undefined,
-    fileStorage: new FileStorage({ directory: join(tmpdir(), 'allot-house') }),
+    fileStorage: new FileStorage({ directory: files }),
     hostName: 'localhost',
     onDeletionError: (error) => {
       throw error

@@ -1,9 +1,10 @@
+import { join } from 'node:path'
 import { level } from '../../drivers/level/index.ts'
 import { openFixture } from './fixture.ts'
 
 /**
  * Deletes and moves what its arguments name, and runs jobs. It kills itself amid a write, so many writes after the last response that
- * how busy the machine is does not matter.
+ * how busy the machine is does not matter. It ends with the process that started it, whose pipe is its standard input.
  */
 const [folder, told] = process.argv.slice(2)
 const { bounds, deleted, moved, to, purged, writes } = JSON.parse(told!)
@@ -16,9 +17,9 @@ const killing: typeof driver = {
     return driver.write(work)
   },
 }
-const { hosting } = await openFixture(killing, bounds, true)
+const { hosting } = await openFixture(killing, bounds, { wakes: true, files: join(folder!, 'files') })
 await hosting.repositories.transfer(moved, to)
 await hosting.repositories.remove(deleted)
 await hosting.accounts.remove(purged, { purge: true })
 left = writes
-setInterval(() => undefined, 1000)
+process.stdin.resume().once('end', () => process.exit())

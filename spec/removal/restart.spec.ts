@@ -41,7 +41,7 @@ const killedWhileSweeping = async (folder: string, told: object): Promise<void> 
   const child = spawn(
     process.execPath,
     ['--import', import.meta.resolve('tsx'), SWEEPING, folder, JSON.stringify(told)],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
+    { stdio: ['pipe', 'ignore', 'inherit'] },
   )
   assert.deepEqual(await once(child, 'exit'), [null, 'SIGKILL'])
 }

@@ -1,5 +1,5 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { listen } from './listen.ts'
 import { waitFor } from './wait-for.ts'
 
 /** A delivery, as a receiver of webhooks got it. */
@@ -27,7 +27,7 @@ export const startReceiver = async (
   answer: (received: Received, res: ServerResponse) => void = (_, res) => void res.end('thanks'),
 ): Promise<Receiver> => {
   const received: Received[] = []
-  const server = createServer(async (req, res) => {
+  const { origin, stop } = await listen(async (req, res) => {
     let text = ''
     for await (const chunk of req.setEncoding('utf8')) text += chunk
     const isJson = req.headers['content-type'] === 'application/json'
@@ -36,18 +36,14 @@ export const startReceiver = async (
     received.push(one)
     answer(one, res)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const atPath = (path: string) => received.filter((one) => one.path === path)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: origin,
     received,
     async at(path, count) {
       await waitFor(() => atPath(path).length >= count)
       return atPath(path)
     },
-    stop() {
-      server.closeAllConnections()
-      return new Promise((resolve) => server.close(() => resolve()))
-    },
+    stop,
   }
 }

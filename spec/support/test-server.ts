@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import type { AllotOptions } from '../../lib/index.ts'
 import { askedHost, type Mount as MountInHost } from '../hosts/mounts.ts'
 import { assertDeclared } from './declared-answers.ts'
+import { listen } from './listen.ts'
 import { type Answer, createSender, type RequestOptions } from './request.ts'
 import { createSpecStore } from './store.ts'
 
@@ -37,10 +37,15 @@ export interface TestServer {
   stop(): Promise<void>
 }
 
-/** Texts are rendered at a low priority, which takes long where the machine is busy with others; the limit has specs of its own. */
-const markdown = { timeout: 60_000 }
-
-const quiet = { error: () => undefined, info: () => undefined }
+/**
+ * Options for a machine that is busy with others: texts are rendered at a low priority, which takes long there, and requests for
+ * contents of one client wait for each other longer than clients have to. The limits have specs of their own.
+ */
+export const PATIENT = {
+  markdown: { timeout: 60_000 },
+  contents: { maxConcurrent: 64, processes: 64 },
+  log: { error: () => undefined, info: () => undefined },
+}
 
 /** Mounts the handler in a host; the default is a plain node:http server. */
 export type Mount = (handler: OpenAllot['handler']) => RequestListener
@@ -56,9 +61,6 @@ export interface StartOptions {
   root?: string
 }
 
-/** On a busy machine, requests for contents of one client wait for each other longer than clients have to; its specs set limits themselves. */
-const contents = { maxConcurrent: 64, processes: 64 }
-
 export const start = async (
   options: Partial<AllotOptions> = {},
   {
@@ -73,13 +75,10 @@ export const start = async (
   const repositories = { directory: join(folder, 'repositories') }
   const files = { directory: join(folder, 'files') }
   const { driver, drop } = options.driver ? { driver: options.driver, drop: undefined } : await store()
-  const allot = await openAllot({ log: quiet, markdown, contents, repositories, files, ...options, driver })
+  const allot = await openAllot({ ...PATIENT, repositories, files, ...options, driver })
   const host = (await mountInHost?.(allot)) ?? { listener: mount?.(allot.handler) ?? allot.handler, prefix }
-  const server = createServer(host.listener)
-  // Longer than a spec waits for a program between two requests, so that no request meets a closing connection.
-  server.keepAliveTimeout = 60_000
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}${host.prefix}`
+  const server = await listen(host.listener)
+  const base = `${server.origin}${host.prefix}`
   const api = `${base}${options.basePath ?? '/api/v1'}`
   const unchecked = createSender(api)
   const request: TestServer['request'] = async (method, path, requestOptions) => {
@@ -113,8 +112,7 @@ export const start = async (
       return (await allot.hosting.tokens.create(id, `scoped ${++people}`, scopes)).secret
     },
     async stop() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
+      await server.stop()
       const { messages } = await allot.verify()
       await allot.close()
       await drop?.()

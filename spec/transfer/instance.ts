@@ -1,7 +1,5 @@
 import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { mock } from 'node:test'
@@ -15,12 +13,11 @@ import { hookPlaces } from '../../lib/webhooks/hooks.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { png } from '../support/images.ts'
 import { generateGpgKey, generateSshKey } from '../support/keygen.ts'
-import { createSender, type TestServer } from '../support/test-server.ts'
+import { listen } from '../support/listen.ts'
+import { createSender, PATIENT, type TestServer } from '../support/test-server.ts'
 
 /** The same for all servers, so that links in responses are equal. */
 export const BASE = 'http://allot.example.test'
-
-const quiet = { error: () => undefined, info: () => undefined }
 
 export interface Served {
   allot: OpenAllot
@@ -31,17 +28,15 @@ export interface Served {
 
 /** Starts a server on a store. */
 export const serve = async (options: AllotOptions): Promise<Served> => {
-  const allot = await openAllot({ baseUrl: BASE, log: quiet, ...options })
-  const server = createServer(allot.handler)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const api = `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`
+  const allot = await openAllot({ ...PATIENT, baseUrl: BASE, ...options })
+  const server = await listen(allot.handler)
+  const api = `${server.origin}/api/v1`
   return {
     allot,
     api,
     ask: createSender(api),
     async stop() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
+      await server.stop()
       await allot.close()
     },
   }

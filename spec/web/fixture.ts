@@ -13,9 +13,10 @@ export const MARKUP = `<img src=x onerror="alert(1)">'"&</td><script>alert(2)</s
  * Starts a server with 80 days of usage. The user ann is near the limit of the total and over the limit of artifacts,
  * and owns the organization acme, which is over quota. The user ben is within quota; ann cannot see ben's organization
  * secret, and is a member of club without owning it.
+ * @param now the time of the last of these days
  */
-export const startFixture = async (): Promise<PageServer> => {
-  mock.timers.enable({ apis: ['Date'], now: Date.now() - 80 * DAY })
+export const startFixture = async (now = Date.now()): Promise<PageServer> => {
+  mock.timers.enable({ apis: ['Date'], now: now - 80 * DAY })
   try {
     const allot = await startPages({ quota: { defaultGroups: ['free'] } })
     await fill(allot.allot)

@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, mock } from 'node:test'
 import { type PageClient, type PageServer, words } from './browser.ts'
 import { MARKUP, PASSWORD, startFixture } from './fixture.ts'
 
 let allot: PageServer
 const browsers = new Map<string, PageClient>()
 before(async () => {
-  allot = await startFixture()
+  // The pages show days: it stays the same one, also at midnight.
+  const now = Date.now()
+  allot = await startFixture(now)
+  mock.timers.enable({ apis: ['Date'], now })
 })
-after(() => allot.stop())
+after(() => {
+  mock.timers.reset()
+  return allot.stop()
+})
 
 /** Signs in once per user, since checking a password is slow. */
 const as = async (name: string): Promise<PageClient> => {

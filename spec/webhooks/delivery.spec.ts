@@ -58,10 +58,8 @@ const deliveryOf = async (hook: string, number = 1) =>
 
 /** A delivery once it is no longer waiting. */
 const finished = async (hook: string, number = 1) => {
-  let body = await deliveryOf(hook, number)
-  for (; body.status === 'waiting'; body = await deliveryOf(hook, number))
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  return body
+  await waitFor(async () => (await deliveryOf(hook, number)).status !== 'waiting')
+  return deliveryOf(hook, number)
 }
 
 describe('A delivery', () => {
@@ -184,9 +182,7 @@ describe('A receiver that does not answer', () => {
 })
 
 describe('A receiver that switches protocols', () => {
-  it('has answered 101, which ends the attempt', {
-    timeout: 30_000,
-  }, async (test) => {
+  it('has answered 101, which ends the attempt', async (test) => {
     const switching = createServer((socket) => {
       socket.on('error', () => undefined)
       const head = 'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n'
@@ -205,11 +201,9 @@ describe('A receiver that switches protocols', () => {
 /** A delivery of root's, or of alice's on the server of this spec, once it was attempted. */
 const attempted = async (server: TestServer, path: string) => {
   const who = server === allot ? alice : server.root
-  for (;;) {
-    const { body } = await server.as(who, 'GET', path)
-    if (body.attempts > 0) return body
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+  const delivery = async () => (await server.as(who, 'GET', path)).body
+  await waitFor(async () => (await delivery()).attempts > 0)
+  return delivery()
 }
 
 describe('An address that is not public', () => {

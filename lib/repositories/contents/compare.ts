@@ -26,11 +26,10 @@ export const compare = async (open: OpenRepository, text: string): Promise<Compa
   const range = `${left}..${right}`
   const outputOf = async (command: 'rev-list' | 'merge-base', args: readonly string[]) =>
     ((await git.run(access, command, args))?.toString('latin1') ?? '').trim()
-  const [listed, total, parted] = await Promise.all([
-    outputOf('rev-list', [`--max-count=${MAX_COMMITS}`, range]),
-    outputOf('rev-list', ['--count', range]),
-    outputOf('merge-base', [left, right]),
-  ])
+  // One after another: together, they would wait for each other where the client's share is one or two commands.
+  const listed = await outputOf('rev-list', [`--max-count=${MAX_COMMITS}`, range])
+  const total = await outputOf('rev-list', ['--count', range])
+  const parted = await outputOf('merge-base', [left, right])
   const commits = await readCommits(open, listed === '' ? [] : listed.split('\n'))
   return { total: Number(total), commits, files: await filesBetween(open, parted || left, right) }
 }

@@ -19,8 +19,7 @@ let at: string
 let ids: Record<string, string>
 let checkout: string
 before(async () => {
-  // More commands than a comparison runs at once, so that none waits for another; the share of a client has specs of its own.
-  allot = await startGit({ contents: { maxConcurrent: 64, processes: 64 } })
+  allot = await startGit()
   ann = await allot.person('ann')
   ben = await allot.person('ben')
   const pushed = await pushContents(allot, ann, 'app')
@@ -450,6 +449,20 @@ describe('A comparison', () => {
     assert.equal((await body('/compare/main...feature/x')).total_commits, 0)
     assert.equal((await body(`/compare/${ids.first}..main`)).total_commits, 2)
     assert.equal((await body('/compare/feature/x')).total_commits, 0)
+  })
+
+  it('succeeds where the share of a client is one git command, and each takes long', async (test) => {
+    const directory = temporaryDirectory()
+    const slow = join(directory, 'git')
+    // Longer than a command waits for another of the same client.
+    const wait = 'case "$*" in *rev-list*) sleep 1.6;; esac'
+    writeFileSync(slow, `#!/bin/sh\n${wait}\nexec git "$@"\n`, { mode: 0o700 })
+    const repositories = { directory: join(directory, 'repositories'), git: slow }
+    const narrow = await startGit({ repositories, contents: { maxConcurrent: 1 } })
+    test.after(narrow.stop)
+    const path = await narrow.repository(narrow.root, 'app', { auto_init: true })
+    const { status, text } = await narrow.request('GET', `/repos/${path}/compare/main...main`)
+    assert.equal(status, 200, text)
   })
 })
 

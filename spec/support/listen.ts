@@ -1,0 +1,28 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** A server on a free port of the loopback. */
+export interface Listening {
+  port: number
+  /** Without a slash at the end. */
+  origin: string
+  /** Closes all connections. */
+  stop(): Promise<void>
+}
+
+/** Serves on a free port. */
+export const listen = async (listener: RequestListener): Promise<Listening> => {
+  const server = createServer(listener)
+  // Longer than a spec waits for a program between two requests, so that no request meets a closing connection.
+  server.keepAliveTimeout = 60_000
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    origin: `http://127.0.0.1:${port}`,
+    async stop() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
