@@ -29,7 +29,7 @@ if (cluster !== undefined) process.env.ALLOT_SPEC_POSTGRES = cluster.url
 
 let [passed, failed, skipped] = [0, 0, 0]
 // The last folders have the longest files: they begin first, so that no core is idle at the end.
-const groups = groupsOf(import.meta.dirname, files, folder).reverse()
+const groups = groupsOf(import.meta.dirname, files.reverse(), folder)
 // Against a process that hangs: on PostgreSQL, where more is tried, a group of files takes long on a busy machine.
 const timeout = (onPostgres ? 120 : 30) * 60_000
 // One more than there are cores, since many specs wait for a while.

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { temporaryDirectory } from '../support/folder.ts'
+import { writeGroup } from '../support/groups.ts'
 import { mounts } from './mounts.ts'
 
 const specs = fileURLToPath(new URL('..', import.meta.url))
@@ -13,16 +16,18 @@ const STREAMS = ['git/access', 'git/fetch', 'git/push', 'lfs/protocol'].map((pat
 const all = readdirSync(`${specs}api`, { recursive: true, encoding: 'utf8' }).filter((file) =>
   file.endsWith('.spec.ts'),
 )
-const files =
-  process.env.ALLOT_SPEC_HOSTS === 'all' ? [...all.map((file) => `api/${file}`), ...STREAMS] : PART
+/** The part runs in one process for each host. */
+const paths = () =>
+  process.env.ALLOT_SPEC_HOSTS === 'all'
+    ? [...all.map((file) => `api/${file}`), ...STREAMS].map((file) => specs + file)
+    : [writeGroup(specs, PART, join(temporaryDirectory(), 'part.mjs'))]
 
 /** A test that waits for ever fails by its name after ten minutes. */
 const RUNNER = ['--import', 'tsx', '--test', '--test-timeout=600000', '--test-reporter', 'spec']
 
 const run = (host: string): Promise<{ code: number | null; text: string }> => {
-  const paths = files.map((file) => specs + file)
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  const child = spawn(process.execPath, [...RUNNER, ...paths], {
+  const child = spawn(process.execPath, [...RUNNER, ...paths()], {
     // The specs themselves say which lines they run.
     env: { ...env, ALLOT_SPEC_HOST: host, NODE_V8_COVERAGE: '' },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,12 +1,16 @@
 import { readdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * How many spec files a process runs, one after another. To start a process and to load the server takes 2 seconds of processor time,
+ * How many spec files a process runs, one after another. To start a process and to load the server takes 3 seconds of processor time,
  * which is longer than most files take. (`--test-isolation=none` does the same, from Node 22 on.)
  */
-const FILES_IN_GROUP = 6
+const FILES_IN_GROUP = 16
+
+/** The last groups have fewer files, so that no core is idle at the end: each has this share of the files that remain. */
+const SHARE = 1 / 10
+const FEWEST_FILES = 5
 
 /** @returns the spec files below the folder whose path contains every word, relative to it; `a,b` matches either */
 export const specFiles = (root: string, words: readonly string[]): string[] =>
@@ -17,28 +21,31 @@ export const specFiles = (root: string, words: readonly string[]): string[] =>
     )
     .sort()
 
+/** Groups of neighbors. */
+const split = (files: readonly string[]): string[][] => {
+  const groups: string[][] = []
+  for (let at = 0; at < files.length; at += groups.at(-1)!.length) {
+    const share = Math.ceil((files.length - at) * SHARE)
+    groups.push(files.slice(at, at + Math.max(FEWEST_FILES, Math.min(FILES_IN_GROUP, share))))
+  }
+  return groups
+}
+
 /**
- * Writes a module for each group of files of the same folder. It declares each file as a suite of its own: its hooks
- * apply to its tests alone.
- * @param files relative to the root, sorted
+ * Writes a module for each group of files.
+ * @param files relative to the root, in the order in which they are run
  * @param folder where the modules are written
  * @returns the paths of the modules
  */
-export const groupsOf = (root: string, files: readonly string[], folder: string): string[] => {
-  const groups: string[][] = []
-  for (const file of files) {
-    const last = groups.at(-1)
-    const isFull = last === undefined || last.length === FILES_IN_GROUP
-    if (isFull || dirname(last[0] ?? '') !== dirname(file)) groups.push([file])
-    else last.push(file)
-  }
-  return groups.map((group, index) => {
-    const path = join(folder, `group-${index}.mjs`)
-    const suites = group.map((file) => {
-      const url = pathToFileURL(join(root, file)).href
-      return `describe(${JSON.stringify(file)}, async () => {\n  await import(${JSON.stringify(url)})\n})\n`
-    })
-    writeFileSync(path, `import { describe } from 'node:test'\n\n${suites.join('\n')}`)
-    return path
+export const groupsOf = (root: string, files: readonly string[], folder: string): string[] =>
+  split(files).map((group, index) => writeGroup(root, group, join(folder, `group-${index}.mjs`)))
+
+/** Writes a module that declares each file as a suite of its own: its hooks apply to its tests alone. @returns its path */
+export const writeGroup = (root: string, files: readonly string[], path: string): string => {
+  const suites = files.map((file) => {
+    const url = pathToFileURL(join(root, file)).href
+    return `describe(${JSON.stringify(file)}, async () => {\n  await import(${JSON.stringify(url)})\n})\n`
   })
+  writeFileSync(path, `import { describe } from 'node:test'\n\n${suites.join('\n')}`)
+  return path
 }
