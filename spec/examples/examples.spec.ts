@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { packageEnvironment } from '../support/built-package.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 
 const examples = fileURLToPath(new URL('../../examples/', import.meta.url))
@@ -16,7 +17,7 @@ const cwdOf = new Map<string, string>()
 /** Runs the command of a reader in a temporary directory. The program `tsx` itself can end before its child does. */
 const command = (file: string): [string, string[], object] => {
   const args = ['--import', import.meta.resolve('tsx'), join(examples, file)]
-  const env = { ...process.env, PORT: '0', TSX_TSCONFIG_PATH: join(examples, '../tsconfig.json') }
+  const env = { ...process.env, PORT: '0', ...packageEnvironment() }
   const cwd = temporaryDirectory()
   cwdOf.set(file, cwd)
   return [process.execPath, args, { cwd, env }]

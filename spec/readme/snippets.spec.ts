@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { readConfig } from '../../bin/config/config.ts'
 import { PROGRAM, served } from '../bin/program.ts'
 import { hasGitLfs } from '../lfs/client.ts'
+import { packageEnvironment } from '../support/built-package.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { documents, snippetsOf } from './documents.ts'
 
@@ -166,7 +167,7 @@ const runTypeScript = (folder: string, file: string, cwd = temporaryDirectory())
     ],
     {
       cwd,
-      env: { ...process.env, TSX_TSCONFIG_PATH: join(root, 'tsconfig.json') },
+      env: { ...process.env, ...packageEnvironment() },
       stdio: ['ignore', 'pipe', 'inherit'],
     },
   )
