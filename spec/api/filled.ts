@@ -15,6 +15,7 @@ const VALUES: Record<string, string[]> = {
   team: ['Owners', MARK],
   topic: ['git', MARK],
   id: ['1', '2', '3', '4', '5'],
+  contentId: ['1', '2'],
   quotarule: [`${MARK} rule`],
   quotagroup: [`${MARK}-group`],
   kind: ['artifacts', 'repositories', 'attachments', 'packages'],
@@ -42,7 +43,8 @@ const VALUES: Record<string, string[]> = {
 export const filled = (path: string): string[] => {
   const [, name] = /\{(\w+)\}/.exec(path) ?? []
   if (name === undefined) return [path]
-  const values = VALUES[name]
+  // There are fewer comments, releases and webhooks of a repository than accounts and teams.
+  const values = VALUES[name === 'id' && path.startsWith('/repos/') ? 'contentId' : name]
   assert.ok(values, `say in VALUES what {${name}} may be`)
   return values.flatMap((value) => filled(path.replace(`{${name}}`, encodeURIComponent(value))))
 }

@@ -10,8 +10,8 @@ import { type Answer, createSender } from '../support/test-server.ts'
 import { missing } from './cluster.ts'
 import { emptyStore } from './empty-store.ts'
 
-const PROCESSES = 4
-/** Concurrent reads and writes. `npm run spec:postgres` runs all of them. */
+/** Processes, and concurrent reads and writes. `npm run spec:postgres` runs all of them. */
+const PROCESSES = onPostgres ? 4 : 2
 const REQUESTS = onPostgres ? 10_000 : 400
 
 /** One of the servers. Each request goes to a random one. */

@@ -7,8 +7,9 @@ const VALUES: Record<string, readonly string[]> = {
   username: ['root', 'ann', 'ben', 'cleo', 'guild', 'nobody'],
   target: ['ann', 'cleo'],
   owner: ['ann', 'ben', 'guild'],
+  // One that was deleted, and one that has another name now.
+  'owner}/{repo': ['ann/demo', 'ann/hall', 'ann/gone', 'ann/lobby', 'ben/bare', 'guild/hidden'],
   org: ['guild', 'nobody'],
-  repo: ['demo', 'hidden', 'bare', 'gone', 'hall'],
   reponame: ['demo', 'hidden', 'bare'],
   id: ['1', '2', '33'],
   index: ['1', '2', '9'],
@@ -21,7 +22,7 @@ const VALUES: Record<string, readonly string[]> = {
 }
 
 const filled = (path: string): string[] => {
-  const [, name] = /\{(\w+)\}/.exec(path) ?? []
+  const [, name] = /\{(owner\}\/\{repo|\w+)\}/.exec(path) ?? []
   if (name === undefined) return [path]
   return (VALUES[name] ?? ['1']).flatMap((value) => filled(path.replace(`{${name}}`, value)))
 }
