@@ -91,7 +91,12 @@ export const overAbstractLevel = (
     name,
     shared: false,
     open: () => lifecycle.open(),
-    read: (body, { cacheKey } = {}) => lifecycle.use((store) => store.read(body, cacheKey)).catch(translate),
+    read: (body, { cacheKey } = {}) => {
+      // Most reads of a busy server end here, without the promises of a use of the store.
+      const cached = cacheKey === undefined ? undefined : lifecycle.current?.cached(cacheKey)
+      if (cached !== undefined) return Promise.resolve(cached as Awaited<ReturnType<typeof body>>)
+      return lifecycle.use((store) => store.read(body, cacheKey)).catch(translate)
+    },
     write: (body) => lifecycle.use((store) => store.write(body)).catch(translate),
     close: () => lifecycle.close(),
   }
@@ -117,10 +122,13 @@ class OpenStore {
     })
   }
 
+  /** The cached result of a read; undefined when there is none. */
+  cached(cacheKey: string): unknown {
+    return this.#cache.get(cacheKey)
+  }
+
   async read<T>(body: (tx: ReadTransaction) => Promise<T>, cacheKey: string | undefined): Promise<T> {
     if (cacheKey === undefined) return this.#readSnapshot(body)
-    const cached = this.#cache.get(cacheKey)
-    if (cached !== undefined) return cached as T
     return this.#cache.load(cacheKey, (watch) => this.#readSnapshot((tx) => body(watch(tx))))
   }
 

@@ -8,7 +8,7 @@ import type { Account } from '../records/schema/index.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
 import { acceptedBooleans, example, repositoryId, text } from './fields.ts'
 import { cachedRepository, Repository, readRepository, replyRepository } from './repository-presenter.ts'
-import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
+import { type Recipient, recipientOf, reply, replyEmpty, route, type Services } from './route.ts'
 import { accountDeleted, hostOf } from './users.ts'
 
 const description = v.pipe(v.string(), v.maxLength(2048))
@@ -95,8 +95,8 @@ const created = { 201: Repository, 403: Forbidden, 409: ErrorBody, 422: Validati
 
 const readRepositoryByName = cachedRepository(
   'repository by name',
-  (tx, { user, owner, name }: Recipient & { owner: string; name: string }) =>
-    readableRepository(tx, user, owner, name),
+  (tx, { recipient, owner, name }: { recipient: Recipient; owner: string; name: string }) =>
+    readableRepository(tx, recipient.user, owner, name),
 )
 
 const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
@@ -177,8 +177,8 @@ export const repositoryRoutes = [
     cacheable: true,
     responses: { 200: Repository, 404: NotFound },
     handle: async (request, services) => {
-      const { user, baseUrl, apiUrl, htmlUrls, params } = request
-      const input = { user, baseUrl, apiUrl, htmlUrls, owner: params.owner, name: params.repo }
+      const { owner, repo: name } = request.params
+      const input = { recipient: recipientOf(request), owner, name }
       const repository = await readRepositoryByName(services.store, input)
       return repository === undefined ? reply(404) : reply(200, repository)
     },

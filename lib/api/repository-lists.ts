@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Viewer } from '../accounts/access.ts'
+import type { SignedIn, Viewer } from '../accounts/access.ts'
 import { NotFound, SerializedJson, ValidationError } from '../http/index.ts'
 import type { Slice } from '../records/collection.ts'
 import { cachedRead } from '../records/store.ts'
@@ -8,33 +8,37 @@ import { type RepositoryQuery, readsEveryMatch, type Search, wordsOf } from '../
 import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../repositories/search-filters.ts'
 import { example, parameter, text } from './fields.ts'
 import { cachedRepositories, presentAll, Repository, replyRepositories } from './repository-presenter.ts'
-import { type Recipient, reply, route, type Services } from './route.ts'
+import { type Recipient, recipientOf, reply, route, type Services } from './route.ts'
 
 const order = v.optional(
   parameter(v.picklist(Object.keys(ORDERS) as RepositoryOrder[]), 'What the repositories are ordered by.'),
 )
 
-type ListInput = Recipient & {
+type ListInput = {
+  readonly recipient: Recipient
   readonly by: RepositoryOrder
   readonly offset: number
   readonly limit: number
 }
 
-const listInput = (request: Recipient & { page: Slice }, by: RepositoryOrder): ListInput => {
-  const { user, baseUrl, apiUrl, htmlUrls, page } = request
-  return { user, baseUrl, apiUrl, htmlUrls, by, offset: page.offset, limit: page.limit }
+const listInput = <User extends Viewer>(
+  request: Recipient & { user: User; page: Slice },
+  by: RepositoryOrder,
+) => {
+  const { offset, limit } = request.page
+  return { recipient: recipientOf(request), by, offset, limit }
 }
 
 const replyOwned = cachedRepositories(
   'repositories of an owner',
-  (tx, { user, owner, by, offset, limit }: ListInput & { owner: number }) =>
-    repositoriesOf(tx, user, owner, by, { offset, limit }),
+  (tx, { recipient, owner, by, offset, limit }: ListInput & { owner: number }) =>
+    repositoriesOf(tx, recipient.user, owner, by, { offset, limit }),
 )
 
 const replyOwn = cachedRepositories(
   'repositories for the viewer',
-  (tx, { user, by, offset, limit }: ListInput & { user: NonNullable<Viewer> }) =>
-    repositoriesFor(tx, user, by, { offset, limit }),
+  (tx, { recipient, by, offset, limit }: ListInput & { recipient: { user: SignedIn } }) =>
+    repositoriesFor(tx, recipient.user, by, { offset, limit }),
 )
 
 export const repositoryListRoutes = [
@@ -68,10 +72,7 @@ export const repositoryListRoutes = [
     query: v.object({ order_by: order }),
     paging: 'lenient',
     responses: { 200: v.array(Repository), 422: ValidationError },
-    handle: async (request, services) => {
-      const { user, query } = request
-      return replyOwn(services, { ...listInput(request, query.order_by ?? 'name'), user })
-    },
+    handle: (request, services) => replyOwn(services, listInput(request, request.query.order_by ?? 'name')),
   }),
   route({
     method: 'GET',
@@ -155,7 +156,8 @@ const textsIn = ({ q = '', topic, includeDesc }: v.InferOutput<typeof SearchQuer
 const isSet = (value: v.InferOutput<ReturnType<typeof flag>>): boolean | undefined =>
   value === undefined || value === '' ? undefined : value === 'true' || value === '1'
 
-type SearchInput = Recipient & {
+type SearchInput = {
+  readonly recipient: Recipient
   readonly search: Search
   readonly q: string
   readonly owner: number | undefined
@@ -164,25 +166,22 @@ type SearchInput = Recipient & {
 }
 
 const readFound = cachedRead('repository search', async (tx, input: SearchInput) => {
-  const { page, cacheTotals } = await input.search.pageIn(tx, input.user, input, input)
-  const json = new SerializedJson({ ok: true, data: await presentAll(tx, input, page.items) })
+  const { page, cacheTotals } = await input.search.pageIn(tx, input.recipient.user, input, input)
+  const json = new SerializedJson({ ok: true, data: await presentAll(tx, input.recipient, page.items) })
   return { json, total: page.total, cacheTotals }
 })
 
 const searchInput = (
-  { user, baseUrl, apiUrl, htmlUrls, page }: Recipient & { page: Slice },
+  request: Recipient & { page: Slice },
   { hosting }: Services,
   { q = '', owner }: RepositoryQuery,
 ): SearchInput => ({
-  user,
-  baseUrl,
-  apiUrl,
-  htmlUrls,
+  recipient: recipientOf(request),
   q,
   owner,
   search: hosting.search,
-  offset: page.offset,
-  limit: page.limit,
+  offset: request.page.offset,
+  limit: request.page.limit,
 })
 
 /** Replies with a page that the read cache keeps, as the same words are searched for again and again. */

@@ -158,28 +158,27 @@ export const replyRepositories = async (
   { items, total }: Page<RepositoryRecord>,
 ) => pageOf(await store.read((tx) => presentAll(tx, request, items)), total)
 
+type CachedInput = { readonly recipient: Recipient; readonly [parameter: string]: CacheInput }
+
 /** Declares a reply with a page of repositories, which the read cache keeps as JSON. See {@link cachedRead}. */
-export const cachedRepositories = <Input extends Recipient & { readonly [parameter: string]: CacheInput }>(
+export const cachedRepositories = <Input extends CachedInput>(
   name: string,
   find: (tx: ReadTransaction, input: Input) => Promise<Page<RepositoryRecord>>,
 ) => {
   const read = cachedRead(name, async (tx, input: Input) => {
     const { items, total } = await find(tx, input)
-    return { json: new SerializedJson(await presentAll(tx, input, items)), total }
+    return pageOf(new SerializedJson(await presentAll(tx, input.recipient, items)), total)
   })
-  return async ({ store }: Services, input: Input) => {
-    const { json, total } = await read(store, input)
-    return pageOf(json, total)
-  }
+  return ({ store }: Services, input: Input) => read(store, input)
 }
 
 /** Declares a read of one repository, likewise; undefined when `find` finds none. */
-export const cachedRepository = <Input extends Recipient & { readonly [parameter: string]: CacheInput }>(
+export const cachedRepository = <Input extends CachedInput>(
   name: string,
   find: (tx: ReadTransaction, input: Input) => Promise<RepositoryRecord | undefined>,
 ) =>
   cachedRead(name, async (tx, input: Input): Promise<SerializedJson<Repository> | undefined> => {
     const found = await find(tx, input)
-    const [details] = found === undefined ? [] : await repositoryDetails(tx, input.user, [found])
-    return details && new SerializedJson(presentRepository(details, input))
+    const [details] = found === undefined ? [] : await repositoryDetails(tx, input.recipient.user, [found])
+    return details && new SerializedJson(presentRepository(details, input.recipient))
   })

@@ -26,6 +26,11 @@ export class Lifecycle<T> {
     this.#release = release
   }
 
+  /** The resource while it is open, for what ends in the same turn of the event loop; undefined otherwise. */
+  get current(): T | undefined {
+    return this.#current
+  }
+
   /** Acquires the resource unless it is there. */
   open(): Promise<void> {
     return this.#changes.run(async () => {
