@@ -1,10 +1,10 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { DeletionHold, ifMissing, type OnDeletionError } from '../disk.ts'
+import { DeletionHold, diskFault, ifMissing, type OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { type Bundle, type BundleImport, createBundle, setHead, startBundleImport } from './bundle.ts'
 import { type CopyOptions, copyRepository } from './copy.ts'
-import { type FirstCommit, firstCommitStream } from './first-commit.ts'
+import { type FirstCommit, writeFirstCommit } from './first-commit.ts'
 import {
   folderOf,
   markDue,
@@ -56,10 +56,10 @@ export class GitStorage {
     await mkdir(dirname(folder), { recursive: true })
     await removeTree(unfinished)
     await initialize(this.#git, unfinished, defaultBranch)
-    if (first !== undefined) {
-      const args = [`--git-dir=${unfinished}`, 'fast-import', '--quiet', '--done', '--date-format=raw']
-      await runGit(this.#git, args, { input: firstCommitStream(defaultBranch, first) })
-    }
+    if (first !== undefined)
+      await writeFirstCommit(unfinished, defaultBranch, first).catch((cause) => {
+        throw diskFault(cause) ?? cause
+      })
     await placeFolder(unfinished, folder)
     return sizeOf(folder)
   }

@@ -24,18 +24,13 @@ export const initialize = async (git: string, folder: string, branch: string): P
   try {
     if (skeleton !== undefined) return await write(skeleton, folder, branch)
     await runGit(git, ['init', '--quiet', '--bare', '--template=', `--initial-branch=${branch}`, folder])
-    const created = await read(folder)
-    // A git that stores references in another way has another HEAD, which is not written here.
-    if (hasPlainHead(created, branch)) skeletons.set(place, created)
+    skeletons.set(place, await read(folder))
   } catch (cause) {
     throw diskFault(cause) ?? cause
   }
 }
 
 const headOf = (branch: string): string => `ref: refs/heads/${branch}\n`
-
-const hasPlainHead = ({ files }: Skeleton, branch: string): boolean =>
-  files.some(({ path, content }) => path === 'HEAD' && content.toString() === headOf(branch))
 
 const read = async (folder: string): Promise<Skeleton> => {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true })

@@ -15,6 +15,9 @@ export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = {
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_SYSTEM: '/dev/null',
   GIT_TERMINAL_PROMPT: '0',
+  // Allot writes references and objects of new repositories itself.
+  GIT_DEFAULT_HASH: 'sha1',
+  GIT_DEFAULT_REF_FORMAT: 'files',
 }
 
 /**

@@ -37,7 +37,7 @@ export type GitContent =
   | (CopyOptions & { /** Id of the repository to copy. */ readonly from: number })
 
 /**
- * Shares repository creation fairly among users, since each creation runs several git processes. The queue is long, so
+ * Shares repository creation fairly among users, since each creation writes and syncs some twenty files. The queue is long, so
  * that a bulk creation waits and is not refused.
  */
 const BUDGET = {

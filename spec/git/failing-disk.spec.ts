@@ -25,6 +25,7 @@ const entriesOf = (folder: string) =>
     return [path, found.mode, found.isFile() ? readFileSync(join(folder, path), 'utf8') : undefined]
   })
 
+const UTF8 = { encoding: 'utf8' } as const
 const quiet = { error: () => undefined, info: () => undefined }
 const CHANGE = { content: Buffer.from('text').toString('base64'), message: 'change' }
 
@@ -48,22 +49,43 @@ describe('While git cannot write, since the disk is full', () => {
   after(() => allot.stop())
 
   const REQUESTS: [what: string, send: () => Promise<Answer>][] = [
-    ['a repository', () => allot.as(alice, 'POST', '/user/repos', { name: 'first', auto_init: true })],
     ['a fork', () => allot.as(bob, 'POST', '/repos/alice/demo/forks', {})],
     ['a change', () => allot.as(alice, 'POST', '/repos/alice/demo/contents/a.txt', CHANGE)],
   ]
   it('the first repository of a process, whose files git creates, is refused with 507', () =>
     assertError(refusedFirst, 507, /^the disk is full$/))
 
-  it('another empty repository is created without git, as git would create it', async () => {
+  /** The folders of a repository that is created meanwhile, and of an empty one that git creates. */
+  const create = async (body: object) => {
     writeFileSync(limited.full, '')
-    const created = await allot.as(alice, 'POST', '/user/repos', { name: 'empty', default_branch: 'trunk' })
+    const created = await allot.as(alice, 'POST', '/user/repos', body)
     rmSync(limited.full)
     assert.equal(created.status, 201, created.text)
     const byGit = join(temporaryDirectory(), 'demo.git')
     execFileSync('git', ['init', '--quiet', '--bare', '--template=', '--initial-branch=trunk', byGit])
-    const made = folderOf(directory, (created.body as { id: number }).id)
+    return { made: folderOf(directory, (created.body as { id: number }).id), byGit }
+  }
+
+  it('another empty repository is created without git, as git would create it', async () => {
+    const { made, byGit } = await create({ name: 'empty', default_branch: 'trunk' })
     assert.deepEqual(entriesOf(made), entriesOf(byGit))
+    assert.deepEqual((await allot.allot.verify()).messages, [])
+  })
+
+  it('the first commit of another repository is written without git, as git would write it', async () => {
+    const templates = { gitignores: 'Node,Go', license: 'MIT', description: 'Grüße 👋' }
+    const body = { name: 'filled', default_branch: 'a/trunk', auto_init: true, ...templates }
+    const { made, byGit } = await create(body)
+    const [refs, run] = ['refs/heads/*:refs/heads/*', (...args: string[]) => execFileSync('git', args, UTF8)]
+    // Git stores few objects as single files.
+    run(`--git-dir=${byGit}`, 'fetch', '--quiet', '--no-write-fetch-head', made, refs)
+    run(`--git-dir=${byGit}`, 'symbolic-ref', 'HEAD', 'refs/heads/a/trunk')
+    const placesIn = (folder: string) => entriesOf(folder).map(([path, mode]) => [path, mode])
+    assert.deepEqual(placesIn(made), placesIn(byGit))
+    const files = run(`--git-dir=${made}`, 'ls-tree', '--name-only', 'HEAD')
+    assert.equal(files, '.gitignore\nLICENSE\nREADME.md\n')
+    assert.equal(run(`--git-dir=${made}`, 'show', 'HEAD:README.md'), '# filled\n\nGrüße 👋')
+    assert.equal(run(`--git-dir=${made}`, 'fsck', '--strict', '--no-progress'), '')
     assert.deepEqual((await allot.allot.verify()).messages, [])
   })
 
