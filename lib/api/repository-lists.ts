@@ -188,7 +188,7 @@ const searchInput = (
 const replyFound = async ({ store }: Services, input: SearchInput) => {
   const { json, total, cacheTotals } = await readFound(store, input)
   for (const cacheTotal of cacheTotals) cacheTotal()
-  return { ...reply(200, json), total }
+  return { status: 200 as const, body: json, total }
 }
 
 export const repositorySearchRoutes = [

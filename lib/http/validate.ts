@@ -142,8 +142,10 @@ export const parseJson = (text: string): unknown => {
 }
 
 /** Removes members that are null: Forgejo's clients send them for absent members. */
-export const withoutNulls = (value: object): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
+export const withoutNulls = (value: object): object =>
+  Object.values(value).includes(null)
+    ? Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
+    : value
 
 const parseNumbersExactly = (text: string): unknown => {
   try {

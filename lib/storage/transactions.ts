@@ -182,8 +182,11 @@ export const buffered = (
     check()
     buffer.set(copyOf(checkedKey(key)), value)
   }
+  const { get, getMany, range } = guardedReads(readThrough(source, [buffer, ...layers], recent), check)
   const tx: WriteTransaction = {
-    ...guardedReads(readThrough(source, [buffer, ...layers], recent), check),
+    get,
+    getMany,
+    range,
     put: (key, value) => set(key, copyOf(value)),
     delete: (key) => set(key, undefined),
   }

@@ -73,8 +73,8 @@ export const ledgerRoutes = [
     params,
     body: example(LedgerItem, ITEM),
     responses: { 200: LedgerEntry, 201: LedgerEntry, 403: Forbidden, 404: NotFound, 422: ValidationError },
-    handle: async ({ params, body }, { hosting }) => {
-      const { replaced, entry } = await hosting.ledger.put({ ...params, ...body })
+    handle: async ({ params: { kind, key }, body }, { hosting }) => {
+      const { replaced, entry } = await hosting.ledger.put({ kind, key, ...body })
       return replaced ? reply(200, entry) : reply(201, entry)
     },
   }),
