@@ -1,9 +1,6 @@
-import { ClassicLevel } from 'classic-level'
-import { level } from '../../drivers/level/index.ts'
-import { encodeValue, sequenceKey, storedLayout } from '../../lib/records/layout.ts'
+import { encodeValue, sequenceKey } from '../../lib/records/layout.ts'
 import {
   accounts,
-  CURRENT_LAYOUT,
   emptyOwnPartition,
   ledgerEntries,
   ownerUsages,
@@ -11,7 +8,7 @@ import {
   repositoryUsages,
   stars,
 } from '../../lib/records/schema/index.ts'
-import { Filler } from './filler.ts'
+import { type Filler, fillStore } from './filler.ts'
 
 const WHEN = 1_700_000_000
 
@@ -29,34 +26,21 @@ export const MILLION: Shape = { people: 20_000, repos: 80_000, entries: 500_000,
 /** The contents of an instance of some age: a few owners have much, most have little. */
 export const INSTANCE: Shape = { people: 100_000, repos: 1_000_000, entries: 10_000_000, stars: 1_000_000 }
 
-export type Filled = (done: number, total: number) => void
-
 /**
- * A store of that shape, the same each time.
- * @returns how many records there are
+ * Makes a store of that shape, the same each time.
+ * @returns how many records it has
  */
-export const fill = async (folder: string, shape: Shape, told: Filled = () => undefined): Promise<number> => {
-  const driver = level(folder)
-  await driver.open()
-  try {
-    const total = shape.people * 2 + shape.repos * 2 + shape.entries + shape.stars
-    const filler = new Filler(driver, (done) => told(done, total))
-    await driver.write(async (tx) => storedLayout.set(tx, CURRENT_LAYOUT))
-    await fillWith(filler, shape)
-    await filler.end()
-    return filler.records
-  } finally {
-    await driver.close()
-    await settle(folder)
-  }
-}
-
-/** Has LevelDB write its files anew, as it has done with most of what a store of some age holds. */
-const settle = async (folder: string): Promise<void> => {
-  const database = new ClassicLevel<Buffer, Buffer>(folder, { keyEncoding: 'buffer' })
-  await database.open()
-  await database.compactRange(Buffer.of(0), Buffer.of(0xff))
-  await database.close()
+export const fill = (
+  folder: string,
+  shape: Shape,
+  onProgress: (done: number, total: number) => void = () => undefined,
+): Promise<number> => {
+  const total = shape.people * 2 + shape.repos * 2 + shape.entries + shape.stars
+  return fillStore(
+    folder,
+    (filler) => fillWith(filler, shape),
+    (done) => onProgress(done, total),
+  )
 }
 
 /** A number from 0 to 1, the same for the same `at`, and most of them small: the square of an even spread. */

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { replaceSection } from '../readme/documents.ts'
@@ -34,6 +35,7 @@ const USAGE = `npm run bench -- [options]   measures each operation and a refere
   --only NAME,NAME      some of the benchmarks
   --rounds N            rounds of each (5 by default)
   --scale S             part of the largest instance, above 0 and at most 1 (0.1 by default)
+  --data FOLDER         where filled instances are kept for later runs (a temporary folder by default)
   --storage postgres    a PostgreSQL that the benchmark starts
   --peer URL --peer-token TOKEN   asks another server of the same API the same, in turns;
                         creates 54 repositories there
@@ -55,6 +57,7 @@ const options = {
   'peer-token': { type: 'string' },
   'peer-pid': { type: 'string' },
   scale: { type: 'string', default: '0.1' },
+  data: { type: 'string', default: join(tmpdir(), 'allot-bench-instances') },
   docs: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const
@@ -79,6 +82,7 @@ if (!Number.isInteger(rounds) || rounds < 1) fail(`--rounds ${flags.rounds}: exp
 const scale = Number(flags.scale)
 if (!(scale > 0 && scale <= 1)) fail(`--scale ${flags.scale}: expected a number above 0 and at most 1`)
 
+const instances = { scale, folder: flags.data }
 const all = {
   level: [
     reads,
@@ -91,9 +95,9 @@ const all = {
     clone,
     firstReads,
     lfs,
-    instanceOf(scale),
-    searchOf(scale),
-    sizesUpTo(scale),
+    instanceOf(instances),
+    searchOf(instances),
+    sizesUpTo(instances),
   ],
   postgres: [postgres, hot],
 }

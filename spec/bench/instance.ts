@@ -1,5 +1,4 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { HtmlRenderer, Parser } from 'commonmark'
 import { withProgressBar } from '../../bin/terminal.ts'
@@ -90,15 +89,22 @@ export const WORDS = [
   'tokelra-',
 ]
 
-/** Kept between runs, for it takes minutes to make. */
-export const filledStore = async (shape: Shape): Promise<string> => {
-  const folder = join(tmpdir(), `allot-bench-instance-${shape.repos}`)
+/** How large the filled instances are, and where they are kept between runs: the largest takes minutes to make. */
+export interface Instances {
+  /** 1 for a hundred thousand users, a million repositories and ten million ledger entries. */
+  readonly scale: number
+  readonly folder: string
+}
+
+/** @returns the folder of a store of that shape, which is filled unless an earlier run has done so */
+export const filledStore = async (instances: string, shape: Shape): Promise<string> => {
+  const folder = join(instances, `instance-${shape.repos}`)
   const mark = join(folder, 'filled')
   try {
     readFileSync(mark)
   } catch {
     rmSync(folder, { recursive: true, force: true })
-    mkdirSync(folder)
+    mkdirSync(folder, { recursive: true })
     await withProgressBar('filling an instance', (onProgress) =>
       fill(join(folder, 'store'), shape, (done, total) => onProgress({ done, total })),
     )
@@ -107,8 +113,7 @@ export const filledStore = async (shape: Shape): Promise<string> => {
   return join(folder, 'store')
 }
 
-/** @param scale 1 for a hundred thousand users, a million repositories and ten million ledger entries */
-export const instanceOf = (scale: number): Bench => ({
+export const instanceOf = ({ scale, folder }: Instances): Bench => ({
   name: 'instance',
   sendsLoad: true,
   async run({ rounds, say }) {
@@ -116,7 +121,7 @@ export const instanceOf = (scale: number): Bench => ({
     say(
       `an instance of ${shape.repos.toLocaleString('en')} repositories and ${shape.entries.toLocaleString('en')} ledger entries`,
     )
-    const store = await filledStore(shape)
+    const store = await filledStore(folder, shape)
     const served = await host('instance', store, String(shape.people))
     try {
       const measured = [await besideFastify(served, rounds), ...(await flat(served, rounds))]

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { partsOfNames, type Shape } from './filled.ts'
-import { filledStore, scaled } from './instance.ts'
+import { filledStore, type Instances, scaled } from './instance.ts'
 import { memoryOf } from './memory.ts'
 import { type Bench, type Latency, type Measurement, median } from './report/measure.ts'
 import { ask, type Hosted, host } from './servers/index.ts'
@@ -76,12 +76,12 @@ const memoryRows = (runs: readonly Run[]): Measurement[] =>
   })
 
 /** Searches one at a time, on servers that were just started. */
-export const searchOf = (scale: number): Bench => ({
+export const searchOf = ({ scale, folder }: Instances): Bench => ({
   name: 'search',
   async run({ rounds, say }) {
     const shape = scaled(scale)
     say(`searching ${shape.repos.toLocaleString('en')} repositories`)
-    const store = await filledStore(shape)
+    const store = await filledStore(folder, shape)
     const [cold, warm]: [Run[], Run[]] = [[], []]
     for (let round = 0; round < rounds; round++) {
       dropFromCache(store)

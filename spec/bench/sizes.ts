@@ -1,4 +1,4 @@
-import { filledStore, scaled, WORDS } from './instance.ts'
+import { filledStore, type Instances, scaled, WORDS } from './instance.ts'
 import { type Bench, inTurns, type Measurement } from './report/measure.ts'
 import { ask, type Hosted, host } from './servers/index.ts'
 
@@ -26,7 +26,7 @@ const timed = (served: Hosted, path: (at: number) => string) => {
 }
 
 /** The same requests at several sizes, each a tenth of the next: what is flat costs the same at all of them. */
-export const sizesUpTo = (largest: number): Bench => ({
+export const sizesUpTo = ({ scale: largest, folder }: Instances): Bench => ({
   name: 'sizes',
   async run({ say }) {
     const hosted: { served: Hosted; size: number }[] = []
@@ -34,7 +34,7 @@ export const sizesUpTo = (largest: number): Bench => ({
       for (const scale of scalesUpTo(largest)) {
         const shape = scaled(scale)
         say(`a store with ${shape.entries.toLocaleString('en')} ledger entries`)
-        const store = await filledStore(shape)
+        const store = await filledStore(folder, shape)
         const size = 2 * (shape.people + shape.repos) + shape.entries + shape.stars
         hosted.push({ size, served: await host('instance', store, String(shape.people)) })
       }

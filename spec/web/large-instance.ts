@@ -1,11 +1,9 @@
-import { level } from '../../drivers/level/index.ts'
 import { hashSecret } from '../../lib/accounts/credentials.ts'
-import { encodeValue, sequenceKey, storedLayout } from '../../lib/records/layout.ts'
+import { encodeValue, sequenceKey } from '../../lib/records/layout.ts'
 import {
   accounts,
   assignments,
   auditRecords,
-  CURRENT_LAYOUT,
   dailyUsages,
   emptyOwnPartition,
   groups,
@@ -16,7 +14,7 @@ import {
   rules,
   tokens,
 } from '../../lib/records/schema/index.ts'
-import { Filler } from '../bench/filler.ts'
+import { type Filler, fillStore } from '../bench/filler.ts'
 
 /** How much the instance has. */
 export interface Shape {
@@ -41,20 +39,14 @@ const KINDS = ['artifacts', 'lfs', 'packages', 'attachments'] as const
  * user; the groups have limits that some owners are over and some near.
  */
 export const fillLarge = async (folder: string, shape: Shape, say: (done: number) => void): Promise<void> => {
-  const driver = level(folder)
-  await driver.open()
-  try {
-    const filler = new Filler(driver, say)
-    await driver.write(async (tx) => storedLayout.set(tx, CURRENT_LAYOUT))
+  const body = async (filler: Filler) => {
     await fillOwners(filler, shape)
     await fillPolicy(filler, shape)
     await fillUsage(filler, shape)
     for (const name of ['account', 'repository', 'token', 'rule', 'group'])
       filler.put(sequenceKey(name), encodeValue(10_000_000))
-    await filler.end()
-  } finally {
-    await driver.close()
   }
+  await fillStore(folder, body, say)
 }
 
 const fillOwners = async (filler: Filler, { owners }: Shape): Promise<void> => {
