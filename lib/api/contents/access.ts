@@ -36,11 +36,21 @@ const DOWNLOAD_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 }
 
-type ChangeRequest = Recipient & {
-  readonly user: Identity
+/** A request about the contents of a repository. */
+export type ContentsRequest = Recipient & {
   readonly params: { readonly owner: string; readonly repo: string }
   readonly client: () => string
 }
+
+/** The repository of a request; undefined when the user cannot see it. */
+export const openIn = (
+  services: Services,
+  { user, params, client }: ContentsRequest,
+): Promise<OpenRepository | undefined> => contentsIn(services).open(user, repositoryNameOf(params), client())
+
+/** The repository of a request at a branch, a tag or a commit; undefined when there is none. */
+export const openAt = (services: Services, { user, params, client }: ContentsRequest, revision: string) =>
+  contentsIn(services).openAt(user, repositoryNameOf(params), revision, client())
 
 /** A repository that the user may push to, and the user as its author. */
 export interface Changeable {
@@ -56,10 +66,11 @@ export interface Changeable {
  */
 export const openForPush = async (
   services: Services,
-  { user, params, baseUrl, client }: ChangeRequest,
+  request: ContentsRequest & { readonly user: Identity },
 ): Promise<Changeable | undefined> => {
   const { git, store, hosting } = services
-  const open = await contentsIn(services).open(user, repositoryNameOf(params), client())
+  const { user, baseUrl, client } = request
+  const open = await openIn(services, request)
   if (open === undefined) return undefined
   if (git === undefined) throw new AllotError('not_found', 'this server has no git data')
   await store.read((tx) => requirePush(tx, user, open.repository))

@@ -4,9 +4,9 @@ import { NotFound } from '../../http/index.ts'
 import { readCommits } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findBranch, listBranches, type Ref, shortName } from '../../repositories/contents/refs.ts'
-import { number, repositoryNameOf, Time, text, timestamp } from '../fields.ts'
+import { number, Time, text, timestamp } from '../fields.ts'
 import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
-import { contentsIn, read } from './access.ts'
+import { openIn, read } from './access.ts'
 import { peopleWith, presentVerification, Sha, urlsOf, Verification } from './schema.ts'
 
 const Person = v.object({
@@ -102,10 +102,9 @@ export const branchRoutes = [
     paging: 'lenient',
     responses: { 200: v.array(Branch), 404: NotFound },
     handle: async (request, services) => {
-      const { user, params, page, client } = request
-      const open = await contentsIn(services).open(user, repositoryNameOf(params), client())
+      const open = await openIn(services, request)
       if (open === undefined) return reply(404)
-      const { items, total } = await listBranches(open, page)
+      const { items, total } = await listBranches(open, request.page)
       return pageOf(await presentBranches(services, request, open, items), total)
     },
   }),
@@ -118,9 +117,8 @@ export const branchRoutes = [
     summary: 'A branch, and the commit that it is at',
     responses: { 200: Branch, 404: NotFound },
     handle: async (request, services) => {
-      const { user, params, client } = request
-      const open = await contentsIn(services).open(user, repositoryNameOf(params), client())
-      const ref = open && (await findBranch(open, params.branch))
+      const open = await openIn(services, request)
+      const ref = open && (await findBranch(open, request.params.branch))
       if (ref === undefined) return reply(404)
       const [branch] = await presentBranches(services, request, open!, [ref])
       return branch === undefined ? reply(404) : reply(200, branch)

@@ -4,9 +4,9 @@ import { Download, ErrorBody, NotFound, type StreamReply, ValidationError } from
 import { changesOf } from '../../repositories/contents/changes.ts'
 import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
 import { commitOf, type OpenRepository, refuseEmpty } from '../../repositories/contents/open-repository.ts'
-import { Moment, parameter, repositoryNameOf, secondsOf, shortText } from '../fields.ts'
+import { Moment, parameter, secondsOf, shortText } from '../fields.ts'
 import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
-import { contentsIn, processReply, read } from './access.ts'
+import { openAt, openIn, processReply, read } from './access.ts'
 import { Commit, type CommitParts, presentCommits } from './schema.ts'
 
 const wanted = (name: string) => v.optional(parameter(v.boolean(), `Whether ${name}; true when absent.`))
@@ -55,10 +55,8 @@ export const commitRoutes = [
     paging: 'lenient',
     responses: { 200: v.array(Commit), 404: NotFound, 409: ErrorBody, 422: ValidationError },
     handle: async (request, services) => {
-      const { user, params, query, page, client } = request
-      const contents = contentsIn(services)
-      const name = repositoryNameOf(params)
-      const open = await contents.open(user, name, client())
+      const { query, page } = request
+      const open = await openIn(services, request)
       if (open === undefined) return reply(404)
       refuseEmpty(open)
       const commit = await commitOf(open, query.sha ?? '')
@@ -79,11 +77,10 @@ export const commitRoutes = [
     query: v.object(parts),
     responses: { 200: Commit, 404: NotFound },
     handle: async (request, services) => {
-      const { user, params, query, client } = request
-      const open = await contentsIn(services).openAt(user, repositoryNameOf(params), params.sha, client())
+      const open = await openAt(services, request, request.params.sha)
       const commit = open && (await readCommit(open, open.commit))
       if (commit === undefined) return reply(404)
-      const [presented] = await present(services, request, open!, [commit], partsIn(query))
+      const [presented] = await present(services, request, open!, [commit], partsIn(request.query))
       return reply(200, presented!)
     },
   }),
@@ -95,8 +92,8 @@ export const commitRoutes = [
       operationId: kind === 'diff' ? 'repoDownloadCommitDiff' : 'repoDownloadCommitPatch',
       summary: kind === 'diff' ? 'What a commit changed, as a diff' : 'A commit as a patch for git-am',
       responses: { 200: Download, 404: NotFound },
-      handle: async ({ user, params, client }, services) => {
-        const open = await contentsIn(services).openAt(user, repositoryNameOf(params), params.sha, client())
+      handle: async (request, services) => {
+        const open = await openAt(services, request, request.params.sha)
         const commit = open && (await readCommit(open, open.commit))
         if (commit === undefined) return reply(404)
         return reply(200, ({ signal }) => streamChange(open!, commit, kind, signal))

@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import { NotFound } from '../../http/index.ts'
 import { compare } from '../../repositories/contents/compare.ts'
 import { languagesOf } from '../../repositories/contents/languages.ts'
-import { example, number, repositoryNameOf } from '../fields.ts'
+import { example, number } from '../fields.ts'
 import { reply, route } from '../route.ts'
-import { contentsIn, read } from './access.ts'
+import { openIn, read } from './access.ts'
 import { Commit, CommitFiles, presentCommits } from './schema.ts'
 
 const Compare = v.object({
@@ -24,9 +24,8 @@ export const compareRoutes = [
     summary: 'What one branch, tag or commit has that another has not, as `base...head`',
     responses: { 200: Compare, 404: NotFound },
     handle: async (request, services) => {
-      const { user, params, client } = request
-      const open = await contentsIn(services).open(user, repositoryNameOf(params), client())
-      const found = open && (await compare(open, params.basehead))
+      const open = await openIn(services, request)
+      const found = open && (await compare(open, request.params.basehead))
       if (found === undefined) return reply(404)
       const parts = { stat: false, files: false, verification: true, changes: new Map() }
       const commits = await presentCommits(services, request, open!, found.commits, parts)
@@ -40,8 +39,8 @@ export const compareRoutes = [
     operationId: 'repoGetLanguages',
     summary: "The languages of the default branch's files, with the bytes of each",
     responses: { 200: example(v.record(v.string(), v.number()), { TypeScript: 1200 }), 404: NotFound },
-    handle: async ({ user, params, client }, services) => {
-      const open = await contentsIn(services).open(user, repositoryNameOf(params), client())
+    handle: async (request, services) => {
+      const open = await openIn(services, request)
       return open === undefined ? reply(404) : reply(200, await languagesOf(open))
     },
   }),

@@ -18,10 +18,10 @@ import {
   type OpenCommit,
   type OpenRepository,
 } from '../../repositories/contents/open-repository.ts'
-import { parameter, repositoryNameOf } from '../fields.ts'
+import { parameter } from '../fields.ts'
 import { requireReadable } from '../git.ts'
-import { type Recipient, reply, route, type Services, type StreamServices, stream } from '../route.ts'
-import { contentsIn, processReply, read } from './access.ts'
+import { reply, route, type Services, type StreamServices, stream } from '../route.ts'
+import { type ContentsRequest, openAt, openIn, processReply, read } from './access.ts'
 
 /** Bytes of a file that is read into memory; larger ones are streamed. */
 const MAX_BUFFERED = 1024 * 1024
@@ -68,16 +68,14 @@ async function* partOf(
   if (position < size) throw new Error(`git was stopped after ${position} of ${size} bytes`)
 }
 
-interface FileRequest extends Recipient {
-  readonly params: { owner: string; repo: string; filepath: string }
-  readonly query: { ref?: string | undefined }
-  readonly client: () => string
+type FileRequest = ContentsRequest & {
+  readonly params: { readonly filepath: string }
+  readonly query: { readonly ref?: string | undefined }
 }
 
-const findFile = async (services: Services, { user, params, query, client }: FileRequest) => {
-  const name = repositoryNameOf(params)
-  const open = await contentsIn(services).openAt(user, name, query.ref ?? '', client())
-  const found = open && (await findEntry(open, params.filepath))
+const findFile = async (services: Services, request: FileRequest) => {
+  const open = await openAt(services, request, request.query.ref ?? '')
+  const found = open && (await findEntry(open, request.params.filepath))
   const isFile =
     found !== undefined && found.entry.mode !== MODES.tree && found.entry.mode !== MODES.submodule
   return isFile ? { open: open!, found } : undefined
@@ -169,9 +167,9 @@ export const downloadFileRoutes = [
     operationId: 'repoGetArchive',
     summary: 'An archive of a branch, a tag or a commit: zip or tar.gz, by the ending of the name',
     responses: { 200: Download, 404: NotFound },
-    handle: async ({ user, params, client }, services) => {
-      const open = await contentsIn(services).open(user, repositoryNameOf(params), client())
-      const archive = open && (await findArchive(open, params.archive))
+    handle: async (request, services) => {
+      const open = await openIn(services, request)
+      const archive = open && (await findArchive(open, request.params.archive))
       return archive === undefined ? reply(404) : reply(200, archive)
     },
   }),

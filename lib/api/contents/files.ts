@@ -14,9 +14,9 @@ import {
   submoduleUrls,
 } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
-import { example, number, parameter, repositoryNameOf, text } from '../fields.ts'
-import { type Recipient, reply, route, type Services } from '../route.ts'
-import { contentsIn, read } from './access.ts'
+import { example, number, parameter, text } from '../fields.ts'
+import { reply, route, type Services } from '../route.ts'
+import { type ContentsRequest, contentsIn, openAt, read } from './access.ts'
 import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
@@ -179,17 +179,13 @@ const presentPath = async (
   }
 }
 
-type ContentsRequest = Recipient & {
-  readonly params: { owner: string; repo: string }
-  readonly query: { ref?: string | undefined }
-  readonly client: () => string
-}
+type FolderRequest = ContentsRequest & { readonly query: { readonly ref?: string | undefined } }
 
 /** Caches what the last request for these contents of a commit got. */
-const replyContents = async (services: Services, request: ContentsRequest, path: string) => {
-  const { user, params, query, client, baseUrl } = request
+const replyContents = async (services: Services, request: FolderRequest, path: string) => {
+  const { params, query, baseUrl } = request
   const contents = contentsIn(services)
-  const open = await contents.openAt(user, repositoryNameOf(params), query.ref ?? '', client())
+  const open = await openAt(services, request, query.ref ?? '')
   if (open === undefined) return reply(404)
   const ref = query.ref || open.repository.defaultBranch
   const json = await contents.cached(

@@ -1,11 +1,10 @@
 import * as v from 'valibot'
 import { NotFound } from '../../http/index.ts'
-import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { type Ref, refsBelow } from '../../repositories/contents/refs.ts'
 import { readTree } from '../../repositories/contents/trees.ts'
-import { example, number, parameter, repositoryNameOf, text, wholeNumber } from '../fields.ts'
-import { type Recipient, reply, route, type Services } from '../route.ts'
-import { contentsIn, read } from './access.ts'
+import { example, number, parameter, text, wholeNumber } from '../fields.ts'
+import { reply, route, type Services } from '../route.ts'
+import { type ContentsRequest, openIn, read } from './access.ts'
 import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app/git'
@@ -56,17 +55,8 @@ const GitBlob = v.object({
   size: number(6),
 })
 
-const openIn = async (
-  services: Services,
-  { user, params, client }: Recipient & { params: { owner: string; repo: string }; client: () => string },
-): Promise<OpenRepository | undefined> => contentsIn(services).open(user, repositoryNameOf(params), client())
-
 /** One reference when it has exactly the name, else the list of those that begin with it. */
-const replyRefs = async (
-  services: Services,
-  request: Recipient & { params: { owner: string; repo: string }; client: () => string },
-  name: string,
-) => {
+const replyRefs = async (services: Services, request: ContentsRequest, name: string) => {
   const open = await openIn(services, request)
   if (open === undefined) return reply(404)
   const found = await refsBelow(open, name)

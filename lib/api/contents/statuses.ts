@@ -8,7 +8,7 @@ import { choice, example, number, repositoryNameOf, Time, text, timestamp } from
 import { Repository, readRepository } from '../repository-presenter.ts'
 import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
 import { presentUser, User } from '../users.ts'
-import { contentsIn, read, write } from './access.ts'
+import { openAt, read, write } from './access.ts'
 import { commitUrl, ID, type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
@@ -112,9 +112,9 @@ export const statusRoutes = [
     body: CreateStatusOption,
     responses: { 201: CommitStatus, 403: Forbidden, 404: NotFound, 422: ValidationError },
     handle: async (request, services) => {
-      const { user, params, body, client } = request
+      const { user, params, body } = request
       const name = repositoryNameOf(params)
-      const open = await contentsIn(services).openAt(user, name, params.sha, client())
+      const open = await openAt(services, request, params.sha)
       if (open === undefined) return reply(404)
       const created = await services.hosting.statuses.create(user, name, open.commit, {
         state: body.state,
@@ -139,9 +139,9 @@ export const statusRoutes = [
       paging: 'lenient',
       responses: { 200: v.array(CommitStatus), 404: NotFound, 422: ValidationError },
       handle: async (request, services) => {
-        const { user, params, query, page, client } = request
+        const { user, params, query, page } = request
         const name = repositoryNameOf(params)
-        const open = await contentsIn(services).openAt(user, name, params.sha, client())
+        const open = await openAt(services, request, params.sha)
         if (open === undefined) return reply(404)
         const which = { state: query.state || undefined, isOldestFirst: OLDEST_FIRST.includes(query.sort) }
         const found = await services.hosting.statuses.list(user, name, open.commit, which, page)
@@ -160,9 +160,9 @@ export const statusRoutes = [
     paging: 'lenient',
     responses: { 200: CombinedStatus, 404: NotFound },
     handle: async (request, services) => {
-      const { user, params, page, client } = request
+      const { user, params, page } = request
       const name = repositoryNameOf(params)
-      const open = await contentsIn(services).openAt(user, name, params.sha, client())
+      const open = await openAt(services, request, params.sha)
       if (open === undefined) return reply(404)
       const { commit } = open
       const found = await services.hosting.statuses.combined(user, name, commit, page)

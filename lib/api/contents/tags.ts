@@ -4,9 +4,9 @@ import { NotFound } from '../../http/index.ts'
 import { readCommit, readTag } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findTag, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
-import { number, repositoryNameOf, text, timestamp } from '../fields.ts'
-import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
-import { contentsIn, read } from './access.ts'
+import { number, text, timestamp } from '../fields.ts'
+import { pageOf, reply, route, type Services } from '../route.ts'
+import { type ContentsRequest, openIn, read } from './access.ts'
 import {
   CommitMeta,
   CommitUser,
@@ -86,15 +86,8 @@ const presentAnnotated = (
   archive_download_count: NO_DOWNLOADS,
 })
 
-const openTag = async (
-  services: Services,
-  request: Recipient & { params: { owner: string; repo: string }; client: () => string },
-) => {
-  const open = await contentsIn(services).open(
-    request.user,
-    repositoryNameOf(request.params),
-    request.client(),
-  )
+const openTag = async (services: Services, request: ContentsRequest) => {
+  const open = await openIn(services, request)
   return open && { open, urls: await urlsOf(services, open.repository, request) }
 }
 
