@@ -125,7 +125,7 @@ export const addApplyCommand = (quota: Command): void => {
 /** Description of `--dry-run` on every command that changes rules or groups. */
 const DRY_RUN = 'only print what would change'
 
-export interface ChangeFlags extends ApiFlags, PrintFlags {
+interface ChangeFlags extends ApiFlags, PrintFlags {
   dryRun?: boolean
 }
 

@@ -16,7 +16,7 @@ const CONTENT_LABELS = {
 } as const
 
 /** Content that the source has. */
-export interface SourceContent {
+interface SourceContent {
   /** Identifies it in every migration. */
   name: string
   /** Its name in the report. */

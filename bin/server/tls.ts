@@ -8,13 +8,13 @@ import type { Config } from '../config/config.ts'
 import { readFault, UsageError } from '../errors.ts'
 import type { ServerLog } from './log.ts'
 
-export interface TlsFiles {
+interface TlsFiles {
   certificate: string
   key: string
 }
 
 /** A certificate with its key, which have been checked: a server can use them. */
-export interface Tls {
+interface Tls {
   /** Certificate and key as node:tls takes them. */
   context: SecureContextOptions
   /** The server's own certificate, which is the first of its file. */

@@ -3,7 +3,7 @@ import { AvatarType } from '../records/schema/index.ts'
 /** Reads the kind of an image and its size in pixels from its first bytes, without decoding it. */
 
 /** Kind and size of an image, as in its first bytes. */
-export interface ImageFormat {
+interface ImageFormat {
   readonly type: AvatarType
   /** Pixels. */
   readonly width: number

@@ -18,7 +18,7 @@ const DAY_SECONDS = 86_400
 export const SET_PASSWORD = '/-/set-password'
 
 /** The parameters of a link. */
-export interface PasswordLink {
+interface PasswordLink {
   /** Name of the user. */
   readonly user: string
   readonly code: string

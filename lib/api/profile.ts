@@ -6,7 +6,7 @@ import { example, number, shortText, text } from './fields.ts'
 import { reply, replyEmpty, route } from './route.ts'
 import { accountDeleted } from './users.ts'
 
-export const UserSettings = v.object({
+const UserSettings = v.object({
   full_name: text('Alice'),
   website: text('https://alice.example.org'),
   description: text(''),

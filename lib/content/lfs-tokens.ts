@@ -21,7 +21,7 @@ const Grant = v.object({
 type Grant = v.InferOutput<typeof Grant>
 
 /** The key, the repository and the operation that a token is for. */
-export type LfsGrant = Omit<Grant, 'expires'>
+type LfsGrant = Omit<Grant, 'expires'>
 
 const SCHEME = /^RemoteAuth +(\S+)$/
 

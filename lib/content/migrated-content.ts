@@ -37,10 +37,10 @@ import type { PackageName } from './packages/types.ts'
 /** The name and the digest of content at the source: the record of the migration without the ids of the copies. */
 export type Origin = Pick<NewMigrated, 'scope' | 'name' | 'digest'>
 
-export type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>
-export type MigratedComment = Omit<Comment, 'id'>
-export type MigratedRelease = Omit<Release, 'id'>
-export interface MigratedPackageFile extends Required<Pick<NewPackageFile, 'size' | 'createdAt'>> {
+type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>
+type MigratedComment = Omit<Comment, 'id'>
+type MigratedRelease = Omit<Release, 'id'>
+interface MigratedPackageFile extends Required<Pick<NewPackageFile, 'size' | 'createdAt'>> {
   readonly path: PackageName
   readonly name: string
   readonly content: Readable
@@ -48,7 +48,7 @@ export interface MigratedPackageFile extends Required<Pick<NewPackageFile, 'size
   readonly sha256: string | undefined
   readonly creator: number
 }
-export type MigratedAttachment = Omit<Attachment, 'id' | 'uuid' | 'repository'>
+type MigratedAttachment = Omit<Attachment, 'id' | 'uuid' | 'repository'>
 
 /** Kinds of content that are records without a file. */
 export type ContentKind = 'issue' | 'comment' | 'release'

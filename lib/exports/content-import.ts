@@ -19,7 +19,7 @@ interface Incoming {
 }
 
 /** The records that git data and files must have. */
-export interface ContentRecords {
+interface ContentRecords {
   hasRepository(id: number): Promise<boolean>
   /** The record of a file whose content is complete. */
   file(place: FilePlace): Promise<Pick<StoredFile, 'size' | 'sha256'> | undefined>

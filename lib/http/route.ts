@@ -93,7 +93,7 @@ export interface Route<I extends Identity = Identity, S = unknown> extends Route
 /** Builds the URLs of web pages. Every request carries it, so that presenters need nothing else. */
 export type HtmlUrlsOf<S> = S extends { readonly htmlUrls: infer H } ? H : undefined
 
-export interface RouteRequest<I extends Identity = Identity, S = unknown> {
+interface RouteRequest<I extends Identity = Identity, S = unknown> {
   readonly user: I | null
   readonly params: unknown
   readonly query: unknown

@@ -10,8 +10,8 @@ import { type OwnerIds, type OwnerQuotas, ownerQuotas, scanOwners } from './owne
 import type { QuotaPlan } from './plan.ts'
 import { type ChangedOwner, type SimulationOptions, simulate } from './simulation.ts'
 import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
-import { noUsage, type Subject, type Usage, usedBy } from './subjects.ts'
-import { addDelta, usageOf } from './usage.ts'
+import { type Subject, type Usage, usedBy } from './subjects.ts'
+import { usageOf } from './usage.ts'
 
 /** An owner that is over a limit, or near it, with the subject and the rule that bind. */
 export interface OwnerOverQuota extends SubjectLimit {
@@ -44,15 +44,6 @@ export class Reports {
     this.#store = store
     this.#defaults = defaults
     this.#owners = owners
-  }
-
-  /** Sum of the usage of all owners. */
-  totalUsage(): Promise<Usage> {
-    return this.#store.read(async (tx) => {
-      let total = noUsage
-      for await (const { usage } of scanOwners(tx, this.#owners)) total = addDelta(total, usage)
-      return total
-    })
   }
 
   /** Reads the usage of owners, and the groups that apply to them, beside a scan over the owners. */

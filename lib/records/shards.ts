@@ -7,7 +7,7 @@ import { isEmpty, shard as stored } from './layout.ts'
  * blocks of {@link BLOCK_SIZE}, of which it takes every `of`-th. They begin at {@link FIRST_ID}: lower ids belong to the first
  * shard, which may have been a store of its own before.
  */
-export interface Shard {
+interface Shard {
   /** From 1 to `of`. */
   readonly number: number
   /** How many shards there can be; it cannot be changed later, and most of them need not exist yet. */

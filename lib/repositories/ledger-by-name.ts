@@ -41,7 +41,7 @@ const LedgerNameSchema = v.object({ kind: LedgerKind, key: v.string() })
 /** A ledger entry with the names of its owner and repository, before its members are checked against its kind. */
 export type NamedEntry = LedgerName & LedgerItem
 
-export type LedgerByName = Ledger<NamedEntry>
+type LedgerByName = Ledger<NamedEntry>
 
 interface LedgerByNameDependencies {
   readonly store: Store

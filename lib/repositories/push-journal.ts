@@ -103,7 +103,7 @@ export class PushJournal {
 }
 
 /** References that a push changes, and the id of the account that pushes. */
-export interface PushedRefs {
+interface PushedRefs {
   readonly by: number
   readonly updates: readonly ChangedRef[]
 }

@@ -23,7 +23,7 @@ export interface CommandServices extends GitServices {
 }
 
 /** One command that a client runs. */
-export interface CommandRequest {
+interface CommandRequest {
   /** Undefined when the client asks for a shell. */
   readonly text: string | undefined
   /** Id of the key that the client signed in with. */

@@ -9,7 +9,7 @@ export { hostKeyFolder, readHostKey, readHostKeys } from './host-keys.ts'
 export { loadSsh2 } from './library.ts'
 export type { SshCommand, SshServer } from './types.ts'
 
-export interface SshServerOptions extends CommandServices {
+interface SshServerOptions extends CommandServices {
   readonly ssh2: Ssh2
   /** Private keys of the server. */
   readonly hostKeys: readonly string[]

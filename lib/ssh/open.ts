@@ -18,7 +18,7 @@ interface SshDependencies {
 }
 
 /** The SSH server, and the tokens that it gives to clients of Git LFS. */
-export interface Ssh {
+interface Ssh {
   readonly server: SshServer
   /** Undefined when Git LFS is turned off. */
   readonly lfsTokens: LfsTokens | undefined

@@ -60,7 +60,7 @@ const typeOf = ({ mode }: TreeEntry): Type => {
 export { encodePath }
 
 /** The parts of an entry's URLs. */
-export interface EntryContext {
+interface EntryContext {
   readonly urls: RepositoryUrls
   /** Name of the reference as the client wrote it. */
   readonly ref: string

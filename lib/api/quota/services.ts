@@ -25,7 +25,7 @@ const declarations: Declarations = routesFor()
 export const quotaRoute: Declarations['route'] = declarations.route
 
 /** The owners of quota, as requests name them and responses show them. */
-export interface QuotaOwners {
+interface QuotaOwners {
   readonly directory: OwnerDirectory
   /** @returns undefined when the viewer can see no such owner */
   find(viewer: Viewer, name: string): Promise<Owner | undefined>

@@ -17,7 +17,7 @@ const levelIn = (permission: v.InferOutput<typeof GivenPermission>): Level => {
   return permission ? permission : 'write'
 }
 
-export const CollaboratorPermission = v.object({
+const CollaboratorPermission = v.object({
   permission: example(v.picklist(['none', 'read', 'write', 'admin', 'owner']), 'write'),
   role_name: text('write'),
   user: User,

@@ -37,7 +37,7 @@ export interface OwnerSummary {
   readonly text: string
 }
 
-export type OwnerOrder = 'name' | 'used' | 'share' | 'growth'
+type OwnerOrder = 'name' | 'used' | 'share' | 'growth'
 
 const STATES = ['over', 'near', 'within', 'unlimited'] as const
 

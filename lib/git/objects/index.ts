@@ -23,7 +23,7 @@ interface ReaderOptions extends Omit<ProcessesOptions, 'maxConcurrentPerClient' 
   readonly download: Pick<ProcessLimits, 'idleTimeout' | 'timeout'>
 }
 
-export interface GitObject extends ObjectInfo {
+interface GitObject extends ObjectInfo {
   readonly content: Buffer
 }
 

@@ -5,7 +5,7 @@ import { folderOf } from '../folders.ts'
 import { checkOnDisk } from '../processes.ts'
 import { BatchEnded, BatchProcess } from './batch-process.ts'
 
-export interface ObjectPoolOptions {
+interface ObjectPoolOptions {
   readonly directory: string
   readonly git: string
   /** Maximum number of processes, busy or idle, of all repositories. */

@@ -107,7 +107,6 @@ export const avatars = new Collection({
 })
 
 const FormerName = v.object({ name: v.string(), account: id, createdAt: seconds })
-export type FormerName = v.InferOutput<typeof FormerName>
 
 /** Former names of users and organizations, in lower case (lib/accounts/former-names.ts). */
 export const formerNames = new Collection({

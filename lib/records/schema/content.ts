@@ -4,7 +4,6 @@ import { Collection } from '../collection.ts'
 import { bytes, count, id, seconds } from '../fields.ts'
 
 const IssueSequence = v.object({ repository: id, last: id })
-export type IssueSequence = v.InferOutput<typeof IssueSequence>
 
 /** The last issue number of each repository: a number is not used twice, even after a deletion. */
 export const issueSequences = new Collection({

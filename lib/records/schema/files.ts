@@ -113,7 +113,6 @@ export const packageFiles = new Collection({
 })
 
 const LfsCopy = v.object({ id, source: id })
-export type LfsCopy = v.InferOutput<typeof LfsCopy>
 
 /** Repositories that do not have all LFS objects of the one that they were made from yet (lib/content/lfs.ts). */
 export const lfsCopies = new Collection({ name: 'lfsCopy', schema: LfsCopy, id: (copy) => [copy.id] })

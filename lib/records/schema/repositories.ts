@@ -101,7 +101,6 @@ const PendingFolder = v.object({
   /** True once the folder is to be deleted, and no record may be saved for it. */
   leaving: v.optional(v.boolean()),
 })
-export type PendingFolder = v.InferOutput<typeof PendingFolder>
 
 /** Repositories whose folder may exist without a record (lib/repositories/git-data.ts). */
 export const pendingFolders = new Collection({

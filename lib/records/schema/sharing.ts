@@ -7,7 +7,6 @@ export const Level = v.picklist(['read', 'write', 'admin'])
 export type Level = v.InferOutput<typeof Level>
 
 const Collaborator = v.object({ repository: id, account: id, level: Level, createdAt: seconds })
-export type Collaborator = v.InferOutput<typeof Collaborator>
 
 /** Users with whom a single repository is shared. */
 export const collaborators = new Collection({
@@ -75,7 +74,6 @@ export const teams = new Collection({
 })
 
 const TeamMember = v.object({ account: id, organization: id, team: id, createdAt: seconds })
-export type TeamMember = v.InferOutput<typeof TeamMember>
 
 /** Members of teams. Each has a membership of the organization, too. */
 export const teamMembers = new Collection({

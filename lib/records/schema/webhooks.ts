@@ -93,7 +93,6 @@ const HookQueue = v.object({
   /** Number of the last delivery. */
   last: count,
 })
-export type HookQueue = v.InferOutput<typeof HookQueue>
 
 /** The numbers of deliveries, apart from the webhooks, since every event changes them. */
 export const hookQueues = new Collection({
@@ -109,7 +108,6 @@ const HookLease = v.object({
   /** Milliseconds since 1970. */
   until: integer,
 })
-export type HookLease = v.InferOutput<typeof HookLease>
 
 /** Which process of a shared store sends to a webhook. */
 export const hookLeases = new Collection({

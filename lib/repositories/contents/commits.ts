@@ -26,7 +26,7 @@ export const readTag = async ({ git, access }: OpenRepository, id: string): Prom
 }
 
 /** Which commits of a history are listed; everything that is absent does not matter. */
-export interface CommitFilter {
+interface CommitFilter {
   /** File or folder that the commit changed. */
   readonly path?: string | undefined
   /** Part of the author's name or address, without case. */

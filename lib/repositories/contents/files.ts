@@ -82,7 +82,7 @@ export const listFolder = async (open: OpenCommit, { path, entry }: FoundEntry):
 }
 
 /** A page of a folder, and the file that introduces it. */
-export interface FolderPage {
+interface FolderPage {
   readonly items: readonly SizedEntry[]
   /** Entries on all pages. */
   readonly total: number

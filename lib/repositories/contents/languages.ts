@@ -5,7 +5,7 @@ import { commitOf, type OpenRepository } from './open-repository.ts'
 import { recordsOf } from './trees.ts'
 
 /** Bytes by language. */
-export type Languages = Readonly<Record<string, number>>
+type Languages = Readonly<Record<string, number>>
 
 /** Languages by repository and commit, which never change. */
 const known = namedCache('languages', new LRUCache<string, Languages>(maxEntries(10_000)))

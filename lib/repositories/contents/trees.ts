@@ -4,7 +4,7 @@ import { parseTree, typeOfMode } from '../../git/objects/parse.ts'
 import { expressionsOf, type OpenRepository } from './open-repository.ts'
 
 /** An entry of a tree, or of a tree below it, with its whole path. */
-export interface TreeItem {
+interface TreeItem {
   readonly path: string
   readonly mode: string
   readonly type: 'tree' | 'commit' | 'blob'
@@ -13,7 +13,7 @@ export interface TreeItem {
   readonly size: number
 }
 
-export interface TreePage {
+interface TreePage {
   /** Id of the tree. */
   readonly id: string
   readonly items: readonly TreeItem[]
