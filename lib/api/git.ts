@@ -8,6 +8,7 @@ import { FLUSH, pktLine } from '../git/pkt-lines.ts'
 import { FETCH_LIMIT } from '../git/transport.ts'
 import { requireScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
+import { findForGit } from '../repositories/redirects.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import { type StreamServices, signInRequired, stream } from './route.ts'
 
@@ -22,11 +23,11 @@ export const nameIn = (segment: string): string => segment.replace(/\.git$/, '')
  * @throws AllotError unauthenticated, forbidden without the scope, not_found
  */
 export const requireReadable = async (
-  { hosting }: StreamServices,
+  { store }: StreamServices,
   { user, params }: RepositoryRequest,
 ): Promise<Repository> => {
   if (user !== null) requireScopes(user, { scope: 'read:repository' })
-  const found = await hosting.repositories.findForGit(user, params.owner, nameIn(params.repo))
+  const found = await findForGit(store, user, params.owner, nameIn(params.repo))
   if (found === undefined && user === null) throw signInRequired()
   if (found !== undefined && found.movedTo === undefined) return found.repository
   // The 404 of a former name becomes a redirect, for clients without credentials as well if the repository is public.

@@ -12,7 +12,7 @@ import {
 import { accountByFormerName } from '../accounts/former-names.ts'
 import { now } from '../clock.ts'
 import { accounts, type Redirect, type Repository, redirects, repositories } from '../records/schema/index.ts'
-import type { WriteContext } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './relations.ts'
 
@@ -40,24 +40,26 @@ export const findRedirect = async (
   return newOwner && { owner: newOwner.name, name: repository.name }
 }
 
-export interface FoundForGit {
+interface FoundForGit {
   readonly repository: Repository
   /** The present name of a repository that was found by a former one. */
   readonly movedTo: RepositoryName | undefined
 }
 
-export const findForGit = async (
-  tx: ReadTransaction,
+/** The repository with the name, or with the former name, if the viewer can read its git data. */
+export const findForGit = (
+  store: Store,
   viewer: Viewer,
   owner: string,
   name: string,
-): Promise<FoundForGit | undefined> => {
-  const repository = await readableRepository(tx, viewer, owner, name, 'code')
-  if (repository !== undefined) return { repository, movedTo: undefined }
-  const movedTo = await findRedirect(tx, viewer, owner, name)
-  const moved = movedTo && (await readableRepository(tx, viewer, movedTo.owner, movedTo.name, 'code'))
-  return moved && { repository: moved, movedTo }
-}
+): Promise<FoundForGit | undefined> =>
+  store.read(async (tx) => {
+    const repository = await readableRepository(tx, viewer, owner, name, 'code')
+    if (repository !== undefined) return { repository, movedTo: undefined }
+    const movedTo = await findRedirect(tx, viewer, owner, name)
+    const moved = movedTo && (await readableRepository(tx, viewer, movedTo.owner, movedTo.name, 'code'))
+    return moved && { repository: moved, movedTo }
+  })
 
 /** Adds a redirect from a repository's former name or owner, and removes the one that its new name had. */
 export const redirect = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {

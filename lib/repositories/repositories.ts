@@ -27,7 +27,7 @@ import { type RepositoryOrder, repositoriesOf } from './lists.ts'
 import { authorFor, insertRepository, isNameTaken, recordOf, refuseTaken, taken } from './new-repository.ts'
 import type { PushJournal } from './push-journal.ts'
 import type { RepositoryMaintenance } from './pushes.ts'
-import { type FoundForGit, findForGit, findRedirect, redirect, removeRedirects } from './redirects.ts'
+import { findRedirect, redirect, removeRedirects } from './redirects.ts'
 import type { RepositoryName } from './relations.ts'
 import type { StoredFiles } from './stored-files.ts'
 import { removeTeamsOf } from './team-repositories.ts'
@@ -135,11 +135,6 @@ export class Repositories {
   /** Present name of the repository with the former name; undefined unless the viewer can see both. */
   findMoved(viewer: Viewer, owner: string, name: string): Promise<RepositoryName | undefined> {
     return this.#store.read((tx) => findRedirect(tx, viewer, owner, name))
-  }
-
-  /** The repository with the name, or with the former name, if the viewer can read its git data. */
-  findForGit(viewer: Viewer, owner: string, name: string): Promise<FoundForGit | undefined> {
-    return this.#store.read((tx) => findForGit(tx, viewer, owner, name))
   }
 
   /** An owner's repositories that the viewer can see. */

@@ -8,7 +8,7 @@ import { type Log, toFailure } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { GitServices } from '../repositories/pushes.ts'
-import type { Repositories } from '../repositories/repositories.ts'
+import { findForGit } from '../repositories/redirects.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import type { CommandChannel } from './channel.ts'
 import { type CommandLine, parseCommand } from './command.ts'
@@ -16,7 +16,6 @@ import { type CommandLine, parseCommand } from './command.ts'
 export interface CommandServices extends GitServices {
   readonly store: Store
   readonly sshKeys: SshKeys
-  readonly repositories: Repositories
   /** Undefined when Git LFS is turned off. */
   readonly lfsTokens: LfsTokens | undefined
   readonly log: Log
@@ -166,11 +165,10 @@ export class Commands {
 
   /** @throws AllotError not_found when there is none, or the user may not read it */
   async #readable({ user, line, channel }: Context): Promise<Found> {
-    const { repositories } = this.#services
     if (line.repository === undefined)
       throw new AllotError('bad_request', `${line.program}: expected a repository, such as 'owner/name.git'`)
     const { owner, name } = line.repository
-    const found = await repositories.findForGit(user, owner, name)
+    const found = await findForGit(this.#services.store, user, owner, name)
     if (found === undefined) throw new AllotError('not_found', `Repository not found: ${owner}/${name}`)
     const { repository, movedTo = line.repository } = found
     if (found.movedTo !== undefined)

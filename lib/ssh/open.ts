@@ -49,7 +49,6 @@ export const openSsh = async ({
     log,
     ...git,
     sshKeys: hosting.sshKeys,
-    repositories: hosting.repositories,
     baseUrl: options.baseUrl,
     limits: { ...ssh, timeout: options.git.timeout },
     onError: logError(log, 'a connection over SSH failed'),
