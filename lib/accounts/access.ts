@@ -163,7 +163,7 @@ export const audiencesOf = async (
   return readsAll ? AUDIENCES : openAudiences(reader)
 }
 
-/** Repositories of an owner that are shared with the viewer one by one, of those that are not open to the viewer. */
+/** Repositories of an owner that the viewer can read only because each of them is shared with the viewer. */
 export const sharedOf = async (
   tx: ReadTransaction,
   viewer: Viewer,

@@ -148,7 +148,7 @@ export class Accounts {
       checkTexts('account', edit)
       if (after.email !== before.email) {
         await refuseTakenEmail(tx, after)
-        // A further address of the user that becomes the first one is not kept twice. That of an organization can be anyone's.
+        // A further address that becomes the first one is stored once. The address of an organization can be a user's, too.
         if (after.kind === 'user') await emailAddresses.remove(tx, [after.email.toLowerCase()])
       }
       await accounts.save(tx, after)

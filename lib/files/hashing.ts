@@ -28,7 +28,7 @@ const PART_BYTES = 1024 * 1024
 const MAX_THREADS = 4
 /** Bytes that are read back at once where no thread runs, and hashed without a pause for other requests. */
 const READ_BYTES = 256 * 1024
-/** A thread without work takes memory. */
+/** How long a thread waits for work before it ends, since it takes memory. */
 const IDLE_MS = 10_000
 
 /** The build puts the bundled worker beside the bundle that contains this module. */
@@ -78,9 +78,9 @@ export class HashThreads {
 export class FileHash {
   readonly #thread: HashThread
   readonly #file: Pick<HashTask, 'file' | 'descriptor' | 'algorithms'>
-  /** Bytes that were written, and bytes of tasks so far. */
+  /** Bytes that were written, and those of them that the thread was given to hash. */
   #written = 0
-  #asked = 0
+  #requested = 0
   /** Never rejects. */
   #running: Promise<void> | undefined
   #failure: unknown
@@ -91,7 +91,7 @@ export class FileHash {
     thread.hold()
   }
 
-  /** Call it when the first bytes of the file, so many, were written. */
+  /** Call it after each write. @param written bytes of the file that have been written */
   advance(written: number): void {
     this.#written = written
     // The thread has forgotten the file, and would begin anew with the next part.
@@ -107,7 +107,7 @@ export class FileHash {
 
   /** Resolves when at most `bytes` of what was written are not hashed, or hashing has failed. */
   async catchUp(bytes: number): Promise<void> {
-    while (this.#written - this.#asked > bytes && this.#running !== undefined) await this.#running
+    while (this.#written - this.#requested > bytes && this.#running !== undefined) await this.#running
   }
 
   /** @returns the digests of what was written, in the order of the algorithms */
@@ -119,9 +119,9 @@ export class FileHash {
     }
   }
 
-  /** Resolves when the file is read no more. */
+  /** Stops hashing. Resolves when nothing reads the file any more. */
   async abandon(): Promise<void> {
-    this.#written = this.#asked
+    this.#written = this.#requested
     await this.#hashRest().catch(() => undefined)
     this.#thread.release()
   }
@@ -135,13 +135,13 @@ export class FileHash {
 
   /** @param rest bytes to leave at most */
   async #hashWritten(rest = 0): Promise<void> {
-    while (this.#written - this.#asked > rest) await this.#hashPart(false)
+    while (this.#written - this.#requested > rest) await this.#hashPart(false)
   }
 
   #hashPart(isLast: boolean): Promise<string[]> {
-    const start = this.#asked
-    this.#asked = Math.min(this.#written, start + PART_BYTES)
-    return this.#thread.run({ ...this.#file, start, end: this.#asked, isLast })
+    const start = this.#requested
+    this.#requested = Math.min(this.#written, start + PART_BYTES)
+    return this.#thread.run({ ...this.#file, start, end: this.#requested, isLast })
   }
 }
 

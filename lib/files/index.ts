@@ -201,12 +201,12 @@ const createFile = async (path: string): Promise<FileHandle> => {
   })
 }
 
-/** Node reports a folder that another request removes while it is created by either code. */
+/** Ignores the two codes with which creating a folder fails when another request removes it at the same time. */
 const ifRemovedMeanwhile = (error: NodeJS.ErrnoException): void => {
   if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw error
 }
 
-/** A removal may remove the folder between its creation and the move, or during its creation: then tries again. */
+/** Tries again when another request removes the folder while it is created, or before the file is in it. */
 const moveInto = async (path: string, folder: string, name: string, attempts = 100): Promise<void> => {
   try {
     await rename(path, join(folder, name))
@@ -217,7 +217,7 @@ const moveInto = async (path: string, folder: string, name: string, attempts = 1
   }
 }
 
-/** A folder that another file is in, or that is already removed. */
+/** Ignores that a folder has another file, or is already removed. */
 const ignoreFilled = (error: NodeJS.ErrnoException): void => {
   if (!['ENOTEMPTY', 'EEXIST', 'ENOENT'].includes(error.code ?? '')) throw error
 }

@@ -111,7 +111,7 @@ interface ProcessOptions extends ProcessLimits {
 type PipedProcess = ChildProcess & { stdin: Socket; stdout: Socket; stderr: Socket }
 
 const GRACE_MS = 5000
-/** The rest of the messages is read after git has ended; another process that git has started can keep the pipe open. */
+/** How long standard error is read after git has ended: a process that git has started can keep the pipe open. */
 const CLOSE_MS = 1000
 const MAX_STDERR = 4096
 

@@ -241,7 +241,7 @@ const MAX_AGE = '600'
 /**
  * Adds the CORS headers that let pages of these origins (`*`: of every origin) read the response. Cookies are never allowed:
  * a page must send its credentials in the Authorization header.
- * @returns whether the request was a preflight, which has its response then
+ * @returns whether the request was a preflight, which has been answered
  */
 const allowOrigin = (req: IncomingMessage, res: ServerResponse, origins: readonly string[]): boolean => {
   const { origin } = req.headers

@@ -41,11 +41,11 @@ export class Store {
   /** Ids for new records; an id is never used twice. */
   readonly sequences: Sequences
   /**
-   * Runs all reads of this store within `work` on one snapshot, with the round trips of one read. `work` must not write, and
+   * Runs all reads of this store within `body` on one snapshot, with the round trips of one read. `body` must not write, and
    * may run again. With a cache key, returns the cached result while nothing that it was read from has changed. Undefined
    * unless the driver is shared: separate reads cost nothing there.
    */
-  readonly readTogether: (<T>(work: () => Promise<T>, cacheKey?: CacheKey) => Promise<T>) | undefined
+  readonly readTogether: (<T>(body: () => Promise<T>, cacheKey?: CacheKey) => Promise<T>) | undefined
   /** The transaction of `readTogether`. */
   readonly #outer: AsyncLocalStorage<ReadTransaction> | undefined
   #writes = 0
@@ -56,7 +56,7 @@ export class Store {
     const outer = driver.shared ? new AsyncLocalStorage<ReadTransaction>() : undefined
     this.#outer = outer
     this.readTogether =
-      outer && ((work, cacheKey) => driver.read((tx) => outer.run(tx, work), { canRunAgain: true, cacheKey }))
+      outer && ((body, cacheKey) => driver.read((tx) => outer.run(tx, body), { canRunAgain: true, cacheKey }))
   }
 
   /** Number of writes that have ended: while it is the same, no write of this process has been acknowledged. */
@@ -64,22 +64,22 @@ export class Store {
     return this.#writes
   }
 
-  /** Runs `work`, possibly again, so it must have no side effects. Results with a key are cached: see `cachedRead`. */
-  read<T>(work: (tx: ReadTransaction) => Promise<T>, cacheKey?: CacheKey): Promise<T> {
+  /** Runs `body`, possibly again, so it must have no side effects. Results with a key are cached: see `cachedRead`. */
+  read<T>(body: (tx: ReadTransaction) => Promise<T>, cacheKey?: CacheKey): Promise<T> {
     const tx = this.#outer?.getStore()
-    return tx === undefined ? this.driver.read(work, { canRunAgain: true, cacheKey }) : work(tx)
+    return tx === undefined ? this.driver.read(body, { canRunAgain: true, cacheKey }) : body(tx)
   }
 
   /**
-   * Like {@link read}, in a transaction of its own within `readTogether` too, and once: for a long read that other requests
-   * wait for, which must not end with the request that began it. `work` must not call {@link read}.
+   * Like {@link read}, but always in a transaction of its own, and only once. For a long read whose result other requests
+   * wait for: within `readTogether` it would end with the request that began it. `body` must not call {@link read}.
    */
-  readAlone<T>(work: (tx: ReadTransaction) => Promise<T>): Promise<T> {
-    return this.driver.read(work)
+  readAlone<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
+    return this.driver.read(body)
   }
 
-  /** May run `work` again; only the callbacks of the last run are called. */
-  async write<T>(work: (tx: WriteContext) => Promise<T>): Promise<T> {
+  /** May run `body` again; only the callbacks of the last run are called. */
+  async write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
     if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
     let actions: Actions['after'] = []
     const runActions = (isKnown: boolean) => {
@@ -90,7 +90,7 @@ export class Store {
       .write(async (tx) => {
         actions = []
         const added: Actions = { before: [], after: [] }
-        const value = await work(writeContext(tx, added))
+        const value = await body(writeContext(tx, added))
         // An action may add others, and a batch has one for each of its owners.
         if (added.before.length > 0) for await (const action of paced(added.before)) await action()
         actions = added.after

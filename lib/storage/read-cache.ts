@@ -26,8 +26,8 @@ const ENTRY_OVERHEAD = 2000
 const KEY_OVERHEAD = 300
 
 /**
- * A result that holds many entries of ranges, which the cache does not count, because most results are made of a few of those
- * that were read.
+ * A result that keeps many of the range entries that it was made of, and says how many bytes they have. The cache does not count
+ * range entries itself, because most results keep few of those that they read.
  */
 export interface HoldsEntries {
   /** Bytes of these entries. */

@@ -62,9 +62,9 @@ export class WriteBuffer {
   }
 }
 
-/** Keys whose values are kept; then all are dropped. */
+/** Number of values that are kept; a further one drops all of them. */
 const MAX_RECENT = 1000
-/** Bytes of a value that is kept. */
+/** Bytes of the largest value that is kept. */
 const MAX_RECENT_BYTES = 1024
 
 /**
@@ -205,7 +205,7 @@ const createGuard = (): { check: () => void; end: () => void } => {
   }
 }
 
-/** Not async functions, which would take the time of several promises for each key. */
+/** These are not async functions, since an async function creates several promises for each key. */
 const guardedReads = (source: ReadTransaction, check: () => void): ReadTransaction => ({
   get(key) {
     try {
@@ -264,12 +264,12 @@ const checkedKey = (key: Bytes): Bytes => {
   return key
 }
 
-/** Bytes that V8 stores within the object of an array. */
+/** Bytes of the largest typed array that V8 stores within its object, without memory of its own. */
 const MAX_INLINE_BYTES = 64
 
 /**
- * A copy of the bytes; `slice` of a Buffer would share the memory. Memory of its own for each longer copy takes four times as long as a
- * part of the pool of Buffer.
+ * A copy of the bytes; `slice` of a Buffer would share the memory. A longer copy is a part of Buffer's pool, which is four times as fast
+ * as memory of its own.
  */
 const copyOf = (bytes: Bytes): Bytes =>
   bytes.length <= MAX_INLINE_BYTES ? new Uint8Array(bytes) : Buffer.from(bytes)

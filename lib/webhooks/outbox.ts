@@ -66,7 +66,7 @@ export class Outbox {
   #wake: (hook: Hook) => void = () => undefined
   /** Whether it is known that there is no webhook, so that events cost nothing. */
   #isUnused = false
-  /** How often a webhook was created, before its commit and after it. */
+  /** Counts the beginning and the commit of each creation of a webhook, so that a reader notices one that runs beside it. */
   #creations = 0
 
   constructor(options: OutboxOptions) {
@@ -138,7 +138,7 @@ export class Outbox {
     if (payload !== undefined) added(await this.#add(tx, hook, { ...partsOf(event), payload }))
   }
 
-  /** Has the delivery that waits for its next attempt sent at once. */
+  /** Makes the sender try the waiting delivery again at once. */
   async retryNow(tx: WriteContext, hook: Hook): Promise<void> {
     const [first] = await deliveries.list(tx, 'waiting', { prefix: [hook.id], limit: 1 })
     if (first === undefined) return
@@ -253,7 +253,7 @@ const placesOf = (event: WebhookEvent): Place[] => {
   if (event.event === 'ping') return []
   if (!('repository' in event)) return accountPlaces(event.owner)
   const places = accountPlaces(event.repository.owner)
-  // Its own webhooks are deleted with it.
+  // The webhooks of a deleted repository are deleted with it.
   const isDeleted = event.event === 'repository' && event.action === 'deleted'
   return isDeleted ? places : [...places, ['repository', event.repository.id]]
 }

@@ -148,7 +148,7 @@ export class OwnerTable {
   readonly #quota: QuotaEngine
   #known: Known | undefined
   #scan: Scan | undefined
-  /** Goes up with each change after which figures from before it must not be shown. */
+  /** Number of changes after which older figures must not be shown. */
   #generation = 0
 
   constructor(store: Store, quota: QuotaEngine) {

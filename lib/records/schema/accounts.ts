@@ -282,7 +282,7 @@ const GpgKey = v.object({
   subkeys: v.array(OpenPgpPart),
 })
 /** A GPG key of a user. */
-// The declaration of a spread would have no comments.
+// Not inferred as a whole: declarations lose the comments of members that come from a spread.
 export type GpgKey = OpenPgpPart & Omit<v.InferOutput<typeof GpgKey>, keyof OpenPgpPart>
 
 export const gpgKeys = new Collection({
