@@ -149,7 +149,7 @@ const measureRequests = (basePath: string, listener: RequestListener): RequestLi
 
 /** Paths of pages that do not begin with a name. All pages have the label `pages`: they are loaded when the first is requested. */
 const PAGES =
-  /^\/(?:-\/(?:account|admin|attachments|avatars|set-password|sign-in|sign-out|storage)(?:\/|$)|$)/
+  /^\/(?:-\/(?:account|admin|attachments|avatars|set-password|settings|sign-in|sign-out|storage)(?:\/|$)|$)/
 const PROCESS_PATHS = ['/-/healthz', '/-/readyz', '/-/metrics']
 
 const streamRoutes = streamRoutesFor({ git: true, contents: true, lfs: true, packages: true, issues: true })

@@ -150,10 +150,18 @@ export const Figures = ({
 /** The value of the button that shows the effect of a form without saving it. */
 export const PREVIEW = 'preview'
 
+interface ActionButtonsProps {
+  label: string
+  /** Whether another form of the page is the more important one. */
+  isSecondary?: boolean
+}
+
 /** The buttons of a form whose effect can be previewed. */
-export const ActionButtons = ({ label }: { label: string }) => (
+export const ActionButtons = ({ label, isSecondary = false }: ActionButtonsProps) => (
   <div class="buttons">
-    <button type="submit">{label}</button>
+    <button type="submit" class={isSecondary ? 'secondary' : undefined}>
+      {label}
+    </button>
     <button type="submit" class="secondary" name="do" value={PREVIEW}>
       Preview changes
     </button>

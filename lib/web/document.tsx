@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The HTML document around every page with the brand of the host, and the page of an error. */
 import { renderToString } from 'preact-render-to-string'
-import { Link, PageContextProvider, Post, sentence, usePageContext } from './components.tsx'
+import { Link, PageContextProvider, sentence } from './components.tsx'
+import { Header } from './header.tsx'
 import type { Crumb, PageContext, View } from './route.ts'
-import { SIGN_IN, signInTo } from './session.tsx'
 import { ICON_PATH, SCRIPT_PATH } from './styles/index.ts'
 
 /** Browsers that support it paint the whole page at once, so that nothing moves while it loads. Preact has no type for it. */
@@ -37,61 +37,6 @@ export const renderDocument = ({ title, crumbs = [], body }: View, context: Page
       </html>
     </PageContextProvider>,
   )}`
-
-/** Names are isolated, since their direction can differ from that of the header. */
-const Header = ({ user, urlOf, servedPages, brand: { name, logo, backUrl, backText } }: PageContext) => (
-  <header>
-    <a class="brand" href={urlOf('/')}>
-      {logo === undefined ? <bdi>{name}</bdi> : <img src={logo} alt={name} />}
-    </a>
-    {backUrl !== undefined && (
-      <a href={backUrl}>
-        <bdi>{backText}</bdi>
-      </a>
-    )}
-    {user !== null && (
-      <nav aria-label="Pages">
-        <Link to="/" currentBelow={['/-/storage']}>
-          Storage
-        </Link>
-        {servedPages.has('user') && <Link to={`/${user.username}`}>Repositories</Link>}
-        {user.admin && (
-          <Link to="/-/admin" currentBelow={['/-/admin']}>
-            Administration
-          </Link>
-        )}
-      </nav>
-    )}
-    {user === null ? <SignInLink /> : <SignedIn username={user.username} />}
-  </header>
-)
-
-const SignInLink = () => {
-  const { path, hasSessions, urlOf } = usePageContext()
-  return hasSessions && path !== SIGN_IN ? (
-    <a class="account" href={urlOf(signInTo(path))}>
-      Sign in
-    </a>
-  ) : null
-}
-
-const SignedIn = ({ username }: { username: string }) => (
-  <div class="account">
-    <span>
-      <span class="muted">Signed in as </span>
-      <Link to="/-/account">
-        <bdi>{username}</bdi>
-      </Link>
-    </span>
-    {usePageContext().hasSessions && (
-      <Post to="/-/sign-out">
-        <button type="submit" class="secondary">
-          Sign out
-        </button>
-      </Post>
-    )}
-  </div>
-)
 
 /** The pages above a page, from the outermost. */
 const Breadcrumbs = ({ crumbs }: { crumbs: readonly Crumb[] }) =>

@@ -7,6 +7,7 @@ import { ruleRoutes } from './admin/rules.tsx'
 import { accountPageRoutes } from './people/account.tsx'
 import { avatarPageRoutes } from './people/avatar.tsx'
 import { packagePageRoutes } from './people/packages.tsx'
+import { settingsPageRoutes } from './people/settings.tsx'
 import { commitPageRoutes } from './repository/commits.tsx'
 import { filePageRoutes } from './repository/files.tsx'
 import { homePageRoutes } from './repository/home.tsx'
@@ -29,6 +30,7 @@ export const pageRoutes = [
   ...repositoryRoutes,
   ...accountRoutes,
   ...avatarPageRoutes,
+  ...settingsPageRoutes,
   ...adminRoutes,
   ...ownerRoutes,
   ...accountFormRoutes,

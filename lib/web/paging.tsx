@@ -28,10 +28,11 @@ interface PagesProps {
   /** The total in words, such as `230 entries`. */
   count?: string
   names?: PageNames | undefined
+  label?: string | undefined
 }
 
 /** Links to the first, the previous, the next and the last page of a list. */
-export const Pages = ({ to, page, total, size = PAGE_SIZE, count, names }: PagesProps) => {
+export const Pages = ({ to, page, total, size = PAGE_SIZE, count, ...more }: PagesProps) => {
   const last = Math.max(1, Math.ceil(total / size))
   return last === 1 && page === 1 ? null : (
     <PageLinks
@@ -42,7 +43,7 @@ export const Pages = ({ to, page, total, size = PAGE_SIZE, count, names }: Pages
       previous={page > 1 ? to(Math.min(page - 1, last)) : undefined}
       next={page < last ? to(page + 1) : undefined}
       last={page < last ? to(last) : undefined}
-      names={names}
+      {...more}
     />
   )
 }
@@ -56,17 +57,22 @@ interface PageLinksProps {
   next?: string | undefined
   last?: string | undefined
   names?: PageNames | undefined
+  /** What screen readers call the links. */
+  label?: string | undefined
 }
+
+/** The label of the links above a long list, which has the same links below. */
+export const PAGES_ABOVE = 'Pages of the list, above it'
 
 const NAMES = { first: 'First', previous: 'Previous', next: 'Next', last: 'Last' }
 const RELATIONS = { previous: 'prev', next: 'next' } as const
 
 /** Links between the pages of a list. A list whose end is not known yet has no last page. */
-export const PageLinks = ({ text, names, ...paths }: PageLinksProps) => {
+export const PageLinks = ({ text, names, label = 'Pages of the list', ...paths }: PageLinksProps) => {
   const { urlOf } = usePageContext()
   const links = (['first', 'previous', 'next', 'last'] as const).filter((link) => paths[link] !== undefined)
   return links.length === 0 ? null : (
-    <nav class="pages" aria-label="Pages of the list">
+    <nav class="pages" aria-label={label}>
       {text !== undefined && <span>{text}</span>}
       {links.map((link) => (
         <a key={link} href={urlOf(paths[link]!)} rel={RELATIONS[link as keyof typeof RELATIONS]}>

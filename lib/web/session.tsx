@@ -113,7 +113,8 @@ export const signInRoutes = [
         const status = error instanceof AllotError ? REFUSALS[error.code] : undefined
         if (status === undefined) throw error
         const { message, retryAfter } = error as AllotError
-        return { ...signInView({ to, name: form.text('name'), failure: message }), status, retryAfter }
+        const name = form.text('name')
+        return { ...signInView({ to, name, failure: message, isToken: name === '' }), status, retryAfter }
       }
     },
   }),
@@ -155,7 +156,16 @@ const REFUSALS: Readonly<Record<string, number>> = {
   too_many_requests: 429,
 }
 
-const signInView = ({ to, name = '', failure }: { to: string; name?: string; failure?: string }): View => ({
+/** What the page to sign in shows. */
+interface SignInForm {
+  readonly to: string
+  readonly name?: string
+  readonly failure?: string
+  /** Whether a token was refused. */
+  readonly isToken?: boolean
+}
+
+const signInView = ({ to, name = '', failure, isToken = false }: SignInForm): View => ({
   title: 'Sign in',
   body: (
     <div class="narrow">
@@ -170,15 +180,32 @@ const signInView = ({ to, name = '', failure }: { to: string; name?: string; fai
           autocomplete="username"
           autocapitalize="none"
           spellcheck={false}
-          aria-describedby="name-hint"
+          required
         />
-        <p class="hint" id="name-hint">
-          Leave empty to sign in with a token.
-        </p>
-        <label for="secret">Password or access token</label>
+        <label for="secret">Password</label>
         <input id="secret" name="secret" type="password" autocomplete="current-password" required />
         <button type="submit">Sign in</button>
       </Post>
+      <details class="alternative" open={isToken}>
+        <summary>Use an access token instead</summary>
+        <Post to={SIGN_IN} fields={[['to', to]]} class="stacked">
+          <label for="token">Access token</label>
+          <input
+            id="token"
+            name="secret"
+            type="password"
+            autocomplete="off"
+            required
+            aria-describedby="token-hint"
+          />
+          <p class="hint" id="token-hint">
+            The token names its user. The session may do what the token may do.
+          </p>
+          <button type="submit" class="secondary">
+            Sign in with the token
+          </button>
+        </Post>
+      </details>
     </div>
   ),
 })

@@ -47,6 +47,17 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
       { press: 'Revoke token', shows: /Revoked\./ },
     ],
   },
+  'the profile of the user': {
+    who: 'ann',
+    steps: [
+      {
+        at: '/-/settings',
+        enter: { 'Display name': 'Ann', Website: 'https://ann.example' },
+        press: 'Save profile',
+        shows: /Saved\./,
+      },
+    ],
+  },
   'the deletion of a repository': {
     who: 'ann',
     steps: [
@@ -156,7 +167,7 @@ describe('Every form', { skip: withoutChromium }, () => {
     const page = await (await browser.newContext()).newPage()
     page.setDefaultTimeout(PATIENT_MS)
     await page.goto(`${allot.base}/-/sign-in`)
-    const enter = { 'User name': who, 'Password or': PASSWORD }
+    const enter = { 'User name': who, Password: PASSWORD }
     await sendForm(page, { enter, press: 'Sign in', shows: new RegExp(`Storage of ${who}`) })
     pages.set(who, page)
     return page
@@ -218,15 +229,37 @@ describe('The pages of people and repositories', { skip: withoutChromium }, () =
     assert.match((await page.textContent('main'))!, /No issues/)
   })
 
+  it('can be used by keyboard alone: signing in with a token, the menu of the user, and signing out', async () => {
+    await page.goto(`${site.base}/-/sign-in`)
+    await enter('Use an access token', 'list')
+    await sendForm(page, {
+      enter: { 'Access token': site.mia.token },
+      press: 'Sign in with the token',
+      shows: /Storage of mia/,
+    })
+    const menu = page.locator('header details')
+    await enter('Signed in as mia', 'list')
+    await page.keyboard.press('Escape')
+    assert.equal(await menu.getAttribute('open'), null)
+    await page.keyboard.press('Enter')
+    await enter('Tokens and sessions', 'link')
+    assert.equal(page.url(), `${site.base}/-/account`)
+    await enter('Signed in as mia', 'list')
+    await tabTo(page, 'Skip', 'link')
+    assert.equal(await menu.getAttribute('open'), null, 'the menu closes when the focus leaves it')
+    await enter('Signed in as mia', 'list')
+    await sendForm(page, { press: 'Sign out', shows: /Sign in/ })
+  })
+
   it('can be used by keyboard alone: signing in from a page, which leads back to it', async () => {
     await page.goto(`${site.base}/mia/atlas/issues`)
     await enter('Sign in', 'link')
-    const fields = { 'User name': 'mia', 'Password or': PASSWORD }
+    const fields = { 'User name': 'mia', Password: PASSWORD }
     await sendForm(page, { enter: fields, press: 'Sign in', shows: /The coast is missing/ })
   })
 
   it('can be used by keyboard alone: the picture of an account, from its choice to its removal', async () => {
-    await page.goto(`${site.base}/mia`)
+    await page.goto(`${site.base}/-/settings`)
     await enter('Change picture', 'link')
     await tabTo(page, 'New picture', 'field')
     const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.keyboard.press('Space')])

@@ -7,6 +7,7 @@ export const PAGES: Readonly<Record<string, { who: string; path: string }>> = {
   'what to remove': { who: 'ann', path: '/-/storage/ann/usage?remove=builds' },
   history: { who: 'ann', path: '/-/storage/ann/history?days=90' },
   'tokens and sessions': { who: 'ann', path: '/-/account' },
+  settings: { who: 'ann', path: '/-/settings' },
   'a repository': { who: 'ann', path: '/-/storage/ann/repositories/website' },
   administration: { who: 'root', path: '/-/admin' },
   owners: { who: 'root', path: '/-/admin/owners' },

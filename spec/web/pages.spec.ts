@@ -52,7 +52,7 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
   const signIn = async (page: Page, who: string) => {
     await page.goto(`${allot.base}/`)
     await page.getByLabel('User name or email').fill(who)
-    await page.getByLabel('Password or access token').fill(PASSWORD)
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { level: 1, name: `Storage of ${who}` }).waitFor()
   }
@@ -118,6 +118,9 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
     await focusOn(page, 'A', 'acme')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Storage of acme' }).waitFor()
+    await focusOn(page, 'SUMMARY', 'ann')
+    await page.keyboard.press('Enter')
+    assert.deepEqual(await violationsOn(page), [], 'the menu of the user')
     await focusOn(page, 'BUTTON', 'Sign out')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor()

@@ -13,7 +13,7 @@ try {
   const page = await browser.newPage({ viewport: { width: 800, height: 1400 } })
   await page.goto(`${allot.base}/`)
   await page.getByLabel('User name or email').fill('ann')
-  await page.getByLabel('Password or access token').fill(PASSWORD)
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in' }).click()
   const history = (await page.getByRole('region', { name: 'History' }).boundingBox())!
   mkdirSync(folder, { recursive: true })

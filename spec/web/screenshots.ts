@@ -18,9 +18,15 @@ const ANSWERS: Readonly<Record<string, Shot>> = {
     path: '/',
     async press(page) {
       await page.getByLabel('User name or email').fill('ann')
-      await page.getByLabel('Password or access token').fill('wrong')
+      await page.getByLabel('Password', { exact: true }).fill('wrong')
       await page.getByRole('button', { name: 'Sign in' }).click()
     },
+  },
+  'sign in with a token': { path: '/', press: (page) => page.getByText('Use an access token').click() },
+  'the menu of the user': {
+    who: 'ann',
+    path: '/-/settings',
+    press: (page) => page.locator('header summary').click(),
   },
   'asks before a token is revoked': {
     who: 'ann',

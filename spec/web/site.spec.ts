@@ -101,7 +101,7 @@ describe('The page of a person or an organization', () => {
     assert.doesNotMatch((await noa.get('/guild')).text, /Change picture/)
     assert.match(
       await shown('/-/avatars/mia', mia),
-      /Made of the name\. .* up to 512 KiB and 2048 × 2048 pixels/,
+      /Made of the name\. .* at most 512 KiB and 2048 × 2048 pixels; .* Metadata, such as .*, is not removed/,
     )
     const send = (image: Buffer | string, browser = mia) =>
       browser.upload('/-/avatars/mia', { image: new Blob([new Uint8Array(Buffer.from(image))]) })
@@ -188,10 +188,44 @@ describe('The page of a repository', () => {
   it('loads no picture of another server, and pictures of the README from its files', async () => {
     const { text } = await visitor().get('/mia/atlas')
     assert.match(text, /<img src="\/mia\/atlas\/raw\/branch\/main\/guide\/logo\.png" alt="The logo"/)
-    assert.match(text, /<span class="small">Elsewhere<\/span>/)
+    assert.match(
+      text,
+      /<a href="https:\/\/example\.org\/badge\.png"[^>]*><span class="blocked">Elsewhere<\/span><\/a>/,
+    )
     assert.match(text, /href="\/mia\/atlas\/src\/branch\/main\/src\/draw\.ts"/)
     assert.match(text, /<a href="\/noa" class="mention"/)
     assert.doesNotMatch(text, /<script>|onerror/)
+  })
+
+  it('shows the text of a picture that browsers would not show, with a link to it and never two', async () => {
+    await site.as(site.mia, 'POST', '/user/repos', { name: 'pictures', auto_init: true })
+    const text = [
+      '![A drawing](drawing.svg)',
+      '[![Linked](https://example.org/a.png)](https://example.org/b)',
+      '![](https://example.org/c.png)',
+      '![Kept](x.png)',
+    ].join('\n\n')
+    const content = Buffer.from(text).toString('base64')
+    const { body } = await site.as(site.mia, 'GET', '/repos/mia/pictures/contents/README.md')
+    const { sha } = body
+    const path = '/repos/mia/pictures/contents/README.md'
+    assert.equal((await site.as(site.mia, 'PUT', path, { content, sha, message: 'Edit' })).status, 200)
+    const { text: html } = await visitor().get('/mia/pictures')
+    const [, prose] = /<div class="prose"[^>]*>(.*?)<\/div>/s.exec(html)!
+    const src = '/mia/pictures/src/branch/main'
+    const linked = [...prose!.matchAll(/<a [^>]*href="([^"]*)"[^>]*>((?:(?!<a ).)*?)<\/a>/gs)]
+    assert.deepEqual(
+      linked.map(([, to, inner]) => [to!.replace(src, ''), inner!.replace(/<[^>]*>/g, '')]),
+      [
+        ['/drawing.svg', 'A drawing'],
+        ['https://example.org/b', 'Linked'],
+        ['https://example.org/c.png', 'Picture of example.org'],
+        ['/x.png', ''],
+      ],
+    )
+    assert.equal(prose!.match(/class="blocked"/g)!.length, 3)
+    assert.equal(prose!.match(/<img /g)!.length, 1)
+    await site.as(site.mia, 'DELETE', '/repos/mia/pictures')
   })
 
   it('shows how to push to an empty one', async () => {
@@ -254,6 +288,22 @@ describe('The files of a repository on its pages', () => {
       assert.match(await shown(`/mia/atlas/src/${path}`), words)
     })
 
+  it('have the links to other parts above a long list or file, too', async () => {
+    for (const path of ['places?page=2', 'src/long.js?from=100']) {
+      const { text } = await visitor().get(`/mia/atlas/src/branch/main/${path}`)
+      const parts = [
+        ...text.matchAll(
+          /<nav class="pages" aria-label="([^"]*)">(.*?)<\/nav>|<(?:ol|ul) class="(?:source|plain entries)"/gs,
+        ),
+      ]
+      assert.deepEqual(
+        parts.map(([, label]) => label),
+        ['Pages of the list, above it', undefined, 'Pages of the list'],
+      )
+      assert.equal(parts[0]![2], parts[2]![2])
+    }
+  })
+
   it('are shown in parts when they are long', async () => {
     const path = '/mia/atlas/src/branch/main/src/long.js'
     const numbers = (page: string) =>
@@ -307,8 +357,40 @@ describe('The history of a repository on its pages', () => {
     assert.match(ofFile, /History of guide\/logo\.png .* 1 commit Draw the first places/)
     const { text } = await visitor().get(`/mia/atlas/commit/${site.commits.main}`)
     assert.match(wordsOf(text), /2 changed files .* modified guide\/install\.md modified src\/draw\.ts/)
-    assert.match(text, /<b class="d">-.*toFixed\(2\).*<\/b>\n<b class="a">\+.*toFixed\(3\)/)
+    assert.match(
+      text,
+      /<b>@@ -5,5 \+5,5 @@[^\n]*\n<\/b><span data-b="5" data-a="5"> [^\n]*\n<\/span>.*<del data-b="8">-.*toFixed\(2\).*\n<\/del><ins data-a="8">\+.*toFixed\(3\).*\n<\/ins><span data-b="9" data-a="9"> }\n/s,
+    )
+    assert.match(text, /<a href="#diff-1"><bdi>src\/draw\.ts<.*<section class="file" id="diff-1"/s)
     assert.match(await shown(`/mia/atlas/commit/${site.commits.first}`), /1 changed file .* added README\.md/)
+  })
+
+  it('leads from a long line of a commit to the whole file, before it or after it', async () => {
+    const path = '/repos/mia/changes/contents/%C3%BC%20%22x%22.txt'
+    const lineOf = (letter: string) => letter.repeat(2000)
+    const content = (text: string) => Buffer.from(`${text}\n`).toString('base64')
+    await site.as(site.mia, 'POST', '/user/repos', { name: 'changes', auto_init: true })
+    const made = await site.as(site.mia, 'POST', path, { content: content(lineOf('a')), message: 'Add' })
+    assert.equal(made.status, 201)
+    const { sha } = made.body.content
+    const { body } = await site.as(site.mia, 'PUT', path, {
+      content: content(lineOf('b')),
+      sha,
+      message: 'Edit',
+    })
+    const { text } = await visitor().get(`/mia/changes/commit/${body.commit.sha}`)
+    assert.match(text, /<h2 id="file-0"><a [^>]*><bdi>ü &quot;x&quot;\.txt<\/bdi>/)
+    const links = [...text.matchAll(/<(ins|del) [^>]*>[-+](?:a+|b+) <a href="([^"]*)"/g)]
+    assert.deepEqual(
+      links.map(([, element]) => element),
+      ['del', 'ins'],
+    )
+    for (const [index, letter] of ['a', 'b'].entries())
+      assert.equal((await visitor().get(links[index]![2]!)).text, `${lineOf(letter)}\n`)
+    const page = await visitor().get('/mia/atlas/src/branch/main/src/one-line.js')
+    const [, raw] = /0, +<a href="([^"]*)"[^>]*>…<\/a>/.exec(page.text)!
+    assert.ok((await visitor().get(raw!)).text.length > 120_000)
+    await site.as(site.mia, 'DELETE', '/repos/mia/changes')
   })
 
   it('lists branches and tags', async () => {

@@ -10,7 +10,7 @@ import type { Site } from './site.ts'
 export const signInAs = async (page: Page, base: string, who: string): Promise<void> => {
   await page.goto(`${base}/-/sign-in`)
   await page.getByLabel('User name or email').fill(who)
-  await page.getByLabel('Password or access token').fill(PASSWORD)
+  await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('link', { name: 'Storage', exact: true }).waitFor()
 }

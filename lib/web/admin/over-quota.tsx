@@ -95,7 +95,9 @@ const Filter = ({ subject, within }: { subject: Subject | undefined; within: num
       <label for="within">Near: % left or less</label>
       <input id="within" name="within" type="number" min="0" max="100" step="any" value={within} />
     </div>
-    <button type="submit">Filter</button>
+    <button type="submit" class="secondary">
+      Filter
+    </button>
   </Search>
 )
 

@@ -164,7 +164,9 @@ const Assignment = ({ groups }: { groups: readonly QuotaGroup[] }) => (
       </select>
     </div>
     <div class="buttons">
-      <button type="submit">Change groups</button>
+      <button type="submit" class="secondary">
+        Change groups
+      </button>
       <button type="submit" class="secondary" name="do" value={PREVIEW}>
         Preview changes
       </button>

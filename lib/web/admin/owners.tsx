@@ -112,7 +112,7 @@ const ownersView = async (
       title="Users and organizations"
       aside={
         <span>
-          <Link class="button secondary small" to="/-/admin/accounts/new?kind=user">
+          <Link class="button small" to="/-/admin/accounts/new?kind=user">
             New user
           </Link>{' '}
           <Link class="button secondary small" to="/-/admin/accounts/new?kind=organization">
@@ -188,7 +188,9 @@ const Filters = ({ query, groups }: { query: OwnerQuery; groups: readonly QuotaG
         ))}
       </select>
     </div>
-    <button type="submit">Filter</button>
+    <button type="submit" class="secondary">
+      Filter
+    </button>
     <Link class="button secondary" to={pathOf({ ...query, page: 1 }, 'owners.csv')}>
       CSV
     </Link>

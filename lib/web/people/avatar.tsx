@@ -101,9 +101,9 @@ const avatarView = async (
               aria-describedby="image-hint"
             />
             <p class="hint" id="image-hint">
-              PNG, JPEG, GIF or WebP, up to {formatSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
-              {MAX_AVATAR_PIXELS} pixels. The middle is shown as a square. The file is kept as it is, with
-              what a camera has written into it.
+              PNG, JPEG, GIF or WebP, at most {formatSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
+              {MAX_AVATAR_PIXELS} pixels; its middle is shown as a square. Metadata, such as the place of a
+              photo, is not removed from the file.
             </p>
             <button type="submit">Save picture</button>
           </Post>

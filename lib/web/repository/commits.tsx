@@ -9,7 +9,7 @@ import type { OpenRepository } from '../../repositories/contents/open-repository
 import { Empty, formatCount, Link, Section } from '../components.tsx'
 import { PageLinks, Pages, pageNumber } from '../paging.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import type { PageRequest, PageServices, View } from '../route.ts'
+import { mountOf, type PageRequest, type PageServices, type View } from '../route.ts'
 import { Day } from '../times.tsx'
 import {
   defaultRef,
@@ -171,9 +171,17 @@ const commitView = async (
 ): Promise<View> => {
   const changes = (await changesOf(open, [commit])).get(commit.id)
   const people = await authorsOf(services, request, [commit])
-  const diff = await readDiff(open, commit)
-  const text = commit.message.trim().split('\n').slice(1).join('\n').trim()
   const ref = { kind: 'commit', name: commit.id } as const
+  const mount = mountOf(request.pagesUrl)
+  const diff = await readDiff(
+    open,
+    commit,
+    (id, path) => mount + filePath(view, { kind: 'commit', name: id }, path, 'raw'),
+  )
+  const removed = new Set(
+    changes?.files.filter(({ status }) => status === 'removed').map(({ filename }) => filename),
+  )
+  const text = commit.message.trim().split('\n').slice(1).join('\n').trim()
   return {
     title: `${subjectOf(commit)} · ${view.name.owner}/${view.name.name}`,
     body: (
@@ -209,8 +217,10 @@ const commitView = async (
             ))}
           </p>
         </section>
-        {changes !== undefined && <Changes view={view} commit={commit} changes={changes} />}
-        <Diff diff={diff} />
+        {changes !== undefined && (
+          <Changes changes={changes} shown={new Map(diff.files.map(({ path }, index) => [path, index]))} />
+        )}
+        <Diff diff={diff} pageOf={(path) => (removed.has(path) ? undefined : filePath(view, ref, path))} />
       </>
     ),
   }
@@ -219,13 +229,12 @@ const commitView = async (
 const MAX_MESSAGE = 8000
 
 const Changes = ({
-  view,
-  commit,
   changes: { files, additions, deletions },
+  shown,
 }: {
-  view: RepositoryView
-  commit: Commit
   changes: CommitChanges
+  /** Positions of the files in the diff, by their paths. */
+  shown: ReadonlyMap<string, number>
 }) => (
   <Section
     id="changes"
@@ -240,12 +249,12 @@ const Changes = ({
       {files.slice(0, MAX_FILES).map(({ filename, status }) => (
         <li key={filename}>
           <span class="tag">{status}</span>{' '}
-          {status === 'removed' ? (
-            <bdi>{filename}</bdi>
-          ) : (
-            <Link to={filePath(view, { kind: 'commit', name: commit.id }, filename)}>
+          {shown.has(filename) ? (
+            <a href={`#diff-${shown.get(filename)}`}>
               <bdi>{filename}</bdi>
-            </Link>
+            </a>
+          ) : (
+            <bdi>{filename}</bdi>
           )}
         </li>
       ))}

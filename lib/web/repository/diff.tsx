@@ -3,10 +3,12 @@
 import type { Commit } from '../../git/objects/parse.ts'
 import { escapeHtml } from '../../markdown/html.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
+import { Link } from '../components.tsx'
 
 /** The changes of one file, as lines of HTML. */
 interface FileDiff {
-  readonly title: string
+  /** Path of the file. */
+  readonly path: string
   readonly html: string
 }
 
@@ -24,9 +26,11 @@ const MAX_LINE = 1000
 /** Nothing of the repository is run: neither external diffs nor text conversions. */
 const OPTIONS = ['-p', '--no-ext-diff', '--no-textconv', '--no-color', '--no-renames']
 
+/** @param rawUrl the address of a whole file at the commit, or at its first parent, to which a long line leads */
 export const readDiff = async (
   { git, access }: OpenRepository,
   { id, parents: [parent] }: Commit,
+  rawUrl: (commit: string, path: string) => string,
 ): Promise<CommitDiff> => {
   const tree = parent === undefined ? ['--root', '--no-commit-id', id] : [parent, id]
   const child = await git.start(access, 'diff-tree', [...OPTIONS, ...tree])
@@ -43,26 +47,43 @@ export const readDiff = async (
     child.stop()
   }
   const lines = Buffer.concat(chunks).toString('utf8').toWellFormed().split('\n')
-  return presentDiff(lines, size > MAX_READ)
+  if (lines.at(-1) === '') lines.pop()
+  return presentDiff(lines, {
+    isCut: size > MAX_READ,
+    wholeFile: (isOld, path) => rawUrl(isOld ? (parent ?? id) : id, path),
+  })
 }
 
 /** Lines before the first hunk of a file that say what its heading says. */
 const HEADER = /^(?:index |--- |\+\+\+ |old mode|new mode|new file|deleted file|similarity)/
 
-const presentDiff = (lines: readonly string[], isCut: boolean): CommitDiff => {
-  const files: { title: string; html: string }[] = []
+/** The next lines of the file before the commit and of the file after it. */
+interface Position {
+  before: number
+  after: number
+}
+
+interface DiffInput {
+  readonly isCut: boolean
+  /** Address of the file, which a line that is cut leads to. */
+  wholeFile(isOld: boolean, path: string): string
+}
+
+const presentDiff = (lines: readonly string[], { isCut, wholeFile }: DiffInput): CommitDiff => {
+  const files: { path: string; html: string }[] = []
+  const next: Position = { before: 0, after: 0 }
   let size = 0
   let isHeader = true
   for (const line of lines) {
     if (line.startsWith('diff --git ')) {
-      files.push({ title: titleOf(line), html: '' })
+      files.push({ path: pathOf(line), html: '' })
       isHeader = true
       continue
     }
     const file = files.at(-1)
     if (file === undefined || (isHeader && HEADER.test(line))) continue
     if (line.startsWith('@@')) isHeader = false
-    const html = `${lineHtml(line)}\n`
+    const html = lineHtml(line, next, (isOld) => wholeFile(isOld, file.path))
     size += Buffer.byteLength(html)
     if (size > MAX_HTML) return { files, isCut: true }
     file.html += html
@@ -71,30 +92,76 @@ const presentDiff = (lines: readonly string[], isCut: boolean): CommitDiff => {
 }
 
 /** `diff --git a/x b/x`: both halves are the same, since renames are not looked for. */
-const titleOf = (line: string): string => {
+const pathOf = (line: string): string => {
   const names = line.slice('diff --git '.length)
-  return names.slice((names.length + 1) / 2).replace(/^("?)b\//, '$1') || names
+  const half = names.slice((names.length + 1) / 2)
+  return half.startsWith('"') ? unquoted(half.slice(1, -1)).slice(2) : half.slice(2) || names
 }
 
-const CLASSES: Readonly<Record<string, string>> = { '+': 'a', '-': 'd', '@': 'h' }
-
-const lineHtml = (line: string): string => {
-  const text = escapeHtml(line.length > MAX_LINE ? `${line.slice(0, MAX_LINE)} …` : line)
-  const kind = CLASSES[line.charAt(0)]
-  return kind === undefined ? text : `<b class="${kind}">${text}</b>`
+const ESCAPES: Readonly<Record<string, string>> = {
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
 }
 
-export const Diff = ({ diff: { files, isCut } }: { diff: CommitDiff }) => (
+/** Reads a path as git quotes it (`core.quotePath`): bytes that are not ASCII are octal escapes. */
+const unquoted = (text: string): string => {
+  const bytes = text.replace(/\\([0-7]{3}|.)/g, (_whole, code: string) =>
+    code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : (ESCAPES[code] ?? code),
+  )
+  return Buffer.from(bytes, 'latin1').toString('utf8').toWellFormed()
+}
+
+const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)/
+const ELEMENTS: Readonly<Record<string, string>> = { '+': 'ins', '-': 'del', ' ': 'span' }
+
+/**
+ * One line of a diff, with its numbers as attributes: the style sheet shows them, so that they are not copied with the text.
+ * @param next the numbers of the line, which are moved on
+ */
+const lineHtml = (line: string, next: Position, wholeFile: (isOld: boolean) => string): string => {
+  const element = ELEMENTS[line.charAt(0)]
+  if (element === undefined) {
+    const [, before, after] = HUNK.exec(line) ?? []
+    if (before !== undefined) Object.assign(next, { before: Number(before), after: Number(after) })
+    return `<b>${shortened(line, () => wholeFile(false))}\n</b>`
+  }
+  const old = element === 'ins' ? '' : ` data-b="${next.before++}"`
+  const now = element === 'del' ? '' : ` data-a="${next.after++}"`
+  return `<${element}${old}${now}>${shortened(line, () => wholeFile(element === 'del'))}\n</${element}>`
+}
+
+const shortened = (line: string, wholeFile: () => string): string =>
+  line.length <= MAX_LINE
+    ? escapeHtml(line)
+    : `${escapeHtml(line.slice(0, MAX_LINE).toWellFormed())} ${restOfLine(wholeFile())}`
+
+/** Leads from a line that is cut to the file that has all of it. */
+export const restOfLine = (rawUrl: string): string =>
+  `<a href="${escapeHtml(rawUrl)}" title="Download the file, with all of this line">…</a>`
+
+export const Diff = ({
+  diff: { files, isCut },
+  pageOf,
+}: {
+  diff: CommitDiff
+  /** @returns the page of a file at the commit; undefined when the commit has removed it */
+  pageOf: (path: string) => string | undefined
+}) => (
   <>
-    {files.map(({ title, html }, index) => (
-      <section key={title} class="file" aria-labelledby={`diff-${index}`}>
-        <h2 id={`diff-${index}`}>
-          <bdi>{title}</bdi>
+    {files.map(({ path, html }, index) => (
+      <section key={path} class="file" id={`diff-${index}`} aria-labelledby={`file-${index}`}>
+        <h2 id={`file-${index}`}>
+          <FileName path={path} to={pageOf(path)} />
         </h2>
         {html.trim() === '' ? (
           <p class="small">Only its mode changed, or it is empty.</p>
         ) : (
-          <pre class="diff" dangerouslySetInnerHTML={{ __html: html.trimEnd() }} />
+          <pre class="diff" dangerouslySetInnerHTML={{ __html: html }} />
         )}
       </section>
     ))}
@@ -103,3 +170,12 @@ export const Diff = ({ diff: { files, isCut } }: { diff: CommitDiff }) => (
     )}
   </>
 )
+
+const FileName = ({ path, to }: { path: string; to: string | undefined }) =>
+  to === undefined ? (
+    <bdi>{path}</bdi>
+  ) : (
+    <Link to={to} class="quiet">
+      <bdi>{path}</bdi>
+    </Link>
+  )

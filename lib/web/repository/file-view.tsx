@@ -11,10 +11,12 @@ import {
 } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { formatCount, Link, Size, usePageContext } from '../components.tsx'
-import { PageLinks } from '../paging.tsx'
+import { PAGES_ABOVE, PageLinks } from '../paging.tsx'
 import { Website } from '../people/account-parts.tsx'
-import type { PageRequest, PageServices } from '../route.ts'
+import { mountOf, type PageRequest, type PageServices } from '../route.ts'
+import { REST_OF_LINE } from '../source/highlighter.ts'
 import { filePath, type RefName, type RepositoryView } from './access.tsx'
+import { restOfLine } from './diff.tsx'
 import { pictureType } from './picture-type.ts'
 import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
 
@@ -100,7 +102,9 @@ const shownOf = async (
     return { kind: 'text', text: rendered }
   }
   const lines = await services.highlighter.lines(request.client, { text, fileName: entry.name })
-  return linesFrom(lines, Number(request.query.get('from') ?? 1))
+  const rest = restOfLine(mountOf(request.pagesUrl) + filePath(view, ref, path, 'raw'))
+  const linked = lines.map((line) => (line.endsWith(REST_OF_LINE) ? line.replace(REST_OF_LINE, rest) : line))
+  return linesFrom(linked, Number(request.query.get('from') ?? 1))
 }
 
 const isSource = ({ query }: PageRequest): boolean => query.has('source') || query.has('from')
@@ -239,21 +243,26 @@ const SourceLines = ({ lines, to: path }: { lines: Lines; to: string }) => {
   const { html, from, to, total, previous, last } = lines
   const partFrom = (line: number) => `${path}?from=${line}`
   const text = `Lines ${[from, to].map((line) => line.toLocaleString('en')).join(' to ')} of ${total.toLocaleString('en')}`
+  const pages = (label?: string) => (
+    <PageLinks
+      text={text}
+      first={from > 1 ? partFrom(1) : undefined}
+      previous={from > 1 ? partFrom(previous) : undefined}
+      next={to < total ? partFrom(to + 1) : undefined}
+      last={to < total ? partFrom(last) : undefined}
+      label={label}
+    />
+  )
   return (
     <>
+      {pages(PAGES_ABOVE)}
       <ol
         class="source"
         start={from}
         aria-label="Lines of the file"
         dangerouslySetInnerHTML={{ __html: html }}
       />
-      <PageLinks
-        text={text}
-        first={from > 1 ? partFrom(1) : undefined}
-        previous={from > 1 ? partFrom(previous) : undefined}
-        next={to < total ? partFrom(to + 1) : undefined}
-        last={to < total ? partFrom(last) : undefined}
-      />
+      {pages()}
     </>
   )
 }

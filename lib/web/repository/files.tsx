@@ -13,7 +13,7 @@ import {
 import { lastCommitsIn } from '../../repositories/contents/last-commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { formatCount, Link, Section, Size } from '../components.tsx'
-import { Pages, pageNumber } from '../paging.tsx'
+import { PAGES_ABOVE, Pages, pageNumber } from '../paging.tsx'
 import type { Download, PageRequest, PageServices, View } from '../route.ts'
 import { Day } from '../times.tsx'
 import {
@@ -137,12 +137,23 @@ export const folderBody = async (
       budget: README_BUDGET,
       context: filePath(view, ref, found.path),
     }))
+  const pages = (label?: string) => (
+    <Pages
+      to={(page) => `${filePath(view, ref, found.path)}?page=${page}`}
+      page={number}
+      total={total}
+      size={PAGE_SIZE}
+      count={formatCount(total, 'entry', 'entries')}
+      label={label}
+    />
+  )
   return (
     <>
       <section aria-labelledby="files" class="flush">
         <h2 id="files" class="hidden">
           Files
         </h2>
+        {pages(PAGES_ABOVE)}
         <ul class="plain entries">
           {items.map((entry) => (
             <EntryRow
@@ -154,13 +165,7 @@ export const folderBody = async (
             />
           ))}
         </ul>
-        <Pages
-          to={(page) => `${filePath(view, ref, found.path)}?page=${page}`}
-          page={number}
-          total={total}
-          size={PAGE_SIZE}
-          count={formatCount(total, 'entry', 'entries')}
-        />
+        {pages()}
       </section>
       {text !== undefined && (
         <Section id="readme" title={shown!.name}>

@@ -4,6 +4,7 @@ import { AllotError } from '../../errors.ts'
 import { escapeHtml } from '../../markdown/html.ts'
 import { usePageContext } from '../components.tsx'
 import { mountOf, type PageRequest, type PageServices } from '../route.ts'
+import { pictureType } from './picture-type.ts'
 
 /** Safe HTML, and whether it is only the beginning of the text. */
 export interface RenderedText {
@@ -61,14 +62,14 @@ const beginningOf = (text: string, limit: number): string => {
 
 /**
  * Makes addresses of these pages paths, which hold behind any proxy, and shows pictures of the repository from its files.
- * Pictures of other servers are not loaded: their text is shown.
+ * Pictures of other servers are not loaded: their text is shown, and leads to them.
  */
 const localized = (html: string, pagesUrl: string): string => {
   const mount = mountOf(pagesUrl)
   return html
     .replaceAll(`="${pagesUrl}/`, `="${mount}/`)
     .replace(/<input (checked )?disabled type="checkbox" \/>/g, (_whole, checked) => TASKS[checked ? 1 : 0])
-    .replace(/<img [^>]*>/g, (image) => localPicture(image, mount))
+    .replace(LINK_OR_PICTURE, pictureReplacer(mount))
 }
 
 /** Boxes of a task list. They cannot be checked on the page, so they are signs, which screen readers read out. */
@@ -77,15 +78,39 @@ const TASKS = [
   '<span role="img" aria-label="done">☑</span>',
 ] as const
 
-/** A picture of the repository or of an attachment; the text that stands for it when it is neither. */
-const localPicture = (image: string, mount: string): string => {
+const LINK_OR_PICTURE = /<(\/?)a\b[^>]*>|<img [^>]*>/g
+
+/** Replaces pictures, and knows which of them are in a link: a link cannot have another one within it. */
+const pictureReplacer = (mount: string) => {
+  let isLinked = false
+  return (whole: string, end: string | undefined): string => {
+    if (end === undefined) return localPicture(whole, mount, isLinked)
+    isLinked = end === ''
+    return whole
+  }
+}
+
+/** A picture of the repository or of an attachment, or what stands for one that browsers would not show. */
+const localPicture = (image: string, mount: string, isLinked: boolean): string => {
   const [, src = ''] = / src="([^"]*)"/.exec(image) ?? []
-  const [, text = ''] = / alt="([^"]*)"/.exec(image) ?? []
   const path = src.startsWith(`${mount}/`) ? src.slice(mount.length) : ''
   const local = path.replace(FILE, '$1/raw/').replace(/^\/attachments\//, '/-/attachments/')
-  if (local === path) return `<span class="small">${text || 'picture'}</span>`
+  const isFile = FILE.test(path)
+  if (local === path || (isFile && pictureType(path.replace(/[?#].*/s, '')) === undefined))
+    return blockedPicture(image, src, isLinked)
   const described = / alt="/.test(image) ? image : image.replace('<img ', '<img alt="" ')
   return described.replace(/ src="[^"]*"/, () => ` src="${mount}${local}"`)
+}
+
+/** The alternative text of a picture, which leads to it. Attributes of rendered text are escaped. */
+const blockedPicture = (image: string, src: string, isLinked: boolean): string => {
+  const [, text = ''] = / alt="([^"]*)"/.exec(image) ?? []
+  const [, host] = /^https?:\/\/([^/"]+)/.exec(src) ?? []
+  const label = text || `Picture${host === undefined ? '' : ` of ${host}`}`
+  const isAddress = host !== undefined || /^\/(?!\/)/.test(src)
+  return isLinked || !isAddress
+    ? `<span class="blocked">${label}</span>`
+    : `<a class="blocked" href="${src}" rel="nofollow noopener">${label}</a>`
 }
 
 /** The beginning of the path of a file's page. */

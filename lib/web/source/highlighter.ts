@@ -20,6 +20,8 @@ const WORKER = new URL(
 const MAX_HIGHLIGHTED = 512 * 1024
 /** Characters of a line that is highlighted or shown; a generated file may have one of megabytes. */
 export const MAX_LINE = 4000
+/** Stands for the rest of a line that is longer; a text has no elements of its own. */
+export const REST_OF_LINE = '<i>…</i>'
 const DEADLINE_MS = 1500
 /** Bytes of highlighted texts that are kept, so that further parts of a long one need not be highlighted again. */
 const MAX_KEPT = 16 * 1024 * 1024
@@ -54,7 +56,11 @@ export class Highlighter {
     const colored = isPlain ? undefined : await this.#highlight(client, { ...input, text })
     return (
       colored ??
-      lines.map((line) => escapeHtml(line.slice(0, MAX_LINE)) + (line.length > MAX_LINE ? ' …' : ''))
+      lines.map((line) =>
+        line.length > MAX_LINE
+          ? `${escapeHtml(line.slice(0, MAX_LINE).toWellFormed())} ${REST_OF_LINE}`
+          : escapeHtml(line),
+      )
     )
   }
 

@@ -12,7 +12,6 @@ import {
   Empty,
   FlashMessage,
   formatCount,
-  Link,
   NameField,
   PageHead,
   Post,
@@ -20,6 +19,7 @@ import {
   usePageContext,
 } from '../components.tsx'
 import { Pages, pageNumber, sliceOf } from '../paging.tsx'
+import { SettingsHead } from '../people/settings.tsx'
 import { type Crumb, type PageServices, page, type View } from '../route.ts'
 import { secretView } from '../secret.tsx'
 import { Day } from '../times.tsx'
@@ -109,19 +109,13 @@ const accountView = async (
     title: 'Tokens and sessions',
     body: (
       <>
-        <PageHead
+        <SettingsHead
           title="Tokens and sessions"
           subtitle="Access tokens let programs act for you, within their scopes."
         />
         <FlashMessage {...message} />
         <Tokens tokens={tokens} page={number} />
         <NewToken user={user} values={values} failure={message.failure} />
-        <Section id="picture" title="Profile picture">
-          <p>Others see it beside your name.</p>
-          <Link class="button secondary" to={`/-/avatars/${user.username}`}>
-            Change picture
-          </Link>
-        </Section>
         <Sessions />
       </>
     ),

@@ -184,7 +184,9 @@ const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ThingListQ
         spellcheck={false}
       />
     </div>
-    <button type="submit">Filter</button>
+    <button type="submit" class="secondary">
+      Filter
+    </button>
     <Link class="button secondary" to={pathOf(name, { ...asked, page: 1 }, 'usage.csv')}>
       CSV
     </Link>

@@ -55,10 +55,9 @@ button.danger, .button.danger { background: var(--card); color: var(--over); bor
 /* The button that does it, on the page that asks. */
 button.danger.final { background: var(--over); color: var(--card); border-color: var(--over); }
 button.danger.final:hover { background: color-mix(in srgb, var(--over) 88%, var(--text)); }
-:is(button, .button).small { min-height: 2rem; padding: var(--s1) var(--s3); color: var(--text); }
+:is(button, .button).small { min-height: 2rem; padding: var(--s1) var(--s3); color: var(--button-text); }
+:is(button, .button).secondary.small { color: var(--text); }
 :is(button, .button).danger.small { color: var(--over); }
-header button.secondary { background: none; border-color: transparent; min-height: 2rem; padding: var(--s1) 0; }
-header button.secondary:hover { background: none; text-decoration: underline; }
 .stacked { display: grid; gap: var(--s1); justify-items: start; }
 .stacked > * { max-width: 36rem; }
 .stacked > .options { max-width: none; }

@@ -2,12 +2,7 @@
 export const layout = `
 :root { --s1: var(--space); --s2: calc(var(--space) * 2); --s3: calc(var(--space) * 3); --s4: calc(var(--space) * 4);
   --s5: calc(var(--space) * 5); --s6: calc(var(--space) * 6); --s8: calc(var(--space) * 8);
-  --card-radius: calc(var(--radius) * 1.5); --gutter: max(var(--s4), calc((100% - var(--width)) / 2));
-  /* Shadows at the ends beyond which there is more: the covers of the first two layers move with the content. */
-  --tabs-more: linear-gradient(to right, var(--background) 40%, transparent) left / 2.5rem 100% no-repeat local,
-    linear-gradient(to left, var(--background) 40%, transparent) right / 2.5rem 100% no-repeat local,
-    linear-gradient(to right, color-mix(in srgb, var(--text) 13%, transparent), transparent) left / .875rem 100% no-repeat scroll,
-    linear-gradient(to left, color-mix(in srgb, var(--text) 13%, transparent), transparent) right / .875rem 100% no-repeat scroll;
+  --card-radius: calc(var(--radius) * 1.5); --gutter: max(var(--s4), calc((100% - var(--width)) / 2)); --tab: 2.625rem;
   --mono: ui-monospace, SFMono-Regular, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; }
 *, ::before, ::after { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
@@ -33,7 +28,7 @@ code { background: var(--surface); padding: .12em .4em; border-radius: calc(var(
 
 header { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s6); min-height: 3.5rem;
   padding: var(--s2) var(--gutter); background: var(--header); color: var(--header-text); border-bottom: 1px solid var(--border); }
-header a, header button.secondary { color: var(--header-link); text-decoration: none; }
+header a, header summary { color: var(--header-link); text-decoration: none; }
 header a { display: inline-block; padding: var(--s1) 0; max-width: 100%; }
 header a:hover { text-decoration: underline; }
 header :focus-visible { outline-color: var(--header-link); }
@@ -45,20 +40,30 @@ header nav { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s5); }
 header nav a { font-weight: 500; opacity: .82; }
 header nav a[aria-current], header nav a:hover { opacity: 1; }
 header nav a[aria-current] { box-shadow: inset 0 -2px var(--link); }
-.account { display: flex; flex-wrap: wrap; align-items: center; gap: var(--s1) var(--s4); margin-inline-start: auto;
-  font-size: .875rem; min-width: 0; }
-.account a { font-weight: 600; }
+.account { margin-inline-start: auto; font-size: .875rem; min-width: 0; max-width: 100%; }
+.account.choice > summary { font-weight: 600; max-width: none; padding: var(--s1) 0; display: flex; align-items: center; gap: var(--s2); }
+.account > summary[aria-current] { box-shadow: inset 0 -2px var(--link); border-radius: 0; }
+.account.choice > .card { inset-inline: auto 0; min-width: 12rem; padding: var(--s2); max-height: none; color: var(--text); }
+.account.choice .plain { margin: 0; }
+.account .card :is(a, button) { display: block; width: 100%; padding: var(--s2) var(--s3); min-height: 0; border: 0; border-radius: calc(var(--radius) - 2px);
+  background: none; color: var(--text); font-weight: 400; line-height: 1.375rem; text-align: start; text-decoration: none; }
+.account .card :is(a, button):hover { background: var(--surface); text-decoration: none; }
+.account .card a[aria-current] { font-weight: 600; }
+.account .card :focus-visible { outline-color: var(--link); outline-offset: -2px; }
+.account form { margin-top: var(--s2); padding-top: var(--s2); border-top: 1px solid var(--border); }
 
 main { display: block; padding: var(--s6) var(--gutter) calc(var(--s8) * 2); }
 .head { display: flex; flex-wrap: wrap; gap: var(--s3); align-items: flex-end; margin-bottom: var(--s5); }
+.head:has(+ .tabs) { margin-bottom: var(--s3); }
 .head > :first-child { flex: 1 1 20rem; min-width: 0; }
 .crumbs { font-size: .8125rem; margin-bottom: var(--s2); }
 .crumbs ol { display: flex; flex-wrap: wrap; list-style: none; margin: 0; padding: 0; }
 .crumbs li + li::before { content: "/"; margin: 0 var(--s2); color: var(--muted); }
 .crumbs a { color: var(--muted); }
-.tabs { display: flex; gap: var(--s5); margin: 0 0 var(--s5); border-bottom: 1px solid var(--border); overflow-x: auto;
-  scrollbar-width: none; scroll-padding-inline: var(--s8); background: var(--tabs-more); }
-.tabs a { flex: none; display: flex; align-items: center; padding: var(--s2) 0 calc(var(--s2) + 1px); color: var(--muted); text-decoration: none; font-weight: 500; }
+/* Tabs that do not fit go on in another line, with a border of its own. */
+.tabs { display: flex; flex-wrap: wrap; gap: 0 var(--s5); margin: 0 0 var(--s5);
+  background: repeating-linear-gradient(transparent 0 calc(var(--tab) - 1px), var(--border) 0 var(--tab)); }
+.tabs a { flex: none; display: flex; align-items: center; height: var(--tab); max-width: 100%; color: var(--muted); text-decoration: none; font-weight: 500; white-space: nowrap; }
 .tabs a:hover { color: var(--text); }
 .tabs a[aria-current] { color: var(--text); box-shadow: inset 0 -2px var(--link); }
 .tabs a:focus-visible { outline-offset: -2px; }
@@ -74,6 +79,7 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
 .columns > section { height: calc(100% - var(--s4)); }
 .narrow { max-width: 26rem; margin: 4vh auto 0; padding: var(--s6); background: var(--card); border: 1px solid var(--border);
   border-radius: var(--card-radius); box-shadow: 0 1px 2px rgb(15 23 42 / 4%); }
+.alternative { margin-top: var(--s5); padding-top: var(--s4); border-top: 1px solid var(--border); font-size: .875rem; }
 .narrow h1 { margin-bottom: var(--s4); font-size: 1.375rem; }
 .notice { padding: var(--s3) var(--s4); margin: 0 0 var(--s4); border: 1px solid transparent; border-radius: var(--radius); }
 .notice.over { background: var(--over-background); color: var(--over); border-color: color-mix(in srgb, var(--over) 25%, transparent); }
@@ -90,7 +96,7 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
   header nav { order: 1; flex-basis: 100%; }
   main { padding-top: var(--s4); }
   h1 { font-size: 1.375rem; }
-  .tabs { gap: var(--s4); }
+  .tabs { column-gap: var(--s4); }
   section, .card { padding: var(--s4); }
 }
 @media (prefers-reduced-motion: no-preference) {

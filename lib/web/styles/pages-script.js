@@ -1,6 +1,6 @@
 /*
  * The script of the pages: values of charts on hover and with the arrow keys, the sum of what is selected, copy buttons, the
- * page of an issue that has a comment, the current tab, and opening a page again whose figures are still being read.
+ * page of an issue that has a comment, lists that close by themselves, and opening a page again whose figures are still being read.
  * Every page works without it. It loads nothing, and writes text only, never markup.
  */
 
@@ -118,17 +118,23 @@ const findComment = () => {
     location.replace(`${location.pathname}?from=${id}${location.hash}`)
 }
 
-/** Scrolls tabs that do not fit so that the current one is visible, and the one with the focus is whole. */
-const enhanceTabs = (tabs) => {
-  const current = tabs.querySelector('[aria-current]')
-  tabs.addEventListener('focusin', ({ target }) =>
-    target.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
-  )
-  if (current)
-    tabs.scrollLeft = current.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - current.offsetWidth) / 2
+/** Closes a list that is open when a click, the focus or Escape leaves it. */
+const enhanceChoice = (list) => {
+  const close = () => {
+    list.open = false
+  }
+  addEventListener('click', ({ target }) => list.contains(target) || close())
+  list.addEventListener('focusout', ({ relatedTarget }) => {
+    if (relatedTarget && !list.contains(relatedTarget)) close()
+  })
+  list.addEventListener('keydown', ({ key }) => {
+    if (key !== 'Escape' || !list.open) return
+    close()
+    list.querySelector('summary').focus()
+  })
 }
 
-for (const tabs of document.querySelectorAll('.tabs')) enhanceTabs(tabs)
+for (const list of document.querySelectorAll('details.choice')) enhanceChoice(list)
 for (const figure of document.querySelectorAll('[data-chart]')) enhanceChart(figure)
 for (const form of document.querySelectorAll('form')) enhanceSelection(form)
 for (const group of document.querySelectorAll('[data-subjects]')) enhanceSubjects(group)

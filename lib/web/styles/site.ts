@@ -17,7 +17,7 @@ time { white-space: nowrap; }
 .title a { color: inherit; text-decoration: none; }
 .title a:hover { text-decoration: underline; }
 .title .tag { letter-spacing: 0; }
-.tabs .count { margin: -.25rem 0; margin-inline-start: var(--s2); font-variant-numeric: tabular-nums; }
+.tabs .count { margin-inline-start: var(--s2); border-color: transparent; background: color-mix(in srgb, var(--muted) 14%, transparent); font-variant-numeric: tabular-nums; }
 .beside { display: grid; grid-template-columns: minmax(0, 1fr) 20rem; gap: 0 var(--s4); align-items: start; }
 .beside > div { min-width: 0; }
 .facts { display: grid; gap: var(--s2); font-size: .9375rem; }
@@ -32,9 +32,10 @@ h1.path > bdi { font-weight: 650; }
 h1.subject { font-size: 1.125rem; }
 .choice { position: relative; }
 .choice > summary { list-style: none; max-width: 16rem; overflow: hidden; }
+.choice[open] > summary { margin-bottom: 0; }
 .choice > summary::-webkit-details-marker { display: none; }
 .choice > summary::after { content: ""; flex: none; border: .3em solid transparent; border-top-color: currentColor; transform: translateY(.15em); }
-.choice > .card { position: absolute; z-index: 1; top: 100%; inset-inline-start: 0; width: max-content; max-width: min(22rem, 85vw);
+.choice > .card { position: absolute; margin-top: var(--s2); z-index: 1; top: 100%; inset-inline-start: 0; width: max-content; max-width: min(22rem, 85vw);
   max-height: 24rem; overflow: auto; padding: var(--s4); box-shadow: 0 8px 24px rgb(15 23 42 / 18%); }
 .choice .plain { margin: var(--s1) 0 var(--s3); display: grid; gap: var(--s1); }
 .choice .plain a { color: var(--text); text-decoration: none; }
@@ -45,6 +46,7 @@ h1.subject { font-size: 1.125rem; }
 .flush { padding: 0; overflow: hidden; }
 .flush > p { padding: var(--s4); margin: 0; }
 .flush > .pages { padding: var(--s3) var(--s4); margin: 0; border-top: 1px solid var(--border); }
+.flush > .pages:has(+ ol, + ul) { border-top: 0; border-bottom: 1px solid var(--border); }
 .entries li { display: grid; grid-template-columns: minmax(10rem, 1fr) minmax(0, 1.6fr) 5.5rem; gap: var(--s3); align-items: baseline; padding: var(--s2) var(--s4); border-top: 1px solid var(--border); }
 .entries li:first-child { border-top: 0; }
 .entries li:hover { background: color-mix(in srgb, var(--surface) 55%, transparent); }
@@ -78,14 +80,19 @@ h1.subject { font-size: 1.125rem; }
 .source .k { color: var(--code-keyword); } .source .t { color: var(--code-type); } .source .n { color: var(--code-number); }
 .source .s { color: var(--code-string); } .source .f, .source .v { color: var(--code-function); }
 .source .c { color: var(--muted); font-style: italic; } .source .a { color: var(--success); } .source .d { color: var(--over); }
-.diff { margin: 0; white-space: pre-wrap; padding: var(--s2) 0; direction: ltr; text-align: left; }
-.diff b { font-weight: 400; display: inline-block; width: calc(100% + var(--s8)); margin-inline: calc(-1 * var(--s4)); padding-inline: var(--s4); }
-.diff .a { color: var(--success); background: var(--success-background); }
-.diff .d { color: var(--over); background: var(--over-background); }
-.diff .h { color: var(--muted); background: var(--surface); }
+/* Numbers of the line before and after, the sign, and the text, whose further lines begin below its first one. */
+.diff { --number: 5.5ch; margin: 0; white-space: pre-wrap; padding: var(--s2) 0; direction: ltr; text-align: left; }
+.diff > * { display: block; position: relative; min-height: 1.6em; padding: 0 var(--s4) 0 calc(2 * var(--number) + 3ch); text-indent: -1ch; font-weight: 400; text-decoration: none; }
+.diff > ::before, .diff > ::after { position: absolute; top: 0; width: var(--number); color: var(--muted); text-align: end; text-indent: 0; }
+.diff > [data-b]::before { content: attr(data-b); left: 0; }
+.diff > [data-a]::after { content: attr(data-a); left: var(--number); }
+.diff > ins { background: var(--success-background); }
+.diff > del { background: var(--over-background); }
+.diff > ins, .diff > ins::after { color: var(--success); }
+.diff > del, .diff > del::before { color: var(--over); }
+.diff > b { color: var(--muted); background: var(--surface); text-indent: 0; padding-left: calc(2 * var(--number) + 2ch); }
 .file { padding: 0; overflow: hidden; }
 section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-bottom: 1px solid var(--border); font: 600 .8125rem/1.6 var(--mono); background: color-mix(in srgb, var(--surface) 60%, transparent); }
-.file > .diff { padding-inline: var(--s4); }
 .file > p { padding: 0 var(--s4); }
 .message, .command { margin: var(--s2) 0; white-space: pre-wrap; }
 .command { position: relative; background: var(--surface); border-radius: var(--radius); padding: var(--s3) var(--s4); padding-inline-end: 6rem; }
@@ -109,6 +116,10 @@ section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-
 .prose pre code { background: none; padding: 0; font: inherit; }
 .prose :dir(rtl) { margin-inline-end: auto; }
 .prose img { max-width: 100%; height: auto; }
+.blocked { display: inline-flex; align-items: center; gap: var(--s2); max-width: 100%; padding: var(--s1) var(--s3); border: 1px dashed var(--field); border-radius: var(--radius);
+  color: var(--muted); font-size: .8125rem; text-decoration: none; vertical-align: middle; }
+.blocked::before { content: ""; flex: none; width: 1.1em; height: .85em; border: 1.5px solid currentColor; border-radius: 2px; background: linear-gradient(135deg, transparent 55%, currentColor 55%); }
+a:hover .blocked, a.blocked:hover { color: var(--text); border-color: currentColor; }
 .prose table { width: auto; max-width: 100%; margin-inline: 0; }
 .prose :is(th, td) { border: 1px solid var(--border); padding: var(--s1) var(--s3); }
 .prose blockquote { margin: var(--s3) 0; padding-inline-start: var(--s4); border-inline-start: 3px solid var(--border); color: var(--muted); }
@@ -120,5 +131,7 @@ section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-
 .prose input[type=checkbox] { width: 1em; height: 1em; vertical-align: -.1em; }
 
 @media (max-width: 60rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
-@media (max-width: 40rem) { .rows .line > .whole { flex-basis: 100%; } .source { padding-inline-start: 4.25em; } .post, .release { padding: var(--s4); } }
+@media (max-width: 40rem) { .diff { --number: 4.5ch; } .diff > * { padding: 0 var(--s2) 0 calc(var(--number) + 2.5ch); } .diff > b { padding-left: calc(var(--number) + 1.5ch); }
+  .diff > [data-a]::before { content: none; } .diff > [data-a]::after { left: 0; }
+  .rows .line > .whole { flex-basis: 100%; } .source { padding-inline-start: 4.25em; } .post, .release { padding: var(--s4); } }
 `

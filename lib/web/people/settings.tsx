@@ -1,0 +1,102 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The user's own profile in a form, and the head of the pages of settings. */
+import type { Identity } from '../../accounts/access.ts'
+import { AllotError } from '../../errors.ts'
+import { Field } from '../admin/account-fields.tsx'
+import { FlashMessage, Link, PageHead, Post, Section, Tabs } from '../components.tsx'
+import { type PageServices, page, type View } from '../route.ts'
+import { Avatar } from './account-parts.tsx'
+
+/** The fields of the form, each with its label. */
+const FIELDS = {
+  fullName: 'Display name',
+  description: 'Description',
+  website: 'Website',
+  location: 'Location',
+} as const
+
+type Profile = Record<keyof typeof FIELDS, string>
+
+export const settingsPageRoutes = [
+  page({
+    method: 'GET',
+    path: '/-/settings',
+    auth: 'required',
+    scope: 'read:user',
+    handle: ({ user, query }, services) => settingsView(services, user, { done: query.get('done') }),
+  }),
+  page({
+    method: 'POST',
+    path: '/-/settings',
+    auth: 'required',
+    scope: 'write:user',
+    async handle({ user, form }, services) {
+      const names = Object.keys(FIELDS) as (keyof Profile)[]
+      const profile = Object.fromEntries(names.map((name) => [name, form.text(name)])) as Profile
+      try {
+        await services.hosting.accounts.edit(user.id, profile)
+      } catch (error) {
+        if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
+        return { ...(await settingsView(services, user, { failure: error.message }, profile)), status: 422 }
+      }
+      return { to: '/-/settings?done=saved' }
+    },
+  }),
+]
+
+/** @param entered what the form was refused for */
+const settingsView = async (
+  { hosting }: PageServices,
+  user: Identity,
+  message: FlashMessage,
+  entered?: Profile,
+): Promise<View> => {
+  const account = await hosting.accounts.byId(user.id)
+  if (account === undefined) throw new AllotError('not_found', 'the account was deleted')
+  const profile = entered ?? account
+  return {
+    title: 'Settings',
+    body: (
+      <>
+        <SettingsHead title="Settings" subtitle="What others see of you." />
+        <FlashMessage {...message} />
+        <Section id="profile" title="Profile">
+          <Post to="/-/settings" class="stacked">
+            {Object.entries(FIELDS).map(([name, label]) => (
+              <Field
+                key={name}
+                id={name}
+                label={label}
+                value={profile[name as keyof Profile]}
+                failure={message.failure}
+              />
+            ))}
+            <button type="submit">Save profile</button>
+          </Post>
+        </Section>
+        <Section id="picture" title="Profile picture">
+          <div class="profile">
+            <Avatar account={account} isLarge />
+            <Link class="button secondary" to={`/-/avatars/${account.name}`}>
+              Change picture
+            </Link>
+          </div>
+        </Section>
+      </>
+    ),
+  }
+}
+
+/** The heading and the tabs of the pages of settings. */
+export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: string }) => (
+  <>
+    <PageHead title={title} subtitle={subtitle} />
+    <Tabs
+      label="Settings"
+      tabs={[
+        { name: 'Profile', to: '/-/settings' },
+        { name: 'Tokens and sessions', to: '/-/account' },
+      ]}
+    />
+  </>
+)
