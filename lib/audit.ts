@@ -108,3 +108,32 @@ export const readAudit = (store: Store, { offset, limit }: Slice): Promise<Page<
       items: page.items.filter((record) => !isExpired(record, at)),
     }
   })
+
+/** Records that one search looks at, so that no search takes long. */
+export const AUDIT_SEARCHED = 5000
+
+interface FoundAudit {
+  readonly items: readonly AuditRecord[]
+  /** Whether there are older records, which the search has not looked at. */
+  readonly hasOlder: boolean
+}
+
+/**
+ * The records that match, the newest first, of {@link AUDIT_SEARCHED} ones.
+ * @param offset number of newer records, which an earlier search has looked at
+ */
+export const searchAudit = (
+  store: Store,
+  matches: (record: AuditRecord) => boolean,
+  offset: number,
+): Promise<FoundAudit> =>
+  store.read(async (tx) => {
+    const listing = { prefix: [], reverse: true, offset, limit: AUDIT_SEARCHED + 1 }
+    const records = await auditRecords.list(tx, 'at', listing)
+    const at = now()
+    const valid = records.filter((record) => !isExpired(record, at))
+    return {
+      items: valid.slice(0, AUDIT_SEARCHED).filter(matches),
+      hasOlder: valid.length > AUDIT_SEARCHED,
+    }
+  })

@@ -211,8 +211,9 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   #sendView(context: Context, view: View, user: Identity | null): void {
     const visit = this.#visitOf(context)
-    const { brand, hostAuthenticates, services } = this.#options
-    const { isNew, secret } = visit.browser
+    const { brand, hostAuthenticates, services, basePath } = this.#options
+    const { site, browser } = visit
+    const { isNew, secret } = browser
     const { status = 200, retryAfter } = view
     const html = renderDocument(view, {
       urlOf: (path) => `${visit.mount}${path}`,
@@ -222,6 +223,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       hasSessions: !hostAuthenticates,
       servedPages: services.settings.servedPages,
       brand,
+      urls: site === undefined || hostAuthenticates ? undefined : { site, api: site + basePath },
     })
     if (isNew) addCookie(context.res, sessionCookie(visit, secret))
     const more = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]

@@ -49,6 +49,8 @@ export interface PageContext {
   /** False when the host authenticates users itself. */
   readonly hasSessions: boolean
   readonly brand: Brand
+  /** The service and its API, for commands that send a token; undefined when the URL is unknown, or the host authenticates users. */
+  readonly urls: { readonly site: string; readonly api: string } | undefined
 }
 
 export interface PageRequest<Name extends string = string, User = Identity | null> {

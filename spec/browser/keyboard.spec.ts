@@ -114,6 +114,17 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
       { at: '/-/admin', enter: { Subject: 'LFS', Near: '50' }, press: 'Filter', shows: /owners?/ },
     ],
   },
+  'the filter of the audit log': {
+    who: 'root',
+    steps: [
+      {
+        at: '/-/admin/audit',
+        enter: { 'Name contains': 'cr', Kind: 'Gr', 'Changed by': 'root' },
+        press: 'Filter',
+        shows: /group deleted|No change matches/,
+      },
+    ],
+  },
   'an account, from its creation to its deletion': {
     who: 'root',
     steps: [
@@ -226,7 +237,7 @@ describe('The pages of people and repositories', { skip: withoutChromium }, () =
     await page.goto(`${site.base}/mia/atlas/issues`)
     await sendForm(page, { enter: { Search: 'coast' }, press: 'Search', shows: /1 issue\s*The coast/ })
     await enter('closed', 'link')
-    assert.match((await page.textContent('main'))!, /No issues/)
+    assert.match((await page.textContent('main'))!, /No issue matches/)
   })
 
   it('can be used by keyboard alone: signing in with a token, the menu of the user, and signing out', async () => {

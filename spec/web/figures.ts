@@ -61,7 +61,13 @@ const PAGES: readonly (readonly [token: string, path: string])[] = [
       '/owners?group=small',
     ],
     ...[`/account?name=${LARGEST}`, '/accounts/new?kind=user', '/rules', '/rule?name=free+total', '/groups'],
-    ...['/group?name=free', '/group?name=free&page=100', '/audit', '/audit?page=40'],
+    ...[
+      '/group?name=free',
+      '/group?name=free&page=100',
+      '/audit',
+      '/audit?page=40',
+      '/audit?kind=rule&subject=free',
+    ],
   ].map((path) => [ROOT_TOKEN, `/-/admin${path}`] as const),
 ]
 

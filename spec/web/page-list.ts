@@ -15,6 +15,7 @@ export const PAGES: Readonly<Record<string, { who: string; path: string }>> = {
   'new user': { who: 'root', path: '/-/admin/accounts/new?kind=user' },
   'new organization': { who: 'root', path: '/-/admin/accounts/new?kind=organization' },
   'audit log': { who: 'root', path: '/-/admin/audit' },
+  'a filter of the audit log': { who: 'root', path: '/-/admin/audit?kind=rule&actor=root' },
   rules: { who: 'root', path: '/-/admin/rules' },
   'a rule': { who: 'root', path: '/-/admin/rule?name=total' },
   groups: { who: 'root', path: '/-/admin/groups' },

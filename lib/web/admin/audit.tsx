@@ -1,46 +1,155 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** The page of the audit log. */
+/** The page of the audit log, with a filter. */
 
-import { AUDIT_DAYS, readAudit } from '../../audit.ts'
-import { formatExactLimit } from '../../byte-sizes.ts'
+import { AUDIT_DAYS, AUDIT_SEARCHED, readAudit, searchAudit } from '../../audit.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
-import { Empty, formatCount, Section } from '../components.tsx'
+import { Empty, formatCount, Link, Search, Section } from '../components.tsx'
 import { Pages, pageNumber, sliceOf } from '../paging.tsx'
-import { page } from '../route.ts'
+import { type PageServices, page } from '../route.ts'
 import { Minute } from '../times.tsx'
+import { AuditActor, AuditDetails, AuditSubject, auditAction } from './audit-record.tsx'
 import { adminPage, adminView } from './form.tsx'
+
+/** The choices of the filter, with the beginning of the actions that each has. */
+const KINDS: Readonly<Record<string, readonly [name: string, action: string]>> = {
+  rule: ['Rules', 'rule '],
+  group: ['Groups', 'group '],
+  assignment: ['Assignments', 'groups '],
+  account: ['Accounts', 'account '],
+  password: ['Passwords', 'password '],
+  token: ['Tokens', 'token '],
+  webhook: ['Webhooks', 'webhook '],
+}
+
+/** What the query asks for; an empty text stands for all. */
+interface Filter {
+  readonly actor: string
+  readonly kind: string
+  readonly subject: string
+  /** Number of newer records that an earlier search has looked at. */
+  readonly from: number
+}
+
+const filterIn = (query: URLSearchParams): Filter => {
+  const text = (name: string) => (query.get(name) ?? '').trim().slice(0, 255)
+  const from = text('from')
+  const kind = text('kind')
+  return {
+    actor: text('actor'),
+    kind: Object.hasOwn(KINDS, kind) ? kind : '',
+    subject: text('subject'),
+    from: /^\d{1,9}$/.test(from) ? Number(from) : 0,
+  }
+}
+
+const isEmpty = ({ actor, kind, subject }: Filter): boolean => actor + kind + subject === ''
+
+/** Accounts have names without regard to case. */
+const matches =
+  ({ actor, kind, subject }: Filter) =>
+  (record: AuditRecord): boolean =>
+    (actor === '' || record.actorName.toLowerCase() === actor.toLowerCase()) &&
+    (kind === '' || record.action.startsWith(KINDS[kind]![1])) &&
+    record.subject.toLowerCase().includes(subject.toLowerCase())
 
 export const auditPageRoutes = [
   page({
     ...adminPage,
     path: '/-/admin/audit',
-    async handle({ query }, { store }) {
+    async handle({ query }, services) {
+      const filter = filterIn(query)
       const number = pageNumber(query)
-      const { items, total } = await readAudit(store, sliceOf(number))
-      return adminView(
-        'Audit log',
-        {},
-        <Section
-          id="audit"
-          title="Changes"
-          aside={<span class="small">{`kept for ${AUDIT_DAYS} days, also as GET /admin/audit`}</span>}
-        >
-          {items.length === 0 ? (
-            <Empty title="No changes yet">
-              <p>Changes of rules, groups, assignments and accounts are listed here.</p>
-            </Empty>
-          ) : (
-            <>
-              <p class="small">{formatCount(total, 'change')}, the newest first.</p>
-              <Records records={items} />
-            </>
-          )}
-          <Pages to={(to) => `/-/admin/audit?page=${to}`} page={number} total={total} />
-        </Section>,
-      )
+      const found = await find(services, filter, number)
+      return adminView('Audit log', {}, <Changes filter={filter} found={found} number={number} />)
     },
   }),
 ]
+
+interface Found {
+  readonly items: readonly AuditRecord[]
+  readonly total: number
+  readonly hasOlder: boolean
+}
+
+const find = async ({ store }: PageServices, filter: Filter, number: number): Promise<Found> => {
+  const slice = sliceOf(number)
+  if (isEmpty(filter)) return { ...(await readAudit(store, slice)), hasOlder: false }
+  const { items, hasOlder } = await searchAudit(store, matches(filter), filter.from)
+  return { items: items.slice(slice.offset, slice.offset + slice.limit), total: items.length, hasOlder }
+}
+
+const Changes = ({ filter, found, number }: { filter: Filter; found: Found; number: number }) => {
+  const { items, total, hasOlder } = found
+  const to = (from: number, page = 1) => {
+    const entries = Object.entries({ ...filter, from, page }).filter(
+      ([, value]) => value !== '' && value !== 0,
+    )
+    return `/-/admin/audit?${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}`
+  }
+  const searched = `the ${AUDIT_SEARCHED.toLocaleString('en')} changes ${filter.from === 0 ? 'that are newest' : `after the newest ${filter.from.toLocaleString('en')}`}`
+  return (
+    <>
+      <Filters filter={filter} />
+      <Section
+        id="audit"
+        title="Changes"
+        aside={<span class="small">{`${formatCount(total, 'change')}, the newest first`}</span>}
+      >
+        {items.length === 0 ? <NoChanges filter={filter} hasOlder={hasOlder} /> : <Records records={items} />}
+        <Pages to={(page) => to(filter.from, page)} page={number} total={total} />
+        {hasOlder && (
+          <p class="small">
+            Found in {searched}. <Link to={to(filter.from + AUDIT_SEARCHED)}>Search older changes</Link>
+          </p>
+        )}
+        <p class="small">
+          A change is kept for {AUDIT_DAYS} days. Programs read <code>GET /admin/audit</code>.
+        </p>
+      </Section>
+    </>
+  )
+}
+
+const NoChanges = ({ filter, hasOlder }: { filter: Filter; hasOlder: boolean }) =>
+  isEmpty(filter) ? (
+    <Empty title="No changes yet">
+      <p>Changes of rules, groups, assignments and accounts are listed here.</p>
+    </Empty>
+  ) : (
+    <Empty title="No change matches">
+      <p>
+        {hasOlder ? 'Older changes may: search them, or ' : 'Try another filter, or '}
+        <Link to="/-/admin/audit">show all changes</Link>.
+      </p>
+    </Empty>
+  )
+
+const Filters = ({ filter: { actor, kind, subject } }: { filter: Filter }) => (
+  <Search to="/-/admin/audit">
+    <div>
+      <label for="subject">Name contains</label>
+      <input id="subject" name="subject" type="search" value={subject} maxLength={255} />
+    </div>
+    <div>
+      <label for="kind">Kind</label>
+      <select id="kind" name="kind">
+        <option value="">All</option>
+        {Object.entries(KINDS).map(([value, [name]]) => (
+          <option key={value} value={value} selected={value === kind}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </div>
+    <div>
+      <label for="actor">Changed by</label>
+      <input id="actor" name="actor" value={actor} maxLength={255} autocapitalize="none" spellcheck={false} />
+    </div>
+    <button type="submit" class="secondary">
+      Filter
+    </button>
+  </Search>
+)
 
 const Records = ({ records }: { records: readonly AuditRecord[] }) => (
   <table>
@@ -59,14 +168,16 @@ const Records = ({ records }: { records: readonly AuditRecord[] }) => (
       {records.map((record) => (
         <tr key={`${record.at} ${record.nonce}`}>
           <td>
-            <bdi>{record.subject}</bdi> <span class="tag">{record.action}</span>
-            <div class="small">{detailsOf(record)}</div>
+            <AuditSubject record={record} /> <span class="tag">{auditAction(record)}</span>
+            <div class="small">
+              <AuditDetails record={record} />
+            </div>
             <div class="small slim">
-              by <bdi>{record.actorName}</bdi>
+              by <AuditActor record={record} />
             </div>
           </td>
           <td class="wide">
-            <bdi>{record.actorName}</bdi>
+            <AuditActor record={record} />
           </td>
           <td class="number">
             <Minute seconds={record.at} />
@@ -76,32 +187,3 @@ const Records = ({ records }: { records: readonly AuditRecord[] }) => (
     </tbody>
   </table>
 )
-
-/** `limit 200 MiB → 100 MiB` for each value that changed. */
-const detailsOf = ({ before, after }: AuditRecord): string => {
-  const [old, changed] = [valuesOf(before), valuesOf(after)]
-  const names = [...new Set([...Object.keys(old), ...Object.keys(changed)])]
-  return names
-    .filter((name) => old[name] !== changed[name])
-    .map((name) =>
-      [name, [old[name], changed[name]].filter((value) => value !== undefined).join(' → ')].join(' '),
-    )
-    .join('; ')
-}
-
-/** Values by their names, as text; details that were cut off are shown as they are. */
-const valuesOf = (json: string): Readonly<Record<string, string>> => {
-  try {
-    const value: unknown = json === '' ? {} : JSON.parse(json)
-    if (Array.isArray(value) || typeof value !== 'object' || value === null) return { '': textOf('', value) }
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, textOf(name, one)]))
-  } catch {
-    return { '': json }
-  }
-}
-
-const textOf = (name: string, value: unknown): string => {
-  if (name === 'limit' && typeof value === 'number') return formatExactLimit(value)
-  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ')
-  return value === '' ? '“”' : String(value)
-}

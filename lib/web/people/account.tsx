@@ -6,6 +6,7 @@ import { AllotError } from '../../errors.ts'
 import type { Page } from '../../records/collection.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
+import { RequestCommand } from '../command.tsx'
 import { Empty, formatCount, Link, Section, Tabs } from '../components.tsx'
 import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { type PageRequest, type PageServices, page } from '../route.ts'
@@ -75,7 +76,7 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
             account={account}
             found={repositories}
             number={number}
-            isOwn={user?.id === account.id}
+            createAt={createPath(account, user, showsStorage)}
           />
           <div>
             <About account={account} />
@@ -87,6 +88,12 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
       </>
     ),
   }
+}
+
+/** Path of the API at which the viewer creates repositories of the account; undefined unless the viewer owns it. */
+const createPath = ({ id, kind, name }: Account, user: Viewer, showsStorage: boolean): string | undefined => {
+  if (user?.id === id) return '/user/repos'
+  return kind === 'organization' && showsStorage ? `/orgs/${name}/repos` : undefined
 }
 
 /** Whether the pages of the storage would show the account to the viewer. */
@@ -139,12 +146,12 @@ const Repositories = ({
   account: { name },
   found: { items, total },
   number,
-  isOwn,
+  createAt,
 }: {
   account: Account
   found: Page<Repository>
   number: number
-  isOwn: boolean
+  createAt: string | undefined
 }) => (
   <Section
     id="repositories"
@@ -153,12 +160,19 @@ const Repositories = ({
   >
     {items.length === 0 ? (
       <Empty title="No repositories">
-        {isOwn ? (
-          <p>
-            Create one with <code>POST /user/repos</code> of the API, and push to it.
-          </p>
-        ) : (
+        {createAt === undefined ? (
           <p>There is nothing here that you can see.</p>
+        ) : (
+          <>
+            <p>Create one; its page says how to push to it.</p>
+            <RequestCommand
+              scopes={
+                createAt.startsWith('/orgs') ? ['write:organization'] : ['write:user', 'write:repository']
+              }
+              path={createAt}
+              body={{ name: 'hello' }}
+            />
+          </>
         )}
       </Empty>
     ) : (

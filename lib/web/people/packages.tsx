@@ -5,11 +5,22 @@ import { downloadPath, type PackageName, uploadsOf } from '../../content/package
 import type { FoundVersion } from '../../content/packages/versions.ts'
 import { AllotError } from '../../errors.ts'
 import type { PackageFile } from '../../records/schema/index.ts'
-import { Empty, formatCount, Link, PageHead, Section, Size, SizeCell, Table } from '../components.tsx'
+import { Command, TOKEN_HEADER, TokenCommand } from '../command.tsx'
+import {
+  Empty,
+  formatCount,
+  Link,
+  PageHead,
+  Section,
+  Size,
+  SizeCell,
+  Table,
+  usePageContext,
+} from '../components.tsx'
 import { Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { type Download, type PageServices, page } from '../route.ts'
 import { Day } from '../times.tsx'
-import { AccountHead, AccountTabs, visibleOwner } from './account.tsx'
+import { AccountHead, AccountTabs, maySeeStorage, visibleOwner } from './account.tsx'
 import { AccountLink } from './account-parts.tsx'
 
 const read = { method: 'GET', auth: 'optional', scope: 'read:package', kind: 'package' } as const
@@ -26,6 +37,7 @@ export const packagePageRoutes = [
       const number = pageNumber(query)
       const found = await services.hosting.packages.list(user, owner.name, {}, sliceOf(number))
       const { items, total } = found?.page ?? { items: [], total: 0 }
+      const isOwn = user !== null && (await maySeeStorage(services, user, owner))
       return {
         title: `Packages of ${owner.name}`,
         body: (
@@ -38,11 +50,7 @@ export const packagePageRoutes = [
               aside={<span class="small">{formatCount(total, 'version')}</span>}
             >
               {items.length === 0 ? (
-                <Empty title="No packages">
-                  <p>
-                    Upload a file with <code>{uploadsOf(owner.name).join(', ')}</code>
-                  </p>
-                </Empty>
+                <NoPackages owner={owner.name} isOwn={isOwn} />
               ) : (
                 <ul class="plain rows">
                   {items.map((version) => (
@@ -115,6 +123,30 @@ export const packagePageRoutes = [
   }),
 ]
 
+const NoPackages = ({ owner, isOwn }: { owner: string; isOwn: boolean }) => {
+  const { urls } = usePageContext()
+  const names = { owner, type: 'generic', name: 'hello', version: '1.0.0' } as const
+  return (
+    <Empty title="No packages">
+      {!isOwn ? (
+        <p>There is nothing here that you can see.</p>
+      ) : urls === undefined ? (
+        <p>
+          Upload a file with <code>{uploadsOf(owner).join(', ')}</code>
+        </p>
+      ) : (
+        <>
+          <p>Upload a file:</p>
+          <TokenCommand
+            scopes={['write:package']}
+            text={`echo hello > hello.txt\ncurl ${TOKEN_HEADER} \\\n  -T hello.txt ${urls.site}${downloadPath(names, 'hello.txt')}`}
+          />
+        </>
+      )}
+    </Empty>
+  )
+}
+
 /** @throws AllotError not_found */
 const required = <T,>(found: T | undefined): T => {
   if (found === undefined) throw new AllotError('not_found', 'there is no such package')
@@ -164,9 +196,7 @@ const Files = ({
       </Section>
       {first !== undefined && (
         <Section id="download" title="Download with a token">
-          <pre class="command">
-            <code data-copy="">{`curl -O -H "Authorization: token $TOKEN" ${pagesUrl}${downloadPath(path, first.name)}`}</code>
-          </pre>
+          <Command text={`curl -O ${TOKEN_HEADER} ${pagesUrl}${downloadPath(path, first.name)}`} />
         </Section>
       )}
     </>

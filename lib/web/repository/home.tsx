@@ -4,6 +4,7 @@ import { MODES } from '../../git/objects/parse.ts'
 import { add } from '../../integers.ts'
 import { readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
+import { Command } from '../command.tsx'
 import { formatCount, Link, Section, Size } from '../components.tsx'
 import { maySeeStorage } from '../people/account.tsx'
 import { Website } from '../people/account-parts.tsx'
@@ -155,14 +156,6 @@ const FirstPush = ({
     </Section>
   )
 }
-
-const Command = ({ text }: { text: string }) => (
-  <div class="copied">
-    <pre class="command">
-      <code data-copy="">{text}</code>
-    </pre>
-  </div>
-)
 
 const About = ({ view: { repository, parent } }: { view: RepositoryView }) => {
   const { description, website, topics = [], stars, forks, watchers } = repository

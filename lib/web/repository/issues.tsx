@@ -7,6 +7,7 @@ import {
   issueDetails,
 } from '../../content/details.ts'
 import type { Attachment, Comment, Issue } from '../../records/schema/index.ts'
+import { RequestCommand } from '../command.tsx'
 import { Empty, formatCount, Link, Search, Section, Size, usePageContext } from '../components.tsx'
 import { PageLinks, Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
@@ -89,9 +90,7 @@ const listView = async (
         </nav>
         <Section id="issues" title="Issues" aside={<span class="small">{formatCount(total, 'issue')}</span>}>
           {details.length === 0 ? (
-            <Empty title="No issues">
-              <p>Issues are opened over the API.</p>
-            </Empty>
+            <NoIssues view={view} state={state} q={q} isVisitor={user === null} />
           ) : (
             <ul class="plain rows">
               {details.map((issue) => (
@@ -104,6 +103,38 @@ const listView = async (
       </>
     ),
   }
+}
+
+interface NoIssuesProps {
+  view: RepositoryView
+  state: State
+  q: string
+  isVisitor: boolean
+}
+
+const NoIssues = ({ view: { path, repository }, state, q, isVisitor }: NoIssuesProps) => {
+  if (q !== '')
+    return (
+      <Empty title="No issue matches">
+        <p>
+          <Link to={`${path}/issues`}>Show all open issues</Link>
+        </p>
+      </Empty>
+    )
+  return (
+    <Empty title={state === 'all' ? 'No issues' : `No ${state} issues`}>
+      {isVisitor || repository.archived || state === 'closed' ? null : (
+        <>
+          <p>Open one:</p>
+          <RequestCommand
+            scopes={['write:issue']}
+            path={`/repos${path}/issues`}
+            body={{ title: 'The first issue', body: 'What happens, and what should happen.' }}
+          />
+        </>
+      )}
+    </Empty>
+  )
 }
 
 const Choice = ({ to, isChosen, children }: { to: string; isChosen: boolean; children: string }) => (

@@ -4,6 +4,7 @@
 import { type ContentDetails, contentDetails } from '../../content/details.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import type { Release } from '../../records/schema/index.ts'
+import { RequestCommand } from '../command.tsx'
 import { Empty, formatCount, Link, Section } from '../components.tsx'
 import { Pages, pageNumber } from '../paging.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
@@ -93,7 +94,18 @@ const listView = async (
         {releases.length === 0 ? (
           <Section id="releases" title="Releases">
             <Empty title="No releases">
-              <p>Releases are made over the API.</p>
+              {view.permissions.push && !view.repository.archived ? (
+                <>
+                  <p>Release the state of a tag, which is created unless it exists:</p>
+                  <RequestCommand
+                    scopes={['write:repository']}
+                    path={`/repos${view.path}/releases`}
+                    body={{ tag_name: 'v1.0.0', name: 'First release' }}
+                  />
+                </>
+              ) : (
+                <p>There is nothing here that you can see.</p>
+              )}
             </Empty>
           </Section>
         ) : (

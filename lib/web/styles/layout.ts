@@ -89,6 +89,7 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
 .empty { text-align: center; color: var(--muted); padding: var(--s6) var(--s4); }
 .empty h2, .empty h3 { color: var(--text); }
 .empty p { margin-inline: auto; }
+.empty .copied { position: relative; max-width: 44rem; margin: var(--s3) auto; text-align: start; color: var(--text); }
 
 @media (max-width: 40rem) {
   body { font-size: 1rem; }

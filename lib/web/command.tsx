@@ -1,0 +1,59 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** Commands to copy: of git, and requests of the API with an access token. */
+import { Link, usePageContext } from './components.tsx'
+
+/** Lines for a shell. */
+export const Command = ({ text }: { text: string }) => (
+  <div class="copied">
+    <pre class="command">
+      <code data-copy="">{text}</code>
+    </pre>
+  </div>
+)
+
+interface RequestProps {
+  /** The scopes that the token needs. */
+  scopes: readonly string[]
+  /** Path of the API, such as `/user/repos`. */
+  path: string
+  /** Its texts have no quotation marks. */
+  body: Readonly<Record<string, string>>
+}
+
+/** A request as a command of curl; its path, where the address of the API is not known. */
+export const RequestCommand = ({ scopes, path, body }: RequestProps) => {
+  const { urls } = usePageContext()
+  if (urls === undefined)
+    return (
+      <p>
+        Send <code>POST {path}</code> to the API.
+      </p>
+    )
+  const headers = `${TOKEN_HEADER} -H 'Content-Type: application/json'`
+  return (
+    <TokenCommand
+      scopes={scopes}
+      text={`curl ${headers} \\\n  -d '${JSON.stringify(body)}' ${urls.api}${path}`}
+    />
+  )
+}
+
+/** The header with the token of {@link TokenCommand}, for curl. */
+export const TOKEN_HEADER = '-H "Authorization: token $TOKEN"'
+
+/** A command that sends the token in the variable TOKEN. */
+export const TokenCommand = ({ scopes, text }: { scopes: readonly string[]; text: string }) => (
+  <>
+    <Command text={text} />
+    <p class="small">
+      TOKEN is an access token with {scopes.length === 1 ? 'the scope' : 'the scopes'}{' '}
+      {scopes.map((scope, index) => (
+        <>
+          {index > 0 && ' and '}
+          <code>{scope}</code>
+        </>
+      ))}
+      : <Link to="/-/account">create one</Link>, and set it with <code>export TOKEN=…</code>
+    </p>
+  </>
+)
