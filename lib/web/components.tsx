@@ -150,16 +150,10 @@ export const Figures = ({
 /** The value of the button that shows the effect of a form without saving it. */
 export const PREVIEW = 'preview'
 
-interface ActionButtonsProps {
-  label: string
-  /** Whether another form of the page is the more important one. */
-  isSecondary?: boolean
-}
-
-/** The buttons of a form whose effect can be previewed. */
-export const ActionButtons = ({ label, isSecondary = false }: ActionButtonsProps) => (
+/** The buttons of a form whose effect can be previewed. @param kind `secondary` when another form of the page is more important */
+export const ActionButtons = ({ label, kind }: { label: string; kind?: 'secondary' }) => (
   <div class="buttons">
-    <button type="submit" class={isSecondary ? 'secondary' : undefined}>
+    <button type="submit" class={kind}>
       {label}
     </button>
     <button type="submit" class="secondary" name="do" value={PREVIEW}>

@@ -5,8 +5,7 @@ import { formatExactLimit } from '../../byte-sizes.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { Link, usePageContext } from '../components.tsx'
 import { accountPath } from './accounts.tsx'
-import { groupPath } from './groups.tsx'
-import { rulePath } from './rules.tsx'
+import { groupPath, rulePath } from './rules.tsx'
 
 /** `rule`, `group`, `groups`, `account`, `password`, `token` or `webhook` */
 const kindOf = ({ action }: AuditRecord): string => action.split(' ', 1)[0]!

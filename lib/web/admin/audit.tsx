@@ -93,7 +93,7 @@ const Changes = ({ filter, found, number }: { filter: Filter; found: Found; numb
       <Section
         id="audit"
         title="Changes"
-        aside={<span class="small">{`${formatCount(total, 'change')}, the newest first`}</span>}
+        aside={total > 0 && <span class="small">{`${formatCount(total, 'change')}, the newest first`}</span>}
       >
         {items.length === 0 ? <NoChanges filter={filter} hasOlder={hasOlder} /> : <Records records={items} />}
         <Pages to={(page) => to(filter.from, page)} page={number} total={total} />

@@ -292,7 +292,7 @@ const Members = ({ group, members, page, total, isDefault }: MembersProps) => (
     <Post to="/-/admin/group/members" fields={[['name', group]]} class="stacked more">
       <label for="owner">User or organization</label>
       <input id="owner" name="owner" autocapitalize="none" spellcheck={false} required />
-      <ActionButtons label="Assign" isSecondary />
+      <ActionButtons label="Assign" kind="secondary" />
     </Post>
   </Section>
 )

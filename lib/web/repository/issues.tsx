@@ -6,14 +6,15 @@ import {
   type IssueDetails,
   issueDetails,
 } from '../../content/details.ts'
-import type { Attachment, Comment, Issue } from '../../records/schema/index.ts'
+import type { Comment, Issue } from '../../records/schema/index.ts'
 import { RequestCommand } from '../command.tsx'
-import { Empty, formatCount, Link, Search, Section, Size, usePageContext } from '../components.tsx'
+import { Empty, formatCount, Link, Search, Section, usePageContext } from '../components.tsx'
 import { PageLinks, Pages, pageNumber, sliceOf } from '../paging.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
 import { type Download, type PageRequest, type PageServices, page, type View } from '../route.ts'
 import { Day } from '../times.tsx'
 import { missing, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
+import { AttachedFiles } from './attached-files.tsx'
 import { pictureType } from './picture-type.ts'
 import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
 
@@ -290,18 +291,3 @@ const Post = ({
     <AttachedFiles files={attachments} />
   </article>
 )
-
-/** Files of an issue, a comment or a release. */
-export const AttachedFiles = ({ files }: { files: readonly Attachment[] }) =>
-  files.length === 0 ? null : (
-    <ul class="plain facts attached">
-      {files.map(({ id, uuid, name, size }) => (
-        <li key={id} class="line">
-          <Link to={`/-/attachments/${uuid}`}>
-            <bdi>{name}</bdi>
-          </Link>{' '}
-          <Size bytes={size} />
-        </li>
-      ))}
-    </ul>
-  )

@@ -11,7 +11,7 @@ import { AccountLink } from '../people/account-parts.tsx'
 import type { PageRequest, PageServices, View } from '../route.ts'
 import { Day } from '../times.tsx'
 import { filePath, missing, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
-import { AttachedFiles } from './issues.tsx'
+import { AttachedFiles } from './attached-files.tsx'
 import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
 
 const read = { kind: 'release', part: 'release' } as const

@@ -99,6 +99,7 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
   h1 { font-size: 1.375rem; }
   .tabs { column-gap: var(--s4); }
   section, .card { padding: var(--s4); }
+  .empty { padding-inline: 0; }
 }
 @media (prefers-reduced-motion: no-preference) {
   a, button, tr, summary { transition: color .12s, background-color .12s, border-color .12s, opacity .12s; }

@@ -133,5 +133,6 @@ a:hover .blocked, a.blocked:hover { color: var(--text); border-color: currentCol
 @media (max-width: 60rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 40rem) { .diff { --number: 4.5ch; } .diff > * { padding: 0 var(--s2) 0 calc(var(--number) + 2.5ch); } .diff > b { padding-left: calc(var(--number) + 1.5ch); }
   .diff > [data-a]::before { content: none; } .diff > [data-a]::after { left: 0; }
+  .command:has(button) { padding: 3.25rem var(--s4) var(--s3); }
   .rows .line > .whole { flex-basis: 100%; } .source { padding-inline-start: 4.25em; } .post, .release { padding: var(--s4); } }
 `
