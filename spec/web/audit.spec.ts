@@ -102,7 +102,7 @@ describe('The page of the audit log', () => {
     assert.equal(rowsOf(first.text).length, 50)
     const [, second] = /href="([^"]*)" rel="next"/.exec(first.text)!
     assert.equal(second!.replaceAll('&amp;', '&'), '/-/admin/audit?subject=many-7&page=2')
-    assert.equal((await shown('?subject=many-7&page=11')).length, 50)
+    assert.equal((await shown('?subject=many-7&page=4')).length, 50)
     const none = await root.get('/-/admin/audit?subject=total&kind=rule')
     assert.equal(rowsOf(none.text).length, 0)
     const [, older] = /href="([^"]*)">Search older changes/.exec(none.text)!
