@@ -93,7 +93,7 @@ export class Maintenance {
     await announce(child, listener)
     child.stdout.resume()
     const { code } = await child.ended
-    await listener.finished(await processes.recoverStopped(id))
+    await listener.finished(await processes.recover(id, child))
     return code === 0
   }
 }

@@ -110,11 +110,12 @@ export class GitProcesses {
   }
 
   /**
-   * Removes what stopped writers left in a repository. While another writer runs, its end does it.
+   * Removes what a writer that has ended left in a repository. When it was stopped, resolves once that is removed: while other
+   * writers run, nothing is. So whoever settles the journal entry of the writer afterwards leaves nothing without an entry.
    * @returns false when some of it may belong to another server, so that it must be looked at again when it is old
    */
-  async recoverStopped(id: number): Promise<boolean> {
-    const isComplete = await this.#repositories.get(id)?.recoverStopped()
+  async recover(id: number, writer: GitProcess): Promise<boolean> {
+    const isComplete = await this.#repositories.get(id)?.recover(writer)
     this.#removeUnused(id)
     return isComplete ?? true
   }
@@ -180,8 +181,12 @@ class RepositoryProcesses {
   readonly #running = new Map<GitProcess, Program>()
   #starting = 0
   #startingWriters = 0
+  /** Writers that were stopped. */
+  readonly #stopped = new WeakSet<GitProcess>()
   #needsRecovery = false
   #recovery: Promise<boolean> | undefined
+  /** Those who wait until the last writer has ended. */
+  readonly #waiting: { resolve: (isComplete: boolean) => void; reject: (error: Error) => void }[] = []
 
   constructor(folder: string, leftoverAge: number) {
     this.#folder = folder
@@ -210,6 +215,7 @@ class RepositoryProcesses {
     } finally {
       this.#starting--
       this.#startingWriters -= writers
+      this.#recoverForWaiting()
     }
   }
 
@@ -218,20 +224,40 @@ class RepositoryProcesses {
     void child.ended.then(({ cause, code }) => {
       this.#running.delete(child)
       // A git that is asked to end removes its own temporary files, but not those its children still write.
-      if (isWriter(program) && (cause !== 'exited' || code === null)) this.#needsRecovery = true
+      if (isWriter(program) && (cause !== 'exited' || code === null)) {
+        this.#stopped.add(child)
+        this.#needsRecovery = true
+      }
+      this.#recoverForWaiting()
     })
   }
 
-  async recoverStopped(): Promise<boolean> {
+  async recover(writer: GitProcess): Promise<boolean> {
+    if (!this.#stopped.has(writer)) return true
+    if (!this.#needsRecovery) return this.#recovery ?? true
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject })
+      this.#recoverForWaiting()
+    })
+  }
+
+  #recoverForWaiting(): void {
     const hasWriter = this.#startingWriters > 0 || [...this.#running.values()].some(isWriter)
-    if (!this.#needsRecovery || hasWriter) return true
+    if (this.#waiting.length === 0 || hasWriter || this.#recovery !== undefined) return
+    const waiting = this.#waiting.splice(0)
     this.#needsRecovery = false
-    this.#recovery = recoverRepository(this.#folder, null, this.#leftoverAge)
-    try {
-      return await this.#recovery
-    } finally {
+    this.#recovery = recoverRepository(this.#folder, null, this.#leftoverAge).finally(() => {
       this.#recovery = undefined
-    }
+    })
+    this.#recovery.then(
+      (isComplete) => {
+        for (const { resolve } of waiting) resolve(isComplete)
+      },
+      (error: Error) => {
+        this.#needsRecovery = true
+        for (const { reject } of waiting) reject(error)
+      },
+    )
   }
 
   async stop(): Promise<void> {

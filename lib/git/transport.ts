@@ -145,7 +145,7 @@ export class Transport {
     if (push.pack === undefined) feed(request.body, child)
     else child.stdin.end(push.pack)
     const { output, finished } = holdReport(child, push, async (updates) => {
-      await listener.finished(updates, await this.#processes.recoverStopped(id))
+      await listener.finished(updates, await this.#processes.recover(id, child))
     })
     this.#track(finished)
     return output

@@ -110,6 +110,25 @@ describe('During a push', () => {
     assert.equal(await git(folder, 'count-objects'), '0 objects, 0 kilobytes')
   })
 
+  it('its git may be killed beside another push: its entry stays in the journal until what it left is removed', async () => {
+    const { path, folder, push } = await begun('killed')
+    const [pid] = execFileSync('pgrep', ['-f', `receive-pack --stateless-rpc ${folder}`], {
+      encoding: 'utf8',
+    })
+      .split('\n')
+      .map(Number)
+    const other = await beginPush(on.url(path), on.alice.token, await pushBody(await large(), 'other'))
+    await eventually(() => quarantines(folder).length === 2)
+    process.kill(-pid!, 'SIGKILL')
+    const elsewhere = await on.allot.repository(on.alice, 'elsewhere')
+    await git(await aCheckout(), 'push', '--quiet', urlFor(on.allot, elsewhere, on.alice), 'main')
+    assert.deepEqual([quarantines(folder).length, await notesIn(on.driver)], [2, 2])
+    assert.match((await other.finish()).text, /ok refs\/heads\/other/)
+    await eventually(async () => quarantines(folder).length === 0 && (await notesIn(on.driver)) === 0)
+    assert.doesNotMatch((await push.finish()).text, /ok refs/)
+    await on.allot.assertCounted('alice')
+  })
+
   it('a disconnected client of a shared store leaves what a push at another server may hold, until it is old', async () => {
     const driver = { ...memory(), shared: true }
     const { allot, alice, url } = await scene({}, driver)
