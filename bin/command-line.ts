@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, type Option } from 'commander'
 import { VERSION } from '../lib/version.ts'
 import { examples } from './commands/options.ts'
 import { addServeCommand } from './commands/serve.ts'
@@ -19,13 +19,52 @@ export const createServeProgram = (): Command => {
   return withErrors(program)
 }
 
-/** Makes all commands throw their errors, and print how to get help. */
+/** Makes all commands throw their errors, after a sentence that says what is wrong and a line that says how to get help. */
 export const withErrors = (program: Command): Command => {
-  forEachCommand(program, (command) =>
-    command.exitOverride().showHelpAfterError('(add --help for the options)'),
-  )
+  forEachCommand(program, (command) => {
+    const path = pathOf(command)
+    const what = command.commands.length > 0 ? 'commands' : 'options'
+    command.exitOverride().showHelpAfterError(`(run ${path} --help for the ${what})`)
+    command.addHelpText('before', ({ error }) =>
+      error ? `error: name one of the commands of ${path}\n` : '',
+    )
+    for (const option of command.options) refuseTwice(command, option)
+  })
   return program
 }
+
+const pathOf = (command: Command): string =>
+  command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
+
+/** Refuses an option with a value that is given again: one of the values would be ignored. */
+const refuseTwice = (command: Command, option: Option): void => {
+  if (!option.required || option.variadic || Array.isArray(option.defaultValue)) return
+  let isGiven = false
+  command.on(`option:${option.name()}`, () => {
+    if (isGiven) command.error(`error: option '${option.flags}' is given twice: give it once`)
+    isGiven = true
+  })
+}
+
+/**
+ * The words of `allot help quota show` as those of `allot quota show --help`: commander's own help command ignores the words that
+ * are not commands.
+ * @param words the arguments of the program
+ */
+export const withHelpOption = (program: Command, words: readonly string[]): readonly string[] => {
+  const index = words.indexOf('help')
+  const group = index === -1 ? undefined : findCommand(program, words.slice(0, index))
+  if (group === undefined || group.commands.length === 0) return words
+  const names = words.filter((_, other) => other !== index)
+  const unknown = names.find((_, last) => findCommand(program, names.slice(0, last + 1)) === undefined)
+  return unknown === undefined ? [...names, '--help'] : group.error(`error: unknown command '${unknown}'`)
+}
+
+const findCommand = (program: Command, names: readonly string[]): Command | undefined =>
+  names.reduce<Command | undefined>(
+    (command, name) => command?.commands.find((child) => child.name() === name),
+    program,
+  )
 
 /** Calls `visit` for a command and all commands below it. */
 export const forEachCommand = (command: Command, visit: (command: Command) => void): void => {

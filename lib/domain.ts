@@ -78,12 +78,7 @@ export const createDomain = ({
     jobs,
     ...storage,
     hostName: hostOf(options.baseUrl ?? 'http://localhost'),
-    onDeletionError: onDeletionError(log),
-    onRecountError: logError(
-      log,
-      'a push that was interrupted could not be counted; the next push or start counts it',
-    ),
-    onMaintenanceError: logError(log, 'a repository could not be maintained; its next push tries it again'),
+    ...errorListeners(log),
     authenticate: host.authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,
@@ -102,6 +97,17 @@ export const createDomain = ({
         })
   return { ...engine, hosting, listeners, compactor, sender }
 }
+
+/** What the log says of failures that no request reports. */
+const errorListeners = (log: Host['log']) => ({
+  onDeletionError: onDeletionError(log),
+  onRecountError: logError(
+    log,
+    'a push that was interrupted could not be counted; the next push or start counts it',
+  ),
+  onLostObject: logError(log, 'a fork lacks an LFS object, whose file is lost or damaged: run allot verify'),
+  onMaintenanceError: logError(log, 'a repository could not be maintained; its next push tries it again'),
+})
 
 const quotaRecorder = (outbox: Outbox): Omit<QuotaEventRecorder, 'share'> => ({
   isWatched: (tx, owner) => outbox.isQuotaWatched(tx, owner),

@@ -78,6 +78,8 @@ interface HostingOptions {
   onDeletionError: OnDeletionError
   /** Called when a push that a crash interrupted could not be counted: the next push to the repository or the next start counts it. */
   onRecountError: (error: unknown, fields: object) => void
+  /** Called when a fork does not get an LFS object, since its file is lost or damaged. */
+  onLostObject: (error: unknown, fields: object) => void
   /** Called when the maintenance of a repository could not be counted: the next push or start counts it. */
   onMaintenanceError: (error: unknown, fields: object) => void
   /** The host's own login, instead of tokens and passwords. */
@@ -127,7 +129,7 @@ export const createHosting = (options: HostingOptions) => {
     profiles: new Profiles(store),
     search: new Search(store),
     ...contentOf(services),
-    ...lfsAndForksOf(services),
+    ...lfsAndForksOf(services, options),
     hooks: new Hooks(options),
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new PlansByName({ store, quota, owners: accountOwners }),
@@ -206,9 +208,9 @@ const forPages = (store: Store, quota: QuotaEngine) => ({
 })
 
 /** Forks are copies with their LFS objects. */
-const lfsAndForksOf = (services: RepositoryServices) => {
+const lfsAndForksOf = (services: RepositoryServices, { onLostObject }: HostingOptions) => {
   const lfs = new Lfs(services)
-  const lfsCopies = new LfsCopies(services, lfs)
+  const lfsCopies = new LfsCopies(services, lfs, onLostObject)
   services.jobs.handle('copyLfsObjects', lfsCopies.job)
   return { lfs, forks: new Forks(services, lfsCopies) }
 }

@@ -110,12 +110,15 @@ const COPY_JOB = 'copyLfsObjects'
 export class LfsCopies {
   readonly #services: ContentServices
   readonly #lfs: Lfs
+  readonly #onLost: (error: Error, fields: object) => void
   /** Copies that this process is making, by the id of the new repository. */
   readonly #running = new Map<number, Promise<void>>()
 
-  constructor(services: ContentServices, lfs: Lfs) {
+  /** @param onLost called for each object that cannot be copied, since its file is lost or damaged */
+  constructor(services: ContentServices, lfs: Lfs, onLost: (error: Error, fields: object) => void) {
     this.#services = services
     this.#lfs = lfs
+    this.#onLost = onLost
   }
 
   get job(): JobHandler {
@@ -160,8 +163,23 @@ export class LfsCopies {
         Promise.all([repositoryById(tx, id), objectIn(tx, id, object.sha256)]),
       )
       if (repository === undefined) return
-      if (copied === undefined) await this.#copyObject(id, object).catch(ifLost)
+      if (copied === undefined)
+        await this.#copyObject(id, object).catch((error) => this.#passOver(id, object, error))
     }
+  }
+
+  /**
+   * An object that was deleted meanwhile, or whose file is lost or damaged, is passed over: the others are copied all the same.
+   * @throws every other error
+   */
+  async #passOver(id: number, { ownerId, sha256 }: StoredFile, error: Error): Promise<void> {
+    if (!(error instanceof AllotError) || !['not_found', 'invalid'].includes(error.code)) throw error
+    const { store } = this.#services
+    const [repository, object] = await store.read((tx) =>
+      Promise.all([repositoryById(tx, id), objectIn(tx, ownerId, sha256)]),
+    )
+    if (repository !== undefined && object !== undefined)
+      this.#onLost(error, { repository: ownerId, fork: id, object: sha256 })
   }
 
   async #copyObject(id: number, object: StoredFile): Promise<void> {
@@ -174,14 +192,6 @@ export class LfsCopies {
 
 /** Discards the upload of an object that the repository already has. */
 class AlreadyStored extends Error {}
-
-/**
- * For an object that was deleted meanwhile, or whose file is lost or damaged, which `allot verify` reports: the others are
- * copied all the same.
- */
-const ifLost = (error: unknown): void => {
-  if (!(error instanceof AllotError) || !['not_found', 'invalid'].includes(error.code)) throw error
-}
 
 /** Concurrent uploads of one object write a file each; the first one that is saved is kept. */
 const placeOf = (ownerId: number, oid: string) => ({

@@ -153,8 +153,55 @@ describe('allot user, token and org', () => {
     ],
     ['an organization without an owner', ['org', 'add', 'x'], 2, /--owner/],
     ['no name', ['user', 'add'], 2, /name/],
-    ['an unknown command', ['frobnicate'], 2, /frobnicate/],
-    ['an unknown option', ['user', 'add', 'x', '--frob'], 2, /--frob/],
+    [
+      'an unknown command',
+      ['frobnicate'],
+      2,
+      /^error: unknown command 'frobnicate'\n\(run allot --help for the commands\)\n$/,
+    ],
+    [
+      'an unknown command of a group',
+      ['user', 'frob'],
+      2,
+      /^error: unknown command 'frob'\n\(run allot user --help/,
+    ],
+    [
+      'help for an unknown command',
+      ['help', 'frob'],
+      2,
+      /^error: unknown command 'frob'\n\(run allot --help/,
+    ],
+    ['help for a command of none', ['help', 'serve', 'frob'], 2, /^error: unknown command 'frob'\n/],
+    [
+      'help for an unknown command of a group',
+      ['user', 'help', 'frob'],
+      2,
+      /^error: unknown command 'frob'\n/,
+    ],
+    [
+      'an unknown option',
+      ['user', 'add', 'x', '--frob'],
+      2,
+      /^error: unknown option '--frob'\n\(run allot user add --help for the options\)\n$/,
+    ],
+    [
+      'an option that is given twice',
+      ['user', 'add', 'x', '--email', 'a@example.org', '--email', 'b@example.org'],
+      2,
+      /^error: option '--email <\S+>' is given twice: give it once\n/,
+    ],
+    [
+      'an option without its value',
+      ['user', 'add', 'x', '--storage'],
+      2,
+      /^error: option '--storage <url>' argument missing\n/,
+    ],
+    [
+      'a port that is not a number',
+      ['serve', '--port', 'x'],
+      2,
+      /^allot: --port x: expected a number from 0 to 65535\n$/,
+    ],
     ['an empty address', ['serve', '--host', ''], 2, /^allot: --host: expected an address/],
     ['an unknown storage', ['user', 'add', 'x', '--storage', 'oracle://'], 2, /oracle/],
   ]
@@ -173,6 +220,17 @@ describe('allot user, token and org', () => {
         assert.doesNotMatch(outcome.err, /\n {4}at /, `${what}: a stack`)
       }),
     )
+  })
+
+  it('fail without a name of a command, and list the commands', async () => {
+    for (const [args, path] of [
+      [[], 'allot'],
+      [['user'], 'allot user'],
+    ] as const) {
+      const { code, err, out } = await allot(args)
+      assert.deepEqual([code, out], [2, ''])
+      assert.match(err, new RegExp(`^error: name one of the commands of ${path}\\n\\nUsage: ${path} `))
+    }
   })
 
   it('say that the user may not open the folder of the store, and not that there is none', () => {

@@ -185,10 +185,17 @@ describe('A repository from a template', () => {
   })
 })
 
+const LACKS = 'a fork lacks an LFS object, whose file is lost or damaged: run allot verify'
+
 describe('A fork of a repository with lost and damaged LFS objects', () => {
-  it('has the others, and leaves no file open', async (t) => {
+  it('has the others, leaves no file open, and is logged with what it lacks', async (t) => {
     const files = { directory: `${folder}/lost` }
-    const lossy = await start({ files })
+    const logged: [fields: object, text: string][] = []
+    const log = {
+      error: (fields: object, text: string) => void logged.push([fields, text]),
+      info: () => undefined,
+    }
+    const lossy = await start({ files, log })
     const [alice, bob] = [await lossy.person('alice'), await lossy.person('bob')]
     await lossy.as(alice, 'POST', '/user/repos', { name: 'app' })
     const { id } = (await lossy.as(alice, 'GET', '/repos/alice/app')).body
@@ -217,6 +224,13 @@ describe('A fork of a repository with lost and damaged LFS objects', () => {
     assert.deepEqual(
       found.map((object) => object !== undefined),
       [true, false, false],
+    )
+    const lacks = logged
+      .filter(([, text]) => text === LACKS)
+      .map(([fields]) => ({ ...fields, err: undefined }))
+    assert.deepEqual(
+      new Set(lacks),
+      new Set(oids.slice(1).map((object) => ({ repository: id, fork: fork.id, object, err: undefined }))),
     )
     const open = process.platform === 'linux' ? readdirSync('/proc/self/fd').map(targetOf) : []
     assert.deepEqual(

@@ -60,6 +60,9 @@ export const openFixture = async (
     onDeletionError: (error) => {
       throw error
     },
+    onLostObject: (error) => {
+      throw error
+    },
     onMaintenanceError: (error) => {
       throw error
     },
