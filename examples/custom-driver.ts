@@ -28,14 +28,16 @@ const readTransaction = (entries: () => readonly Entry[]): ReadTransaction => {
   }
 }
 
+/** A Map compares texts by their content, and bytes by their identity. */
+const textOf = (key: Uint8Array): string => Buffer.from(key).toString('latin1')
+
 /** The entries after a batch. The old array stays unchanged, so readers see the batch completely or not at all. */
 const applyChanges = (entries: readonly Entry[], changes: Iterable<PendingChange>): readonly Entry[] => {
-  let next = [...entries]
-  for (const [changed, value] of changes) {
-    next = next.filter(([key]) => compareKeys(key, changed) !== 0)
-    if (value !== undefined) next.push([changed, value])
-  }
-  return next.sort(([left], [right]) => compareKeys(left, right))
+  const next = new Map(entries.map((entry) => [textOf(entry[0]), entry]))
+  for (const [key, value] of changes)
+    if (value === undefined) next.delete(textOf(key))
+    else next.set(textOf(key), [key, value])
+  return [...next.values()].sort(([left], [right]) => compareKeys(left, right))
 }
 
 export const sortedArray = (): StorageDriver => {
