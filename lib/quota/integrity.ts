@@ -27,7 +27,7 @@ import { today } from './usage.ts'
 const ownerOfRepository = lookup(repositoryUsages, ({ owner }) => owner)
 const pendingEntries = pendingJob('removeLedgerEntries')
 const lastDay = lookup(ownerUsages, ({ day }) => day)
-const largestInOwnPartition = {
+const largestInPartition = {
   attachments: lookup(repositoryUsages, ({ largest }) => largest.attachments ?? -1),
   artifacts: lookup(repositoryUsages, ({ largest }) => largest.artifacts ?? -1),
   packages: lookup(repositoryUsages, ({ largest }) => largest.packages ?? -1),
@@ -37,7 +37,7 @@ const rule = lookup(rules)
 
 const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof T & string)[]
 const SIZES = namesOf(noSizes)
-const REPOSITORY_MEMBERS = namesOf({ ...noSizes, ownerEntries: 0, ownEntries: 0 })
+const REPOSITORY_MEMBERS = namesOf({ ...noSizes, inOwnerPartition: 0, inRepositoryPartition: 0 })
 const OWNER_MEMBERS = namesOf({ ...noUsage, days: 0 })
 
 /** Sums the usage of owners again, which each change of a size changes in the same transaction. */
@@ -77,7 +77,7 @@ const usageOfRepositories: Recount = {
       const { repository, size } = entry
       if (repository === null || find(ownerOfRepository, repository) === undefined) return
       add([repository, countedAs(entry)], size)
-      add([repository, partitionOwner(entry) === null ? 'ownEntries' : 'ownerEntries'], 1)
+      add([repository, partitionOwner(entry) === null ? 'inRepositoryPartition' : 'inOwnerPartition'], 1)
     }),
   ],
   actual: [
@@ -107,7 +107,7 @@ const ledgerOwners = check(ledgerEntries, (record, find, report) => {
 const largestEntries = check(ledgerEntries, (entry, find, report) => {
   const { kind, key, repository, size } = entry
   if (partitionOwner(entry) !== null || kind === 'lfs') return
-  const largest = find(largestInOwnPartition[kind], repository!)
+  const largest = find(largestInPartition[kind], repository!)
   if (largest === undefined || largest >= size) return
   report(
     `the ledger entry ${kind} ${JSON.stringify(key)} has ${size} bytes, but the largest of repository ${repository} is ${largest}`,
@@ -124,7 +124,7 @@ const largestEntries = check(ledgerEntries, (entry, find, report) => {
 /** Checks of the values that the quota engine derives. It knows owners and repositories by their ids alone. */
 export const quotaIntegrity: IntegrityChecks = {
   derivedCollections: [ownerUsages.options.name, repositoryUsages.options.name],
-  lookups: [ownerOfRepository, pendingEntries, lastDay, ...Object.values(largestInOwnPartition), group, rule],
+  lookups: [ownerOfRepository, pendingEntries, lastDay, ...Object.values(largestInPartition), group, rule],
   recounts: [usageOfOwners, usageOfRepositories],
   checks: [
     ledgerOwners,

@@ -5,7 +5,7 @@ import { decodeKey, encodeKey } from '../records/key-codec.ts'
 import { mergeDeferred, pageOf } from '../records/merge.ts'
 import { paced } from '../records/pacing.ts'
 import {
-  emptyOwnPartition,
+  emptyRepositoryPartition,
   type LedgerEntry,
   type LedgerKind,
   ledgerEntries,
@@ -103,7 +103,7 @@ export class Ledger {
 
   async count(tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number> {
     let count = await ledgerEntries.count(tx, 'owner', [owner, kind])
-    for await (const [, id] of ownPartitions(tx, owner, kind))
+    for await (const [, id] of partitionsOf(tx, owner, kind))
       count += await ledgerEntries.count(tx, 'partition', [id, kind])
     return count
   }
@@ -129,11 +129,11 @@ export class Ledger {
     kind: LedgerKind,
     limit: number,
   ): Promise<Page<LedgerEntry>> {
-    const perRepository = usages.map(async ({ id, ownEntries }) => {
+    const perRepository = usages.map(async ({ id, inRepositoryPartition }) => {
       // At most `maxPerTransaction` entries of a repository are in its owner's partition.
       const listed = await ledgerEntries.list(tx, 'repository', { prefix: [id] })
       const ofKind = listed.filter((entry) => entry.kind === kind)
-      if (ownEntries === 0) return { items: ofKind, total: ofKind.length }
+      if (inRepositoryPartition === 0) return { items: ofKind, total: ofKind.length }
       const own = await ledgerEntries.list(tx, 'partition', { prefix: [id, kind], limit })
       const count = await ledgerEntries.count(tx, 'partition', [id, kind])
       return { items: [...ofKind, ...own], total: ofKind.length + count }
@@ -166,8 +166,8 @@ export class Ledger {
     if (repository === undefined) return
     const entries =
       partitionOwner(entry) === null
-        ? countInOwnPartition(repository, entry, sign)
-        : { ownerEntries: repository.ownerEntries + sign }
+        ? countInRepositoryPartition(repository, entry, sign)
+        : { inOwnerPartition: repository.inOwnerPartition + sign }
     const sum = add(repository[kind], bytes)
     await repositoryUsages.replace(tx, repository, { ...repository, ...entries, [kind]: sum })
     if (kind === 'lfs') await this.#lfsChanged(tx, repository.id, sum)
@@ -196,7 +196,7 @@ const listedEntries = (
 ): AsyncIterable<IndexEntry> => {
   const ownersEntries = ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit })
   async function* repositoryPartitions() {
-    for await (const [order, id] of ownPartitions(tx, owner, kind))
+    for await (const [order, id] of partitionsOf(tx, owner, kind))
       yield {
         from: encodeKey([order]),
         entries: ledgerEntries.entries(tx, 'partition', { prefix: [id, kind], limit }),
@@ -231,25 +231,25 @@ export const countedAs = (entry: Pick<LedgerEntry, 'kind' | 'on'>): Counted => {
  *   repository's partition   the further entries of one repository (`partitionOwner(entry)` is null)
  *
  * Most repositories have few entries, so a list reads one index however many repositories the owner has. A transfer
- * rewrites the entries in the owner's partition, a bounded number; the repository's own partition goes along unchanged,
+ * rewrites the entries in the owner's partition, a bounded number; the repository's partition goes along unchanged,
  * and disappears from every list at once when the repository is deleted. A list merges the owner's partition with those
  * of its repositories; `largest` says where the first entry of a partition can come, so that a page opens few of them.
  */
 const partitionFor = (repository: RepositoryUsage, maxPerTransaction: number): LedgerEntry['owner'] =>
-  repository.ownerEntries < maxPerTransaction ? repository.owner : null
+  repository.inOwnerPartition < maxPerTransaction ? repository.owner : null
 
-/** Counts of the repository's own partition with one entry more, or one entry less. */
-const countInOwnPartition = (
+/** Counts of the repository's partition with one entry more, or one entry less. */
+const countInRepositoryPartition = (
   repository: RepositoryUsage,
   { kind, size }: LedgerEntry,
   sign: 1 | -1,
-): Pick<RepositoryUsage, 'ownEntries' | 'largest'> => {
-  const ownEntries = repository.ownEntries + sign
-  if (ownEntries === 0) return emptyOwnPartition
+): Pick<RepositoryUsage, 'inRepositoryPartition' | 'largest'> => {
+  const inRepositoryPartition = repository.inRepositoryPartition + sign
+  if (inRepositoryPartition === 0) return emptyRepositoryPartition
   const { largest } = repository
   // After a removal `largest` is an upper bound: the partition may be opened too early, which costs time only.
-  if (sign === -1 || kind === 'lfs') return { ownEntries, largest }
-  return { ownEntries, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
+  if (sign === -1 || kind === 'lfs') return { inRepositoryPartition, largest }
+  return { inRepositoryPartition, largest: { ...largest, [kind]: Math.max(largest[kind] ?? 0, size) } }
 }
 
 /** Where entries of a kind are listed by size. */
@@ -276,10 +276,12 @@ export const entryListings = (
 
 /** Repositories that can have entries of a kind in a partition of their own. */
 const partitioned = (usages: readonly RepositoryUsage[], kind: LedgerKind): RepositoryUsage[] =>
-  usages.filter(({ ownEntries, largest }) => (kind === 'lfs' ? ownEntries > 0 : largest[kind] !== null))
+  usages.filter(({ inRepositoryPartition, largest }) =>
+    kind === 'lfs' ? inRepositoryPartition > 0 : largest[kind] !== null,
+  )
 
 /** Repositories of an owner with a partition of their own, each with the first order key that its entries can have. */
-async function* ownPartitions(
+async function* partitionsOf(
   tx: ReadTransaction,
   owner: number,
   kind: ListedKind,

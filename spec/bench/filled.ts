@@ -1,7 +1,7 @@
 import { encodeValue, sequenceKey } from '../../lib/records/layout.ts'
 import {
   accounts,
-  emptyOwnPartition,
+  emptyRepositoryPartition,
   ledgerEntries,
   ownerUsages,
   repositories,
@@ -56,7 +56,7 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
     const owner = owners[id]!
     const [lfs, artifacts] = [sizes.lfs[id]!, sizes.artifacts[id]!]
     await filler.add(repositories, { ...repository(id, owner, starred[id]!), lfs })
-    const placed = { ownerEntries: sizes.ownerEntries[id]!, ...emptyOwnPartition }
+    const placed = { inOwnerPartition: sizes.inOwnerPartition[id]!, ...emptyRepositoryPartition }
     await filler.add(repositoryUsages, {
       id,
       owner,
@@ -86,15 +86,15 @@ const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) 
   const sizes = {
     lfs: new Float64Array(repos + 1),
     artifacts: new Float64Array(repos + 1),
-    ownerEntries: new Uint32Array(repos + 1),
+    inOwnerPartition: new Uint32Array(repos + 1),
   }
   for (let at = 0; at < entries; at++) {
     let repository = Math.floor(tail(at) * repos) + 1
-    while (sizes.ownerEntries[repository]! >= MAX) repository = (repository % repos) + 1
+    while (sizes.inOwnerPartition[repository]! >= MAX) repository = (repository % repos) + 1
     const kind = at % 2 === 0 ? ('artifacts' as const) : ('lfs' as const)
     const size = (at * 104_729) % 1e6
     sizes[kind][repository]! += size
-    sizes.ownerEntries[repository]!++
+    sizes.inOwnerPartition[repository]!++
     await filler.add(ledgerEntries, {
       ...{ kind, key: `objects/${at.toString(36)}-${Math.imul(at, 0x9e3779b1) >>> 0}`, size },
       ...{ owner: owners[repository]!, repository, name: `file ${at}.bin`, run: null, createdAt: WHEN },

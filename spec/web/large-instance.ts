@@ -5,7 +5,7 @@ import {
   assignments,
   auditRecords,
   dailyUsages,
-  emptyOwnPartition,
+  emptyRepositoryPartition,
   groups,
   ledgerEntries,
   ownerUsages,
@@ -118,7 +118,15 @@ const fillUsage = async (filler: Filler, { owners, entries, days }: Shape): Prom
     for (const kind of Object.keys(none) as (keyof typeof none)[]) sum[kind] += sizes[kind]
     await filler.add(repositories, repository(id, owner, sizes.lfs))
     await filler.add(repositoryUsages, {
-      ...{ id, owner, private: false, git, ...sizes, ownerEntries: perRepository, ...emptyOwnPartition },
+      ...{
+        id,
+        owner,
+        private: false,
+        git,
+        ...sizes,
+        inOwnerPartition: perRepository,
+        ...emptyRepositoryPartition,
+      },
     })
   }
   for (const [owner, sizes] of used) {

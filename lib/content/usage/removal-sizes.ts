@@ -79,8 +79,8 @@ class RemovedSums {
   }
 
   /** The further entries of a repository with many. */
-  async addPartition(tx: ReadTransaction, { id, ownEntries }: RepositoryUsage): Promise<void> {
-    if (ownEntries === 0) return
+  async addPartition(tx: ReadTransaction, { id, inRepositoryPartition }: RepositoryUsage): Promise<void> {
+    if (inRepositoryPartition === 0) return
     for (const kind of ENTRY_KINDS) await this.addListed(tx, 'partition', [id, kind])
   }
 

@@ -94,18 +94,18 @@ const RepositoryUsage = v.object({
   private: v.boolean(),
   git: bytes,
   ...sizes,
-  /** Ledger entries of the repository in the partition of its owner (lib/quota/ledger.ts). */
-  ownerEntries: count,
-  /** Ledger entries in the repository's own partition. */
-  ownEntries: count,
+  /** Number of its ledger entries in the partition of its owner (lib/quota/ledger.ts). */
+  inOwnerPartition: count,
+  /** Number of its ledger entries in its own partition. */
+  inRepositoryPartition: count,
   /** Upper bound of the entry sizes in the own partition, by kind; null if none of the kind was added since the partition was last empty. */
   largest: v.object({ attachments: largest, artifacts: largest, packages: largest }),
 })
 export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
 
-/** The fields of a repository without a partition of its own. */
-export const emptyOwnPartition = {
-  ownEntries: 0,
+/** The fields of a repository whose own partition is empty. */
+export const emptyRepositoryPartition = {
+  inRepositoryPartition: 0,
   largest: { attachments: null, artifacts: null, packages: null },
 }
 
@@ -118,7 +118,7 @@ export const REPOSITORY_SIZES: readonly RepositorySize[] = [
 ]
 
 /** The usage of a repository without ledger entries, besides git data. */
-export const noLedgerEntries = { ...noSizes, ownerEntries: 0, ...emptyOwnPartition }
+export const noLedgerEntries = { ...noSizes, inOwnerPartition: 0, ...emptyRepositoryPartition }
 
 /** Orders the partitions of an owner's repositories by their largest entry of a kind, the largest first. */
 const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: RepositoryUsage) => {
