@@ -94,6 +94,40 @@ export const bindingLimits = (
     })
     .sort((one, other) => compare(one.left, other.left) || breadth(one.subject) - breadth(other.subject))
 
+/** How usage compares with a limit. */
+export type LimitLevel = 'over' | 'near' | 'within'
+
+/** A limit with what the usage of its owner comes up to. */
+export type Compared<Limit> = Limit & {
+  readonly state: LimitLevel
+  /** Share of the limit that is used: 1 at the limit, more above it. */
+  readonly share: number
+}
+
+const LEVELS: readonly LimitLevel[] = ['over', 'near', 'within']
+
+/**
+ * Tells for each limit whether its owner is over it or near it. The first result decides the state of the owner: limits that
+ * are exceeded come first, those with the largest excess before others, then limits that are near, then the fullest ones.
+ * @param warnAt share of a limit, between 0 and 1, from which usage is near it; 1 turns that off
+ */
+export const compareLimits = <Limit extends Pick<LimitStatus, 'limit' | 'left'>>(
+  limits: readonly Limit[],
+  warnAt: number,
+): Compared<Limit>[] =>
+  limits
+    .map((status) => {
+      const { limit, left } = status
+      const used = subtract(limit, left)
+      const state = left <= 0 ? LEVELS[0]! : used >= limit * warnAt ? LEVELS[1]! : LEVELS[2]!
+      return { ...status, state, share: limit > 0 ? Number(used) / limit : 1 + Number(left <= 0) }
+    })
+    .sort(
+      (one, other) =>
+        LEVELS.indexOf(one.state) - LEVELS.indexOf(other.state) ||
+        (one.state === 'within' ? other.share - one.share : compare(one.left, other.left)),
+    )
+
 const distinct = new WeakMap<readonly QuotaGroup[], readonly Subject[]>()
 
 /**

@@ -18,29 +18,31 @@ export interface RecordedBytes {
   readonly bytes: Sum
 }
 
-/** How usage changed in the last {@link GROWTH_DAYS} days, or since the first record when that is later. */
+/** How usage changed in the last {@link GROWTH_DAYS} days or another period, or since the first record when that is later. */
 export interface Growth {
   /** The day with which the present is compared, in days since 1970. */
   readonly since: number
-  /** Days from then until now: 1 to {@link GROWTH_DAYS}. */
+  /** Days from then until now: 1 to the days of the period. */
   readonly days: number
   /** Bytes; negative when usage shrank. */
   readonly bytes: Sum
 }
 
 /**
- * @param before the last record that is at least {@link GROWTH_DAYS} days old, or else the first record
+ * @param before the last record that is at least as many days old as the period has, or else the first record
  * @param bytes bytes that count now
  * @param lastDay days since 1970
+ * @param period days
  * @returns undefined without a record of a day before
  */
 export const growthSince = (
   before: RecordedBytes | undefined,
   bytes: Sum,
   lastDay: number,
+  period = GROWTH_DAYS,
 ): Growth | undefined => {
   if (before === undefined || before.day >= lastDay) return undefined
-  const since = Math.max(before.day, lastDay - GROWTH_DAYS)
+  const since = Math.max(before.day, lastDay - period)
   return { since, days: lastDay - since, bytes: subtract(bytes, before.bytes) }
 }
 
@@ -48,17 +50,19 @@ export const growthSince = (
  * @param history the days on which usage changed, oldest first
  * @param measure bytes that count
  * @param lastDay days since 1970
+ * @param period days
  * @returns undefined without a record of a day before
  */
 export const growthOf = (
   history: readonly (Usage & { readonly day: number })[],
   measure: (usage: Usage) => Sum,
   lastDay: number,
+  period = GROWTH_DAYS,
 ): Growth | undefined => {
   const [first, last] = [history[0], history.at(-1)]
   if (first === undefined || last === undefined) return undefined
-  const before = history.findLast(({ day }) => day <= lastDay - GROWTH_DAYS) ?? first
-  return growthSince({ day: before.day, bytes: measure(before) }, measure(last), lastDay)
+  const before = history.findLast(({ day }) => day <= lastDay - period) ?? first
+  return growthSince({ day: before.day, bytes: measure(before) }, measure(last), lastDay, period)
 }
 
 /** When the limit is reached: a number of days from now, or why that is not known. */

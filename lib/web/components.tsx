@@ -14,7 +14,7 @@ export const usePageContext = (): PageContext => useContext(Context)!
 
 interface LinkProps {
   to: string
-  class?: string
+  class?: string | undefined
   /** Text for screen readers, when the children do not say enough. */
   label?: string
   /** The link is marked as current on these paths and below them. */

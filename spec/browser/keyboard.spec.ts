@@ -102,16 +102,21 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
     steps: [
       {
         at: '/-/admin/owners',
-        enter: { 'Name contains': 'b', State: 'Without' },
+        enter: { 'Name contains': 'b', State: 'No limit' },
         press: 'Filter',
         shows: /1 owner/,
       },
       {
-        enter: { 'Select ben': 'on', 'Selected owners': 'get', 'Group\n': 'free' },
+        enter: { 'Select ben': 'on', 'Selected owners': 'Add', 'Group\n': 'free' },
         press: 'Change groups',
         shows: /Saved\./,
       },
-      { at: '/-/admin', enter: { Subject: 'LFS', Near: '50' }, press: 'Filter', shows: /owners?/ },
+      {
+        at: '/-/admin/owners',
+        enter: { 'Limit on': 'Artifacts', State: 'Over' },
+        press: 'Filter',
+        shows: /2 owners,/,
+      },
     ],
   },
   'the filter of the audit log': {

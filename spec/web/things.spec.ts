@@ -74,8 +74,8 @@ describe('The table of what uses the storage', () => {
       new Set(names(text)),
       new Set(['code', 'other', 'app', 'tool', 'log.txt', '=build', `${OID.slice(0, 12)}…`]),
     )
-    assert.match(words(text), /app generic 1\.0 · Download package .* \d+% 2\.93 KiB/)
-    assert.match(words(text), /=build run 7 in other · kept elsewhere/)
+    assert.match(words(text), /app package · generic 1\.0 · Download package .* \d+% 2\.93 KiB/)
+    assert.match(words(text), /=build ↗ artifact · run 7 in other/)
     const shares = [...text.matchAll(/<td class="number share wide">(\d+)%/g)].map(([, share]) =>
       Number(share),
     )
@@ -195,7 +195,10 @@ describe('The table of what uses the storage', () => {
     )
     assert.deepEqual(names(text), ['app'])
     assert.match(text, /<input type="checkbox" name="thing" value="packages:[^"]*" checked/)
-    assert.match(words((await ann.get('/')).text), /Assets: 5\.76 of 3\.91 KiB, rule files/)
+    assert.match(
+      words((await ann.get('/')).text),
+      /Assets Over quota .* 5\.76 of 3\.91 KiB \(148%\) rule files/,
+    )
     assert.match(words((await things('?remove=other')).text), /7 items/)
   })
 

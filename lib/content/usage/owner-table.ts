@@ -5,13 +5,19 @@
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { AllotError } from '../../errors.ts'
-import { compare, type Sum, subtract } from '../../integers.ts'
-import { bindingLimits, distinctSubjects, type QuotaGroup, type SubjectLimit } from '../../quota/evaluate.ts'
+import type { Sum } from '../../integers.ts'
+import {
+  bindingLimits,
+  type Compared,
+  compareLimits,
+  distinctSubjects,
+  type LimitLevel,
+  type QuotaGroup,
+  type SubjectLimit,
+} from '../../quota/evaluate.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
-import { type OwnerOverQuota, overOrNear } from '../../quota/reports.ts'
 import { noUsage, type Subject, type Usage, usedBy } from '../../quota/subjects.ts'
 import { addDelta } from '../../quota/usage.ts'
-import { type Page, pageOfAll, type Slice } from '../../records/collection.ts'
 import { type Account, accounts } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import { growthIn, type InstanceHistory } from './instance-history.ts'
@@ -27,8 +33,8 @@ export interface OwnerSummary {
   /** Bytes of everything. */
   readonly used: Sum
   /** The limit that the owner is over, or else near, or else has used most of; undefined without a limit. */
-  readonly binding: SubjectLimit | undefined
-  readonly state: 'over' | 'near' | 'within' | 'unlimited'
+  readonly binding: Compared<SubjectLimit> | undefined
+  readonly state: LimitLevel | 'unlimited'
   /** Share of the binding limit that is used; more than 1 when the owner is over. */
   readonly share: number
   /** Groups that apply. */
@@ -39,10 +45,8 @@ export interface OwnerSummary {
 
 type OwnerOrder = 'name' | 'used' | 'share' | 'growth'
 
-const STATES = ['over', 'near', 'within', 'unlimited'] as const
-
-/** Lists that are kept for one scan: few are asked for at a time. */
-const MAX_LISTS = 20
+/** Subjects whose limits are kept for one scan: each needs a record of every owner. */
+const MAX_SUBJECTS = 3
 
 /** The owners as one scan found them. */
 export class OwnersSnapshot {
@@ -53,10 +57,12 @@ export class OwnersSnapshot {
   /** The owners over a limit or near it, the one with the fewest bytes left first. */
   readonly overAndNear: readonly OwnerSummary[]
   readonly #sorted = new Map<string, readonly OwnerSummary[]>()
-  readonly #overQuota = new Map<string, Promise<readonly OwnerOverQuota[]>>()
+  readonly #regarding = new Map<Subject, Promise<OwnersSnapshot>>()
+  readonly #warnAt: number
   #history: InstanceHistory | undefined
 
-  constructor(owners: readonly OwnerSummary[]) {
+  constructor(owners: readonly OwnerSummary[], warnAt: number) {
+    this.#warnAt = warnAt
     this.owners = owners.toSorted((left, right) => (left.text < right.text ? -1 : 1))
     this.total = owners.reduce((sum, { usage }) => addDelta(sum, usage), noUsage)
     this.overAndNear = this.owners
@@ -93,25 +99,21 @@ export class OwnersSnapshot {
     return sorted
   }
 
-  /** Owners over a limit or near it, the largest excess first. @param within share of the limit that is left at most */
-  async overQuota(subject: Subject | undefined, within: number, slice: Slice): Promise<Page<OwnerOverQuota>> {
-    const key = `${subject} ${within}`
-    const found = this.#overQuota.get(key) ?? this.#findOverQuota(subject, within)
-    if (this.#overQuota.size >= MAX_LISTS) this.#overQuota.clear()
-    this.#overQuota.set(key, found)
-    const all = await found
-    return pageOfAll(all, slice)
+  /** The same owners with the limit of one subject, and their state and share against it. */
+  regarding(subject: Subject): Promise<OwnersSnapshot> {
+    const found = this.#regarding.get(subject) ?? this.#compare(subject)
+    if (this.#regarding.size >= MAX_SUBJECTS) this.#regarding.clear()
+    this.#regarding.set(subject, found)
+    return found
   }
 
-  async #findOverQuota(subject: Subject | undefined, within: number): Promise<readonly OwnerOverQuota[]> {
-    const found: OwnerOverQuota[] = []
-    for (const [index, { id, groups, usage }] of this.owners.entries()) {
+  async #compare(subject: Subject): Promise<OwnersSnapshot> {
+    const found: OwnerSummary[] = []
+    for (const [index, owner] of this.owners.entries()) {
       if (index % YIELD_EVERY === 0) await setImmediate()
-      const among = subject === undefined ? distinctSubjects(groups) : [subject]
-      const binding = overOrNear(groups, usage, within, among)
-      if (binding !== undefined) found.push({ owner: id, ...binding })
+      found.push({ ...owner, ...stateOf(owner, [subject], this.#warnAt) })
     }
-    return found.sort((left, right) => compare(left.left, right.left) || left.owner - right.owner)
+    return new OwnersSnapshot(found, this.#warnAt)
   }
 }
 
@@ -231,7 +233,7 @@ export class OwnerTable {
       }
       return found
     })
-    const snapshot = new OwnersSnapshot(owners)
+    const snapshot = new OwnersSnapshot(owners, warnAt)
     const expiresAt = Date.now() + Math.max(MIN_AGE_MS, AGE_PER_SCAN * (Date.now() - begun))
     if (generation >= (this.#known?.generation ?? 0))
       this.#known = { snapshot, writes, generation, expiresAt }
@@ -262,14 +264,6 @@ const summaryOf = (
   groups: readonly QuotaGroup[],
   warnAt: number,
 ): OwnerSummary => {
-  const limits = bindingLimits(groups, usage, distinctSubjects(groups))
-  const shareOf = ({ limit, left }: SubjectLimit) =>
-    limit > 0 ? Number(subtract(limit, left)) / limit : 1 + Number(left <= 0)
-  const over = limits.find(({ left }) => left <= 0)
-  const near = limits.find((limit) => shareOf(limit) >= warnAt)
-  const fullest = limits.toSorted((left, right) => shareOf(right) - shareOf(left))[0]
-  const binding = over ?? near ?? fullest
-  const state = over ? STATES[0] : near ? STATES[1] : binding ? STATES[2] : STATES[3]
   return {
     id,
     name,
@@ -279,10 +273,18 @@ const summaryOf = (
     admin,
     usage,
     groups,
-    binding,
-    state,
+    ...stateOf({ groups, usage }, distinctSubjects(groups), warnAt),
     used: usedBy('size:all', usage),
-    share: binding === undefined ? 0 : shareOf(binding),
     text: `${name}\n${fullName}`.toLowerCase(),
   }
+}
+
+/** The limit that decides the state of an owner, among those of some subjects. */
+const stateOf = (
+  { groups, usage }: Pick<OwnerSummary, 'groups' | 'usage'>,
+  among: readonly Subject[],
+  warnAt: number,
+): Pick<OwnerSummary, 'binding' | 'state' | 'share'> => {
+  const [binding] = compareLimits(bindingLimits(groups, usage, among), warnAt)
+  return { binding, state: binding?.state ?? 'unlimited', share: binding?.share ?? 0 }
 }

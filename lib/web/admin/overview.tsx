@@ -17,8 +17,9 @@ import { pointsOf } from '../storage/history.tsx'
 import { Legend } from '../storage/limits.tsx'
 import { GrowthText, OwnerGrowth } from '../storage/pace.tsx'
 import { ShareCell } from '../storage/share.tsx'
+import { STATE_NAMES, type State } from '../storage/state.tsx'
 import { adminPage, adminView } from './form.tsx'
-import { overSection } from './over-quota.tsx'
+import { OverSection } from './over-quota.tsx'
 import { OwnersBeingRead } from './owner-table.tsx'
 
 const LISTED = 8
@@ -27,7 +28,7 @@ export const adminRoutes = [
   page({
     ...adminPage,
     path: '/-/admin',
-    async handle({ query }, services) {
+    async handle(_request, services) {
       const { hosting, settings } = services
       const [owners, history] = await Promise.all([
         hosting.ownerTable.snapshot(settings.warnAt),
@@ -42,7 +43,7 @@ export const adminRoutes = [
         {},
         <>
           <Guide steps={await nextSteps(services, owners)} />
-          <Section id="usage" title="Usage">
+          <Section id="usage" title="Usage" aside={<Link to="/-/admin/owners">All owners</Link>}>
             <p class="fullness">
               <strong>{formatSize(used)}</strong>
               <span class="muted">
@@ -54,12 +55,12 @@ export const adminRoutes = [
               <Counts owners={owners} history={history} />
             </div>
           </Section>
+          <OverSection owners={owners} />
           <TotalHistory owners={owners} history={history} />
           <div class="columns">
             <TopConsumers owners={largest} used={used} history={history} />
             {health}
           </div>
-          {await overSection(services, owners, query)}
         </>,
       )
     },
@@ -87,6 +88,8 @@ interface TotalsProps {
   history: InstanceHistory | undefined
 }
 
+const COUNTED = ['over', 'near', 'unlimited'] as const
+
 const Counts = ({ owners, history }: TotalsProps) => (
   <Figures
     figures={[
@@ -94,18 +97,17 @@ const Counts = ({ owners, history }: TotalsProps) => (
         'Last 30 days',
         history === undefined ? 'Being read' : <GrowthText growth={totalGrowth(history, owners.total)} />,
       ],
-      ['Over quota', ownerCount(owners, 'over')],
-      ['Near the limit', ownerCount(owners, 'near')],
-      ['Without a limit', ownerCount(owners, 'unlimited')],
+      ...COUNTED.map((state) => [STATE_NAMES[state], ownerCount(owners, state)] as const),
     ]}
   />
 )
 
 /** Owners in a state, which leads to them. */
-const ownerCount = (owners: OwnersSnapshot, state: OwnerSummary['state']): ComponentChildren => {
-  const count = owners.counts[state].toLocaleString('en')
-  return owners.counts[state] === 0 ? count : <Link to={`/-/admin/owners?state=${state}`}>{count}</Link>
-}
+const ownerCount = ({ counts }: OwnersSnapshot, state: State): ComponentChildren => (
+  <Link to={`/-/admin/owners?state=${state}${state === 'unlimited' ? '' : '&sort=share'}`}>
+    {counts[state].toLocaleString('en')}
+  </Link>
+)
 
 const TotalHistory = ({ owners, history }: TotalsProps) => {
   if (history === undefined)
@@ -117,14 +119,18 @@ const TotalHistory = ({ owners, history }: TotalsProps) => {
   const days = daysUntilNow(history, owners.total).map((usage) => ({ ...usage, owner: 0 }))
   const points = pointsOf(days, today(), '90')
   return (
-    <Section id="history" title="History" aside={<span class="small">all owners, up to 90 days</span>}>
+    <Section
+      id="history"
+      title="History"
+      aside={<Link to="/-/admin/owners?sort=growth">Owners by growth</Link>}
+    >
       {points.length < 2 ? (
         <p class="muted">
           The history begins today. From tomorrow on, a chart shows here how the total changes.
         </p>
       ) : (
         <>
-          <Chart points={points} limit={undefined} label="Usage of all owners" />
+          <Chart points={points} limit={undefined} label="Usage of all owners, up to 90 days" />
           <ChartTable points={points} />
         </>
       )}
@@ -172,7 +178,7 @@ const pendingJobs = ({ store }: PageServices): Promise<number> =>
   })
 
 const Health = ({ services: { store }, pending }: { services: PageServices; pending: number }) => (
-  <Section id="health" title="Server">
+  <Section id="health" title="Server" aside={<Link to="/-/admin/audit">Audit log</Link>}>
     <Figures
       figures={[
         ['Version', VERSION],
@@ -234,14 +240,21 @@ const nextSteps = async ({ quota }: PageServices, { owners }: OwnersSnapshot): P
 
 const Guide = ({ steps }: { steps: readonly Step[] }) =>
   steps.length === 0 ? null : (
-    <Section id="next" title="What to do next">
+    <Section
+      id="next"
+      title="What to do next"
+      aside={
+        <span class="small">
+          {steps.filter(({ isDone }) => isDone).length} of {steps.length} done
+        </span>
+      }
+    >
       <ol class="steps">
         {steps.map(({ isDone, text, to }) => (
           <li key={text} class={isDone ? 'done' : undefined}>
             {isDone ? (
-              <span class="muted">
-                {text}
-                <span class="hidden"> (done)</span>
+              <span>
+                <s>{text}</s> <span class="tag">Done</span>
               </span>
             ) : (
               <Link to={to}>{text}</Link>

@@ -1,21 +1,17 @@
 /** The filters and the order of the table of owners, as query parameters of the page. */
 import type { InstanceHistory } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
+import { isSubject, type Subject } from '../../quota/subjects.ts'
 import { pageNumber } from '../paging.tsx'
 import type { PageServices } from '../route.ts'
+import { STATE_NAMES, type State } from '../storage/state.tsx'
 
 const SORTS = ['name', 'used', 'share', 'growth'] as const
-export const STATES = {
-  over: 'Over quota',
-  near: 'Near the limit',
-  within: 'Within quota',
-  unlimited: 'Without a limit',
-} as const
-type State = keyof typeof STATES
-
 export interface OwnerQuery {
   readonly search: string
   readonly group: string
+  /** What the limit counts; undefined for the limit that decides the state of each owner. */
+  readonly subject: Subject | undefined
   readonly state: State | undefined
   readonly sort: (typeof SORTS)[number]
   readonly isReverse: boolean
@@ -23,11 +19,12 @@ export interface OwnerQuery {
 }
 
 export const queryIn = (query: URLSearchParams): OwnerQuery => {
-  const state = query.get('state') ?? ''
+  const [state, subject] = [query.get('state') ?? '', query.get('subject') ?? '']
   return {
     search: query.get('q')?.trim().slice(0, 255) ?? '',
     group: query.get('group') ?? '',
-    state: Object.hasOwn(STATES, state) ? (state as State) : undefined,
+    subject: isSubject(subject) ? subject : undefined,
+    state: Object.hasOwn(STATE_NAMES, state) ? (state as State) : undefined,
     sort: SORTS.find((sort) => sort === query.get('sort')) ?? 'used',
     isReverse: query.get('order') === 'reverse',
     page: pageNumber(query),
@@ -35,13 +32,14 @@ export const queryIn = (query: URLSearchParams): OwnerQuery => {
 }
 
 export const pathOf = (
-  { search, group, state, sort, isReverse, page: number }: OwnerQuery,
+  { search, group, subject, state, sort, isReverse, page: number }: OwnerQuery,
   file = 'owners',
 ): string => {
   const query = new URLSearchParams()
   const given = {
     q: search,
     group,
+    subject,
     state,
     sort: sort === 'used' ? '' : sort,
     order: isReverse ? 'reverse' : '',
@@ -66,7 +64,7 @@ export const rowsFor = async (
     hosting.ownerTable.snapshot(settings.warnAt),
     hosting.instanceHistories.history(),
   ])
-  return owners && { rows: matching(owners, history, query), history }
+  return owners && { rows: await matching(owners, history, query), history }
 }
 
 /** The same for a file, which waits for the owners. */
@@ -76,15 +74,16 @@ export const rowsOfFile = async (
 ): Promise<OwnerRows> => {
   const owners = await hosting.ownerTable.wholeSnapshot(settings.warnAt)
   const history = await hosting.instanceHistories.history()
-  return { rows: matching(owners, history, query), history }
+  return { rows: await matching(owners, history, query), history }
 }
 
-const matching = (
+const matching = async (
   owners: OwnersSnapshot,
   history: InstanceHistory | undefined,
-  { search, group, state, sort, isReverse }: OwnerQuery,
-): readonly OwnerSummary[] => {
-  const sorted = owners.sorted(sort, isReverse, history)
+  { search, group, subject, state, sort, isReverse }: OwnerQuery,
+): Promise<readonly OwnerSummary[]> => {
+  const compared = subject === undefined ? owners : await owners.regarding(subject)
+  const sorted = compared.sorted(sort, isReverse, history)
   const words = search.toLowerCase()
   if (words === '' && group === '' && state === undefined) return sorted
   return sorted.filter(

@@ -2,12 +2,11 @@
 /** The table of owners, with the form that changes the groups of those that are selected. */
 import { formatSize } from '../../byte-sizes.ts'
 import type { OwnerSummary } from '../../content/usage/owner-table.ts'
-import { subtract } from '../../integers.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { Link, Post, PREVIEW, Size, usePageContext } from '../components.tsx'
-import { formatUsedOf, StateLabel } from '../storage/limits.tsx'
+import { limitStateOf } from '../storage/limits.tsx'
 import { OwnerGrowth } from '../storage/pace.tsx'
-import { subjectTexts } from '../subject-names.ts'
+import { LimitText, RemovalLink, StateBadge } from '../storage/state.tsx'
 import { type OwnerQuery, type OwnerRows, pathOf } from './owner-query.ts'
 
 /** Stands where the owners will be, during the first scan over those of a large instance. The script opens the page again. */
@@ -35,12 +34,12 @@ export const OwnerTable = ({
             <span class="hidden">Select</span>
           </th>
           <SortHead query={query} by="name" text="Name" />
+          <SortHead query={query} by="share" text="Limit" />
           <th scope="col" class="wide">
             Groups
           </th>
           <SortHead query={query} by="growth" text="30 days" class="number wide" />
-          <SortHead query={query} by="share" text="Limit" class="number wide" />
-          <SortHead query={query} by="used" text="Usage" class="number" />
+          <SortHead query={query} by="used" text="Usage" class="number wide" />
         </tr>
       </thead>
       <tbody>
@@ -103,45 +102,38 @@ const Row = ({ row, history }: { row: OwnerSummary } & Pick<OwnerRows, 'history'
           Account
         </Link>
       </div>
-      {(row.state === 'over' || row.state === 'near') && (
-        <div class="why small">
-          <OwnerState owner={row} /> <OwnerReason owner={row} />
-        </div>
-      )}
+      <div class="small slim">{formatSize(row.used)} used</div>
+    </td>
+    <td>
+      <OwnerBadge owner={row} />
+      <OwnerLimit owner={row} />
     </td>
     <td class="wide small">{row.groups.map(({ name }) => name).join(', ') || 'none'}</td>
     <td class="number wide">
       <OwnerGrowth owner={row} history={history} />
     </td>
     <td class="number wide">
-      {row.binding === undefined ? (
-        <span class="muted">none</span>
-      ) : (
-        <>
-          {Math.round(100 * row.share)}%<div class="small">of {formatSize(row.binding.limit)}</div>
-        </>
-      )}
-    </td>
-    <td class="number">
       <Size bytes={row.used} />
     </td>
   </tr>
 )
 
-/** How far an owner is over quota, or from it. */
-export const OwnerState = ({ owner: { binding, state } }: { owner: OwnerSummary }) =>
-  binding === undefined || (state !== 'over' && state !== 'near') ? null : (
-    <StateLabel limit={{ state, left: binding.left }} />
-  )
+export const OwnerBadge = ({ owner: { state, binding } }: { owner: OwnerSummary }) => (
+  <StateBadge state={state} left={binding?.left} />
+)
 
-/** The rule that makes an owner be over quota or near it, in one line. */
-export const OwnerReason = ({ owner: { binding } }: { owner: OwnerSummary }) =>
+/** The limit that decides the state of an owner, and for an owner over quota a link to what can be removed. */
+export const OwnerLimit = ({ owner: { name, state, binding, groups } }: { owner: OwnerSummary }) =>
   binding === undefined ? null : (
-    <>
-      {subjectTexts[binding.subject].name}:{' '}
-      {formatUsedOf({ used: subtract(binding.limit, binding.left), rule: binding })}, rule{' '}
-      <em>{binding.rule}</em>
-    </>
+    <div class="why small">
+      <LimitText limit={limitStateOf(groups, binding)} />
+      {state === 'over' && (
+        <>
+          {' · '}
+          <RemovalLink owner={name} rule={binding.rule} />
+        </>
+      )}
+    </div>
   )
 
 const Assignment = ({ groups }: { groups: readonly QuotaGroup[] }) => (
@@ -149,8 +141,8 @@ const Assignment = ({ groups }: { groups: readonly QuotaGroup[] }) => (
     <div>
       <label for="change">Selected owners</label>
       <select id="change" name="change">
-        <option value="add">get the group</option>
-        <option value="remove">lose the group</option>
+        <option value="add">Add to</option>
+        <option value="remove">Remove from</option>
       </select>
     </div>
     <div>

@@ -8,16 +8,10 @@ import { Empty, formatCount, Link, Search, Section } from '../components.tsx'
 import { csvOf } from '../csv.ts'
 import { Pages, sliceOf } from '../paging.tsx'
 import { type PageServices, page } from '../route.ts'
+import { STATE_NAMES } from '../storage/state.tsx'
+import { subjectGroups, subjectTexts } from '../subject-names.ts'
 import { adminForm, adminPage, adminView } from './form.tsx'
-import {
-  type OwnerQuery,
-  type OwnerRows,
-  pathOf,
-  queryIn,
-  rowsFor,
-  rowsOfFile,
-  STATES,
-} from './owner-query.ts'
+import { type OwnerQuery, type OwnerRows, pathOf, queryIn, rowsFor, rowsOfFile } from './owner-query.ts'
 import { OwnersBeingRead, OwnerTable } from './owner-table.tsx'
 import { ALL } from './rules.tsx'
 
@@ -127,6 +121,14 @@ const ownersView = async (
   )
 }
 
+/** The order of the table in words, and its reverse: narrow screens leave out some of its columns. */
+const ORDER_TEXTS = {
+  name: ['by name', 'by name, from the last to the first'],
+  used: ['most usage first', 'least usage first'],
+  share: ['fullest first', 'emptiest first'],
+  growth: ['most growth first', 'least growth first'],
+} as const
+
 interface RowsProps {
   query: OwnerQuery
   found: OwnerRows
@@ -138,7 +140,8 @@ const Rows = ({ query, found: { rows, history }, groups }: RowsProps) => {
   return (
     <>
       <p class="small">
-        {formatCount(rows.length, 'owner')}.
+        {formatCount(rows.length, 'owner')}
+        {rows.length > 1 && `, ${ORDER_TEXTS[query.sort][Number(query.isReverse)]}`}.
         {rows.length > MAX_CSV && ` A CSV file has the first ${MAX_CSV.toLocaleString('en')} in this order.`}
       </p>
       {rows.length === 0 ? (
@@ -166,11 +169,26 @@ const Filters = ({ query, groups }: { query: OwnerQuery; groups: readonly QuotaG
       <label for="q">Name contains</label>
       <input id="q" name="q" type="search" value={query.search} autocapitalize="none" spellcheck={false} />
     </div>
+    <div class="whole">
+      <label for="subject">Limit on</label>
+      <select id="subject" name="subject">
+        <option value="">Anything</option>
+        {subjectGroups.map((group) => (
+          <optgroup key={group.name} label={group.name}>
+            {group.subjects.map((subject) => (
+              <option key={subject} value={subject} selected={subject === query.subject}>
+                {subjectTexts[subject].name}
+              </option>
+            ))}
+          </optgroup>
+        ))}
+      </select>
+    </div>
     <div>
       <label for="state">State</label>
       <select id="state" name="state">
         <option value="">Any state</option>
-        {Object.entries(STATES).map(([state, name]) => (
+        {Object.entries(STATE_NAMES).map(([state, name]) => (
           <option key={state} value={state} selected={state === query.state}>
             {name}
           </option>

@@ -6,12 +6,12 @@ import { growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { today } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
-import { Link, Section, usePageContext } from '../components.tsx'
+import { formatCount, Link, Section, usePageContext } from '../components.tsx'
 import { page } from '../route.ts'
+import { CalendarDay } from '../times.tsx'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
-import { Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
+import { Change, Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
 import { limitStates, partSizes, totalLimit } from './limits.tsx'
-import { GrowthText } from './pace.tsx'
 
 /** Periods that the page shows, in days; `all` is as long as the history is kept. */
 const PERIODS = { '7': '7 days', '30': '30 days', '90': '90 days', all: 'All' } as const
@@ -67,9 +67,7 @@ const History = ({ owner, history, period, limit }: HistoryProps) => {
         <p class="muted">Nothing was stored in this time.</p>
       ) : (
         <>
-          <p>
-            <GrowthText growth={growthOf(history, (usage) => usedBy('size:all', usage), today())} />
-          </p>
+          <PeriodGrowth history={history} period={period} />
           <Chart points={points} limit={limit} label={`Usage, ${PERIODS[period].toLowerCase()}`} />
           <ChartLegend points={points} />
           <ChartTable points={points} />
@@ -109,6 +107,26 @@ const FirstDay = ({ history }: { history: readonly DailyUsage[] }) => {
       {used > 0
         ? `The history begins today, with ${formatSize(used)}. From tomorrow on, a chart shows here how usage changes.`
         : 'Nothing is stored yet. A chart shows here how usage changes, from the day after the first change.'}
+    </p>
+  )
+}
+
+/** How usage changed in the days of the chart. */
+const PeriodGrowth = ({ history, period }: Pick<HistoryProps, 'history' | 'period'>) => {
+  const days = period === 'all' ? today() - history[0]!.day : Number(period)
+  const growth = growthOf(history, (usage) => usedBy('size:all', usage), today(), days)
+  if (growth === undefined) return null
+  return (
+    <p>
+      {growth.bytes === 0 ? 'No change' : <Change bytes={growth.bytes} />}{' '}
+      {period === 'all' || growth.days < days ? (
+        <>
+          since <CalendarDay day={growth.since} />
+        </>
+      ) : (
+        `in the last ${formatCount(days, 'day')}`
+      )}
+      .
     </p>
   )
 }

@@ -1,8 +1,16 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** Usage against limits: as bars, in words and as warnings. */
+/** Usage against limits, and the bars that show it. */
 import { formatSize } from '../../byte-sizes.ts'
-import type { Sum } from '../../integers.ts'
-import { bindingLimits, measure, type QuotaGroup, type QuotaRule } from '../../quota/evaluate.ts'
+import { type Sum, subtract } from '../../integers.ts'
+import {
+  bindingLimits,
+  type Compared,
+  compareLimits,
+  type LimitLevel,
+  type LimitStatus,
+  type QuotaGroup,
+  type QuotaRule,
+} from '../../quota/evaluate.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
 import { kindNames, type Subject, type Usage, usedBy, withAncestors } from '../../quota/subjects.ts'
 import { Size } from '../components.tsx'
@@ -23,86 +31,100 @@ export const partSizes = (usage: Usage): Sum[] => usageParts.map(({ subject }) =
 
 /** Usage against one limit. */
 export interface LimitState {
-  /** Names of the subjects that the rule limits. */
+  /** What the rule counts, such as `Artifacts`. */
   readonly name: string
   readonly rule: QuotaRule
   /** Bytes that the rule counts. */
   readonly used: Sum
   readonly left: Sum
-  readonly state: 'over' | 'near' | 'within'
+  readonly state: LimitLevel
+  /** Share of the limit that is used; more than 1 above it. */
+  readonly share: number
 }
 
 /**
- * The limits that bind for some subject, the one with the fewest bytes left first.
+ * The limits that bind for something, the one that decides the state of the owner first.
  * @param warnAt the share of a limit, between 0 and 1, that counts as near it
  */
 export const limitStates = ({ groups, usage }: QuotaStatus, warnAt: number): LimitState[] => {
-  const rules = new Map<string, LimitState>()
-  for (const { rule: name, limit, left } of bindingLimits(groups, usage)) {
-    const rule = ruleNamed(groups, name, limit)
-    if (rules.has(name)) continue
-    const used = measure(rule, usage)
-    const state = left <= 0 ? 'over' : used >= limit * warnAt ? 'near' : 'within'
-    rules.set(name, { name: subjectsInWords(rule.subjects), rule, used, left, state })
-  }
-  return [...rules.values()]
+  const limits = new Map<string, LimitState>()
+  for (const compared of compareLimits(bindingLimits(groups, usage), warnAt))
+    if (!limits.has(compared.rule)) limits.set(compared.rule, limitStateOf(groups, compared))
+  return [...limits.values()]
 }
 
-const ruleNamed = (groups: readonly QuotaGroup[], name: string, limit: number): QuotaRule =>
-  groups.flatMap(({ rules }) => rules).find((rule) => rule.name === name && rule.limit === limit)!
+/** A limit with its rule. @param groups those of the owner, one of which has the rule */
+export const limitStateOf = (
+  groups: readonly QuotaGroup[],
+  { rule: name, limit, left, state, share }: Compared<LimitStatus>,
+): LimitState => {
+  const rule = groups
+    .flatMap(({ rules }) => rules)
+    .find((rule) => rule.name === name && rule.limit === limit)!
+  return { name: subjectsInWords(rule.subjects), rule, used: subtract(limit, left), left, state, share }
+}
 
 /** The limit that counts all bytes of the owner, if one binds. */
 export const totalLimit = (limits: readonly LimitState[]): LimitState | undefined =>
   limits.find(({ rule }) => rule.subjects.length === 1 && rule.subjects[0] === 'size:all')
 
 interface BarProps {
+  /** Bytes that count toward the limit. */
+  used: Sum
   /** Bytes of the limit. */
   limit: number
+  /** Each takes as much of the bar as it has of the bytes of all parts. */
   parts: readonly { part: number; bytes: Sum }[]
   label: string
   isThin?: boolean
 }
 
-/** SVG instead of styled boxes: their widths would be inline styles, which the content security policy forbids. */
-const Bar = ({ limit, parts, label, isThin = false }: BarProps) => {
-  const used = parts.reduce((sum, { bytes }) => sum + Number(bytes), 0)
-  const whole = Math.max(limit, used, 1)
-  const limitX = percent(limit, whole)
+/**
+ * Usage that is over the limit fills the bar, on which a line with a label marks the limit.
+ * SVG instead of styled boxes: their widths would be inline styles, which the content security policy forbids.
+ */
+const Bar = ({ used, limit, parts, label, isThin = false }: BarProps) => {
+  const sum = parts.reduce((total, { bytes }) => total + Number(bytes), 0)
+  const whole = (Math.max(limit, Number(used), 1) * sum) / Math.max(1, Number(used)) || 1
+  const isOver = limit > 0 && used > limit
+  const limitX = percent(limit, Number(used))
   let start = 0
   return (
-    <svg class={isThin ? 'bar thin' : 'bar'} role="img" aria-label={label}>
-      <rect class="track" width="100%" height="100%" />
-      {parts.map(({ part, bytes }) => {
-        const x = percent(start, whole)
-        start += Number(bytes)
-        return bytes > 0 && <rect class={`part${part}`} x={x} width={percent(bytes, whole)} height="100%" />
-      })}
-      {used > limit && limit > 0 && (
-        <>
-          <rect class="excess" x={limitX} width={percent(used - limit, whole)} height="100%" />
-          <line class="halo" x1={limitX} x2={limitX} y1="0" y2="100%" />
-          <line class="limit" x1={limitX} x2={limitX} y1="0" y2="100%" />
-        </>
-      )}
-    </svg>
+    <>
+      <svg class={isThin ? 'bar thin' : 'bar'} role="img" aria-label={label}>
+        <rect class="track" width="100%" height="100%" />
+        {parts.map(({ part, bytes }) => {
+          const x = percent(start, whole)
+          start += Number(bytes)
+          return bytes > 0 && <rect class={`part${part}`} x={x} width={percent(bytes, whole)} height="100%" />
+        })}
+        {isOver &&
+          ['halo', 'limit'].map((line) => (
+            <line key={line} class={line} x1={limitX} x2={limitX} y1="0" y2="100%" />
+          ))}
+      </svg>
+      {isOver && <LimitMark x={limitX} isLate={2 * limit > used} limit={limit} />}
+    </>
   )
 }
+
+/** Names the line of a limit below a bar. @param isLate whether the text has more space before the line than after it */
+const LimitMark = ({ x, isLate, limit }: { x: string; isLate: boolean; limit: number }) => (
+  <svg class="limit-mark" aria-hidden="true">
+    <line x1={x} x2={x} y1="0" y2="100%" />
+    <text x={x} dx={isLate ? -6 : 6} y="1em" text-anchor={isLate ? 'end' : 'start'}>
+      Limit: {formatSize(limit)}
+    </text>
+  </svg>
+)
 
 const percent = (bytes: Sum, whole: number): string =>
   `${Number(((100 * Number(bytes)) / whole).toFixed(3))}%`
 
 /** The total usage, by part, against the limit of the total. */
-export const UsageBar = ({
-  usage,
-  limit,
-  isThin = false,
-}: {
-  usage: Usage
-  limit: LimitState
-  isThin?: boolean
-}) => (
+export const UsageBar = ({ usage, limit }: { usage: Usage; limit: LimitState }) => (
   <Bar
-    isThin={isThin}
+    used={limit.used}
     limit={limit.rule.limit}
     label={`${formatUsedOf(limit)} used`}
     parts={partSizes(usage).map((bytes, part) => ({ part, bytes }))}
@@ -120,7 +142,15 @@ export const LimitBar = ({ usage, limit }: { usage: Usage; limit: LimitState }) 
       limit.rule.subjects.some((subject) => withAncestors(usageParts[part]!.subject).includes(subject)),
     )
   const parts = counted.length > 0 ? counted : [{ part: ATTACHMENTS, bytes: limit.used }]
-  return <Bar isThin limit={limit.rule.limit} label={`${limit.name}: ${formatUsedOf(limit)}`} parts={parts} />
+  return (
+    <Bar
+      isThin
+      used={limit.used}
+      limit={limit.rule.limit}
+      label={`${limit.name}: ${formatUsedOf(limit)}`}
+      parts={parts}
+    />
+  )
 }
 
 /** The name, the color and the size of each part of a usage bar that is not empty. */
@@ -145,18 +175,6 @@ export const Swatch = ({ part }: { part: number }) => (
     <rect class={`part${part}`} width="100%" height="100%" />
   </svg>
 )
-
-/** In words, since color alone is not accessible. */
-export const StateLabel = ({ limit }: { limit: Pick<LimitState, 'state' | 'left'> | undefined }) => (
-  <span class={`state ${limit?.state ?? 'unlimited'}`}>{stateText(limit)}</span>
-)
-
-export const stateText = (limit: Pick<LimitState, 'state' | 'left'> | undefined): string => {
-  if (limit === undefined) return 'No limit'
-  const { state, left } = limit
-  if (state !== 'over') return `${state === 'near' ? 'Near limit: ' : ''}${formatSize(left)} left`
-  return left < 0 ? `Over quota by ${formatSize(-left)}` : 'Limit reached'
-}
 
 /** `66.3 of 40 MiB`, or with two units. */
 export const formatUsedOf = ({ used, rule }: { used: Sum; rule: Pick<QuotaRule, 'limit'> }): string => {

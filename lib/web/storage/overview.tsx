@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** An owner's storage at a glance: how full, against which limits, how fast it grows, and what is largest. */
-import type { ComponentChildren } from 'preact'
+/** An owner's storage at a glance: how full, against which limits, how fast it grows, and what is largest. Says each excess once. */
+import type { RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
 import { accountPage } from '../../host-pages/html-urls.ts'
@@ -8,7 +8,7 @@ import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { type Usage, usedBy } from '../../quota/subjects.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'
 import { groupPath } from '../admin/rules.tsx'
-import { Link, Notice, Section } from '../components.tsx'
+import { Link, Section } from '../components.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs, pageLink } from './access.tsx'
 import { RecentHistory } from './history.tsx'
@@ -18,12 +18,11 @@ import {
   LimitBar,
   type LimitState,
   limitStates,
-  StateLabel,
-  stateText,
   totalLimit,
   UsageBar,
 } from './limits.tsx'
 import { ForecastText, Pace } from './pace.tsx'
+import { formatLimitShare, LimitText, RemovalLink, StateBadge } from './state.tsx'
 import { LargestThings, linkOf } from './thing-text.tsx'
 
 const LARGEST = { offset: 0, limit: 8 }
@@ -67,6 +66,9 @@ const showStorage = async (
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
   const link = pageLink(services, request, accountPage(owner))
   const links = new Map(items.map((thing) => [thing.id, linkOf(services, request, owner.name, thing)]))
+  const others = limits.filter((limit) => limit !== totalLimit(limits))
+  const isOtherOver = others.some(({ state }) => state === 'over')
+  const otherLimits = <Limits owner={owner.name} usage={usage} limits={others} history={history} />
   return {
     title: `Storage of ${owner.name}`,
     crumbs: ownerCrumbs(owner, user),
@@ -84,11 +86,11 @@ const showStorage = async (
             </a>
           )}
         </OwnerHead>
-        <Warnings owner={owner.name} limits={limits} />
-        <UsageSection usage={usage} limits={limits} history={history} />
-        <Limits owner={owner.name} usage={usage} limits={limits} history={history}>
+        {isOtherOver && otherLimits}
+        <UsageSection owner={owner.name} usage={usage} limits={limits} history={history}>
           {user.admin && canRead(user, 'admin') && <Groups groups={groups} />}
-        </Limits>
+        </UsageSection>
+        {!isOtherOver && otherLimits}
         <RecentHistory owner={owner.name} history={history} limit={totalLimit(limits)?.rule.limit} />
         <Organizations organizations={organizations} />
         <LargestThings
@@ -135,89 +137,79 @@ const readOwner = async ({ quota, settings }: PageServices, account: Account): P
   return { account, usage: status.usage, limits, groups: status.storedGroups }
 }
 
-/** Notices of limits that are exceeded or nearly reached. */
-const Warnings = ({ owner, limits }: { owner: string; limits: readonly LimitState[] }) => (
-  <>
-    {(['over', 'near'] as const).map((state) => {
-      const found = limits.filter((limit) => limit.state === state)
-      return (
-        found.length > 0 && (
-          <Notice key={state} kind={state}>
-            {found.map((limit) => (
-              <div key={limit.rule.name}>
-                <strong>{limit.name}:</strong> {formatUsedOf(limit)}, rule <em>{limit.rule.name}</em>.{' '}
-                {stateText(limit)}.{' '}
-                {state === 'over' && (
-                  <Link to={`/-/storage/${owner}/usage?remove=${encodeURIComponent(limit.rule.name)}`}>
-                    What to remove<span class="hidden"> to get under the limit of {limit.name}</span>
-                  </Link>
-                )}
-              </div>
-            ))}
-          </Notice>
-        )
-      )
-    })}
-  </>
-)
-
 interface UsageProps {
+  owner: string
   usage: Usage
   limits: readonly LimitState[]
   history: readonly DailyUsage[]
 }
 
-const UsageSection = ({ usage, limits, history }: UsageProps) => {
+/** The total, which a rule about everything limits; a rule about a part is in {@link Limits}. */
+const UsageSection = ({ owner, usage, limits, history, children }: RenderableProps<UsageProps>) => {
   const used = usedBy('size:all', usage)
   const limit = totalLimit(limits)
   return (
-    <Section id="usage" title="Usage">
+    <Section id="usage" title="Usage" aside={children}>
       <p class="fullness">
         <strong>{formatSize(used)}</strong>
         <span class="muted">
           {limit === undefined ? 'used' : `of ${formatSize(limit.rule.limit)} used`} ({formatBytes(used)})
+          {limit !== undefined && (
+            <>
+              , rule <em>{limit.rule.name}</em>
+            </>
+          )}
         </span>
-        <StateLabel limit={limit} />
+        {limit !== undefined ? (
+          <StateBadge state={limit.state} left={limit.left} />
+        ) : (
+          limits.length === 0 && <StateBadge state="unlimited" />
+        )}
       </p>
       {limit !== undefined && <UsageBar usage={usage} limit={limit} />}
       <Legend usage={usage} />
+      {limit?.state === 'over' && <RemovalButton owner={owner} limit={limit} />}
       <Pace used={used} limit={limit} history={history} />
     </Section>
   )
 }
 
-const Limits = ({
-  owner,
-  usage,
-  limits,
-  history,
-  children,
-}: UsageProps & { owner: string; children: ComponentChildren }) => (
-  <Section id="limits" title="Limits" aside={children}>
-    {limits.length === 0 ? (
-      <p class="muted">No rule limits the storage of {owner}.</p>
-    ) : (
+const RemovalButton = ({ owner, limit }: { owner: string; limit: LimitState }) => (
+  <div class="buttons">
+    <RemovalLink class="button" owner={owner} rule={limit.rule.name} />
+  </div>
+)
+
+/** The limits that do not count everything. */
+const Limits = ({ owner, usage, limits, history }: UsageProps) =>
+  limits.length === 0 ? null : (
+    <Section id="limits" title="Limits">
       <ul class="statuses">
         {limits.map((limit) => (
           <li key={limit.rule.name}>
             <div class="line">
               <strong>{limit.name}</strong>
-              <StateLabel limit={limit} />
+              <StateBadge state={limit.state} left={limit.left} />
             </div>
             <LimitBar usage={usage} limit={limit} />
             <div class="line small">
-              <span>{formatUsedOf(limit)}</span>
+              <span>
+                {formatUsedOf(limit)} ({formatLimitShare(limit.share)})
+              </span>
               <span>
                 rule <em>{limit.rule.name}</em>
               </span>
             </div>
-            {limit !== totalLimit(limits) && <ForecastText limit={limit} history={history} />}
+            {limit.state === 'over' ? (
+              <RemovalButton owner={owner} limit={limit} />
+            ) : (
+              <ForecastText limit={limit} history={history} />
+            )}
           </li>
         ))}
       </ul>
-    )}
-  </Section>
-)
+    </Section>
+  )
 
 const Groups = ({ groups }: { groups: readonly QuotaGroup[] }) => (
   <span class="small">
@@ -237,21 +229,25 @@ const Organizations = ({ organizations }: { organizations: readonly OwnerStorage
   organizations.length === 0 ? null : (
     <Section id="organizations" title="Organizations">
       <ul class="statuses">
-        {organizations.map(({ account, limits, usage }) => {
-          const limit = totalLimit(limits)
-          return (
-            <li key={account.id}>
-              <div class="line">
-                <Link to={`/-/storage/${account.name}`}>{account.name}</Link>
-                <StateLabel limit={limits[0]} />
-              </div>
-              {limit !== undefined && <UsageBar usage={usage} limit={limit} isThin />}
-              <div class="small">
-                {limit === undefined ? `${formatSize(usedBy('size:all', usage))} used` : formatUsedOf(limit)}
-              </div>
-            </li>
-          )
-        })}
+        {organizations.map(({ account: { id, name }, limits: [limit], usage }) => (
+          <li key={id}>
+            <div class="line">
+              <Link to={`/-/storage/${name}`}>{name}</Link>
+              <StateBadge state={limit?.state ?? 'unlimited'} left={limit?.left} />
+            </div>
+            {limit !== undefined && <LimitBar usage={usage} limit={limit} />}
+            <div class="line small">
+              <span>
+                {limit === undefined ? (
+                  `${formatSize(usedBy('size:all', usage))} used`
+                ) : (
+                  <LimitText limit={limit} />
+                )}
+              </span>
+              {limit?.state === 'over' && <RemovalLink owner={name} rule={limit.rule.name} />}
+            </div>
+          </li>
+        ))}
       </ul>
     </Section>
   )

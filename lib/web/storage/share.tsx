@@ -2,9 +2,14 @@
 /** The share of something in a whole: in percent, and as a short bar. */
 import type { Sum } from '../../integers.ts'
 
+const percentOf = (part: Sum, whole: Sum): number =>
+  whole > 0 ? Math.min(100, (100 * Number(part)) / Number(whole)) : 0
+
 /** `12%`, or `< 1%` */
-const formatShare = (percent: number): string =>
-  percent > 0 && percent < 1 ? '< 1%' : `${Math.round(percent)}%`
+export const formatShare = (part: Sum, whole: Sum): string => {
+  const percent = percentOf(part, whole)
+  return percent > 0 && percent < 1 ? '< 1%' : `${Math.round(percent)}%`
+}
 
 interface ShareProps {
   part: Sum
@@ -14,10 +19,10 @@ interface ShareProps {
 
 /** A cell of a number column; narrow screens leave the bar out. */
 export const ShareCell = ({ part, whole, class: className }: ShareProps) => {
-  const percent = whole > 0 ? Math.min(100, (100 * Number(part)) / Number(whole)) : 0
+  const percent = percentOf(part, whole)
   return (
     <td class={['number share', className].filter(Boolean).join(' ')}>
-      {formatShare(percent)}
+      {formatShare(part, whole)}
       <svg class="bar thin" aria-hidden="true">
         <rect class="track" width="100%" height="100%" />
         <rect class="part0" width={`${percent.toFixed(1)}%`} height="100%" />

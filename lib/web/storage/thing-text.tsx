@@ -8,7 +8,7 @@ import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/inde
 import { Link, Section, Size } from '../components.tsx'
 import type { PageRequest, PageServices } from '../route.ts'
 import { pageLink } from './access.tsx'
-import { ShareCell } from './share.tsx'
+import { formatShare, ShareCell } from './share.tsx'
 
 export const KIND_NAMES: Readonly<Record<ThingKind, readonly [one: string, many: string]>> = {
   repositories: ['repository', 'Repositories'],
@@ -26,19 +26,42 @@ interface ThingProps {
   link: string | undefined
 }
 
-/** The cells of a table with the name and the kind of a thing. */
-export const ThingCells = ({ owner, thing, link }: ThingProps) => (
+/** The cells of a table with the name and the kind of a thing. @param hasKind whether the table has a column of kinds */
+export const ThingCells = ({ owner, thing, link, hasKind }: ThingProps & { hasKind: boolean }) => (
   <>
     <td>
       <ThingName owner={owner} thing={thing} link={link} />
+      {isElsewhere(thing) && <ElsewhereMark />}
       <div class="small">
+        {hasKind && (
+          <span class="slim">{`${KIND_NAMES[thing.kind][0]}${thing.kind === 'lfs' ? ' ' : ' · '}`}</span>
+        )}
         <Details owner={owner} thing={thing} />
       </div>
     </td>
-    <td class="wide">
-      <span class="tag">{KIND_NAMES[thing.kind][0]}</span>
-    </td>
+    {hasKind && (
+      <td class="wide">
+        <span class="tag">{KIND_NAMES[thing.kind][0]}</span>
+      </td>
+    )}
   </>
+)
+
+/** Whether the host has put it into the ledger: what it is stored in, and deleted from, is another system. */
+const isElsewhere = ({ used, isKept, isHidden }: Thing): boolean => used !== undefined && !isKept && !isHidden
+
+/** Says once for a list what the mark at some of its things means. */
+export const Elsewhere = ({ things }: { things: readonly Thing[] }) =>
+  things.some(isElsewhere) ? (
+    <p class="small">
+      <ElsewhereMark /> Stored in another system, and deleted there.
+    </p>
+  ) : null
+
+const ElsewhereMark = () => (
+  <span class="elsewhere" role="img" aria-label="Stored in another system" title="Stored in another system">
+    ↗
+  </span>
 )
 
 const ThingName = ({ owner, thing, link }: ThingProps) => {
@@ -52,11 +75,17 @@ const ThingName = ({ owner, thing, link }: ThingProps) => {
   return <Link to={`/-/storage/${owner}/download?thing=${encodeURIComponent(id)}`}>{title}</Link>
 }
 
-/** The name of a thing; that of an LFS object is a hash, of which the beginning is enough. */
+/** The name of a thing. An LFS object without a path is named after its hash, of which the beginning is enough. */
 export const titleOf = ({ kind, name, isHidden }: Pick<Thing, 'kind' | 'name' | 'isHidden'>): string => {
   if (isHidden) return 'Hidden'
   return kind === 'lfs' && /^[\da-f]{64}$/.test(name) ? `${name.slice(0, 12)}…` : name
 }
+
+/** The name and the repository, which tell things with the same name apart. */
+export const labelOf = (thing: Thing): string =>
+  thing.used !== undefined && thing.inRepository !== undefined
+    ? `${titleOf(thing)} in ${thing.inRepository.name}`
+    : titleOf(thing)
 
 const Details = ({ owner, thing }: { owner: string; thing: Thing }) => {
   const { kind, isHidden, inRepository, usage, used, isKept, id } = thing
@@ -68,22 +97,20 @@ const Details = ({ owner, thing }: { owner: string; thing: Thing }) => {
       {used !== undefined && descriptionOf(used.entry)}
       {inRepository !== undefined && (
         <>
-          {' in '}
+          {used?.entry.kind === 'lfs' ? 'in ' : ' in '}
           <Link to={`/-/storage/${owner}/repositories/${inRepository.name}`}>{inRepository.name}</Link>
         </>
       )}
-      {isKept ? (
+      {isKept && (
         <>
           {' · '}
           <Link
             to={`/-/storage/${owner}/download?thing=${encodeURIComponent(id)}`}
-            label={`Download ${thing.name}`}
+            label={`Download ${labelOf(thing)}`}
           >
             Download
           </Link>
         </>
-      ) : (
-        ' · kept elsewhere'
       )}
     </>
   )
@@ -119,7 +146,7 @@ const descriptionOf = ({
 }: NonNullable<Thing['used']>['entry']): string => {
   if (kind === 'packages') return [type, version].filter(Boolean).join(' ')
   if (kind === 'artifacts') return repository === null ? '' : `run ${run ?? 0}`
-  if (kind === 'lfs') return 'LFS'
+  if (kind === 'lfs') return ''
   return `${on === 'issue' ? 'issue' : 'release'} ${index ?? 0}`
 }
 
@@ -133,6 +160,14 @@ export const linkOf = (
   !services.settings.links || used === undefined || used.isHidden || kind === 'lfs'
     ? undefined
     : pageLink(services, request, pageOfEntry(used, owner))
+
+/** A cell with a size, and on narrow screens, which have no column for it, with its share. */
+export const SizeWithShare = ({ size, whole }: { size: Sum; whole: Sum }) => (
+  <td class="number">
+    <Size bytes={size} />
+    <div class="small slim">{formatShare(size, whole)}</div>
+  </td>
+)
 
 /** The largest things, for the overview. */
 export const LargestThings = ({
@@ -162,33 +197,34 @@ export const LargestThings = ({
     {things.length === 0 ? (
       <p class="muted">Nothing is stored yet.</p>
     ) : (
-      <table class="things">
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col" class="wide">
-              Kind
-            </th>
-            <th scope="col" class="number share wide">
-              Share
-            </th>
-            <th scope="col" class="number">
-              Size
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {things.map((thing) => (
-            <tr key={thing.id}>
-              <ThingCells owner={owner} thing={thing} link={links.get(thing.id)} />
-              <ShareCell part={thing.size} whole={used} class="wide" />
-              <td class="number">
-                <Size bytes={thing.size} />
-              </td>
+      <>
+        <Elsewhere things={things} />
+        <table class="things">
+          <thead>
+            <tr>
+              <th scope="col">Name</th>
+              <th scope="col" class="wide">
+                Kind
+              </th>
+              <th scope="col" class="number share wide">
+                Share
+              </th>
+              <th scope="col" class="number">
+                Size
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {things.map((thing) => (
+              <tr key={thing.id}>
+                <ThingCells owner={owner} thing={thing} link={links.get(thing.id)} hasKind />
+                <ShareCell part={thing.size} whole={used} class="wide" />
+                <SizeWithShare size={thing.size} whole={used} />
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </>
     )}
   </Section>
 )

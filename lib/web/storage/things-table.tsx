@@ -3,11 +3,11 @@
 import type { Identity } from '../../accounts/access.ts'
 import { isRemovable, type Thing, type ThingQuery } from '../../content/usage/storage-item.ts'
 import type { Sum } from '../../integers.ts'
-import { Post, Size, usePageContext } from '../components.tsx'
+import { Post, usePageContext } from '../components.tsx'
 import { Day } from '../times.tsx'
 import { ShareCell } from './share.tsx'
 import { pathOf, type ThingListQuery } from './thing-query.ts'
-import { ThingCells, titleOf } from './thing-text.tsx'
+import { labelOf, SizeWithShare, ThingCells } from './thing-text.tsx'
 
 interface ThingsProps {
   owner: string
@@ -34,9 +34,11 @@ export const Things = ({ owner, asked, things, links, used, user, isChecked }: T
               </th>
             )}
             <SortHead owner={owner} asked={asked} by="name" text="Name" />
-            <th scope="col" class="wide">
-              Kind
-            </th>
+            {asked.kind === undefined && (
+              <th scope="col" class="wide">
+                Kind
+              </th>
+            )}
             <SortHead owner={owner} asked={asked} by="created" text="Added" class="wide" />
             <th scope="col" class="number share wide">
               Share
@@ -53,6 +55,7 @@ export const Things = ({ owner, asked, things, links, used, user, isChecked }: T
               used={used}
               isChecked={isChecked}
               canSelect={canSelect}
+              hasKind={asked.kind === undefined}
               link={links.get(thing.id)}
               isRemovable={removable.includes(thing)}
             />
@@ -105,34 +108,40 @@ interface ThingRowProps {
   isChecked: boolean
   /** Whether the table has a column to select things. */
   canSelect: boolean
+  /** Whether it has one of kinds: a list of one kind needs none. */
+  hasKind: boolean
 }
 
-const ThingRow = ({ owner, thing, link, used, isRemovable, isChecked, canSelect }: ThingRowProps) => {
-  const title = titleOf(thing)
-  return (
-    <tr>
-      {canSelect && (
-        <td class="check">
-          {isRemovable && (
-            <input
-              type="checkbox"
-              name="thing"
-              value={thing.id}
-              checked={isChecked}
-              aria-label={`Select ${title}`}
-              data-bytes={String(thing.size)}
-            />
-          )}
-        </td>
-      )}
-      <ThingCells owner={owner} thing={thing} link={link} />
-      <td class="wide muted">
-        <Day seconds={thing.createdAt} />
+const ThingRow = ({
+  owner,
+  thing,
+  link,
+  used,
+  isRemovable,
+  isChecked,
+  canSelect,
+  hasKind,
+}: ThingRowProps) => (
+  <tr>
+    {canSelect && (
+      <td class="check">
+        {isRemovable && (
+          <input
+            type="checkbox"
+            name="thing"
+            value={thing.id}
+            checked={isChecked}
+            aria-label={`Select ${labelOf(thing)}`}
+            data-bytes={String(thing.size)}
+          />
+        )}
       </td>
-      <ShareCell part={thing.size} whole={used} class="wide" />
-      <td class="number">
-        <Size bytes={thing.size} />
-      </td>
-    </tr>
-  )
-}
+    )}
+    <ThingCells owner={owner} thing={thing} link={link} hasKind={hasKind} />
+    <td class="wide muted">
+      <Day seconds={thing.createdAt} />
+    </td>
+    <ShareCell part={thing.size} whole={used} class="wide" />
+    <SizeWithShare size={thing.size} whole={used} />
+  </tr>
+)

@@ -6,14 +6,14 @@ import { MAX_READ, type ThingPage } from '../../content/usage/storage-items.ts'
 import { AllotError } from '../../errors.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { Empty, FlashMessage, formatCount, Link, Search, Section } from '../components.tsx'
+import { Empty, FlashMessage, formatCount, Link, Search, Section, usePageContext } from '../components.tsx'
 import { csvOf } from '../csv.ts'
 import { Pages, sliceOf } from '../paging.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
 import { Suggestion, suggestionFor } from './suggestion.tsx'
 import { isThingKind, pathOf, readQuery, type ThingListQuery } from './thing-query.ts'
-import { KIND_NAMES, linkOf, titleOf } from './thing-text.tsx'
+import { Elsewhere, KIND_NAMES, linkOf } from './thing-text.tsx'
 import { Things } from './things-table.tsx'
 
 export const thingRoutes = [
@@ -30,14 +30,17 @@ export const thingRoutes = [
     auth: 'required',
     async handle({ user, params, query }, { hosting, ...services }) {
       const owner = await accessibleOwner({ hosting, ...services }, user, params.owner)
-      const { rows, isCut } = await hosting.things.rows(user, owner.id, readQuery(query))
+      const suggestion = await suggestionFor({ hosting, ...services }, user, owner, query.get('remove'))
+      const { rows, isCut } = suggestion
+        ? { rows: suggestion.items, isCut: false }
+        : await hosting.things.rows(user, owner.id, readQuery(query))
       const fileName = isCut ? `${owner.name}-usage-largest-${rows.length}.csv` : `${owner.name}-usage.csv`
       const head = ['kind', 'name', 'repository', 'bytes', 'created']
       return csvOf(
         fileName,
         head,
         rows.map((thing) => [
-          ...[thing.kind, titleOf(thing), thing.inRepository?.name ?? ''],
+          ...[thing.kind, thing.isHidden ? 'Hidden' : thing.name, thing.inRepository?.name ?? ''],
           ...[String(thing.size), timeOf(thing)],
         ]),
       )
@@ -88,11 +91,26 @@ const showThings = async (
         <OwnerHead owner={owner} />
         <FlashMessage done={query.get('done')} />
         {suggestion !== undefined && <Suggestion owner={owner.name} {...suggestion} />}
-        <Section id="things" title={suggestion === undefined ? 'What uses the storage' : 'What to remove'}>
+        <Section
+          id="things"
+          title={suggestion === undefined ? 'What uses the storage' : 'What to remove'}
+          aside={
+            suggestion === undefined ? (
+              <Views owner={owner.name} asked={asked} />
+            ) : (
+              <Link
+                to={`/-/storage/${owner.name}/usage.csv?remove=${encodeURIComponent(suggestion.limit.rule.name)}`}
+              >
+                CSV
+              </Link>
+            )
+          }
+        >
           {suggestion === undefined && <Filters owner={owner} asked={asked} />}
           {suggestion === undefined && items.length > 0 && (
             <Count asked={asked} page={{ total, listed, isPartial }} />
           )}
+          <Elsewhere things={items} />
           {items.length === 0 ? (
             <NoThings owner={owner.name} asked={asked} total={total} />
           ) : (
@@ -109,6 +127,26 @@ const showThings = async (
       </>
     ),
   }
+}
+
+/** Switches between single items and the sums of repositories. */
+const Views = ({ owner, asked }: { owner: string; asked: ThingListQuery }) => {
+  const { urlOf } = usePageContext()
+  const isByRepository = asked.kind === 'repositories'
+  const query = { ...asked, kind: undefined, repository: '', page: 1 }
+  return (
+    <nav class="choices" aria-label="View">
+      <a href={urlOf(pathOf(owner, query))} aria-current={isByRepository ? undefined : 'true'}>
+        Items
+      </a>
+      <a
+        href={urlOf(pathOf(owner, query, 'repositories'))}
+        aria-current={isByRepository ? 'true' : undefined}
+      >
+        By repository
+      </a>
+    </nav>
+  )
 }
 
 const Count = ({
@@ -150,28 +188,46 @@ const NoThings = ({ owner, asked, total }: { owner: string; asked: ThingListQuer
     </Empty>
   )
 
-const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ThingListQuery }) => (
-  <Search to={`/-/storage/${name}/usage`}>
-    <div>
-      <label for="q">Name contains</label>
-      <input
-        id="q"
-        name="q"
-        type="search"
-        value={asked.search ?? ''}
-        autocapitalize="none"
-        spellcheck={false}
-      />
-    </div>
+/** Repositories are found by their name alone. */
+const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ThingListQuery }) => {
+  const isByRepository = asked.kind === 'repositories'
+  return (
+    <Search to={`/-/storage/${name}/${isByRepository ? 'repositories' : 'usage'}`}>
+      <div>
+        <label for="q">Name contains</label>
+        <input
+          id="q"
+          name="q"
+          type="search"
+          value={asked.search ?? ''}
+          autocapitalize="none"
+          spellcheck={false}
+        />
+      </div>
+      {!isByRepository && <ItemFilters asked={asked} />}
+      <button type="submit" class="secondary">
+        Filter
+      </button>
+      <Link class="button secondary" to={pathOf(name, { ...asked, page: 1 }, 'usage.csv')}>
+        CSV
+      </Link>
+    </Search>
+  )
+}
+
+const ItemFilters = ({ asked }: { asked: ThingListQuery }) => (
+  <>
     <div>
       <label for="kind">Kind</label>
       <select id="kind" name="kind">
         <option value="">All kinds</option>
-        {thingKinds.map((kind) => (
-          <option key={kind} value={kind} selected={kind === asked.kind}>
-            {KIND_NAMES[kind][1]}
-          </option>
-        ))}
+        {thingKinds
+          .filter((kind) => kind !== 'repositories')
+          .map((kind) => (
+            <option key={kind} value={kind} selected={kind === asked.kind}>
+              {KIND_NAMES[kind][1]}
+            </option>
+          ))}
       </select>
     </div>
     <div>
@@ -184,11 +240,5 @@ const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ThingListQ
         spellcheck={false}
       />
     </div>
-    <button type="submit" class="secondary">
-      Filter
-    </button>
-    <Link class="button secondary" to={pathOf(name, { ...asked, page: 1 }, 'usage.csv')}>
-      CSV
-    </Link>
-  </Search>
+  </>
 )

@@ -48,6 +48,7 @@ button, .button { display: inline-flex; align-items: center; justify-content: ce
   border: 1px solid var(--link); border-radius: var(--radius); padding: var(--s2) var(--s4); min-height: 2.5rem; line-height: 1.25;
   cursor: pointer; font-weight: 550; text-decoration: none; }
 button:hover, .button:hover { background: color-mix(in srgb, var(--link) 88%, var(--text)); }
+button:disabled { opacity: .5; cursor: default; }
 button.secondary, .button.secondary { background: var(--card); color: var(--text); border-color: var(--border); font-weight: 500; }
 :is(button, .button).secondary:hover { background: var(--surface); }
 button.danger, .button.danger { background: var(--card); color: var(--over); border-color: color-mix(in srgb, var(--over) 45%, transparent); }
@@ -74,6 +75,7 @@ button.danger.final:hover { background: color-mix(in srgb, var(--over) 88%, var(
 .inline label { display: block; margin-bottom: var(--s1); }
 .buttons span:empty { display: none; }
 .inline > .buttons { flex: none; margin: 0; max-width: 100%; }
+.inline > .whole { flex-basis: 15rem; }
 fieldset { border: 1px solid var(--border); border-radius: var(--radius); margin: 0; padding: var(--s2) var(--s4) var(--s3); width: 100%; min-width: 0; }
 fieldset > .line { align-items: center; }
 legend { padding: 0 var(--s1); }
@@ -113,7 +115,8 @@ input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: n
   .share .bar { display: none; }
   .pages span { flex-basis: 100%; }
   .inline > div { flex-basis: 9.25rem; }
-  .inline > div:first-of-type:not(:only-of-type), .inline > .buttons { flex-basis: 100%; }
+  .inline > div:first-of-type:not(:only-of-type), .inline > .whole, .inline > .buttons { flex-basis: 100%; }
+  td .state .amount { display: none; }
   .inline.assign > div:not(.buttons) { flex-basis: 9.25rem; }
   .options code { display: inline-block; }
 }

@@ -49,13 +49,14 @@ const formatSize = (bytes) => {
   return `${Number(value.toFixed(digits)).toLocaleString('en')} ${UNITS[unit]}`
 }
 
-/** Says how much the selected rows of a form come to, and adds a box that selects all of them. */
+/** Says how much the selected rows of a form add up to, adds a box that selects all of them, and disables its buttons without one. */
 const enhanceSelection = (form) => {
   const boxes = [...form.querySelectorAll('input[type=checkbox][data-bytes]')]
   const output = form.querySelector('[data-selected]')
   if (boxes.length === 0 || !output) return
   const explanation = output.textContent
   output.setAttribute('aria-live', 'polite')
+  const buttons = form.querySelectorAll('button')
   const head = form.querySelector('th.check')
   const all = document.createElement('input')
   all.type = 'checkbox'
@@ -65,6 +66,7 @@ const enhanceSelection = (form) => {
     const chosen = boxes.filter((box) => box.checked)
     const bytes = chosen.reduce((sum, box) => sum + Number(box.dataset.bytes), 0)
     output.textContent = chosen.length === 0 ? explanation : `${chosen.length} selected, ${formatSize(bytes)}`
+    for (const button of buttons) button.disabled = chosen.length === 0
     all.checked = chosen.length === boxes.length
     all.indeterminate = chosen.length > 0 && !all.checked
   }

@@ -17,7 +17,8 @@ export const parts = `
 .state::before { content: ""; flex: none; align-self: center; width: .5em; height: .5em; border-radius: 50%; background: currentColor; }
 .state.over { color: var(--over); background: var(--over-background); }
 .state.near { color: var(--near); background: var(--near-background); }
-.state.within { color: var(--success); background: var(--success-background); }
+/* Nothing to do: only the dot has a color. */
+.state.within::before { background: var(--success); }
 .state.unlimited::before { background: none; border: 1.5px solid currentColor; }
 .tag { display: inline-block; padding: 0 .5rem; border: 1px solid var(--border); border-radius: 99rem; font-size: .75rem;
   line-height: 1.4rem; color: var(--muted); white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; vertical-align: middle; }
@@ -27,8 +28,11 @@ export const parts = `
 .track { fill: var(--track); }
 .halo { stroke: var(--card); stroke-width: 6; }
 .limit { stroke: var(--limit); stroke-width: 2; }
-/* What is beyond the limit is paler. */
-.excess { fill: var(--card); fill-opacity: .5; }
+.limit-mark { display: block; width: 100%; height: 1.25rem; margin-top: calc(-1 * var(--s2)); overflow: visible; font-size: .75rem; }
+.limit-mark line { stroke: var(--limit); stroke-width: 2; }
+.limit-mark text { fill: var(--muted); }
+.elsewhere { margin-inline-start: var(--s1); color: var(--muted); }
+p > .elsewhere { margin-inline-start: 0; }
 .part0 { fill: var(--part0); } .part1 { fill: var(--part1); } .part2 { fill: var(--part2); }
 .part3 { fill: var(--part3); } .part4 { fill: var(--part4); } .part5 { fill: var(--part5); }
 .bar rect[class^=part] { stroke: var(--card); stroke-width: 1.5; }
@@ -75,6 +79,7 @@ details[open] > summary { margin-bottom: var(--s2); }
 .steps li { counter-increment: step; display: flex; gap: var(--s3); align-items: center; }
 .steps li::before { content: counter(step); flex: none; width: 1.625rem; line-height: 1.5rem; border: 1px solid var(--border); border-radius: 50%;
   text-align: center; font-size: .8125rem; font-weight: 600; color: var(--muted); font-variant-numeric: tabular-nums; }
+.steps s { color: var(--muted); }
 .steps .done::before { content: "✓"; color: var(--success); background: var(--success-background); border-color: transparent; }
 @media (max-width: 40rem) {
   .line > :last-child:not(:first-child) { text-align: start; }

@@ -1,0 +1,64 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The state of an owner or of a limit, which all pages show with the same words, the same badge and the same link. */
+import { formatSize } from '../../byte-sizes.ts'
+import type { Sum } from '../../integers.ts'
+import type { LimitLevel } from '../../quota/evaluate.ts'
+import { Link } from '../components.tsx'
+import { formatUsedOf, type LimitState } from './limits.tsx'
+
+export type State = LimitLevel | 'unlimited'
+
+/** The words for each state, as badges, filters and counts have them. */
+export const STATE_NAMES: Readonly<Record<State, string>> = {
+  over: 'Over quota',
+  near: 'Near limit',
+  within: 'OK',
+  unlimited: 'No limit',
+}
+
+/** A state as a colored badge. In words, since color alone is not accessible. @param left bytes until the limit, when they matter */
+export const StateBadge = ({ state, left }: { state: State; left?: Sum | undefined }) => (
+  <span class={`state ${state}`}>
+    <span>
+      {STATE_NAMES[state]}
+      {left !== undefined && state !== 'unlimited' && <span class="amount">{amountText(state, left)}</span>}
+    </span>
+  </span>
+)
+
+const amountText = (state: LimitLevel, left: Sum): string => {
+  if (state !== 'over') return ` · ${formatSize(left)} left`
+  return left < 0 ? ` by ${formatSize(-left)}` : ' · limit reached'
+}
+
+/** `166%`. Only usage at the limit is 100%, however close it is. */
+export const formatLimitShare = (share: number): string => {
+  const percent = Math.round(100 * share)
+  return `${(share < 1 ? Math.min(99, percent) : share > 1 ? Math.max(101, percent) : percent).toLocaleString('en')}%`
+}
+
+/** What a rule counts, how much of its limit is used, and its name: `Artifacts: 66.3 of 40 MiB (166%), rule builds`. */
+export const LimitText = ({ limit }: { limit: Pick<LimitState, 'name' | 'rule' | 'used' | 'share'> }) => (
+  <>
+    {limit.name}: {formatUsedOf(limit)} ({formatLimitShare(limit.share)}), rule <em>{limit.rule.name}</em>
+  </>
+)
+
+/** Leads to what can be removed to get under a limit, already selected. @param rule name of a rule that the owner is over */
+export const RemovalLink = ({
+  owner,
+  rule,
+  class: className,
+}: {
+  owner: string
+  rule: string
+  class?: string
+}) => (
+  <Link
+    class={className}
+    to={`/-/storage/${owner}/usage?remove=${encodeURIComponent(rule)}`}
+    label={`Choose what to remove to get ${owner} under the limit of ${rule}`}
+  >
+    Choose what to remove
+  </Link>
+)
