@@ -128,7 +128,7 @@ describe('The state of an owner', () => {
 
   it('shows limits once: a rule about everything with the usage, and only others in a list', async () => {
     const { text } = await ann.get('/-/storage/both')
-    assert.match(words(section(text, 'usage')), /105 MiB of 100 MiB used \([\d,]+ bytes\), rule all/)
+    assert.match(words(section(text, 'usage')), /105 MiB of 100 MiB used \(105%\), rule all/)
     assert.doesNotMatch(words(section(text, 'limits')), /Total|rule all/)
     await allot.allot.quota.apply({
       groups: [{ name: 'one', rules: ['all'] }],

@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The instance at a glance: totals over time, who uses most, who is over quota or near it, and what the server is doing. */
 import type { ComponentChildren, VNode } from 'preact'
-import { formatBytes, formatSize } from '../../byte-sizes.ts'
 import { daysUntilNow, type InstanceHistory, totalGrowth } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
 import { usedBy } from '../../quota/subjects.ts'
@@ -9,7 +8,7 @@ import { today } from '../../quota/usage.ts'
 import { jobs } from '../../records/jobs.ts'
 import { CURRENT_LAYOUT } from '../../records/schema/index.ts'
 import { VERSION } from '../../version.ts'
-import { Figures, formatCount, Link, Section, SizeCell, Table } from '../components.tsx'
+import { Figures, formatCount, Link, Section, Size, SizeCell, Table } from '../components.tsx'
 import { sliceOf } from '../paging.tsx'
 import { type PageServices, page } from '../route.ts'
 import { Chart, ChartTable } from '../storage/chart.tsx'
@@ -45,10 +44,10 @@ export const adminRoutes = [
           <Guide steps={await nextSteps(services, owners)} />
           <Section id="usage" title="Usage" aside={<Link to="/-/admin/owners">All owners</Link>}>
             <p class="fullness">
-              <strong>{formatSize(used)}</strong>
-              <span class="muted">
-                used ({formatBytes(used)}) {byCounts(owners)}
-              </span>
+              <strong>
+                <Size bytes={used} />
+              </strong>
+              <span class="muted">used {byCounts(owners)}</span>
             </p>
             <Legend usage={owners.total} />
             <div class="pace">

@@ -2,13 +2,13 @@
 /** An owner's storage at a glance: how full, against which limits, how fast it grows, and what is largest. Says each excess once. */
 import type { RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
-import { formatBytes, formatSize } from '../../byte-sizes.ts'
+import { formatSize } from '../../byte-sizes.ts'
 import { accountPage } from '../../host-pages/html-urls.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { type Usage, usedBy } from '../../quota/subjects.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'
 import { groupPath } from '../admin/rules.tsx'
-import { Link, Section } from '../components.tsx'
+import { Link, Section, Size } from '../components.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs, pageLink } from './access.tsx'
 import { RecentHistory } from './history.tsx'
@@ -151,12 +151,16 @@ const UsageSection = ({ owner, usage, limits, history, children }: RenderablePro
   return (
     <Section id="usage" title="Usage" aside={children}>
       <p class="fullness">
-        <strong>{formatSize(used)}</strong>
+        <strong>
+          <Size bytes={used} />
+        </strong>
         <span class="muted">
-          {limit === undefined ? 'used' : `of ${formatSize(limit.rule.limit)} used`} ({formatBytes(used)})
-          {limit !== undefined && (
+          {limit === undefined ? (
+            'used'
+          ) : (
             <>
-              , rule <em>{limit.rule.name}</em>
+              of {formatSize(limit.rule.limit)} used ({formatLimitShare(limit.share)}), rule{' '}
+              <em>{limit.rule.name}</em>
             </>
           )}
         </span>
@@ -169,7 +173,7 @@ const UsageSection = ({ owner, usage, limits, history, children }: RenderablePro
       {limit !== undefined && <UsageBar usage={usage} limit={limit} />}
       <Legend usage={usage} />
       {limit?.state === 'over' && <RemovalButton owner={owner} limit={limit} />}
-      <Pace used={used} limit={limit} history={history} />
+      <Pace limit={limit} history={history} />
     </Section>
   )
 }

@@ -1,43 +1,30 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How fast an owner's usage grows, and when it reaches a limit at that pace. */
-import type { ComponentChildren } from 'preact'
 import { growthIn, type InstanceHistory } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary } from '../../content/usage/owner-table.ts'
-import type { Sum } from '../../integers.ts'
 import { measure } from '../../quota/evaluate.ts'
 import { type Forecast, forecastOf, GROWTH_DAYS, type Growth, growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import { today } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
-import { Figures, formatCount, Size } from '../components.tsx'
+import { Figures, formatCount } from '../components.tsx'
 import { CalendarDay } from '../times.tsx'
 import { Change } from './chart.tsx'
 import type { LimitState } from './limits.tsx'
 
 /** How fast usage grows, and when it reaches the limit at that pace. */
 export const Pace = ({
-  used,
   limit,
   history,
 }: {
-  used: Sum
   limit: LimitState | undefined
   history: readonly DailyUsage[]
 }) => {
   const growth = growthOf(history, (usage) => usedBy('size:all', usage), today())
   if (growth === undefined && limit === undefined) return null
-  const figures: [string, ComponentChildren][] = [['Last 30 days', <GrowthText growth={growth} />]]
-  if (limit !== undefined)
-    figures.push(
-      ['Left', limit.left > 0 ? <Size bytes={limit.left} /> : 'Nothing'],
-      [
-        'Share of the limit',
-        limit.rule.limit > 0 ? `${Math.round((100 * Number(used)) / limit.rule.limit)}%` : '—',
-      ],
-    )
   return (
     <div class="pace">
-      <Figures figures={figures} />
+      <Figures figures={[['Last 30 days', <GrowthText growth={growth} />]]} />
       {limit !== undefined && <ForecastText limit={limit} history={history} />}
     </div>
   )

@@ -1,11 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The storage of one repository: git data and everything in it. */
-import { formatBytes, formatSize } from '../../byte-sizes.ts'
 import { totalOf } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
 import { kindNames } from '../../quota/subjects.ts'
 import { noSizes } from '../../records/schema/index.ts'
-import { Link, PageHead, Section, SizeCell, Table } from '../components.tsx'
+import { Link, PageHead, Section, Size, SizeCell, Table } from '../components.tsx'
 import { page } from '../route.ts'
 import { accessibleOwner, ownerCrumbs, pageLink } from './access.tsx'
 import { ShareCell } from './share.tsx'
@@ -62,8 +61,10 @@ export const repositoryRoutes = [
               }
             >
               <p class="fullness">
-                <strong>{formatSize(total)}</strong>
-                <span class="muted">used ({formatBytes(total)})</span>
+                <strong>
+                  <Size bytes={total} />
+                </strong>
+                <span class="muted">used</span>
               </p>
               <Table column="Category" numbers={['Share', 'Size']}>
                 {sizes.map(([name, bytes]) => (

@@ -75,6 +75,10 @@ details[open] > summary { margin-bottom: var(--s2); }
 .rows .why { margin: 0; }
 .more { margin-top: var(--s4); }
 .inline.assign { margin: 0; padding-top: var(--s4); border-top: 1px solid var(--border); }
+/* What can be done with the selected rows stays in sight. */
+@media (min-width: 40.01rem) {
+  form:has(td.check :checked) > :is(.assign, .buttons) { position: sticky; bottom: 0; padding-block: var(--s3); background: var(--card); border-top: 1px solid var(--border); }
+}
 .steps { list-style: none; counter-reset: step; margin: 0; padding: 0; display: grid; gap: var(--s3); }
 .steps li { counter-increment: step; display: flex; gap: var(--s3); align-items: center; }
 .steps li::before { content: counter(step); flex: none; width: 1.625rem; line-height: 1.5rem; border: 1px solid var(--border); border-radius: 50%;
