@@ -182,6 +182,21 @@ describe('The pages about usage', () => {
   })
   after(() => allot.stop())
 
+  it('suggest the smallest repository that suffices where only git data can be removed, and select it', async () => {
+    const acme = (await ann.get('/-/storage/acme/usage?remove=total')).text
+    const boxes = [
+      ...acme.matchAll(/<input type="checkbox" name="thing" value="(repositories:\d+)" checked[^>]*>/g),
+    ]
+    assert.equal(boxes.length, 1)
+    assert.match(boxes[0]![0], /aria-label="Select art"/)
+    assert.match(
+      words(main(acme)),
+      /Without the 1 item below, 70 MiB less .* Git data is freed with its whole repository\./,
+    )
+    const asked = await ann.post('/-/storage/acme/remove', { thing: boxes[0]![1]! })
+    assert.match(words(main(asked.text)), /70 MiB/)
+  })
+
   it('lead from every figure and card of the instance to the owners that it is about', async () => {
     const { text } = await root.get('/-/admin')
     for (const [id, to] of [

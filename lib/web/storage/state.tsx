@@ -57,7 +57,7 @@ export const RemovalLink = ({
   <Link
     class={className}
     to={`/-/storage/${owner}/usage?remove=${encodeURIComponent(rule)}`}
-    label={`Choose what to remove to get ${owner} under the limit of ${rule}`}
+    label={`Choose what to remove from ${owner}, rule ${rule}`}
   >
     Choose what to remove
   </Link>

@@ -2,9 +2,9 @@
 /** Suggests things to remove so that an owner gets below a limit: the largest that the rule counts, as few as suffice. */
 import type { Identity } from '../../accounts/access.ts'
 import { formatSize } from '../../byte-sizes.ts'
-import type { Thing } from '../../content/usage/storage-item.ts'
+import { type Thing, totalOf } from '../../content/usage/storage-item.ts'
 import type { ThingPage } from '../../content/usage/storage-items.ts'
-import { add, compare, type Sum } from '../../integers.ts'
+import { add, compare, type Sum, subtract } from '../../integers.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import { type Subject, withAncestors } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
@@ -41,24 +41,43 @@ export const suggestionFor = async (
   return { limit, ...selection, listed: selection.total, isPartial: false }
 }
 
-/** Git data comes last, since it can only be freed with its whole repository. */
+/** Repositories come last, since git data can only be freed with its whole repository. */
 const selectionFor = ({ rule, left }: LimitState, things: readonly Thing[]) => {
   const counted = things.filter((thing) => !thing.isHidden && weightIn(rule, thing) > 0 && thing.size > 0)
-  const ordered = [
-    ...counted.filter(({ kind }) => kind !== 'git'),
-    ...counted.filter(({ kind }) => kind === 'git'),
-  ]
-  // Below the limit, not at it: a rule stands while its usage is below its limit.
+  // Below the limit, not at it: usage at the limit is over quota.
   const needed = add(left < 0 ? -left : 0, 1)
-  const items: Thing[] = []
+  const selected: Thing[] = []
   let freed: Sum = 0
-  for (const thing of ordered) {
-    if (compare(freed, needed) >= 0 || items.length === MAX_SELECTED) break
-    items.push(thing)
+  const canGoOn = () => compare(freed, needed) < 0 && selected.length < MAX_SELECTED
+  const select = (thing: Thing) => {
+    selected.push(thing)
     freed = add(freed, weighted(rule, thing))
   }
+  for (const thing of counted.filter(({ kind }) => kind !== 'git')) if (canGoOn()) select(thing)
+  const git = counted.filter(({ kind }) => kind === 'git')
+  while (git.length > 0 && canGoOn()) {
+    const missing = subtract(needed, freed)
+    const enough = git.findLastIndex((thing) => compare(weighted(rule, thing), missing) >= 0)
+    select(git.splice(Math.max(0, enough), 1)[0]!)
+  }
+  const items = withWholeRepositories(selected)
   return { items, freed, total: items.length, isEnough: compare(freed, needed) >= 0 }
 }
+
+/** Puts repositories in the place of their git data, and leaves out what is deleted with them. */
+const withWholeRepositories = (selected: readonly Thing[]): Thing[] => {
+  const git = selected.filter(({ kind }) => kind === 'git')
+  const whole = new Set(git.map(({ repository }) => repository))
+  const others = selected.filter(({ repository }) => !whole.has(repository))
+  return [...others, ...git.map(repositoryOf)]
+}
+
+const repositoryOf = (git: Thing): Thing => ({
+  ...git,
+  kind: 'repositories',
+  id: `repositories:${git.repository}`,
+  size: totalOf(git.usage!),
+})
 
 const weighted = (rule: QuotaRule, thing: Thing): Sum => {
   let bytes: Sum = 0
@@ -99,6 +118,7 @@ export const Suggestion = ({
     {isEnough
       ? `Without the ${formatCount(items.length, 'item')} below, ${formatSize(freed)} less would be used, which is enough to get under the limit.`
       : `The ${formatCount(items.length, 'item')} below use ${formatSize(freed)}, which is not enough: the rest is in items that are not listed here.`}{' '}
+    {items.some(({ kind }) => kind === 'repositories') && 'Git data is freed with its whole repository. '}
     Delete items that another system stores in that system.{' '}
     <Link to={`/-/storage/${owner}/usage`}>View all items</Link>
   </Notice>
