@@ -4,11 +4,12 @@ import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { getPriority, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
-import { lowerOwnPriority, lowerPriorityOf } from '../lib/workers.ts'
+import { lowerOwnPriority, lowerPriorityOf, WorkerPool } from '../lib/workers.ts'
+import { waitFor } from './support/wait-for.ts'
 
 describe('A low priority', { skip: process.platform !== 'linux' }, () => {
   it('is that of a worker thread alone, and not of the thread that answers requests', async () => {
@@ -56,4 +57,52 @@ describe('A worker of the package', () => {
       assert.equal(stdout, 'started\n')
       await rm(folder, { recursive: true })
     })
+})
+
+describe('A pool of worker threads', () => {
+  const DEADLINE_MS = 3000
+  let folder: string
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'allot-worker-'))
+    const workers = JSON.stringify(new URL('../lib/workers.ts', import.meta.url).href)
+    await writeFile(
+      join(folder, 'worker.mts'),
+      `import { setTimeout } from 'node:timers/promises'
+      import { threadId } from 'node:worker_threads'
+      import { importForTask, serveTasks } from ${workers}
+      serveTasks(async (milliseconds) => {
+        if (milliseconds > 0) await importForTask(() => setTimeout(milliseconds))
+        return threadId
+      })`,
+    )
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  /** Tasks import a module that takes so many milliseconds, and return the id of their thread. */
+  const poolOf = (options: { maxIdleMs?: number }) =>
+    new WorkerPool<number, number>({
+      ...{ file: pathToFileURL(join(folder, 'worker.mts')), deadlineMs: DEADLINE_MS, maxMemoryMb: 64 },
+      ...{ messages: { tooSlow: 'too slow', outOfMemory: 'too large' } },
+      ...{ budget: { slots: 1, queue: 1, message: 'too many' }, ...options },
+    })
+
+  it('keeps a thread for the next task, and ends it when none comes', async () => {
+    const [patient, impatient] = [poolOf({}), poolOf({ maxIdleMs: 1 })]
+    const run = (pool: typeof patient) => pool.run('client', () => 0)
+    assert.equal(await run(patient), await run(patient))
+    const first = await run(impatient)
+    let next = first
+    await waitFor(async () => {
+      next = await run(impatient)
+      return next !== first
+    })
+    assert.notEqual(next, first)
+    await Promise.all([patient.close(), impatient.close()])
+  })
+
+  it('does not count the time in which a task imports a module against its deadline', async () => {
+    const pool = poolOf({})
+    assert.equal(typeof (await pool.run('client', () => DEADLINE_MS + 200)), 'number')
+    await pool.close()
+  })
 })

@@ -218,7 +218,7 @@ class HashThread {
   }
 
   #receive(message: WorkerMessage<string[]>): void {
-    if (message.kind === 'ready') return
+    if (message.kind !== 'done' && message.kind !== 'failed') return
     const { resolve, reject } = this.#waiting.shift()!
     if (message.kind === 'done') resolve(message.output)
     else

@@ -10,15 +10,18 @@ import {
   imageTags,
   type Links,
   linksAsWritten,
+  linkTarget,
   NO_FOLLOW,
 } from './html.ts'
-import { linkTarget, sanitize } from './sanitize.ts'
+
+/** HTML in which every tag was written by the renderer, or HTML that must be sanitized. */
+export type CommonMarkHtml = { safe: string } | { unsafe: string }
 
 /**
- * Renders CommonMark to safe HTML. The sanitizer takes several times as long as the rest, so it is used only for texts with
- * raw HTML or unusual addresses. In all others every tag was written by this renderer.
+ * Renders CommonMark. The sanitizer takes several times as long as the rest, so only texts with raw HTML or unusual addresses
+ * need it.
  */
-export const renderCommonMark = (text: string, links: Links = linksAsWritten): string => {
+export const renderCommonMark = (text: string, links: Links = linksAsWritten): CommonMarkHtml => {
   const hasFootnotes = text.includes('[^')
   const tree = (hasFootnotes ? withFootnotes(new Parser()) : new Parser()).parse(text)
   if (hasFootnotes) placeFootnotes(tree)
@@ -26,7 +29,7 @@ export const renderCommonMark = (text: string, links: Links = linksAsWritten): s
   const alerts = new Map<Node, Alert>()
   for (const quote of quotes) markAlert(quote, alerts)
   const html = new Renderer(text, links, alerts).render(tree)
-  return isSafe ? html : sanitize(html, linksAsWritten)
+  return isSafe ? { safe: html } : { unsafe: html }
 }
 
 /** @returns whether the tree has neither raw HTML nor unusual addresses, and its block quotes */

@@ -120,6 +120,10 @@ export const ADDRESSES = {
 
 export const linksAsWritten: Links = { resolve: (href) => href }
 
+/** The target of a link; a link within the text gets the prefix of ids. */
+export const linkTarget = (href: string, links: Links): string | undefined =>
+  /^#./.test(href) ? `#${prefixedId(href.slice(1))}` : links.resolve(href, 'link')
+
 /** Links of plain CommonMark. As in Forgejo, they stay paths when the context is a path. */
 export const plainLinks = ({ context }: MarkdownInput): Links => {
   const base = context.length > MAX_CONTEXT_LENGTH ? '' : context.trim()

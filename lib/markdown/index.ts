@@ -30,9 +30,8 @@ export class Markdown {
         outOfMemory: 'Text: its HTML would be too large',
       },
       budget: {
-        // One client uses at most two of the threads, so that one is free for the others.
-        slots: 3,
-        slotsPerClient: 2,
+        // One client uses one of the threads, so that one is free for the others. Each takes 20 to 40 MiB.
+        slots: 2,
         queue: 128,
         message: 'too many texts are waiting to be rendered: try again',
       },

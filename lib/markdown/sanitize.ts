@@ -1,5 +1,5 @@
 import sanitizeHtml from 'sanitize-html'
-import { ALERT_CLASSES, type Links, NO_FOLLOW, NO_OPENER, prefixedId } from './html.ts'
+import { ALERT_CLASSES, type Links, linkTarget, NO_FOLLOW, NO_OPENER, prefixedId } from './html.ts'
 
 const words = (text: string): string[] => text.trim().split(/\s+/)
 
@@ -63,10 +63,6 @@ const changeAttributes =
       attribs: Object.fromEntries(changed.filter(([, value]) => value !== undefined)) as Attributes,
     }
   }
-
-/** The target of a link; a link within the text gets the prefix of ids. */
-export const linkTarget = (href: string, links: Links): string | undefined =>
-  /^#./.test(href) ? `#${prefixedId(href.slice(1))}` : links.resolve(href, 'link')
 
 /**
  * Removes everything that could run a script or imitate the page. Resolves links and images, also those of raw HTML; the

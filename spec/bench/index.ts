@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { replaceSection } from '../readme/documents.ts'
 import { changes } from './changes.ts'
 import { clone } from './clone.ts'
+import { deletionOf } from './deletion.ts'
 import { firstReads } from './first-reads.ts'
 import { instanceOf } from './instance.ts'
 import { lfs } from './lfs.ts'
@@ -98,6 +99,7 @@ const all = {
     instanceOf(instances),
     searchOf(instances),
     sizesUpTo(instances),
+    deletionOf(instances),
   ],
   postgres: [postgres, hot],
 }

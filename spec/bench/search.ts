@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { partsOfNames, type Shape } from './filled.ts'
 import { filledStore, type Instances, scaled } from './instance.ts'
 import { memoryOf } from './memory.ts'
-import { type Bench, type Latency, type Measurement, median } from './report/measure.ts'
+import { type Bench, type Latency, latencyOf, type Measurement } from './report/measure.ts'
 import { ask, type Hosted, host } from './servers/index.ts'
 
 /** Different parts of names, and how often each is searched for, on the first pages in turn. */
@@ -21,8 +21,7 @@ const searchAll = async (served: Hosted, { repos }: Shape): Promise<Latency> => 
       await ask(served.port, path, served.told.smallest)
       measured.push(performance.now() - begun)
     }
-  measured.sort((one, other) => one - other)
-  return { p50: median(measured), p99: measured[Math.floor(measured.length * 0.99)]! }
+  return latencyOf(measured)
 }
 
 /** Has the kernel forget what it has read of the files, which must not be open. */

@@ -52,6 +52,12 @@ export const median = (numbers: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
+/** @param waits milliseconds of each request */
+export const latencyOf = (waits: readonly number[]): Latency => {
+  const sorted = waits.toSorted((one, other) => one - other)
+  return { p50: median(sorted), p99: sorted[Math.floor(sorted.length * 0.99)]! }
+}
+
 /**
  * The medians of several measurements that take turns, A B A B …: these machines are shared, and what slows one round
  * slows its neighbors too. The first round warms up and is not counted.

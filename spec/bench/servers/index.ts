@@ -1,5 +1,5 @@
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
-import { Agent, get } from 'node:http'
+import { Agent, request } from 'node:http'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
@@ -77,19 +77,20 @@ export const built = (program: string): string => {
 const agent = new Agent({ keepAlive: true })
 
 /** One request on a connection that is open already; node:http, as it adds the least to what is measured. */
-export const ask = (port: number, path: string, token?: string): Promise<Sample> =>
+export const ask = (port: number, path: string, token?: string, method = 'GET'): Promise<Sample> =>
   new Promise((resolve, reject) => {
     const headers = token === undefined ? {} : { authorization: `token ${token}` }
-    get({ host: '127.0.0.1', port, path, agent, headers }, (res) => {
+    const sent = request({ host: '127.0.0.1', port, path, agent, headers, method }, (res) => {
       const chunks: Buffer[] = []
       res.on('data', (chunk: Buffer) => chunks.push(chunk))
       res.once('end', () => {
         const text = Buffer.concat(chunks).toString()
-        if (res.statusCode === 200) resolve({ headers: own(res.headers), text })
-        else reject(new Error(`${path}: ${res.statusCode} ${text}`))
+        if (res.statusCode === 200 || res.statusCode === 204) resolve({ headers: own(res.headers), text })
+        else reject(new Error(`${method} ${path}: ${res.statusCode} ${text}`))
       })
       res.once('error', reject)
-    }).once('error', reject)
+    })
+    sent.once('error', reject).end()
   })
 
 /** Without those that node:http adds by itself. */

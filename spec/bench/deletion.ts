@@ -1,0 +1,72 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Shape } from './filled.ts'
+import { filledStore, type Instances } from './instance.ts'
+import { type Bench, type Latency, latencyOf, type Measurement } from './report/measure.ts'
+import { ask, type Hosted, host } from './servers/index.ts'
+
+/** Of two accounts, one with two thirds of all repositories, which have more than a million ledger entries. */
+const SHAPE: Shape = { people: 2, repos: 4000, entries: 1_500_000, stars: 0 }
+const LARGEST = 'user-1'
+
+const BEFORE = 2000
+
+/** Milliseconds that another user waits for a list that is not cached, and for a durable write. */
+const waitOf = async ({ port, told }: Hosted, at: number, repository: string): Promise<number> => {
+  const begun = performance.now()
+  await ask(port, `/api/v1/user/quota/artifacts?limit=${10 + (at % 40)}&page=${1 + (at % 50)}`, told.smallest)
+  const method = at % 2 === 0 ? 'PUT' : 'DELETE'
+  await ask(port, `/api/v1/user/starred/${repository}`, told.smallest, method)
+  return performance.now() - begun
+}
+
+const rowsOf = (before: Latency, during: Latency, seconds: number, answered: number): Measurement[] => [
+  {
+    name: 'a list and a star of another user while an account with a million ledger entries is removed, p99',
+    ...{ value: during.p99, reference: before.p99, unit: 'ms', against: 'before', latency: during },
+    ...{ goal: 'within 1.5 times', isReached: during.p99 <= 1.5 * before.p99 },
+  },
+  { name: 'the answer to that deletion', value: answered, unit: 'ms' },
+  { name: 'until all is removed', value: seconds, unit: 's' },
+]
+
+const removeLargest = async (served: Hosted): Promise<Measurement[]> => {
+  const { port, told } = served
+  const { text } = await ask(port, '/api/v1/user/repos?limit=1', told.smallest)
+  const [{ full_name: repository }] = JSON.parse(text)
+  let at = 0
+  const waits: number[] = []
+  while (at < 2 * BEFORE) waits.push(await waitOf(served, at++, repository))
+  const begun = performance.now()
+  await ask(port, `/api/v1/admin/users/${LARGEST}?purge=true`, told.admin, 'DELETE')
+  const answered = performance.now() - begun
+  const during: number[] = []
+  const isPending = async () => (await ask(port, '/jobs')).text !== '0'
+  while (at % 100 !== 0 || (await isPending())) during.push(await waitOf(served, at++, repository))
+  const seconds = (performance.now() - begun) / 1000
+  // The first half warms up.
+  return rowsOf(latencyOf(waits.slice(BEFORE)), latencyOf(during), seconds, answered)
+}
+
+/** How long other users wait while everything that a large account had is removed. */
+export const deletionOf = ({ folder }: Instances): Bench => ({
+  name: 'deletion',
+  async run({ say }) {
+    say(`an account with two thirds of ${SHAPE.entries.toLocaleString('en')} ledger entries`)
+    const filled = await filledStore(folder, SHAPE)
+    const copy = mkdtempSync(join(tmpdir(), 'allot-bench-'))
+    try {
+      cpSync(filled, copy, { recursive: true })
+      const served = await host('instance', copy, String(SHAPE.people))
+      try {
+        say('removing it')
+        return await removeLargest(served)
+      } finally {
+        await served.stop()
+      }
+    } finally {
+      rmSync(copy, { recursive: true })
+    }
+  },
+})
