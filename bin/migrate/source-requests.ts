@@ -50,6 +50,15 @@ export const sendRequest = async (
   }
 }
 
+/**
+ * Whether the source closed the connection in the place of an answer, as a server does that closes an idle connection at the
+ * moment when a request is sent on it. Requests to the source change nothing there, so they can be sent again.
+ */
+export const isConnectionLost = ({ cause }: Error): boolean => {
+  const { code } = ((cause as Error | undefined)?.cause ?? {}) as NodeJS.ErrnoException
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET'
+}
+
 const readBody = async ({ body }: Response, maxBytes: number): Promise<string> => {
   const chunks: Uint8Array[] = []
   let size = 0

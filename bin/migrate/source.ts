@@ -1,7 +1,14 @@
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as v from 'valibot'
-import { type Limits, openDownload, readPages, type SourceResponse, sendRequest } from './source-requests.ts'
+import {
+  isConnectionLost,
+  type Limits,
+  openDownload,
+  readPages,
+  type SourceResponse,
+  sendRequest,
+} from './source-requests.ts'
 
 /** Checks a part of a response. */
 export type Shape<T> = v.GenericSchema<unknown, T>
@@ -140,7 +147,11 @@ export class Source {
     const all: Record<string, string> = { authorization: `token ${this.token}`, ...headers }
     if (all.authorization === '') delete all.authorization
     for (let attempt = 1; ; attempt++) {
-      const response = await sendRequest(this.base, path, all, this.#limits, body)
+      const response = await sendRequest(this.base, path, all, this.#limits, body).catch((error: Error) => {
+        if (!isConnectionLost(error) || attempt === MAX_ATTEMPTS) throw error
+        return undefined
+      })
+      if (response === undefined) continue
       const isBusy = response.status === 429 || response.status === 503
       if (!isBusy || attempt === MAX_ATTEMPTS) return response
       const seconds = Number(response.headers.get('retry-after'))

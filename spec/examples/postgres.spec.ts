@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { readConfig } from '../../bin/config/config.ts'
-import { allot, served } from '../bin/program.ts'
+import { allot, begin, whenServing } from '../bin/program.ts'
 import { missing } from '../postgres/cluster.ts'
 import { emptyStore } from '../postgres/empty-store.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -29,7 +29,9 @@ const replaceArguments = (args: readonly string[], values: Record<string, string
   args.map((argument, index) => values[args[index - 1] ?? ''] ?? argument)
 
 const assertRuns = async (words: readonly string[], own: Record<string, string>): Promise<void> => {
-  const server = await served(replaceArguments(words, { '--port': '0', '--workers': '2', ...own }).slice(1))
+  const server = await whenServing(
+    begin(replaceArguments(words, { '--port': '0', '--workers': '2', ...own })),
+  )
   try {
     const ready = new URL('/-/readyz', server.api)
     assert.equal((await fetch(ready)).status, 200)

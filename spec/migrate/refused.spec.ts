@@ -150,6 +150,19 @@ describe('A source', () => {
     flaky.stop()
   })
 
+  it('that closes a connection in the place of an answer is sent the request again', async () => {
+    const seen = new Set<string>()
+    const flaky = await replay({}, (req, res) => {
+      if (!req.url!.startsWith('/api/') || seen.has(req.url!)) return source.allot.handler(req, res)
+      seen.add(req.url!)
+      req.socket.destroy()
+    })
+    const report = await target.from({ base: flaky.base, root: source.root }, ['ann'])
+    assert.ok(report.isComplete(), report.text)
+    assert.ok(seen.size > 5)
+    flaky.stop()
+  })
+
   it('that is busy is sent the request again', async () => {
     let isBusy = true
     const busy = await replay({}, (req, res) => {
