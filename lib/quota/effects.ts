@@ -1,5 +1,5 @@
 /** What a change of rules, groups or assignments does to owners: who goes over quota, and who has no limit any more. */
-import { compare } from '../integers.ts'
+import { compare, type Sum } from '../integers.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
   bindingLimit,
@@ -116,9 +116,11 @@ const isSameChange = (left: SubjectEffect, right: SubjectEffect): boolean =>
   left.before?.rule === right.before?.rule &&
   left.after?.rule === right.after?.rule
 
-/** Bytes until the limit that decides the effect: the fewest come first. */
-const leftIn = ({ effect, before, after }: SubjectEffect) =>
-  (effect === 'comes back' ? before : (after ?? before))!.left
+/** The fewest bytes until the limit that decides come first; of limits that are lost, those that the owner was over. */
+const leftIn = ({ effect, before, after }: SubjectEffect): Sum => {
+  if (effect === 'loses a limit') return before!.left <= 0 ? before!.left : 1
+  return (effect === 'comes back' ? before : after)!.left
+}
 
 const subjectsFor = new WeakMap<readonly QuotaGroup[], WeakMap<readonly QuotaGroup[], readonly Subject[]>>()
 

@@ -283,26 +283,6 @@ describe('The forms about accounts', () => {
     assert.equal(await allot.allot.accounts.byName('new'), undefined)
   })
 
-  for (const [field, path, fields] of [
-    ['name', 'accounts/new', { kind: 'user', name: 'a b', visibility: 'public' }],
-    ['email', 'accounts/new', { kind: 'user', name: 'new', email: 'x', visibility: 'public' }],
-    ['password', 'account/password', { name: 'ann', password: 'short' }],
-    ['limit', 'rules', { name: 'new', limit: 'much', subject: 'size:all' }],
-    ['name', 'rules', { name: '', limit: '1', subject: 'size:all' }],
-    ['name', 'groups', { name: '' }],
-  ] as const)
-    it(`mark the field that was refused: ${field} at ${path}`, async () => {
-      const { status, text } = await root.post(`/-/admin/${path}`, fields)
-      assert.equal(status, 422)
-      assert.match(text, /role="alert" id="failure"/)
-      const marked = [...text.matchAll(/<input[^>]*aria-invalid[^>]*>/g)].map(([input]) => input)
-      assert.deepEqual(
-        marked.map((input) => /name="(\w+)"/.exec(input)![1]),
-        [field],
-      )
-      assert.match(marked[0]!, /aria-describedby="failure\b/)
-    })
-
   /** The boxes of a form of a rule, each as `depth subject`, with a tick when it is checked. */
   const boxesIn = (html: string): string[] => {
     const [, form] = /<details class="options">(.*?)<\/form>/s.exec(html)!

@@ -41,7 +41,7 @@ describe('What a change does to owners', () => {
     const text = await asked('group/delete', { name: 'free' })
     assert.match(
       words(text),
-      /Delete the group free\? .* Default group: applies to 5 owners\. After deletion, they have no limit\. .* 0 go over, 0 come back within, 0 stay over, 5 lose a limit\./,
+      /Delete the group free\? .* Default group: applies to 5 owners\. After deletion, they have no limit\. 0 go over, 0 come back within, 0 stay over, 5 lose a limit\./,
     )
     assert.deepEqual(states(text), [
       'root: No limit any more (near)',

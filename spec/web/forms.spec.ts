@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createPageClient, type PageServer, startPages } from './browser.ts'
-
-const PASSWORD = 'a long password'
+import { createPageClient, type FormFields, type PageServer, startPages } from './browser.ts'
+import { PASSWORD, startFixture } from './fixture.ts'
+import { PAGES } from './page-list.ts'
 
 describe('A form', () => {
   let allot: PageServer
@@ -170,4 +170,100 @@ describe('A page', () => {
       await failing.stop()
     }
   })
+})
+
+/** A form of a page, with what it sends when nothing is entered. */
+interface PageForm {
+  readonly action: string
+  readonly fields: Record<string, string[]>
+  /** Names of its fields for text. */
+  readonly texts: readonly string[]
+}
+
+/** The tags of fields; a value can contain `>`. */
+const TAGS = /<(?:input|select|textarea)\b(?:[^>"]|"[^"]*")*>/g
+
+const attribute = (tag: string, name: string): string =>
+  new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1] ?? ''
+
+const formsIn = (html: string): PageForm[] =>
+  [...html.matchAll(/<form method="post" action="([^"]*)"(.*?)<\/form>/gs)].map(([, action, body]) => {
+    const fields: Record<string, string[]> = {}
+    const texts: string[] = []
+    for (const [tag] of body!.matchAll(TAGS)) {
+      const name = attribute(tag, 'name')
+      const type = tag.startsWith('<input') ? attribute(tag, 'type') || 'text' : 'list'
+      // A list offers only what is accepted.
+      if (type === 'list') fields[name] = [/<option value="([^"]*)"/.exec(body!.split(tag)[1]!)![1]!]
+      else if (type !== 'checkbox' || / checked/.test(tag))
+        fields[name] = [...(fields[name] ?? []), attribute(tag, 'value')]
+      if (['text', 'email', 'password'].includes(type)) texts.push(name)
+    }
+    return { action: action!, fields, texts }
+  })
+
+let names = 0
+
+/** The fields with what is accepted in those that begin empty. */
+const accepted = (fields: PageForm['fields']): FormFields => {
+  const fresh = `fresh${++names}`
+  const texts: Readonly<Record<string, string>> = {
+    ...{ name: fresh, token: fresh, limit: '1 MiB', password: PASSWORD, owner: 'ann' },
+  }
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, values]) => [name, values.map((value) => value || (texts[name] ?? ''))]),
+  )
+}
+
+/** What fields refuse: texts that are too long or too short, sizes that are none, owners that do not exist. */
+const REFUSED = ['x'.repeat(5000), 'x']
+
+describe('A field that was refused', () => {
+  it('is marked and described by the message, in every form, and is not folded away', async () => {
+    const allot = await startFixture()
+    try {
+      const unmarked: string[] = []
+      const tried = new Set<string>()
+      for (const { who, path } of Object.values(PAGES)) {
+        const browser = allot.browser()
+        await browser.signIn(who, PASSWORD)
+        for (const { action, fields, texts } of formsIn((await browser.get(path)).text))
+          for (const text of texts) {
+            const form = `${action} ${fields.kind ?? ''} ${text}`
+            if (tried.has(form)) continue
+            tried.add(form)
+            const marked = await markedBy(REFUSED, (value) =>
+              browser.post(action, { ...accepted(fields), [text]: value }),
+            )
+            if (marked !== text) unmarked.push(`${form}: ${marked}`)
+          }
+      }
+      assert.deepEqual(unmarked, [])
+      assert.ok(tried.size >= 17, [...tried].join('\n'))
+      const ann = allot.browser()
+      await ann.signIn('ann', PASSWORD)
+      await ann.get('/-/avatars/ann')
+      const upload = () => ann.upload('/-/avatars/ann', { image: new Blob(['no image']) })
+      assert.equal(await markedBy(['x'], upload), 'image')
+    } finally {
+      await allot.stop()
+    }
+  })
+
+  /** The field that is marked after the first value that is refused. */
+  const markedBy = async (
+    values: readonly string[],
+    send: (value: string) => Promise<{ status: number; text: string }>,
+  ): Promise<string> => {
+    for (const value of values) {
+      const { status, text } = await send(value)
+      if (status !== 422) continue
+      assert.match(text, /role="alert" id="failure"/)
+      const shown = text.replace(/<details(?![^>]* open)[^>]*>.*?<\/details>/gs, '')
+      const marked = [...shown.matchAll(TAGS)].map(([tag]) => tag).filter((tag) => tag.includes('aria-invalid'))
+      const described = marked.filter((input) => /aria-describedby="failure\b/.test(input))
+      return described.map((input) => attribute(input, 'name')).join(' and ') || 'no field'
+    }
+    return 'not refused'
+  }
 })

@@ -156,7 +156,7 @@ const Deletion = ({ account, owned, failure }: OwnedProps & { failure: string | 
         <TypedConfirmation
           {...confirmationOf(account)}
           cancel={accountPath(name)}
-          button={isPurgeNeeded ? `Delete everything and free ${formatSize(freed)}` : `Delete the ${kind}`}
+          button={isPurgeNeeded ? 'Delete everything' : `Delete the ${kind}`}
           failure={failure}
         />
       </Post>

@@ -4,6 +4,8 @@ import { invalidAttributes } from '../components.tsx'
 
 interface FieldProps {
   id: string
+  /** The name by which a refusal calls the field, if not by its id. */
+  member?: string
   label: string
   value?: string
   hint?: string
@@ -15,6 +17,7 @@ interface FieldProps {
 
 export const Field = ({
   id,
+  member = id,
   label,
   value = '',
   hint,
@@ -29,7 +32,7 @@ export const Field = ({
     required: isRequired,
     spellcheck: false,
     autocapitalize: 'none' as const,
-    ...invalidAttributes(id, failure, hint && `${id}-hint`),
+    ...invalidAttributes(member, failure, hint && `${id}-hint`),
   }
   return (
     <>

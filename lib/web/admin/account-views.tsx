@@ -7,6 +7,7 @@ import type { QuotaExplanation } from '../../quota/evaluate.ts'
 import type { Account } from '../../records/schema/index.ts'
 import {
   FlashMessage,
+  isRefused,
   Link,
   PageHead,
   Post,
@@ -108,12 +109,13 @@ const Access = ({ user, account: { name }, failure }: AccountFormProps & { user:
         </button>
       </Post>
     )}
-    <details class="more">
+    <details class="more" open={isRefused('name', failure)}>
       <summary>Create a token for {name}</summary>
       <Post to="/-/admin/account/token" fields={[['name', name]]} class="stacked">
         <Field
           failure={failure}
           id="token"
+          member="name"
           label="Name of the token"
           hint="The token is shown once, on the next page."
           isRequired

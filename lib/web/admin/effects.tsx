@@ -67,15 +67,20 @@ const LIST = new Intl.ListFormat('en')
 
 type NamedEffects = Omit<Effects, 'owners'> & { readonly owners: readonly (OwnerEffect & { name: string })[] }
 
-export const EffectList = ({ effects: { affected, counts, owners } }: { effects: NamedEffects }) => {
+/** @param scope whether the owners to whom the change applies are said here, and not above */
+export const EffectList = ({
+  effects: { affected, counts, owners },
+  scope,
+}: {
+  effects: NamedEffects
+  scope: boolean
+}) => {
   const listed = Object.values(counts).reduce((sum, count) => sum + count, 0)
   return (
     <>
       <p>
-        {affected === 0
-          ? 'The change applies to no owner'
-          : `The change applies to ${formatCount(affected, 'owner')}`}
-        : {countsInWords(counts)}.{listed > owners.length && ` Showing the first ${owners.length}.`}
+        {scope && `The change applies to ${affected === 0 ? 'no owner' : formatCount(affected, 'owner')}: `}
+        {countsInWords(counts)}.{listed > owners.length && ` Showing the first ${owners.length}.`}
       </p>
       {owners.length > 0 && (
         <ul class="plain rows more">

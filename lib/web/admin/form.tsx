@@ -100,7 +100,7 @@ const preview = async (
         {deletes === undefined && <Notice kind="near">Nothing has been saved yet.</Notice>}
         <Section id="effect" title="Effect">
           {concerns !== undefined && <p>{concerns}</p>}
-          <EffectList effects={{ ...effects, owners }} />
+          <EffectList effects={{ ...effects, owners }} scope={concerns === undefined} />
           <Post to={path} fields={[...fields, ['confirmed', 'yes']]}>
             <div class="buttons">
               <button type="submit" class={deletes === undefined ? undefined : 'danger final'}>

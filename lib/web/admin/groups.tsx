@@ -10,6 +10,7 @@ import {
   Empty,
   type FlashMessage,
   formatCount,
+  invalidAttributes,
   Link,
   NameField,
   Post,
@@ -75,7 +76,7 @@ export const groupRoutes = [
         else await services.quota.groups.unassign(id, group.name, user)
         return `${groupPath(group.name)}&done=${isAdded ? 'added' : 'removed'}`
       },
-      showAgain: (failure) => showGroup(services, group, { failure }),
+      showAgain: (failure) => showGroup(services, group, { failure: ownerRefused(failure), owner }),
     }
   }),
   adminForm('/-/admin/group/delete', async ({ form, user }, services) => {
@@ -101,9 +102,13 @@ const findGroup = async ({ quota }: PageServices, name: string): Promise<QuotaGr
 
 const findOwner = async ({ hosting }: PageServices, name: string): Promise<Account> => {
   const account = name === '' ? undefined : await hosting.accounts.byName(name)
-  if (account === undefined) throw invalid(`there is no user or organization named "${name}"`)
+  if (account === undefined) throw invalid(`owner: there is no user or organization named "${name}"`)
   return account
 }
+
+/** Whatever refuses the form to assign a group, the owner is its only field. */
+const ownerRefused = (failure: string): string =>
+  failure.startsWith('owner: ') ? failure : `owner: ${failure}`
 
 /** Whom the deletion of a group concerns, and which limit decides afterwards. */
 const concernsOf = async ({ quota }: PageServices, name: string, effects: Effects): Promise<string> => {
@@ -180,7 +185,7 @@ const listGroups = async (
 const showGroup = async (
   { quota, hosting }: PageServices,
   group: QuotaGroup,
-  message: FlashMessage,
+  { owner = '', ...message }: FlashMessage & { readonly owner?: string },
   page = 1,
 ): Promise<View> => {
   const { items: rules } = await quota.rules.list(ALL)
@@ -197,6 +202,8 @@ const showGroup = async (
         page={page}
         total={total}
         isDefault={quota.reports.isDefaultGroup(group.name)}
+        owner={owner}
+        failure={message.failure}
       />
       <Section id="delete" title="Delete group">
         <p>Its rules are kept. The next page shows which owners have no limit without the group.</p>
@@ -251,9 +258,12 @@ interface MembersProps {
   page: number
   total: number
   isDefault: boolean
+  /** The owner that was entered. */
+  owner: string
+  failure: string | undefined
 }
 
-const Members = ({ group, members, page, total, isDefault }: MembersProps) => (
+const Members = ({ group, members, page, total, isDefault, owner, failure }: MembersProps) => (
   <Section
     id="members"
     title="Assigned to"
@@ -291,7 +301,15 @@ const Members = ({ group, members, page, total, isDefault }: MembersProps) => (
     <Pages to={(number) => `${groupPath(group)}&page=${number}`} page={page} total={total} />
     <Post to="/-/admin/group/members" fields={[['name', group]]} class="stacked more">
       <label for="owner">User or organization</label>
-      <input id="owner" name="owner" autocapitalize="none" spellcheck={false} required />
+      <input
+        id="owner"
+        name="owner"
+        value={owner}
+        autocapitalize="none"
+        spellcheck={false}
+        required
+        {...invalidAttributes('owner', failure)}
+      />
       <ActionButtons label="Assign" kind="secondary" />
     </Post>
   </Section>

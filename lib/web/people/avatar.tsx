@@ -8,7 +8,7 @@ import { formatSize } from '../../byte-sizes.ts'
 import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import { type Account, AvatarType } from '../../records/schema/index.ts'
-import { FlashMessage, PageHead, Post, Section } from '../components.tsx'
+import { FlashMessage, invalidAttributes, PageHead, Post, Section } from '../components.tsx'
 import { type PageServices, page, type View } from '../route.ts'
 import { Avatar } from './account-parts.tsx'
 
@@ -98,7 +98,7 @@ const avatarView = async (
               type="file"
               accept={AvatarType.options.join()}
               required
-              aria-describedby="image-hint"
+              {...invalidAttributes('image', message.failure, 'image-hint')}
             />
             <p class="hint" id="image-hint">
               PNG, JPEG, GIF or WebP, at most {formatSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
