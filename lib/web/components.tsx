@@ -200,9 +200,14 @@ export const FlashMessage = ({ done, failure }: FlashMessage) => (
   </>
 )
 
-/** Whether a form was refused for a field: the message of the failure begins with the name of the field. */
+/**
+ * Whether a form was refused for a field: the message of the failure begins with the name of the field, or says that something
+ * with this name exists.
+ */
 export const isRefused = (name: string, failure: string | undefined): boolean =>
-  failure?.startsWith(`${name}: `) === true || failure?.startsWith(`${name} `) === true
+  failure?.startsWith(`${name}: `) === true ||
+  failure?.startsWith(`${name} `) === true ||
+  (name === 'name' && failure !== undefined && /^an? \w+ named .* already exists$/s.test(failure))
 
 /**
  * Marks the field that a form was refused for.
