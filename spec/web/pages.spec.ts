@@ -102,6 +102,39 @@ describe('The pages in a real browser', { skip: withoutChromium }, () => {
     await context.close()
   })
 
+  it('fit a phone and pass axe-core where they ask before something is deleted, and where subjects are unfolded', async () => {
+    const { page, context, problems } = await enter(PHONE, 'root')
+    const checkShown = async (name: string) => {
+      assert.deepEqual(await violationsOn(page), [], name)
+      assert.deepEqual(await misfitsOn(page), [], name)
+    }
+    for (const [path, button] of [
+      ['/-/admin/group?name=free', 'Delete group…'],
+      ['/-/admin/rule?name=total', 'Delete rule…'],
+      ['/-/admin/account?name=ben', 'Delete user…'],
+      ['/-/storage/ann/repositories', 'Delete selected…'],
+    ] as const) {
+      await page.goto(allot.base + path)
+      if (path.endsWith('repositories')) await page.getByLabel('Select all').check()
+      await page.getByRole('button', { name: button }).click()
+      await page.getByRole('heading', { level: 1, name: /^Delete .*\?$/ }).waitFor()
+      await checkShown(path)
+    }
+    await page.goto(`${allot.base}/-/admin/rule?name=total`)
+    await page.getByText('Subjects: Total').click()
+    await checkShown('the subjects of a rule')
+    const box = (subject: string) => page.locator(`input[value="${subject}"]`)
+    assert.ok(await box('size:git:lfs').isChecked())
+    await box('size:git:lfs').uncheck()
+    for (const subject of ['size:all', 'size:git:all']) assert.ok(!(await box(subject).isChecked()), subject)
+    await page.getByText('Subjects: Repositories and Assets').waitFor()
+    await box('size:git:all').check()
+    assert.ok(await box('size:git:lfs').isChecked())
+    await page.getByText('Subjects: Git data and LFS and Assets').waitFor()
+    assert.deepEqual(problems, [])
+    await context.close()
+  })
+
   it('can be used by keyboard alone', async () => {
     const { page, context } = await enter(PHONE)
     await page.goto(`${allot.base}/`)

@@ -51,6 +51,11 @@ const ANSWERS: Readonly<Record<string, Shot>> = {
       await page.getByRole('button', { name: 'Preview changes' }).click()
     },
   },
+  'the subjects of a rule': {
+    who: 'root',
+    path: '/-/admin/rule?name=builds',
+    press: (page) => page.getByText('Subjects: Artifacts').click(),
+  },
   'a refused rule': {
     who: 'root',
     path: '/-/admin/rule?name=total',

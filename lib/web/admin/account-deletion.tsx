@@ -28,6 +28,8 @@ interface Owned {
   readonly ownership: Ownership
   /** Organizations that have no other owner. */
   readonly organizations: readonly Account[]
+  /** Those of them that the account founded, which keep it from being deleted alone. */
+  readonly founded: readonly Account[]
   /** What goes with the account and these organizations. */
   readonly kinds: readonly RemovedKind[]
   /** The largest repositories, with what goes with each. */
@@ -47,7 +49,9 @@ const ownedBy = async ({ store, hosting }: PageServices, account: Account): Prom
       tx,
       owners.map(({ id }) => id),
     )
-    return { ownership, organizations, owners, kinds }
+    const isFounded = ({ id }: Account) =>
+      ownership.organizations.some(({ organization, founder }) => organization === id && founder === true)
+    return { ownership, organizations, founded: organizations.filter(isFounded), owners, kinds }
   })
   const pages = await Promise.all(
     found.owners.map(({ id }) => hosting.usage.largestRepositories(id, { offset: 0, limit: MAX_LISTED })),
@@ -102,7 +106,7 @@ const GoesFirst = ({
   account: { name, kind },
   owned: {
     ownership: { repositories, packages },
-    organizations,
+    founded,
   },
 }: OwnedProps) => (
   <Section id="first" title={`To delete the ${kind} alone`}>
@@ -124,7 +128,7 @@ const GoesFirst = ({
           : delete {packages === 1 ? 'it' : 'them'}
         </li>
       )}
-      {organizations.map((organization) => (
+      {founded.map((organization) => (
         <li key={organization.id}>
           the organization <Link to={accountPath(organization.name)}>{organization.name}</Link>, which has no
           other owner: name another one, or delete it
@@ -147,7 +151,7 @@ const Deletion = ({ account, owned, failure }: OwnedProps & { failure: string | 
         The account is deleted at once, with its tokens, keys and memberships
         {isPurgeNeeded && `, and everything below: this frees ${formatSize(freed)}`}.
       </Notice>
-      {kinds.length > 0 && <WhatGoes owned={owned} />}
+      {(isPurgeNeeded || kinds.length > 0) && <WhatGoes owned={owned} />}
       <Post
         to="/-/admin/account/delete"
         fields={[['name', name], ...(isPurgeNeeded ? [['purge', 'yes'] as const] : [])]}
@@ -168,26 +172,38 @@ const AlsoOrganizations = ({ organizations }: { organizations: readonly Account[
   <label class="box">
     <input type="checkbox" name="purge" value="yes" />
     <span>
-      Also delete what has no other owner:{' '}
-      {organizations.map(({ id, name }, index) => (
-        <>
-          {index > 0 && ', '}
-          <Link key={id} to={accountPath(name)}>
-            {name}
-          </Link>
-        </>
-      ))}{' '}
+      Also delete what has no other owner: <Names accounts={organizations} />{' '}
       <span class="small">Without this, administrators manage it.</span>
     </span>
   </label>
 )
 
-/** By kind, and on demand by repository. */
-const WhatGoes = ({ owned: { kinds, repositories, more } }: { owned: Owned }) => (
+const Names = ({ accounts }: { accounts: readonly Account[] }) => (
   <>
-    <Table column="Kind" numbers={['Frees']}>
-      <RemovedRows kinds={kinds} listOf={undefined} />
-    </Table>
+    {accounts.map(({ id, name }, index) => (
+      <>
+        {index > 0 && ', '}
+        <Link key={id} to={accountPath(name)}>
+          {name}
+        </Link>
+      </>
+    ))}
+  </>
+)
+
+/** By kind, and on demand by repository. */
+const WhatGoes = ({ owned: { ownership, organizations, kinds, repositories, more } }: { owned: Owned }) => (
+  <>
+    {ownership.isPurgeNeeded && organizations.length > 0 && (
+      <p>
+        Organizations without another owner go with it: <Names accounts={organizations} />.
+      </p>
+    )}
+    {kinds.length > 0 && (
+      <Table column="Kind" numbers={['Frees']}>
+        <RemovedRows kinds={kinds} listOf={undefined} />
+      </Table>
+    )}
     <StayingText kinds={kinds} />
     {repositories.length > 0 && (
       <details>
