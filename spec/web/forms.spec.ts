@@ -183,8 +183,12 @@ interface PageForm {
 /** The tags of fields; a value can contain `>`. */
 const TAGS = /<(?:input|select|textarea)\b(?:[^>"]|"[^"]*")*>/g
 
-const attribute = (tag: string, name: string): string =>
-  new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1] ?? ''
+const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', quot: '"', amp: '&', '#39': "'" }
+
+const attribute = (tag: string, name: string): string => {
+  const [, value = ''] = new RegExp(`\\b${name}="([^"]*)"`).exec(tag) ?? []
+  return value.replace(/&(#?\w+);/g, (text, entity: string) => ENTITIES[entity] ?? text)
+}
 
 const formsIn = (html: string): PageForm[] =>
   [...html.matchAll(/<form method="post" action="([^"]*)"(.*?)<\/form>/gs)].map(([, action, body]) => {
