@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** A confirmation that is typed, before something large is deleted: a click alone does not do it. */
 import { invalid } from '../errors.ts'
-import { ConfirmButtons, invalidAttributes } from './components.tsx'
+import { ConfirmButtons } from './components.tsx'
 import type { Form } from './form.ts'
+import { invalidAttributes } from './refused.ts'
 
 /** Field of the typed confirmation; a form without it is asked first. */
 const FIELD = 'confirmation'

@@ -2,7 +2,8 @@
 /** The page on which a user sets a password once, with a link that an administrator or a migration has made. */
 import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../accounts/password-links.ts'
 import { AllotError } from '../errors.ts'
-import { FlashMessage, invalidAttributes, Post } from './components.tsx'
+import { FlashMessage, Post } from './components.tsx'
+import { invalidAttributes } from './refused.ts'
 import { type Crumb, type PageRequest, page, type View } from './route.ts'
 import { secretView } from './secret.tsx'
 

@@ -7,7 +7,6 @@ import type { QuotaExplanation } from '../../quota/evaluate.ts'
 import type { Account } from '../../records/schema/index.ts'
 import {
   FlashMessage,
-  isRefused,
   Link,
   PageHead,
   Post,
@@ -16,6 +15,7 @@ import {
   Table,
   usePageContext,
 } from '../components.tsx'
+import { isRefused } from '../refused.ts'
 import type { PageServices, View } from '../route.ts'
 import { ScopeFields } from '../storage/account.tsx'
 import { subjectTexts } from '../subject-names.ts'

@@ -10,19 +10,18 @@ import {
   Empty,
   type FlashMessage,
   formatCount,
-  invalidAttributes,
   Link,
   NameField,
   Post,
-  PREVIEW,
   Section,
   Table,
 } from '../components.tsx'
-import { Pages, pageNumber, sliceOf } from '../paging.tsx'
+import { pageNumber, sliceOf } from '../paging.tsx'
 import { type PageServices, page, type View } from '../route.ts'
 import { subjectsInWords } from '../subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
+import { Members } from './group-members.tsx'
 import { ALL, groupPath, rulePath } from './rules.tsx'
 
 export const groupRoutes = [
@@ -247,70 +246,6 @@ const Rules = ({ group, rules }: { group: QuotaGroup; rules: QuotaRule[] }) => (
         ))}
       </fieldset>
       <ActionButtons label="Save" />
-    </Post>
-  </Section>
-)
-
-interface MembersProps {
-  group: string
-  /** A page of the owners that the group is assigned to. */
-  members: readonly Account[]
-  page: number
-  total: number
-  isDefault: boolean
-  /** The owner that was entered. */
-  owner: string
-  failure: string | undefined
-}
-
-const Members = ({ group, members, page, total, isDefault, owner, failure }: MembersProps) => (
-  <Section
-    id="members"
-    title="Assigned to"
-    aside={<span class="small">{total === 0 ? 'no owner' : formatCount(total, 'owner')}</span>}
-  >
-    {isDefault && <p>Default group: it also applies to every owner without an assigned group.</p>}
-    {members.length > 0 && (
-      <Post
-        to="/-/admin/group/members"
-        fields={[
-          ['name', group],
-          ['do', PREVIEW],
-        ]}
-      >
-        <ul class="plain rows">
-          {members.map(({ name }) => (
-            <li key={name} class="line">
-              <Link to={`/-/storage/${name}`}>
-                <bdi>{name}</bdi>
-              </Link>
-              <button
-                type="submit"
-                class="secondary small"
-                name="remove"
-                value={name}
-                aria-label={`Remove ${name}`}
-              >
-                Remove…
-              </button>
-            </li>
-          ))}
-        </ul>
-      </Post>
-    )}
-    <Pages to={(number) => `${groupPath(group)}&page=${number}`} page={page} total={total} />
-    <Post to="/-/admin/group/members" fields={[['name', group]]} class="stacked more">
-      <label for="owner">User or organization</label>
-      <input
-        id="owner"
-        name="owner"
-        value={owner}
-        autocapitalize="none"
-        spellcheck={false}
-        required
-        {...invalidAttributes('owner', failure)}
-      />
-      <ActionButtons label="Assign" kind="secondary" />
     </Post>
   </Section>
 )

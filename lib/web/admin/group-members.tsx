@@ -1,0 +1,71 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The owners that a group is assigned to, with the forms that assign it and remove it. */
+import type { Account } from '../../records/schema/index.ts'
+import { ActionButtons, formatCount, Link, Post, PREVIEW, Section } from '../components.tsx'
+import { Pages } from '../paging.tsx'
+import { invalidAttributes } from '../refused.ts'
+import { groupPath } from './rules.tsx'
+
+interface MembersProps {
+  group: string
+  /** A page of the owners that the group is assigned to. */
+  members: readonly Account[]
+  page: number
+  total: number
+  isDefault: boolean
+  /** The owner that was entered. */
+  owner: string
+  failure: string | undefined
+}
+
+export const Members = ({ group, members, page, total, isDefault, owner, failure }: MembersProps) => (
+  <Section
+    id="members"
+    title="Assigned to"
+    aside={<span class="small">{total === 0 ? 'no owner' : formatCount(total, 'owner')}</span>}
+  >
+    {isDefault && <p>Default group: it also applies to every owner without an assigned group.</p>}
+    {members.length > 0 && (
+      <Post
+        to="/-/admin/group/members"
+        fields={[
+          ['name', group],
+          ['do', PREVIEW],
+        ]}
+      >
+        <ul class="plain rows">
+          {members.map(({ name }) => (
+            <li key={name} class="line">
+              <Link to={`/-/storage/${name}`}>
+                <bdi>{name}</bdi>
+              </Link>
+              <button
+                type="submit"
+                class="secondary small"
+                name="remove"
+                value={name}
+                aria-label={`Remove ${name}`}
+              >
+                Remove…
+              </button>
+            </li>
+          ))}
+        </ul>
+      </Post>
+    )}
+    <Pages to={(number) => `${groupPath(group)}&page=${number}`} page={page} total={total} />
+    <Post to="/-/admin/group/members" fields={[['name', group]]} class="stacked more">
+      <label for="owner">User or organization</label>
+      <input
+        id="owner"
+        name="owner"
+        value={owner}
+        autocapitalize="none"
+        spellcheck={false}
+        required
+        {...invalidAttributes('owner', failure)}
+      />
+      <ActionButtons label="Assign" kind="secondary" />
+    </Post>
+  </Section>
+)
