@@ -27,7 +27,7 @@ import { IssueSubscriptions } from './content/subscriptions.ts'
 import { InstanceHistories } from './content/usage/instance-history.ts'
 import { createUsageLists } from './content/usage/ledger-lists.ts'
 import { OwnerTable } from './content/usage/owner-table.ts'
-import { UsedThings } from './content/usage/storage-items.ts'
+import { StorageItems } from './content/usage/storage-items.ts'
 import type { OnDeletionError } from './disk.ts'
 import type { FileStorage } from './files/index.ts'
 import type { GitStorage } from './git/index.ts'
@@ -202,7 +202,7 @@ const maintenanceOf = (
 
 /** Services that only the pages use. */
 const forPages = (store: Store, quota: QuotaEngine) => ({
-  things: new UsedThings(store, quota),
+  storageItems: new StorageItems(store, quota),
   ownerTable: new OwnerTable(store, quota),
   instanceHistories: new InstanceHistories(store),
 })

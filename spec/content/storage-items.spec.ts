@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { memory } from '../../drivers/memory/index.ts'
 import type { Viewer } from '../../lib/accounts/access.ts'
-import type { ThingQuery } from '../../lib/content/usage/storage-item.ts'
-import type { ThingPage } from '../../lib/content/usage/storage-items.ts'
+import type { StorageItemQuery } from '../../lib/content/usage/storage-item.ts'
+import type { StorageItemPage } from '../../lib/content/usage/storage-items.ts'
 import { ledgerEntries, repositories, repositoryUsages } from '../../lib/records/schema/index.ts'
 import { countReads } from '../counted.ts'
 import { openFixture, type RemovalFixture } from '../removal/fixture.ts'
@@ -155,7 +155,7 @@ const SORTS = {
 
 const expected = (
   all: readonly Counted[],
-  { kind, search = '', sort = 'size', reverse }: ThingQuery,
+  { kind, search = '', sort = 'size', reverse }: StorageItemQuery,
 ): string[] =>
   all
     .filter((one) => (kind === undefined ? one.kind !== 'repositories' : one.kind === kind))
@@ -163,7 +163,7 @@ const expected = (
     .sort((left, right) => (reverse ? -1 : 1) * SORTS[sort](left, right) || text(left.id, right.id))
     .map(({ id }) => id)
 
-const QUERIES: readonly ThingQuery[] = [
+const QUERIES: readonly StorageItemQuery[] = [
   {},
   { kind: 'repositories' },
   { kind: 'git' },
@@ -179,8 +179,8 @@ const assertExact = async (world: World): Promise<void> => {
     const [viewer, all]: [Viewer, Counted[]] = [{ id: owner, admin: false }, await recount(world, owner)]
     for (const query of QUERIES) {
       const ids = expected(all, query)
-      const page = (offset: number, limit: number): Promise<ThingPage> =>
-        hosting.things.list(viewer, owner, query, { offset, limit })
+      const page = (offset: number, limit: number): Promise<StorageItemPage> =>
+        hosting.storageItems.list(viewer, owner, query, { offset, limit })
       const { items, total } = await page(0, 1000)
       assert.deepEqual([items.map(({ id }) => id), total], [ids, ids.length], JSON.stringify(query))
       const middle = Math.floor(ids.length / 2)
@@ -232,7 +232,7 @@ describe('The list of what an owner uses', () => {
       await hosting.ledger.put({ kind: 'lfs', key, repository: 'ann/r', name: key, size } as never)
     onLoad = () => hosting.ledger.delete({ kind: 'lfs', key: 'gone' })
     const slice = { offset: 0, limit: 10 }
-    const { items, total } = await hosting.things.list({ id: ann.id, admin: false }, ann.id, {}, slice)
+    const { items, total } = await hosting.storageItems.list({ id: ann.id, admin: false }, ann.id, {}, slice)
     assert.equal(onLoad, undefined)
     assert.deepEqual(
       items.map(({ name, size }) => [name, size]),
@@ -262,7 +262,7 @@ describe('The list of what an owner uses', () => {
       ...entry(number, 1000 + number),
     }))
     await hosting.ledger.batch(all as never)
-    const queries: [ThingQuery, number][] = [
+    const queries: [StorageItemQuery, number][] = [
       [{}, 0],
       [{}, ENTRIES - 100],
       [{ kind: 'repositories' }, 0],
@@ -272,7 +272,7 @@ describe('The list of what an owner uses', () => {
     const viewer = { id: ann.id, admin: false }
     for (const [query, offset] of queries) {
       const read = () =>
-        counted.during(() => hosting.things.list(viewer, ann.id, query, { offset, limit: 50 }))
+        counted.during(() => hosting.storageItems.list(viewer, ann.id, query, { offset, limit: 50 }))
       await read()
       for (const number of [3, 400, ENTRIES - 1]) {
         await hosting.ledger.put(entry(number, 5000 + number) as never)

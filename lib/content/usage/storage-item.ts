@@ -1,4 +1,4 @@
-/** Things that use storage, made of repositories and ledger entries, and how lists sort and filter them. */
+/** Storage items: what uses an owner's storage, made of repositories and ledger entries, and how lists sort and filter them. */
 import { setImmediate } from 'node:timers/promises'
 import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
 import { add, compare, type Sum } from '../../integers.ts'
@@ -26,14 +26,14 @@ export const ENTRY_KINDS = Object.keys({
 } satisfies Record<LedgerKind, 1>) as readonly LedgerKind[]
 
 /** `repositories`: each with all that is in it; `git`: their git data alone. */
-export type ThingKind = 'repositories' | 'git' | LedgerKind
-export const thingKinds: readonly ThingKind[] = ['repositories', 'git', ...ENTRY_KINDS]
+export type StorageItemKind = 'repositories' | 'git' | LedgerKind
+export const storageItemKinds: readonly StorageItemKind[] = ['repositories', 'git', ...ENTRY_KINDS]
 
-/** Something that counts toward an owner. */
-export interface Thing {
+/** Something that counts toward an owner, such as a repository, an LFS object or the file of a package. */
+export interface StorageItem {
   /** Its key in HTML forms: the kind, a colon, and the id of the repository or the key of the ledger entry. */
   readonly id: string
-  readonly kind: ThingKind
+  readonly kind: StorageItemKind
   /** Empty when it is hidden. */
   readonly name: string
   /** Bytes. */
@@ -41,7 +41,7 @@ export interface Thing {
   /** Seconds since 1970. */
   readonly createdAt: number
   /** Id of its repository; null for what belongs to the owner alone. */
-  readonly repository: number | null
+  readonly repositoryId: number | null
   /** The repository itself, unless the viewer cannot read it. */
   readonly inRepository: Repository | undefined
   /** Whether it is in a private repository that the scopes of the viewer do not include. */
@@ -54,9 +54,9 @@ export interface Thing {
   readonly used: UsedEntry | undefined
 }
 
-export interface ThingQuery {
+export interface StorageItemQuery {
   /** Undefined: all kinds except `repositories`, whose bytes the other kinds already have. */
-  readonly kind?: ThingKind | undefined
+  readonly kind?: StorageItemKind | undefined
   /** Name of a repository. */
   readonly repository?: string | undefined
   /** Part of a name, in any case. */
@@ -70,7 +70,7 @@ export interface RepositoryWithUsage {
   readonly usage: RepositoryUsage
 }
 
-export type Candidate = Omit<Thing, 'used' | 'isKept'> & { readonly entry: LedgerEntry | undefined }
+export type Candidate = Omit<StorageItem, 'used' | 'isKept'> & { readonly entry: LedgerEntry | undefined }
 
 /** Records that are decoded between two turns of the event loop. */
 const LOADED_AT_ONCE = 250
@@ -113,7 +113,7 @@ const isReadable = (viewer: Viewer, repository: Repository | undefined): boolean
   repositoryViewer(viewer) !== null ||
   (repository !== undefined && openAudiences(null).includes(repository.audience))
 
-export const repositoryThing = (
+export const repositoryItem = (
   viewer: Viewer,
   { repository, usage }: RepositoryWithUsage,
   kind: 'repositories' | 'git',
@@ -125,7 +125,7 @@ export const repositoryThing = (
     kind,
     name: isHidden ? '' : name,
     createdAt,
-    repository: id,
+    repositoryId: id,
     isHidden,
     size: kind === 'git' ? usage.git : totalOf(usage),
     usage,
@@ -138,7 +138,7 @@ export const repositoryThing = (
 export const totalOf = (usage: RepositoryUsage): Sum =>
   REPOSITORY_SIZES.reduce<Sum>((sum, size) => add(sum, usage[size]), 0)
 
-export const entryThing = (
+export const entryItem = (
   viewer: Viewer,
   entry: LedgerEntry,
   repository: Repository | undefined,
@@ -152,25 +152,25 @@ export const entryThing = (
     size,
     createdAt,
     isHidden,
-    repository: entry.repository,
+    repositoryId: entry.repository,
     inRepository: isHidden ? undefined : repository,
     usage: undefined,
     entry,
   }
 }
 
-export const thingOf = async (tx: ReadTransaction, { entry, ...thing }: Candidate): Promise<Thing> => ({
-  ...thing,
+export const itemOf = async (tx: ReadTransaction, { entry, ...item }: Candidate): Promise<StorageItem> => ({
+  ...item,
   isKept: entry === undefined || entry.key.startsWith(RESERVED_PREFIX),
-  used: entry && (await usedEntry(tx, entry, thing.inRepository, thing.isHidden)),
+  used: entry && (await usedEntry(tx, entry, item.inRepository, item.isHidden)),
 })
 
 export const orderOf =
-  ({ sort = 'size', reverse = false }: ThingQuery) =>
+  ({ sort = 'size', reverse = false }: StorageItemQuery) =>
   (left: Candidate, right: Candidate): number =>
     (reverse ? -1 : 1) * ORDERS[sort](left, right) || (left.id < right.id ? -1 : 1)
 
-const ORDERS: Record<NonNullable<ThingQuery['sort']>, (left: Candidate, right: Candidate) => number> = {
+const ORDERS: Record<NonNullable<StorageItemQuery['sort']>, (left: Candidate, right: Candidate) => number> = {
   size: (left, right) => compare(right.size, left.size) || compareNames(left, right),
   name: (left, right) => compareNames(left, right),
   created: (left, right) => right.createdAt - left.createdAt,
@@ -183,11 +183,11 @@ const compareTexts = (left: Candidate, right: Candidate): number =>
   compareNames(left, right) || (left.id < right.id ? -1 : 1)
 
 /** The scope that a session needs to delete something of the kind. */
-export const removalScope = ({ kind, used }: Thing): string => {
+export const removalScope = ({ kind, used }: StorageItem): string => {
   if (kind === 'packages') return 'write:package'
   return used?.attached !== undefined && used.attached.on !== 'release' ? 'write:issue' : 'write:repository'
 }
 
 /** Whether the viewer may delete it here. */
-export const isRemovable = (viewer: NonNullable<Viewer>, thing: Thing): boolean =>
-  thing.isKept && thing.kind !== 'git' && !thing.isHidden && hasScope(viewer.scopes, removalScope(thing))
+export const isRemovable = (viewer: NonNullable<Viewer>, item: StorageItem): boolean =>
+  item.isKept && item.kind !== 'git' && !item.isHidden && hasScope(viewer.scopes, removalScope(item))

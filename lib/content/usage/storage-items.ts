@@ -23,32 +23,35 @@ import type { Bytes, ReadTransaction } from '../../storage/index.ts'
 import {
   type Candidate,
   ENTRY_KINDS,
-  entryThing,
+  entryItem,
   isNamed,
+  itemOf,
   largestRepositories,
   loadPaced,
   matches,
   orderOf,
   type RepositoryWithUsage,
-  repositoryThing,
-  type Thing,
-  type ThingKind,
-  type ThingQuery,
-  thingKinds,
-  thingOf,
+  repositoryItem,
+  type StorageItem,
+  type StorageItemKind,
+  type StorageItemQuery,
+  storageItemKinds,
 } from './storage-item.ts'
 
-export interface ThingPage extends Page<Thing> {
-  /** Things that the pages of the list have; less than the total of a long list. */
+export interface StorageItemPage extends Page<StorageItem> {
+  /** Items that the pages of the list have; fewer than the total of a long list. */
   readonly listed: number
   /** True when only the {@link MAX_READ} largest of each kind were looked at. */
   readonly isPartial: boolean
 }
 
-/** The members of a thing that its row in a CSV file has. */
-export type ThingRow = Pick<Thing, 'kind' | 'name' | 'size' | 'createdAt' | 'inRepository' | 'isHidden'>
+/** The members of an item that its row in a CSV file has. */
+export type StorageItemRow = Pick<
+  StorageItem,
+  'kind' | 'name' | 'size' | 'createdAt' | 'inRepository' | 'isHidden'
+>
 
-/** Things of each kind that one request reads at most, to search them or to sort them in another way than by size. */
+/** Items of each kind that one request reads at most, to search them or to sort them in another way than by size. */
 export const MAX_READ = 1000
 /** Longest list, in items. Skipping to a page reads index entries, not records. */
 export const MAX_LISTED = 10_000
@@ -83,7 +86,7 @@ const recordsBySize = cachedListing(
   },
 )
 
-export class UsedThings {
+export class StorageItems {
   readonly #store: Store
   readonly #quota: QuotaEngine
 
@@ -92,12 +95,10 @@ export class UsedThings {
     this.#quota = quota
   }
 
-  /** The largest things, or those that are found and sorted among the {@link MAX_READ} largest of each kind. */
-  async list(viewer: Viewer, owner: number, query: ThingQuery, slice: Slice): Promise<ThingPage> {
+  /** The largest items, or those that are found and sorted among the {@link MAX_READ} largest of each kind. */
+  async list(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<StorageItemPage> {
     const { shown, ...page } = await this.#select(viewer, owner, query, slice)
-    const items = await this.#store.read((tx) =>
-      Promise.all(shown.map((candidate) => thingOf(tx, candidate))),
-    )
+    const items = await this.#store.read((tx) => Promise.all(shown.map((candidate) => itemOf(tx, candidate))))
     return { ...page, items }
   }
 
@@ -105,20 +106,20 @@ export class UsedThings {
   async rows(
     viewer: Viewer,
     owner: number,
-    query: ThingQuery,
-  ): Promise<{ rows: readonly ThingRow[]; isCut: boolean }> {
+    query: StorageItemQuery,
+  ): Promise<{ rows: readonly StorageItemRow[]; isCut: boolean }> {
     const all = { offset: 0, limit: MAX_LISTED }
     const { shown, total, isPartial } = await this.#select(viewer, owner, query, all)
     return { rows: shown, isCut: isPartial || total > shown.length }
   }
 
-  /** The things with these ids that count toward the owner. */
-  async byIds(viewer: Viewer, owner: number, ids: readonly string[]): Promise<Thing[]> {
+  /** The items with these ids that count toward the owner. */
+  async byIds(viewer: Viewer, owner: number, ids: readonly string[]): Promise<StorageItem[]> {
     const own = await this.#own(owner)
     return this.#store.read(async (tx) => {
       const found = await Promise.all(ids.map((id) => this.#find(tx, viewer, owner, own, id)))
       const visible = found.filter((candidate) => candidate !== undefined && !candidate.isHidden)
-      return Promise.all(visible.map((candidate) => thingOf(tx, candidate!)))
+      return Promise.all(visible.map((candidate) => itemOf(tx, candidate!)))
     })
   }
 
@@ -128,7 +129,7 @@ export class UsedThings {
     return own
   }
 
-  async #select(viewer: Viewer, owner: number, query: ThingQuery, slice: Slice): Promise<Selection> {
+  async #select(viewer: Viewer, owner: number, query: StorageItemQuery, slice: Slice): Promise<Selection> {
     const { kind, repository, search, sort = 'size', reverse } = query
     const all = await this.#own(owner)
     const isBySize = !search && sort === 'size' && !reverse
@@ -149,7 +150,7 @@ export class UsedThings {
     viewer: Viewer,
     owner: number,
     own: readonly RepositoryWithUsage[],
-    kinds: readonly ThingKind[],
+    kinds: readonly StorageItemKind[],
     { offset, limit }: Slice,
   ): Promise<Selection> {
     const usages = own.map(({ usage }) => usage)
@@ -157,7 +158,7 @@ export class UsedThings {
     const found = new Map<IndexEntry, Candidate>()
     const listings = kinds.flatMap((kind): PartedListing<IndexEntry>[] => {
       if (isEntryKind(kind)) return this.#listings(entriesBySize, owner, kind, usages, end)
-      const candidates = own.map((one) => repositoryThing(viewer, one, kind))
+      const candidates = own.map((owned) => repositoryItem(viewer, owned, kind))
       const entries = largestRepositories(candidates, end)
       for (const [entry, candidate] of entries) found.set(entry, candidate)
       return [{ parts: [entries.map(([entry]) => entry)].values() }]
@@ -170,7 +171,7 @@ export class UsedThings {
         page.filter((entry) => !found.has(entry)),
       )
       for (const [entry, record] of records)
-        found.set(entry, entryThing(viewer, record, byId.get(record.repository ?? 0)))
+        found.set(entry, entryItem(viewer, record, byId.get(record.repository ?? 0)))
       return this.#total(tx, owner, kinds, usages)
     })
     // On LevelDB, the entries come from earlier snapshots: one that was removed meanwhile has no record.
@@ -189,14 +190,14 @@ export class UsedThings {
     const isRepository = kind === 'repositories' || kind === 'git'
     if (isRepository) {
       const one = own.find(({ repository }) => String(repository.id) === key)
-      return one && repositoryThing(viewer, one, kind)
+      return one && repositoryItem(viewer, one, kind)
     }
     const entryKind = ENTRY_KINDS.find((name) => name === kind)
     const entry = entryKind && (await this.#quota.ledger.get(tx, entryKind, key))
     if (entry === undefined) return undefined
     const one = own.find(({ repository }) => repository.id === entry.repository)
     const isOwn = entry.repository === null ? partitionOwner(entry) === owner : one !== undefined
-    return isOwn ? entryThing(viewer, entry, one?.repository) : undefined
+    return isOwn ? entryItem(viewer, entry, one?.repository) : undefined
   }
 
   /** The largest entries of each kind, or all of some repositories, and how many there are. */
@@ -204,18 +205,18 @@ export class UsedThings {
     viewer: Viewer,
     owner: number,
     own: readonly RepositoryWithUsage[],
-    { kind, repository }: ThingQuery,
+    { kind, repository }: StorageItemQuery,
   ): Promise<{ candidates: Candidate[]; total: number }> {
     const byId = new Map(own.map((one) => [one.repository.id, one.repository]))
     const usages = own.map(({ usage }) => usage)
-    const perKind = kindsIn(kind).map(async (one) => {
-      if (!isEntryKind(one))
-        return { candidates: own.map((item) => repositoryThing(viewer, item, one)), total: own.length }
+    const perKind = kindsIn(kind).map(async (itemKind) => {
+      if (!isEntryKind(itemKind))
+        return { candidates: own.map((owned) => repositoryItem(viewer, owned, itemKind)), total: own.length }
       const { items, total } = repository
-        ? await this.#store.read((tx) => this.#quota.ledger.largestIn(tx, usages, one, MAX_READ))
-        : await this.#largestOfKind(owner, one, usages)
+        ? await this.#store.read((tx) => this.#quota.ledger.largestIn(tx, usages, itemKind, MAX_READ))
+        : await this.#largestOfKind(owner, itemKind, usages)
       return {
-        candidates: items.map((entry) => entryThing(viewer, entry, byId.get(entry.repository ?? 0))),
+        candidates: items.map((entry) => entryItem(viewer, entry, byId.get(entry.repository ?? 0))),
         total,
       }
     })
@@ -252,7 +253,7 @@ export class UsedThings {
   async #total(
     tx: ReadTransaction,
     owner: number,
-    kinds: readonly ThingKind[],
+    kinds: readonly StorageItemKind[],
     usages: readonly RepositoryUsage[],
   ): Promise<number> {
     const totals = await Promise.all(
@@ -264,10 +265,10 @@ export class UsedThings {
   }
 }
 
-/** The things of a page, before their details are read. */
-type Selection = Omit<ThingPage, 'items'> & { readonly shown: readonly Candidate[] }
+/** The items of a page, before their details are read. */
+type Selection = Omit<StorageItemPage, 'items'> & { readonly shown: readonly Candidate[] }
 
-const kindsIn = (kind: ThingKind | undefined): readonly ThingKind[] =>
-  kind === undefined ? thingKinds.slice(1) : [kind]
+const kindsIn = (kind: StorageItemKind | undefined): readonly StorageItemKind[] =>
+  kind === undefined ? storageItemKinds.slice(1) : [kind]
 
-const isEntryKind = (kind: ThingKind): kind is LedgerKind => kind !== 'repositories' && kind !== 'git'
+const isEntryKind = (kind: StorageItemKind): kind is LedgerKind => kind !== 'repositories' && kind !== 'git'

@@ -3,7 +3,7 @@
 
 import type { ComponentChildren, RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
-import { thingKinds } from '../../content/usage/storage-item.ts'
+import { storageItemKinds } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
 import type { HtmlPage, ServedPage } from '../../host-pages/html-urls.ts'
 import { requireScopes } from '../../http/access.ts'
@@ -77,7 +77,7 @@ export const OwnerHead = ({
         {
           name: 'Usage',
           to: `/-/storage/${name}/usage`,
-          currentBelow: thingKinds.map((kind) => `/-/storage/${name}/${kind}`),
+          currentBelow: storageItemKinds.map((kind) => `/-/storage/${name}/${kind}`),
         },
         { name: 'History', to: `/-/storage/${name}/history` },
       ]}

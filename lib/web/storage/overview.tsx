@@ -61,7 +61,7 @@ const showStorage = async (
   const owner = await accessibleOwner(services, user, name)
   const { usage, limits, groups } = await readOwner(services, owner)
   const history = await quota.history(owner.id)
-  const { items, total } = await hosting.things.list(user, owner.id, {}, LARGEST)
+  const { items, total } = await hosting.storageItems.list(user, owner.id, {}, LARGEST)
   const listsOrganizations = owner.id === user.id && canRead(user, 'organization')
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
   const link = pageLink(services, request, accountPage(owner))

@@ -3,7 +3,7 @@
 import type { Identity } from '../../accounts/access.ts'
 import { formatSize } from '../../byte-sizes.ts'
 import { freedBy, type RemovedKind, sizesOfRepository } from '../../content/usage/removal-sizes.ts'
-import type { Thing } from '../../content/usage/storage-item.ts'
+import type { StorageItem } from '../../content/usage/storage-item.ts'
 import { add, type Sum } from '../../integers.ts'
 import { type Account, type RepositoryUsage, repositoryUsages } from '../../records/schema/index.ts'
 import {
@@ -26,13 +26,13 @@ import { KIND_NAMES, titleOf } from './thing-text.tsx'
 interface Asked {
   readonly owner: Account
   readonly user: Identity
-  readonly things: readonly Thing[]
+  readonly things: readonly StorageItem[]
   /** What must be typed; undefined when no whole repository is selected. */
   readonly confirmation: Confirmation | undefined
 }
 
 /** Whole repositories are deleted only after their name, or their number, was typed. */
-export const confirmationOf = (things: readonly Thing[]): Confirmation | undefined => {
+export const confirmationOf = (things: readonly StorageItem[]): Confirmation | undefined => {
   const repositories = things.filter(({ kind }) => kind === 'repositories')
   const [first] = repositories
   if (first === undefined) return undefined
@@ -43,14 +43,16 @@ export const confirmationOf = (things: readonly Thing[]): Confirmation | undefin
 
 /** A selected thing with what its deletion frees, by kind for a repository. */
 interface Removed {
-  readonly thing: Thing
+  readonly thing: StorageItem
   readonly kinds: readonly RemovedKind[]
   readonly freed: Sum
 }
 
-const removedIn = ({ store }: PageServices, things: readonly Thing[]): Promise<Removed[]> =>
+const removedIn = ({ store }: PageServices, things: readonly StorageItem[]): Promise<Removed[]> =>
   store.read(async (tx) => {
-    const ids = things.flatMap(({ kind, repository }) => (kind === 'repositories' ? (repository ?? []) : []))
+    const ids = things.flatMap(({ kind, repositoryId }) =>
+      kind === 'repositories' ? (repositoryId ?? []) : [],
+    )
     const usages = await repositoryUsages.byIds(tx, ids)
     return Promise.all(
       things.map(async (thing) => {
@@ -62,9 +64,9 @@ const removedIn = ({ store }: PageServices, things: readonly Thing[]): Promise<R
   })
 
 const usageOf = (
-  { kind, repository }: Thing,
+  { kind, repositoryId }: StorageItem,
   usages: ReadonlyMap<number, RepositoryUsage>,
-): RepositoryUsage | undefined => (kind === 'repositories' ? usages.get(repository ?? 0) : undefined)
+): RepositoryUsage | undefined => (kind === 'repositories' ? usages.get(repositoryId ?? 0) : undefined)
 
 /** @param failure why the confirmation was refused */
 export const confirmationView = async (
@@ -109,14 +111,14 @@ export const confirmationView = async (
   }
 }
 
-const titleFor = (things: readonly Thing[]): string => {
+const titleFor = (things: readonly StorageItem[]): string => {
   const [first] = things
   if (things.length === 1) return `Delete the ${KIND_NAMES[first!.kind][0]} ${titleOf(first!)}?`
   const isRepositories = things.every(({ kind }) => kind === 'repositories')
   return `Delete ${isRepositories ? `${things.length} repositories` : formatCount(things.length, 'item')}?`
 }
 
-const WhatGoes = ({ things }: { things: readonly Thing[] }) => {
+const WhatGoes = ({ things }: { things: readonly StorageItem[] }) => {
   const kinds = new Set(things.map(({ kind }) => kind))
   return (
     <>

@@ -2,7 +2,7 @@
 /** Deletes selected things after a confirmation, and downloads what this server keeps. */
 import type { Identity } from '../../accounts/access.ts'
 import { authorizeAdmin } from '../../accounts/authorize.ts'
-import { isRemovable, removalScope, type Thing } from '../../content/usage/storage-item.ts'
+import { isRemovable, removalScope, type StorageItem } from '../../content/usage/storage-item.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
@@ -43,7 +43,7 @@ export const removalRoutes = [
     auth: 'required',
     async handle({ user, params, query }, services) {
       const owner = await accessibleOwner(services, user, params.owner)
-      const [thing] = await services.hosting.things.byIds(user, owner.id, [query.get('thing') ?? ''])
+      const [thing] = await services.hosting.storageItems.byIds(user, owner.id, [query.get('thing') ?? ''])
       if (thing === undefined) throw new AllotError('not_found', 'there is no such file')
       return download(services, user, owner, thing, query.get('file'))
     },
@@ -56,20 +56,20 @@ const selectedThings = async (
   user: Identity,
   owner: Account,
   ids: readonly string[],
-): Promise<Thing[]> => {
+): Promise<StorageItem[]> => {
   if (ids.length > MAX_SELECTED)
     throw invalid(`select at most ${MAX_SELECTED} items at once, got ${ids.length}`)
-  const things = await hosting.things.byIds(user, owner.id, [...new Set(ids)])
+  const things = await hosting.storageItems.byIds(user, owner.id, [...new Set(ids)])
   for (const thing of things) if (thing.isKept) requireScopes(user, { scope: removalScope(thing) })
   return withoutContained(things.filter((thing) => isRemovable(user, thing)))
 }
 
 /** Leaves out things in a selected repository, which are deleted with it and must not count twice. */
-const withoutContained = (things: readonly Thing[]): Thing[] => {
+const withoutContained = (things: readonly StorageItem[]): StorageItem[] => {
   const whole = new Set(
-    things.filter(({ kind }) => kind === 'repositories').map(({ repository }) => repository),
+    things.filter(({ kind }) => kind === 'repositories').map(({ repositoryId }) => repositoryId),
   )
-  return things.filter(({ kind, repository }) => kind === 'repositories' || !whole.has(repository))
+  return things.filter(({ kind, repositoryId }) => kind === 'repositories' || !whole.has(repositoryId))
 }
 
 /** Something that another request has deleted meanwhile counts as deleted. */
@@ -77,7 +77,7 @@ const removeThing = async (
   { hosting }: PageServices,
   user: Identity,
   owner: Account,
-  thing: Thing,
+  thing: StorageItem,
 ): Promise<void> => {
   const { kind, used, inRepository } = thing
   const path = { owner: owner.name, name: inRepository?.name ?? '' }
@@ -96,7 +96,7 @@ const removeThing = async (
 const attachedTo = (on: 'issue' | 'comment' | 'release', id: number) =>
   on === 'issue' ? { issue: id } : on === 'comment' ? { comment: id } : { release: id }
 
-const packageOf = ({ name: owner }: Account, { name, used }: Thing) => ({
+const packageOf = ({ name: owner }: Account, { name, used }: StorageItem) => ({
   owner,
   name,
   type: used?.entry.type ?? '',
@@ -107,7 +107,7 @@ const download = async (
   { hosting }: PageServices,
   user: Identity,
   owner: Account,
-  thing: Thing,
+  thing: StorageItem,
   file: string | null,
 ): Promise<PageReply> => {
   const { kind, used, inRepository, name } = thing
@@ -133,7 +133,7 @@ const downloadPackage = async (
   hosting: PageServices['hosting'],
   user: Identity,
   owner: Account,
-  thing: Thing,
+  thing: StorageItem,
   file: string | null,
 ): Promise<PageReply> => {
   const files = (await hosting.packages.files(user, packageOf(owner, thing))) ?? []
@@ -171,4 +171,4 @@ const downloadPackage = async (
   }
 }
 
-const versionText = ({ used }: Thing): string => `Version ${used?.entry.version ?? ''}`
+const versionText = ({ used }: StorageItem): string => `Version ${used?.entry.version ?? ''}`

@@ -2,8 +2,8 @@
 /** Suggests things to remove so that an owner gets below a limit: the largest that the rule counts, as few as suffice. */
 import type { Identity } from '../../accounts/access.ts'
 import { formatSize } from '../../byte-sizes.ts'
-import { type Thing, totalOf } from '../../content/usage/storage-item.ts'
-import type { ThingPage } from '../../content/usage/storage-items.ts'
+import { type StorageItem, totalOf } from '../../content/usage/storage-item.ts'
+import type { StorageItemPage } from '../../content/usage/storage-items.ts'
 import { add, compare, type Sum, subtract } from '../../integers.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import { type Subject, withAncestors } from '../../quota/subjects.ts'
@@ -18,7 +18,7 @@ const MAX_CONSIDERED = 500
 /** Things that it selects at most: as many as one form deletes. */
 const MAX_SELECTED = 50
 
-export interface RemovalSuggestion extends ThingPage {
+export interface RemovalSuggestion extends StorageItemPage {
   readonly limit: LimitState
   /** Bytes of the selected things, as the rule counts them. */
   readonly freed: Sum
@@ -36,20 +36,20 @@ export const suggestionFor = async (
   const limits = limitStates(await quota.statuses.of(owner.id), settings.warnAt)
   const limit = limits.find((one) => one.rule.name === rule && one.state === 'over')
   if (limit === undefined) return undefined
-  const { items } = await hosting.things.list(user, owner.id, {}, { offset: 0, limit: MAX_CONSIDERED })
+  const { items } = await hosting.storageItems.list(user, owner.id, {}, { offset: 0, limit: MAX_CONSIDERED })
   const selection = selectionFor(limit, items)
   return { limit, ...selection, listed: selection.total, isPartial: false }
 }
 
 /** Repositories come last, since git data can only be freed with its whole repository. */
-const selectionFor = ({ rule, left }: LimitState, things: readonly Thing[]) => {
+const selectionFor = ({ rule, left }: LimitState, things: readonly StorageItem[]) => {
   const counted = things.filter((thing) => !thing.isHidden && weightIn(rule, thing) > 0 && thing.size > 0)
   // Below the limit, not at it: usage at the limit is over quota.
   const needed = add(left < 0 ? -left : 0, 1)
-  const selected: Thing[] = []
+  const selected: StorageItem[] = []
   let freed: Sum = 0
   const canGoOn = () => compare(freed, needed) < 0 && selected.length < MAX_SELECTED
-  const select = (thing: Thing) => {
+  const select = (thing: StorageItem) => {
     selected.push(thing)
     freed = add(freed, weighted(rule, thing))
   }
@@ -65,36 +65,36 @@ const selectionFor = ({ rule, left }: LimitState, things: readonly Thing[]) => {
 }
 
 /** Puts repositories in the place of their git data, and leaves out what is deleted with them. */
-const withWholeRepositories = (selected: readonly Thing[]): Thing[] => {
+const withWholeRepositories = (selected: readonly StorageItem[]): StorageItem[] => {
   const git = selected.filter(({ kind }) => kind === 'git')
-  const whole = new Set(git.map(({ repository }) => repository))
-  const others = selected.filter(({ repository }) => !whole.has(repository))
+  const whole = new Set(git.map(({ repositoryId }) => repositoryId))
+  const others = selected.filter(({ repositoryId }) => !whole.has(repositoryId))
   return [...others, ...git.map(repositoryOf)]
 }
 
-const repositoryOf = (git: Thing): Thing => ({
+const repositoryOf = (git: StorageItem): StorageItem => ({
   ...git,
   kind: 'repositories',
-  id: `repositories:${git.repository}`,
+  id: `repositories:${git.repositoryId}`,
   size: totalOf(git.usage!),
 })
 
-const weighted = (rule: QuotaRule, thing: Thing): Sum => {
+const weighted = (rule: QuotaRule, thing: StorageItem): Sum => {
   let bytes: Sum = 0
   for (let times = weightIn(rule, thing); times > 0; times--) bytes = add(bytes, thing.size)
   return bytes
 }
 
 /** How often a rule counts a thing: a subject that the rule lists twice, or together with its parent, counts twice. */
-const weightIn = ({ subjects }: QuotaRule, thing: Thing): number => {
+const weightIn = ({ subjects }: QuotaRule, thing: StorageItem): number => {
   const counting = withAncestors(SUBJECTS[thing.kind](thing))
   return subjects.filter((subject) => counting.includes(subject)).length
 }
 
-const subjectOfGit = ({ inRepository }: Thing): Subject =>
+const subjectOfGit = ({ inRepository }: StorageItem): Subject =>
   inRepository?.private ? 'size:repos:private' : 'size:repos:public'
 
-const SUBJECTS: Record<Thing['kind'], (thing: Thing) => Subject> = {
+const SUBJECTS: Record<StorageItem['kind'], (thing: StorageItem) => Subject> = {
   repositories: subjectOfGit,
   git: subjectOfGit,
   lfs: () => 'size:git:lfs',

@@ -1,12 +1,16 @@
 /** The sort order and the filters of the table of things, as query parameters of the page. */
-import { type ThingKind, type ThingQuery, thingKinds } from '../../content/usage/storage-item.ts'
+import {
+  type StorageItemKind,
+  type StorageItemQuery,
+  storageItemKinds,
+} from '../../content/usage/storage-item.ts'
 import { pageNumber } from '../paging.tsx'
 
-export const isThingKind = (text: string | null): text is ThingKind =>
-  thingKinds.some((kind) => kind === text)
+export const isStorageItemKind = (text: string | null): text is StorageItemKind =>
+  storageItemKinds.some((kind) => kind === text)
 
 /** Reads the query parameters of the page. */
-export interface ThingListQuery extends ThingQuery {
+export interface ThingListQuery extends StorageItemQuery {
   readonly page: number
 }
 
@@ -16,7 +20,7 @@ export const readQuery = (
 ): ThingListQuery => {
   const sort = query.get('sort')
   return {
-    kind: isThingKind(kind) ? kind : undefined,
+    kind: isStorageItemKind(kind) ? kind : undefined,
     repository: query.get('repository')?.trim() ?? '',
     search: query.get('q')?.trim().slice(0, 255) ?? '',
     sort: sort === 'name' || sort === 'created' ? sort : 'size',

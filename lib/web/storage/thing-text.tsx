@@ -2,7 +2,7 @@
 /** How a thing that uses storage is shown: name, details, share and links. */
 import { formatSize } from '../../byte-sizes.ts'
 import { pageOfEntry } from '../../content/usage/ledger-lists.ts'
-import type { Thing, ThingKind } from '../../content/usage/storage-item.ts'
+import type { StorageItem, StorageItemKind } from '../../content/usage/storage-item.ts'
 import { add, type Sum } from '../../integers.ts'
 import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/index.ts'
 import { Link, Section, Size } from '../components.tsx'
@@ -10,7 +10,7 @@ import type { PageRequest, PageServices } from '../route.ts'
 import { pageLink } from './access.tsx'
 import { formatShare, ShareCell } from './share.tsx'
 
-export const KIND_NAMES: Readonly<Record<ThingKind, readonly [one: string, many: string]>> = {
+export const KIND_NAMES: Readonly<Record<StorageItemKind, readonly [one: string, many: string]>> = {
   repositories: ['repository', 'Repositories'],
   git: ['git data', 'Git data'],
   lfs: ['LFS object', 'LFS objects'],
@@ -21,7 +21,7 @@ export const KIND_NAMES: Readonly<Record<ThingKind, readonly [one: string, many:
 
 interface ThingProps {
   owner: string
-  thing: Thing
+  thing: StorageItem
   /** `html_url` of the thing. */
   link: string | undefined
 }
@@ -48,10 +48,11 @@ export const ThingCells = ({ owner, thing, link, hasKind }: ThingProps & { hasKi
 )
 
 /** Whether the host has put it into the ledger: what it is stored in, and deleted from, is another system. */
-const isElsewhere = ({ used, isKept, isHidden }: Thing): boolean => used !== undefined && !isKept && !isHidden
+const isElsewhere = ({ used, isKept, isHidden }: StorageItem): boolean =>
+  used !== undefined && !isKept && !isHidden
 
 /** Says once for a list what the mark at some of its things means. */
-export const Elsewhere = ({ things }: { things: readonly Thing[] }) =>
+export const Elsewhere = ({ things }: { things: readonly StorageItem[] }) =>
   things.some(isElsewhere) ? (
     <p class="small">
       <ElsewhereMark /> Stored in another system, and deleted there.
@@ -76,18 +77,22 @@ const ThingName = ({ owner, thing, link }: ThingProps) => {
 }
 
 /** The name of a thing. An LFS object without a path is named after its hash, of which the beginning is enough. */
-export const titleOf = ({ kind, name, isHidden }: Pick<Thing, 'kind' | 'name' | 'isHidden'>): string => {
+export const titleOf = ({
+  kind,
+  name,
+  isHidden,
+}: Pick<StorageItem, 'kind' | 'name' | 'isHidden'>): string => {
   if (isHidden) return 'Hidden'
   return kind === 'lfs' && /^[\da-f]{64}$/.test(name) ? `${name.slice(0, 12)}…` : name
 }
 
 /** The name and the repository, which tell things with the same name apart. */
-export const labelOf = (thing: Thing): string =>
+export const labelOf = (thing: StorageItem): string =>
   thing.used !== undefined && thing.inRepository !== undefined
     ? `${titleOf(thing)} in ${thing.inRepository.name}`
     : titleOf(thing)
 
-const Details = ({ owner, thing }: { owner: string; thing: Thing }) => {
+const Details = ({ owner, thing }: { owner: string; thing: StorageItem }) => {
   const { kind, isHidden, inRepository, usage, used, isKept, id } = thing
   if (isHidden) return <>in a private repository that this session may not read</>
   if (usage !== undefined)
@@ -126,7 +131,7 @@ const SIZE_NAMES: Record<RepositorySize, string> = {
 }
 
 /** `public · git 18 MiB, LFS 4 MiB`: the visibility of a repository, and its sizes that are not 0 */
-const partsOf = ({ usage, inRepository }: Thing): string => {
+const partsOf = ({ usage, inRepository }: StorageItem): string => {
   const sizes = new Map<string, Sum>()
   for (const size of REPOSITORY_SIZES)
     sizes.set(SIZE_NAMES[size], add(sizes.get(SIZE_NAMES[size]) ?? 0, usage![size]))
@@ -143,7 +148,7 @@ const descriptionOf = ({
   type,
   version,
   repository,
-}: NonNullable<Thing['used']>['entry']): string => {
+}: NonNullable<StorageItem['used']>['entry']): string => {
   if (kind === 'packages') return [type, version].filter(Boolean).join(' ')
   if (kind === 'artifacts') return repository === null ? '' : `run ${run ?? 0}`
   if (kind === 'lfs') return ''
@@ -155,7 +160,7 @@ export const linkOf = (
   services: PageServices,
   request: Pick<PageRequest, 'site' | 'pagesUrl'>,
   owner: string,
-  { kind, used }: Thing,
+  { kind, used }: StorageItem,
 ): string | undefined =>
   !services.settings.links || used === undefined || used.isHidden || kind === 'lfs'
     ? undefined
@@ -179,7 +184,7 @@ export const LargestThings = ({
 }: {
   links: ReadonlyMap<string, string | undefined>
   owner: string
-  things: readonly Thing[]
+  things: readonly StorageItem[]
   used: Sum
   total: number
 }) => (

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of things that use storage, with its sortable columns and the boxes that select rows. */
 import type { Identity } from '../../accounts/access.ts'
-import { isRemovable, type Thing, type ThingQuery } from '../../content/usage/storage-item.ts'
+import { isRemovable, type StorageItem, type StorageItemQuery } from '../../content/usage/storage-item.ts'
 import type { Sum } from '../../integers.ts'
 import { Post, usePageContext } from '../components.tsx'
 import { Day } from '../times.tsx'
@@ -12,7 +12,7 @@ import { labelOf, SizeWithShare, ThingCells } from './thing-text.tsx'
 interface ThingsProps {
   owner: string
   asked: ThingListQuery
-  things: readonly Thing[]
+  things: readonly StorageItem[]
   links: ReadonlyMap<string, string | undefined>
   /** Bytes of all things of the owner. */
   used: Sum
@@ -48,7 +48,7 @@ export const Things = ({ owner, asked, things, links, used, user, isChecked }: T
         </thead>
         <tbody>
           {things.map((thing) => (
-            <ThingRow
+            <StorageItemRow
               key={thing.id}
               owner={owner}
               thing={thing}
@@ -79,7 +79,7 @@ export const Things = ({ owner, asked, things, links, used, user, isChecked }: T
 interface SortHeadProps {
   owner: string
   asked: ThingListQuery
-  by: NonNullable<ThingQuery['sort']>
+  by: NonNullable<StorageItemQuery['sort']>
   text: string
   class?: string
 }
@@ -101,7 +101,7 @@ const SortHead = ({ owner, asked, by, text, class: className }: SortHeadProps) =
 
 interface ThingRowProps {
   owner: string
-  thing: Thing
+  thing: StorageItem
   link: string | undefined
   used: Sum
   isRemovable: boolean
@@ -112,7 +112,7 @@ interface ThingRowProps {
   hasKind: boolean
 }
 
-const ThingRow = ({
+const StorageItemRow = ({
   owner,
   thing,
   link,

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of all things that use an owner's storage, to sort, filter, search and select from; also as CSV. */
 import type { Identity } from '../../accounts/access.ts'
-import { type Thing, thingKinds } from '../../content/usage/storage-item.ts'
-import { MAX_READ, type ThingPage } from '../../content/usage/storage-items.ts'
+import { type StorageItem, storageItemKinds } from '../../content/usage/storage-item.ts'
+import { MAX_READ, type StorageItemPage } from '../../content/usage/storage-items.ts'
 import { AllotError } from '../../errors.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
@@ -12,7 +12,7 @@ import { Pages, sliceOf } from '../paging.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
 import { Suggestion, suggestionFor } from './suggestion.tsx'
-import { isThingKind, pathOf, readQuery, type ThingListQuery } from './thing-query.ts'
+import { isStorageItemKind, pathOf, readQuery, type ThingListQuery } from './thing-query.ts'
 import { Elsewhere, KIND_NAMES, linkOf } from './thing-text.tsx'
 import { Things } from './things-table.tsx'
 
@@ -33,7 +33,7 @@ export const thingRoutes = [
       const suggestion = await suggestionFor({ hosting, ...services }, user, owner, query.get('remove'))
       const { rows, isCut } = suggestion
         ? { rows: suggestion.items, isCut: false }
-        : await hosting.things.rows(user, owner.id, readQuery(query))
+        : await hosting.storageItems.rows(user, owner.id, readQuery(query))
       const fileName = isCut ? `${owner.name}-usage-largest-${rows.length}.csv` : `${owner.name}-usage.csv`
       const head = ['kind', 'name', 'repository', 'bytes', 'created']
       return csvOf(
@@ -53,13 +53,14 @@ export const thingRoutes = [
     async handle(request, services) {
       const { owner, kind } = request.params
       await accessibleOwner(services, request.user, owner)
-      if (!isThingKind(kind)) throw new AllotError('not_found', `there is no list of ${kind}`)
+      if (!isStorageItemKind(kind)) throw new AllotError('not_found', `there is no list of ${kind}`)
       return showThings(request, services, owner, readQuery(request.query, kind))
     },
   }),
 ]
 
-const timeOf = ({ createdAt }: Pick<Thing, 'createdAt'>): string => new Date(createdAt * 1000).toISOString()
+const timeOf = ({ createdAt }: Pick<StorageItem, 'createdAt'>): string =>
+  new Date(createdAt * 1000).toISOString()
 
 const showThings = async (
   request: Pick<PageRequest, 'site' | 'pagesUrl' | 'query'> & { user: Identity },
@@ -73,7 +74,7 @@ const showThings = async (
   const status = await quota.statuses.of(owner.id)
   const suggestion = await suggestionFor(services, user, owner, query.get('remove'))
   const { items, total, listed, isPartial } =
-    suggestion ?? (await hosting.things.list(user, owner.id, asked, sliceOf(asked.page)))
+    suggestion ?? (await hosting.storageItems.list(user, owner.id, asked, sliceOf(asked.page)))
   const links = new Map(items.map((thing) => [thing.id, linkOf(services, request, owner.name, thing)]))
   const table = {
     owner: owner.name,
@@ -154,7 +155,7 @@ const Count = ({
   page: { total, listed, isPartial },
 }: {
   asked: ThingListQuery
-  page: Omit<ThingPage, 'items'>
+  page: Omit<StorageItemPage, 'items'>
 }) => (
   <p class="small">
     {formatCount(
@@ -221,7 +222,7 @@ const ItemFilters = ({ asked }: { asked: ThingListQuery }) => (
       <label for="kind">Kind</label>
       <select id="kind" name="kind">
         <option value="">All kinds</option>
-        {thingKinds
+        {storageItemKinds
           .filter((kind) => kind !== 'repositories')
           .map((kind) => (
             <option key={kind} value={kind} selected={kind === asked.kind}>
