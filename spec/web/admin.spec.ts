@@ -398,6 +398,27 @@ describe('The forms about accounts', () => {
     assert.equal((await user()).status, 200)
   })
 
+  it('keep what was entered in the form about an account that was refused, and mark no field of another form', async () => {
+    const entered = { fullName: 'x'.repeat(5000), description: 'New', email: 'new@example.org' }
+    const fields = { name: 'ann', ...entered, visibility: 'private', admin: 'yes' }
+    const { status, text } = await root.post('/-/admin/account', fields)
+    assert.equal(status, 422)
+    const fieldOf = (html: string, name: string) =>
+      new RegExp(`<input[^>]*name="${name}"[^>]*>`).exec(html)![0]
+    for (const [name, value] of Object.entries(entered))
+      assert.ok(fieldOf(text, name).includes(`value="${value}"`), name)
+    assert.match(fieldOf(text, 'fullName'), /aria-invalid/)
+    assert.match(fieldOf(text, 'admin'), / checked/)
+    assert.match(text, /<option value="private" selected/)
+    const token = { name: 'ann', token: 'x'.repeat(5000), scope: ['read:package', 'read:issue'] }
+    const refused = await root.post('/-/admin/account/token', token)
+    assert.equal(refused.status, 422)
+    assert.ok(fieldOf(refused.text, 'token').includes(`value="${token.token}"`))
+    assert.ok(fieldOf(refused.text, 'email').includes('value="b@example.org"'))
+    const chosen = refused.text.matchAll(/name="scope" value="([^"]*)" checked/g)
+    assert.deepEqual([...chosen].map(([, scope]) => scope).sort(), ['read:issue', 'read:package'])
+  })
+
   it('explain why an owner is within quota or over it', async () => {
     assert.match(
       words((await root.get('/-/admin/account?name=ann')).text),
@@ -412,9 +433,15 @@ describe('The forms about accounts', () => {
   it('do not let administrators lock themselves out', async () => {
     for (const path of ['active', 'delete'])
       assert.equal(
-        (await root.post(`/-/admin/account/${path}`, { name: 'root', confirmed: 'yes' })).status,
+        (await root.post(`/-/admin/account/${path}`, { name: 'root', confirmation: 'root' })).status,
         422,
       )
+    const edited = { name: 'root', fullName: 'The root', visibility: 'public' }
+    const { status, text } = await root.post('/-/admin/account', edited)
+    assert.equal(status, 422)
+    assert.match(text, /Administrator: you cannot take this right from yourself, another administrator can\./)
+    assert.match(/<input[^>]*name="admin"[^>]*>/.exec(text)![0], /aria-invalid/)
+    assert.equal((await root.post('/-/admin/account', { ...edited, admin: 'yes' })).status, 303)
     assert.equal((await root.get('/-/admin')).status, 200)
   })
 

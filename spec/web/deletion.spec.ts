@@ -228,4 +228,46 @@ describe('Before something is deleted', () => {
     assert.equal(done.status, 303)
     assert.equal((await root.get('/-/admin/account?name=club')).status, 200)
   })
+
+  it('an organization that goes with an account only if a box is ticked is listed with what it has', async () => {
+    const cleo = await allot.person('cleo')
+    const { organizations } = allot.allot.hosting
+    const team = await organizations.create(undefined, { name: 'team' })
+    await organizations.setMember(team.id, cleo.id, { owner: true })
+    assert.equal((await allot.as(cleo, 'POST', '/orgs/team/repos', { name: 'plans' })).status, 201)
+    await allot.allot.ledger.put({
+      kind: 'artifacts',
+      key: 'plan',
+      repository: 'team/plans',
+      name: 'build',
+      size: 2048,
+      run: 1,
+    })
+    const box = (html: string) => /<input type="checkbox" name="purge"[^>]*>/.exec(html)![0]
+    const asked = await root.post('/-/admin/account/delete', { name: 'cleo' })
+    assert.match(
+      words(asked.text),
+      /Also delete what has no other owner: team .* This also deletes everything below/,
+    )
+    const listed = rows(asked.text)
+    assert.ok(
+      listed.some((row) => row.startsWith('plans repository of team | ')),
+      listed.join('\n'),
+    )
+    assert.ok(
+      listed.some((row) => row.startsWith('1 artifact 2 KiB, kept elsewhere')),
+      listed.join('\n'),
+    )
+    assert.match(asked.text, /<details open>\s*<summary>By repository/)
+    assert.doesNotMatch(box(asked.text), / checked/)
+    const fields = { name: 'cleo', purge: 'yes' }
+    const refused = await root.post('/-/admin/account/delete', { ...fields, confirmation: 'Cleo' })
+    assert.equal(refused.status, 422)
+    assert.match(box(refused.text), / checked/)
+    assert.equal((await root.get('/-/admin/account?name=team')).status, 200)
+    const done = await root.post('/-/admin/account/delete', { ...fields, confirmation: 'cleo' })
+    assert.equal(done.status, 303)
+    for (const name of ['cleo', 'team'])
+      assert.equal((await root.get(`/-/admin/account?name=${name}`)).status, 404)
+  })
 })

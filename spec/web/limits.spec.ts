@@ -197,6 +197,27 @@ describe('The pages about usage', () => {
     assert.match(words(main(asked.text)), /70 MiB/)
   })
 
+  it('suggest a repository where many small items do not suffice, and count what goes with it once', async () => {
+    const { hosting, quota, ledger } = allot.allot
+    const small = await hosting.accounts.createUser({ name: 'small' })
+    const { id } = await hosting.repositories.create(small, small, { name: 'code' })
+    await hosting.repositories.resize(id, 300)
+    const entry = (index: number) => ({
+      ...{ op: 'put' as const, kind: 'artifacts' as const, key: `small-${index}`, name: `n${index}` },
+      ...{ repository: 'small/code', size: 1, run: 1 },
+    })
+    await ledger.batch(Array.from({ length: 60 }, (_, index) => entry(index)))
+    await quota.apply({
+      rules: [{ name: 'few', limit: 200, subjects: ['size:all'] }],
+      groups: [{ name: 'few', rules: ['few'] }],
+      assignments: { small: ['few'] },
+    })
+    const { text } = await root.get('/-/storage/small/usage?remove=few')
+    assert.match(words(main(text)), /Without the 1 item below, 360 B less would be used, which is enough/)
+    assert.match(text, /value="repositories:\d+" checked[^>]*aria-label="Select code"/)
+    await hosting.accounts.remove(small.id, { purge: true })
+  })
+
   it('lead from every figure and card of the instance to the owners that it is about', async () => {
     const { text } = await root.get('/-/admin')
     for (const [id, to] of [

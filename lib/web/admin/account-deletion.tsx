@@ -24,13 +24,8 @@ export const confirmationOf = ({ name, kind }: Account): Confirmation => ({
 /** Repositories of each owner that are listed at most. */
 const MAX_LISTED = 50
 
-interface Owned {
-  readonly ownership: Ownership
-  /** Organizations that have no other owner. */
-  readonly organizations: readonly Account[]
-  /** Those of them that the account founded, which keep it from being deleted alone. */
-  readonly founded: readonly Account[]
-  /** What goes with the account and these organizations. */
+/** What owners have. */
+interface Contents {
   readonly kinds: readonly RemovedKind[]
   /** The largest repositories, with what goes with each. */
   readonly repositories: readonly { owner: string; name: string; kinds: readonly RemovedKind[] }[]
@@ -38,43 +33,72 @@ interface Owned {
   readonly more: number
 }
 
-const ownedBy = async ({ store, hosting }: PageServices, account: Account): Promise<Owned> => {
-  const found = await store.read(async (tx) => {
+interface Owned {
+  readonly ownership: Ownership
+  /** Organizations that have no other owner. */
+  readonly organizations: readonly Account[]
+  /** Those of them that the account founded, which keep it from being deleted alone. */
+  readonly founded: readonly Account[]
+  /** What goes with the account: also that of these organizations when it is not deleted without them. */
+  readonly contents: Contents
+  /** What these organizations have, when they go only if the box is ticked. */
+  readonly optional: Contents
+}
+
+const ownedBy = async (services: PageServices, account: Account): Promise<Owned> => {
+  const found = await services.store.read(async (tx) => {
     const ownership = await ownershipOf(tx, account.id)
     const ids = ownership.organizations.map(({ organization }) => organization)
-    const organizations = [...(await accounts.byIds(tx, ids)).values()]
-    // Without need of a purge, the account owns nothing else, and its organizations stay unless the box is ticked.
-    const owners = ownership.isPurgeNeeded ? [account, ...organizations] : [account]
-    const kinds = await sizesOfOwners(
-      tx,
-      owners.map(({ id }) => id),
-    )
-    const isFounded = ({ id }: Account) =>
-      ownership.organizations.some(({ organization, founder }) => organization === id && founder === true)
-    return { ownership, organizations, founded: organizations.filter(isFounded), owners, kinds }
+    return { ownership, organizations: [...(await accounts.byIds(tx, ids)).values()] }
   })
+  const { ownership, organizations } = found
+  const isFounded = ({ id }: Account) =>
+    ownership.organizations.some(({ organization, founder }) => organization === id && founder === true)
+  // Without need of a purge, the account owns nothing else, and its organizations stay unless the box is ticked.
+  const [certain, optional] = ownership.isPurgeNeeded
+    ? [[account, ...organizations], []]
+    : [[account], organizations]
+  return {
+    ...found,
+    founded: organizations.filter(isFounded),
+    contents: await contentsOf(services, certain),
+    optional: await contentsOf(services, optional),
+  }
+}
+
+const contentsOf = async (
+  { store, hosting }: PageServices,
+  owners: readonly Account[],
+): Promise<Contents> => {
+  const ids = owners.map(({ id }) => id)
   const pages = await Promise.all(
-    found.owners.map(({ id }) => hosting.usage.largestRepositories(id, { offset: 0, limit: MAX_LISTED })),
+    ids.map((id) => hosting.usage.largestRepositories(id, { offset: 0, limit: MAX_LISTED })),
   )
   const listed = pages.flatMap(({ items }) => items)
-  const repositories = await store.read((tx) =>
-    Promise.all(
+  const total = pages.reduce((sum, page) => sum + page.total, 0)
+  return store.read(async (tx) => {
+    const repositories = await Promise.all(
       listed.map(async ({ repository, owner, usage }) => ({
         owner: owner.name,
         name: repository.name,
         kinds: await sizesOfRepository(tx, usage),
       })),
-    ),
-  )
-  const total = pages.reduce((sum, page) => sum + page.total, 0)
-  return { ...found, repositories, more: total - listed.length }
+    )
+    return { kinds: await sizesOfOwners(tx, ids), repositories, more: total - listed.length }
+  })
 }
 
-/** @param failure why the deletion was refused */
+interface Refusal {
+  /** Why the deletion was refused. */
+  readonly failure?: string
+  /** Whether the box was ticked that deletes organizations, too. */
+  readonly isTicked?: boolean
+}
+
 export const deletionView = async (
   services: PageServices,
   account: Account,
-  failure?: string,
+  { failure, isTicked = false }: Refusal = {},
 ): Promise<View> => {
   const { name, kind } = account
   const owned = await ownedBy(services, account)
@@ -88,7 +112,7 @@ export const deletionView = async (
         <AdminTabs />
         <FlashMessage failure={failure} />
         {owned.ownership.isPurgeNeeded && <GoesFirst account={account} owned={owned} />}
-        <Deletion account={account} owned={owned} failure={failure} />
+        <Deletion account={account} owned={owned} failure={failure} isTicked={isTicked} />
       </>
     ),
   }
@@ -139,11 +163,16 @@ const GoesFirst = ({
 )
 
 /** The form: with everything when the account owns something that keeps it from being deleted alone. */
-const Deletion = ({ account, owned, failure }: OwnedProps & { failure: string | undefined }) => {
+const Deletion = ({
+  account,
+  owned,
+  failure,
+  isTicked,
+}: OwnedProps & { failure: string | undefined; isTicked: boolean }) => {
   const { name, kind } = account
-  const { ownership, organizations, kinds } = owned
+  const { ownership, organizations, contents } = owned
   const { isPurgeNeeded } = ownership
-  const freed = freedBy(kinds)
+  const freed = freedBy(contents.kinds)
   const all = `${name} and everything it owns`
   return (
     <Section id="delete" title={isPurgeNeeded ? `Or delete ${all}` : 'Delete'}>
@@ -151,12 +180,19 @@ const Deletion = ({ account, owned, failure }: OwnedProps & { failure: string | 
         The account is deleted at once, with its tokens, keys and memberships
         {isPurgeNeeded && `, and everything below: this frees ${formatSize(freed)}`}.
       </Notice>
-      {(isPurgeNeeded || kinds.length > 0) && <WhatGoes owned={owned} />}
+      {isPurgeNeeded && organizations.length > 0 && (
+        <p>
+          Organizations without another owner go with it: <Names accounts={organizations} />.
+        </p>
+      )}
+      <WhatGoes contents={contents} />
       <Post
         to="/-/admin/account/delete"
         fields={[['name', name], ...(isPurgeNeeded ? [['purge', 'yes'] as const] : [])]}
       >
-        {!isPurgeNeeded && organizations.length > 0 && <AlsoOrganizations organizations={organizations} />}
+        {!isPurgeNeeded && organizations.length > 0 && (
+          <AlsoOrganizations owned={owned} isTicked={isTicked} />
+        )}
         <TypedConfirmation
           {...confirmationOf(account)}
           cancel={accountPath(name)}
@@ -168,14 +204,29 @@ const Deletion = ({ account, owned, failure }: OwnedProps & { failure: string | 
   )
 }
 
-const AlsoOrganizations = ({ organizations }: { organizations: readonly Account[] }) => (
-  <label class="box">
-    <input type="checkbox" name="purge" value="yes" />
-    <span>
-      Also delete what has no other owner: <Names accounts={organizations} />{' '}
-      <span class="small">Without this, administrators manage it.</span>
-    </span>
-  </label>
+/** The box that deletes the organizations, too, with what they have. */
+const AlsoOrganizations = ({
+  owned: { organizations, optional },
+  isTicked,
+}: {
+  owned: Owned
+  isTicked: boolean
+}) => (
+  <>
+    <label class="box">
+      <input type="checkbox" name="purge" value="yes" checked={isTicked} />
+      <span>
+        Also delete what has no other owner: <Names accounts={organizations} />{' '}
+        <span class="small">Without this, administrators manage it.</span>
+      </span>
+    </label>
+    <p>
+      {optional.kinds.length === 0
+        ? 'Nothing is stored there.'
+        : `This also deletes everything below, which frees ${formatSize(freedBy(optional.kinds))} more.`}
+    </p>
+    <WhatGoes contents={optional} isOpen />
+  </>
 )
 
 const Names = ({ accounts }: { accounts: readonly Account[] }) => (
@@ -192,13 +243,14 @@ const Names = ({ accounts }: { accounts: readonly Account[] }) => (
 )
 
 /** By kind, and on demand by repository. */
-const WhatGoes = ({ owned: { ownership, organizations, kinds, repositories, more } }: { owned: Owned }) => (
+const WhatGoes = ({
+  contents: { kinds, repositories, more },
+  isOpen = false,
+}: {
+  contents: Contents
+  isOpen?: boolean
+}) => (
   <>
-    {ownership.isPurgeNeeded && organizations.length > 0 && (
-      <p>
-        Organizations without another owner go with it: <Names accounts={organizations} />.
-      </p>
-    )}
     {kinds.length > 0 && (
       <Table column="Kind" numbers={['Frees']}>
         <RemovedRows kinds={kinds} listOf={undefined} />
@@ -206,7 +258,7 @@ const WhatGoes = ({ owned: { ownership, organizations, kinds, repositories, more
     )}
     <StayingText kinds={kinds} />
     {repositories.length > 0 && (
-      <details>
+      <details open={isOpen}>
         <summary>By repository</summary>
         <Table column="Repository" numbers={['Frees']}>
           {repositories.map(({ owner, name, kinds: parts }) => (

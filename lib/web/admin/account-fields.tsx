@@ -68,9 +68,16 @@ export const Visibility = ({ value }: { value: string }) => (
   </>
 )
 
-export const AdminBox = ({ isChecked }: { isChecked: boolean }) => (
+/** @param failure why the form was refused */
+export const AdminBox = ({ isChecked, failure }: { isChecked: boolean; failure?: string | undefined }) => (
   <label class="box">
-    <input type="checkbox" name="admin" value="yes" checked={isChecked} />
+    <input
+      type="checkbox"
+      name="admin"
+      value="yes"
+      checked={isChecked}
+      {...invalidAttributes('administrator', failure)}
+    />
     <span>
       Administrator <span class="small">May see and change everything.</span>
     </span>

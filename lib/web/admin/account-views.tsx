@@ -15,7 +15,7 @@ import {
   Table,
   usePageContext,
 } from '../components.tsx'
-import { isRefused } from '../refused.ts'
+import type { Form } from '../form.ts'
 import type { PageServices, View } from '../route.ts'
 import { ScopeFields } from '../storage/account.tsx'
 import { subjectTexts } from '../subject-names.ts'
@@ -23,15 +23,27 @@ import { AdminBox, Field, Visibility } from './account-fields.tsx'
 import { ADMINISTRATION, AdminTabs } from './form.tsx'
 import { groupPath, rulePath } from './rules.tsx'
 
+/** Paths of the forms that keep what was entered. */
+const [PROFILE, TOKEN] = ['/-/admin/account', '/-/admin/account/token']
+
 /** The pages above that of an account. */
 export const CRUMBS = [ADMINISTRATION, { name: 'Owners', to: '/-/admin/owners' }]
+
+/** A form that was refused, and its path. */
+interface RefusedForm {
+  readonly path: string
+  readonly form: Form
+}
 
 export const accountView = async (
   { quota }: PageServices,
   user: Identity,
   account: Account,
   message: FlashMessage,
+  refused?: RefusedForm,
 ): Promise<View> => {
+  const { failure } = message
+  const entered = (path: string) => (refused?.path === path ? refused.form : undefined)
   const explanation = await quota.explain(account.id)
   const { name, kind, active } = account
   return {
@@ -54,8 +66,10 @@ export const accountView = async (
         <FlashMessage {...message} />
         <Why explanation={explanation} />
         <div class="columns">
-          <Profile account={account} failure={message.failure} />
-          {kind === 'user' && <Access user={user} account={account} failure={message.failure} />}
+          <Profile account={account} entered={entered(PROFILE)} failure={failure} />
+          {kind === 'user' && (
+            <Access user={user} account={account} entered={entered(TOKEN)} failure={failure} />
+          )}
         </div>
         <Danger account={account} isOwn={account.id === user.id} />
       </>
@@ -65,26 +79,32 @@ export const accountView = async (
 
 interface AccountFormProps {
   account: Account
+  /** What the form was refused for. */
+  entered: Form | undefined
   failure: string | undefined
 }
 
-const Profile = ({
-  account: { name, kind, fullName, description, email, admin, visibility },
-  failure,
-}: AccountFormProps) => (
-  <Section id="profile" title="Profile">
-    <Post to="/-/admin/account" fields={[['name', name]]} class="stacked">
-      <Field failure={failure} id="fullName" label="Display name" value={fullName} />
-      <Field failure={failure} id="description" label="Description" value={description} />
-      {kind === 'user' && <Field failure={failure} id="email" label="Email" type="email" value={email} />}
-      <Visibility value={visibility} />
-      {kind === 'user' && <AdminBox isChecked={admin} />}
-      <button type="submit">Save</button>
-    </Post>
-  </Section>
-)
+const Profile = ({ account, entered, failure }: AccountFormProps) => {
+  const { name, kind } = account
+  const valueIn = (field: 'fullName' | 'description' | 'email' | 'visibility') =>
+    entered?.text(field) ?? account[field]
+  const isAdmin = entered === undefined ? account.admin : entered.text('admin') !== ''
+  const field = (id: 'fullName' | 'description' | 'email') => ({ id, value: valueIn(id), failure })
+  return (
+    <Section id="profile" title="Profile">
+      <Post to={PROFILE} fields={[['name', name]]} class="stacked">
+        <Field {...field('fullName')} label="Display name" />
+        <Field {...field('description')} label="Description" />
+        {kind === 'user' && <Field {...field('email')} label="Email" type="email" />}
+        <Visibility value={valueIn('visibility')} />
+        {kind === 'user' && <AdminBox isChecked={isAdmin} failure={failure} />}
+        <button type="submit">Save</button>
+      </Post>
+    </Section>
+  )
+}
 
-const Access = ({ user, account: { name }, failure }: AccountFormProps & { user: Identity }) => (
+const Access = ({ user, account: { name }, entered, failure }: AccountFormProps & { user: Identity }) => (
   <Section id="access" title="Access">
     <Post to="/-/admin/account/password" fields={[['name', name]]} class="stacked">
       <Field
@@ -109,18 +129,19 @@ const Access = ({ user, account: { name }, failure }: AccountFormProps & { user:
         </button>
       </Post>
     )}
-    <details class="more" open={isRefused('name', failure)}>
+    <details class="more" open={entered !== undefined}>
       <summary>Create a token for {name}</summary>
-      <Post to="/-/admin/account/token" fields={[['name', name]]} class="stacked">
+      <Post to={TOKEN} fields={[['name', name]]} class="stacked">
         <Field
           failure={failure}
           id="token"
           member="name"
           label="Name of the token"
+          value={entered?.text('token') ?? ''}
           hint="The token is shown once, on the next page."
           isRequired
         />
-        <ScopeFields user={user} chosen={['read:user', 'read:repository']} />
+        <ScopeFields user={user} chosen={entered?.all('scope') ?? ['read:user', 'read:repository']} />
         <button type="submit" class="secondary">
           Create token
         </button>

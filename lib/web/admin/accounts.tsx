@@ -38,7 +38,16 @@ const accountForm = (
       } catch (error) {
         if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
         return {
-          ...(await accountView(services, request.user, account, { failure: error.message })),
+          ...(await accountView(
+            services,
+            request.user,
+            account,
+            { failure: error.message },
+            {
+              path,
+              form: request.form,
+            },
+          )),
           status: 422,
         }
       }
@@ -89,13 +98,16 @@ export const accountFormRoutes = [
   }),
   accountForm('/-/admin/account', async ({ form, user }, { hosting }, account) => {
     const isUser = account.kind === 'user'
+    const admin = form.text('admin') !== ''
+    if (isUser && !admin && account.id === user.id)
+      throw invalid('administrator: you cannot take this right from yourself, another administrator can')
     await hosting.accounts.edit(
       account.id,
       {
         fullName: form.text('fullName'),
         description: form.text('description'),
         visibility: visibilityIn(form),
-        ...(isUser ? { email: form.text('email'), admin: form.text('admin') !== '' } : {}),
+        ...(isUser ? { email: form.text('email'), admin } : {}),
       },
       undefined,
       user,
@@ -128,12 +140,14 @@ export const accountFormRoutes = [
   accountForm('/-/admin/account/delete', async ({ form, user }, services, account) => {
     if (account.id === user.id) throw invalid('you cannot delete your own account')
     if (!hasConfirmation(form)) return deletionView(services, account)
+    const purge = form.text('purge') !== ''
     try {
       checkConfirmation(form, confirmationOf(account))
-      await services.hosting.accounts.remove(account.id, { purge: form.text('purge') !== '', by: user })
+      await services.hosting.accounts.remove(account.id, { purge, by: user })
     } catch (error) {
       if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
-      return { ...(await deletionView(services, account, error.message)), status: 422 }
+      const refusal = { failure: error.message, isTicked: purge }
+      return { ...(await deletionView(services, account, refusal)), status: 422 }
     }
     return { to: '/-/admin/owners?done=deleted' }
   }),

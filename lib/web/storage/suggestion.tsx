@@ -2,17 +2,17 @@
 /** Suggests things to remove so that an owner gets below a limit: the largest that the rule counts, as few as suffice. */
 import type { Identity } from '../../accounts/access.ts'
 import { formatSize } from '../../byte-sizes.ts'
-import { type StorageItem, totalOf } from '../../content/usage/storage-item.ts'
+import type { StorageItem } from '../../content/usage/storage-item.ts'
 import type { StorageItemPage } from '../../content/usage/storage-items.ts'
 import { add, compare, type Sum, subtract } from '../../integers.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
-import { type Subject, withAncestors } from '../../quota/subjects.ts'
+import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { formatCount, Link, Notice } from '../components.tsx'
 import type { PageServices } from '../route.ts'
 import { formatUsedOf, type LimitState, limitStates } from './limits.tsx'
 
-/** Things of each kind that a suggestion looks at. */
+/** The largest repositories, and as many of the largest other items, that a suggestion looks at. */
 const MAX_CONSIDERED = 500
 
 /** Things that it selects at most: as many as one form deletes. */
@@ -36,72 +36,110 @@ export const suggestionFor = async (
   const limits = limitStates(await quota.statuses.of(owner.id), settings.warnAt)
   const limit = limits.find((one) => one.rule.name === rule && one.state === 'over')
   if (limit === undefined) return undefined
-  const { items } = await hosting.storageItems.list(user, owner.id, {}, { offset: 0, limit: MAX_CONSIDERED })
-  const selection = selectionFor(limit, items)
-  return { limit, ...selection, listed: selection.total, isPartial: false }
+  const largest = { offset: 0, limit: MAX_CONSIDERED }
+  const [{ items: all }, { items: repositories }] = await Promise.all([
+    hosting.storageItems.list(user, owner.id, {}, largest),
+    hosting.storageItems.list(user, owner.id, { kind: 'repositories' }, largest),
+  ])
+  const files = all.filter(({ kind }) => kind !== 'git')
+  const { items, ...selection } = selectionFor(limit, files, repositories)
+  return { limit, ...selection, items, total: items.length, listed: items.length, isPartial: false }
 }
 
-/** Repositories come last, since git data can only be freed with its whole repository. */
-const selectionFor = ({ rule, left }: LimitState, things: readonly StorageItem[]) => {
-  const counted = things.filter((thing) => !thing.isHidden && weightIn(rule, thing) > 0 && thing.size > 0)
+/**
+ * Git data can only be freed with its whole repository, so repositories are the last choice; where files do not suffice,
+ * because one form cannot delete enough of them, repositories are the first.
+ */
+const selectionFor = (
+  { rule, left }: LimitState,
+  files: readonly StorageItem[],
+  repositories: readonly StorageItem[],
+) => {
   // Below the limit, not at it: usage at the limit is over quota.
   const needed = add(left < 0 ? -left : 0, 1)
-  const selected: StorageItem[] = []
-  let freed: Sum = 0
-  const canGoOn = () => compare(freed, needed) < 0 && selected.length < MAX_SELECTED
-  const select = (thing: StorageItem) => {
-    selected.push(thing)
-    freed = add(freed, weighted(rule, thing))
+  const select = (...steps: ((selection: Selection) => void)[]) => {
+    const selection = new Selection(rule, needed)
+    for (const step of steps) step(selection)
+    const { items, freed } = selection
+    return { items, freed, isEnough: compare(freed, needed) >= 0 }
   }
-  for (const thing of counted.filter(({ kind }) => kind !== 'git')) if (canGoOn()) select(thing)
-  const git = counted.filter(({ kind }) => kind === 'git')
-  while (git.length > 0 && canGoOn()) {
-    const missing = subtract(needed, freed)
-    const enough = git.findLastIndex((thing) => compare(weighted(rule, thing), missing) >= 0)
-    select(git.splice(Math.max(0, enough), 1)[0]!)
+  const addFiles = (selection: Selection) => selection.addFiles(files)
+  const addRepositories = (selection: Selection) => selection.addRepositories(repositories)
+  const filesFirst = select(addFiles, addRepositories)
+  if (filesFirst.isEnough) return filesFirst
+  const repositoriesFirst = select(addRepositories, addFiles)
+  return compare(repositoriesFirst.freed, filesFirst.freed) > 0 ? repositoriesFirst : filesFirst
+}
+
+/** Grows until it frees enough, or is as large as one form. Nothing in it is part of another item in it. */
+class Selection {
+  items: StorageItem[] = []
+  readonly #rule: QuotaRule
+  readonly #needed: Sum
+
+  constructor(rule: QuotaRule, needed: Sum) {
+    this.#rule = rule
+    this.#needed = needed
   }
-  const items = withWholeRepositories(selected)
-  return { items, freed, total: items.length, isEnough: compare(freed, needed) >= 0 }
+
+  /** Bytes of the items, as the rule counts them. */
+  get freed(): Sum {
+    return this.items.reduce<Sum>((sum, item) => add(sum, countedIn(this.#rule, item)), 0)
+  }
+
+  get #canGrow(): boolean {
+    return compare(this.freed, this.#needed) < 0 && this.items.length < MAX_SELECTED
+  }
+
+  /** @param files the largest first */
+  addFiles(files: readonly StorageItem[]): void {
+    const whole = new Set(this.items.map(({ repositoryId }) => repositoryId))
+    for (const file of files)
+      if (!file.isHidden && countedIn(this.#rule, file) > 0 && this.#canGrow)
+        if (file.repositoryId === null || !whole.has(file.repositoryId)) this.items.push(file)
+  }
+
+  /** Each time the smallest repository that suffices, or else the one that frees most. What is in it goes with it. */
+  addRepositories(repositories: readonly StorageItem[]): void {
+    while (this.#canGrow) {
+      const missing = subtract(this.#needed, this.freed)
+      const gains = repositories
+        .filter((repository) => !repository.isHidden && !this.items.includes(repository))
+        .map((repository) => ({ repository, gain: this.#gainOf(repository) }))
+        .filter(({ gain }) => gain > 0)
+        .sort((left, right) => compare(right.gain, left.gain))
+      const enough = gains.findLastIndex(({ gain }) => compare(gain, missing) >= 0)
+      const chosen = gains[Math.max(0, enough)]
+      if (chosen === undefined) return
+      const { repository } = chosen
+      const others = this.items.filter(({ repositoryId }) => repositoryId !== repository.repositoryId)
+      this.items = [...others, repository]
+    }
+  }
+
+  /** Bytes that a repository frees besides the items in it that are selected already. */
+  #gainOf(repository: StorageItem): Sum {
+    return this.items
+      .filter(({ repositoryId }) => repositoryId === repository.repositoryId)
+      .reduce((gain, item) => subtract(gain, countedIn(this.#rule, item)), countedIn(this.#rule, repository))
+  }
 }
 
-/** Puts repositories in the place of their git data, and leaves out what is deleted with them. */
-const withWholeRepositories = (selected: readonly StorageItem[]): StorageItem[] => {
-  const git = selected.filter(({ kind }) => kind === 'git')
-  const whole = new Set(git.map(({ repositoryId }) => repositoryId))
-  const others = selected.filter(({ repositoryId }) => !whole.has(repositoryId))
-  return [...others, ...git.map(repositoryOf)]
+/** Bytes of an item, as a rule counts them: once for each of its subjects. */
+const countedIn = ({ subjects }: QuotaRule, item: StorageItem): Sum => {
+  const usage = usageOf(item)
+  return subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
 }
 
-const repositoryOf = (git: StorageItem): StorageItem => ({
-  ...git,
-  kind: 'repositories',
-  id: `repositories:${git.repositoryId}`,
-  size: totalOf(git.usage!),
-})
-
-const weighted = (rule: QuotaRule, thing: StorageItem): Sum => {
-  let bytes: Sum = 0
-  for (let times = weightIn(rule, thing); times > 0; times--) bytes = add(bytes, thing.size)
-  return bytes
-}
-
-/** How often a rule counts a thing: a subject that the rule lists twice, or together with its parent, counts twice. */
-const weightIn = ({ subjects }: QuotaRule, thing: StorageItem): number => {
-  const counting = withAncestors(SUBJECTS[thing.kind](thing))
-  return subjects.filter((subject) => counting.includes(subject)).length
-}
-
-const subjectOfGit = ({ inRepository }: StorageItem): Subject =>
-  inRepository?.private ? 'size:repos:private' : 'size:repos:public'
-
-const SUBJECTS: Record<StorageItem['kind'], (thing: StorageItem) => Subject> = {
-  repositories: subjectOfGit,
-  git: subjectOfGit,
-  lfs: () => 'size:git:lfs',
-  packages: () => 'size:assets:packages:all',
-  artifacts: () => 'size:assets:artifacts',
-  attachments: ({ used }) =>
-    used?.entry.on === 'issue' ? 'size:assets:attachments:issues' : 'size:assets:attachments:releases',
+/** What an item adds to the usage of its owner: a repository with everything in it. */
+const usageOf = ({ kind, size, usage, used }: StorageItem): Usage => {
+  if (usage !== undefined) {
+    const { lfs, issues, releases, artifacts, packages } = usage
+    const git = usage.private ? { reposPrivate: usage.git } : { reposPublic: usage.git }
+    return { ...noUsage, ...git, lfs, issues, releases, artifacts, packages }
+  }
+  const attached = used?.entry.on === 'issue' ? 'issues' : 'releases'
+  return { ...noUsage, [kind === 'attachments' ? attached : kind]: size }
 }
 
 export const Suggestion = ({
