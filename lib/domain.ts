@@ -94,6 +94,10 @@ export const createDomain = ({
           settings: webhooks,
           addCommits: (hook, delivery) => addCommits({ store, contents: hosting.contents }, hook, delivery),
           onError: logError(log, 'a webhook could not be served; it is tried again'),
+          onUnreadCommits: logError(
+            log,
+            'the commits of a push could not be read; its webhook gets it without them',
+          ),
         })
   return { ...engine, hosting, listeners, compactor, sender }
 }

@@ -51,7 +51,7 @@ const sshKeyPresenter = async ({ hosting }: Services, request: Recipient, id: nu
 
 const CreateKeyOption = v.object({
   title: example(shortText, 'laptop'),
-  /** Eight times the longest key that is accepted. */
+  /** The longest key that is accepted. */
   key: v.pipe(text(SSH_KEY), v.maxLength(16 * 1024)),
   ...acceptedBooleans('read_only'),
 })

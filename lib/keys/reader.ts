@@ -1,6 +1,6 @@
 import { WorkerPool } from '../workers.ts'
 
-export interface SshKey {
+export interface ParsedSshKey {
   type: string
   bits: number
   /** The key itself, in base64. */
@@ -46,7 +46,7 @@ export interface KeyText {
   text: string
 }
 
-export type ParsedKey = SshKey | OpenPgpKey
+export type ParsedKey = ParsedSshKey | OpenPgpKey
 
 /**
  * Parses the public keys that users add. Invariant: keys are parsed in a worker thread, within a deadline. This module
@@ -54,7 +54,7 @@ export type ParsedKey = SshKey | OpenPgpKey
  */
 export interface KeyReader {
   /** @throws AllotError invalid when the text is not a key or takes too long, unavailable when too many keys wait */
-  ssh(client: string, text: string): Promise<SshKey>
+  ssh(client: string, text: string): Promise<ParsedSshKey>
   openPgp(client: string, text: string): Promise<OpenPgpKey>
   close(): Promise<void>
 }
@@ -76,7 +76,7 @@ export const createKeyReader = (deadlineMs = DEADLINE_MS): KeyReader => {
     },
   })
   return {
-    ssh: (client, text) => pool.run(client, () => ({ kind: 'ssh', text })) as Promise<SshKey>,
+    ssh: (client, text) => pool.run(client, () => ({ kind: 'ssh', text })) as Promise<ParsedSshKey>,
     openPgp: (client, text) => pool.run(client, () => ({ kind: 'openpgp', text })) as Promise<OpenPgpKey>,
     close: () => pool.close(),
   }

@@ -1,7 +1,7 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import sshpk from 'sshpk'
 import { AllotError, invalid } from '../errors.ts'
-import type { SshKey } from './reader.ts'
+import type { ParsedSshKey } from './reader.ts'
 
 const MAX_LENGTH = 16 * 1024
 
@@ -10,7 +10,7 @@ const MAX_LENGTH = 16 * 1024
  * SubjectPublicKeyInfo) and RFC 4716.
  * @throws AllotError invalid
  */
-export const parseSshKey = (input: string): SshKey => {
+export const parseSshKey = (input: string): ParsedSshKey => {
   const text = input.trim()
   if (text === '') throw invalid('Key is required')
   if (text.length > MAX_LENGTH) throw invalid(`key: must not be longer than ${MAX_LENGTH} characters`)

@@ -75,9 +75,9 @@ export class QuotaEngine {
     const groupsOf = (tx: ReadTransaction, owner: number) => readOwnerGroups(tx, owner, defaults)
     this.#owners = new OwnerCounters({
       changing: recorder && ((tx, change) => recordQuotaEvents(tx, change, groupsOf, recorder)),
-      changed: ({ owner, before, after }, isKnown) => {
+      changed: ({ owner, before, after }, isCommitted) => {
         statuses.drop(owner)
-        if (isKnown) this.#events?.usageChanged(owner, before, after)
+        if (isCommitted) this.#events?.usageChanged(owner, before, after)
       },
     })
     this.rules = new Rules(store, dropAll)

@@ -31,8 +31,8 @@ export interface UsageChange {
 interface UsageListener {
   /** At the end of the transaction; absent when nothing follows from the change. */
   readonly changing?: ((tx: WriteContext, change: UsageChange) => Promise<void>) | undefined
-  /** After the commit. @param isKnown false when the outcome of the commit is not known */
-  changed(change: UsageChange, isKnown: boolean): void
+  /** After the commit. @param isCommitted false when the outcome of the commit is not known */
+  changed(change: UsageChange, isCommitted: boolean): void
 }
 
 /** The usage of each owner, counted in the transaction that changes it. */
@@ -63,14 +63,14 @@ export class OwnerCounters {
     owners.set(owner, change)
     const { changing } = this.#listener
     if (changing !== undefined) tx.beforeCommit(() => changing(tx, change))
-    tx.afterCommit((isKnown) => this.#listener.changed(change, isKnown))
+    tx.afterCommit((isCommitted) => this.#listener.changed(change, isCommitted))
   }
 
   /** Removes the counter of a deleted owner, whose usage must be zero by then. */
   async forget(tx: WriteContext, owner: number): Promise<void> {
     await ownerUsages.remove(tx, [owner])
     const change = { owner, before: noUsage, after: noUsage }
-    tx.afterCommit((isKnown) => this.#listener.changed(change, isKnown))
+    tx.afterCommit((isCommitted) => this.#listener.changed(change, isCommitted))
   }
 }
 

@@ -16,10 +16,10 @@ export interface WriteContext extends WriteTransaction {
   beforeCommit(action: () => Promise<void>): void
   /**
    * Calls the action after the commit, to invalidate a cache or notify the host.
-   * @param action called with false when the commit failed with an unknown outcome: it must invalidate caches, and must
+   * @param action called with false when the commit failed, so that its outcome is unknown: it must invalidate caches, and must
    *   not notify anyone
    */
-  afterCommit(action: (isKnown: boolean) => void): void
+  afterCommit(action: (isCommitted: boolean) => void): void
   /**
    * The time of this call. It is taken inside the run that is committed, so when a transaction reads what another one wrote, its
    * time is later. A rerun gets another time: never use it in a key to read (`Collection.add` does not).
@@ -82,9 +82,9 @@ export class Store {
   async write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
     if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
     let actions: Actions['after'] = []
-    const runActions = (isKnown: boolean) => {
+    const runActions = (isCommitted: boolean) => {
       this.#writes++
-      for (const action of actions) action(isKnown)
+      for (const action of actions) action(isCommitted)
     }
     const result = await this.driver
       .write(async (tx) => {
@@ -108,7 +108,7 @@ export class Store {
 
 interface Actions {
   readonly before: (() => Promise<void>)[]
-  readonly after: ((isKnown: boolean) => void)[]
+  readonly after: ((isCommitted: boolean) => void)[]
 }
 
 const writeContext = (tx: WriteTransaction, actions: Actions): WriteContext => ({

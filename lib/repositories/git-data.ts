@@ -130,7 +130,7 @@ export class GitData {
     if (this.#options.gitStorage === undefined) return
     await savePending(tx, id, true)
     // With an unknown outcome the record may still exist, so the folder stays; a later start decides.
-    tx.afterCommit((isKnown) => isKnown && this.#deleteNext(id))
+    tx.afterCommit((isCommitted) => isCommitted && this.#deleteNext(id))
   }
 
   /** Resolves when every folder of a deleted record is deleted, its deletion is deferred by a hold, or has failed. */

@@ -141,8 +141,8 @@ export class StoredFiles {
     try {
       await fileStorage.put(staged, file)
       return await store.write(async (tx) => {
-        tx.afterCommit((known) => {
-          isKnown = known
+        tx.afterCommit((isCommitted) => {
+          isKnown = isCommitted
         })
         const saved = await save(tx)
         const before = await files.save(tx, { ...file, state: 'kept' })
@@ -166,7 +166,7 @@ export class StoredFiles {
   async #markLeaving(tx: WriteContext, file: StoredFile): Promise<void> {
     await files.save(tx, { ...file, state: 'leaving', since: now() })
     // With an unknown outcome the record may still exist, so the file stays; a later start decides.
-    tx.afterCommit((isKnown) => isKnown && this.#delete(file))
+    tx.afterCommit((isCommitted) => isCommitted && this.#delete(file))
   }
 
   #delete(place: FilePlace): void {

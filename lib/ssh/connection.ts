@@ -9,6 +9,7 @@ import type { SshCommand } from './types.ts'
 
 /** Limits of one connection, in milliseconds; named as the options are. */
 export interface ConnectionLimits {
+  /** Within which the client must sign in. */
   readonly loginTimeout: number
   readonly idleTimeout: number
   /** The longest time that one command may take. */
@@ -29,7 +30,7 @@ export interface ConnectionOptions {
 
 /** The user name of every SSH URL; the key identifies the account. */
 const USER = 'git'
-/** Keys that a client may try: agents offer all that they have. */
+/** Requests of authentication: agents offer all the keys that they have, and a key that is accepted needs two requests. */
 const MAX_ATTEMPTS = 30
 /** Sessions of one connection: open at the same time, and in total. */
 const MAX_SESSIONS = 10
@@ -110,9 +111,12 @@ export class SshConnection {
       onError(error)
       throw error
     })
-    if (found === undefined || signature === undefined) return found?.id
+    if (found === undefined) return undefined
     const parsed = ssh2.utils.parseKey(found.key)
-    if (parsed instanceof Error || blob === undefined) return undefined
+    // The library does not know keys on security keys: they are refused before the client asks its user to touch one.
+    if (parsed instanceof Error) return undefined
+    if (signature === undefined) return found.id
+    if (blob === undefined) return undefined
     return parsed.verify(blob, signature, hashAlgo) === true ? found.id : undefined
   }
 

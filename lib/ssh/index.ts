@@ -62,6 +62,7 @@ export class Ssh2Server implements SshServer {
         onError(error)
       }
     }
+    const acceptedAt = performance.now()
     const handshake = setTimeout(() => socket.destroy(), limits.loginTimeout)
     this.#handshakes.add(socket)
     const endHandshake = () => {
@@ -74,10 +75,11 @@ export class Ssh2Server implements SshServer {
       { hostKeys: [...hostKeys], ident: IDENT, algorithms: ALGORITHMS },
       (client) => {
         endHandshake()
+        const loginTimeout = Math.max(0, limits.loginTimeout - (performance.now() - acceptedAt))
         const connection = new SshConnection(socket, client, {
           ssh2,
           commands: this.#commands,
-          limits,
+          limits: { ...limits, loginTimeout },
           baseUrl,
           onCommand: notify,
           onError,

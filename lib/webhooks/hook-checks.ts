@@ -17,8 +17,8 @@ export interface HookEdit {
 }
 
 /** Longest texts, in characters. */
-const LIMITS = { url: 2048, secret: 255, authorization: 1024, branchFilter: 255 } as const
-const MAX_EVENTS = 50
+export const HOOK_LIMITS = { url: 2048, secret: 255, authorization: 1024, branchFilter: 255 } as const
+export const MAX_EVENTS = 50
 
 /**
  * Checks the members that are present.
@@ -26,8 +26,8 @@ const MAX_EVENTS = 50
  * @throws AllotError invalid
  */
 export const checkHook = (hook: HookEdit, addresses?: AllowedAddresses): void => {
-  for (const [member, limit] of Object.entries(LIMITS)) {
-    const text = hook[member as keyof typeof LIMITS]
+  for (const [member, limit] of Object.entries(HOOK_LIMITS)) {
+    const text = hook[member as keyof typeof HOOK_LIMITS]
     if (text !== undefined && text.length > limit)
       throw invalid(`${NAMES[member] ?? member}: must have at most ${limit} characters`)
   }

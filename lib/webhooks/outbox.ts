@@ -170,7 +170,8 @@ export class Outbox {
     const { listeners } = this.#options
     if (!listeners.has(event.event)) return
     const detail = await hostEvent(tx, event)
-    if (detail !== undefined) tx.afterCommit((isKnown) => isKnown && listeners.notify(event.event, detail))
+    if (detail !== undefined)
+      tx.afterCommit((isCommitted) => isCommitted && listeners.notify(event.event, detail))
   }
 
   async #payload(

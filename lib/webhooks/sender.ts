@@ -27,9 +27,11 @@ interface SenderOptions {
   readonly outbox: Outbox
   readonly addresses: AllowedAddresses
   readonly settings: SenderSettings
-  /** Adds the commits to the payload of a push. */
+  /** Adds the commits to the payload of a push; may take longer than a lease. */
   readonly addCommits: (hook: Hook, delivery: Delivery) => Promise<string>
   readonly onError: (error: unknown, fields: object) => void
+  /** Told of a push that is sent without its commits. */
+  readonly onUnreadCommits: (error: unknown, fields: object) => void
 }
 
 /** Milliseconds before a retry; the pause doubles with each failure. */
@@ -38,7 +40,9 @@ const RETRY_MS = { first: 1000, last: 15 * 60_000 }
 const SHARED_INTERVAL_MS = 60_000
 const EXPIRY_INTERVAL_MS = 10 * 60_000
 const EXPIRED_BATCH = 100
-const STORE_RETRY_MS = 5000
+const FAILURE_RETRY_MS = 5000
+/** Milliseconds after its first failure in which reading the commits of a push is tried again. */
+const READING_MS = 60_000
 const STOP_MS = 2000
 
 /**
@@ -53,6 +57,8 @@ export class Sender {
   readonly #busy = new Map<number, { isWoken: boolean }>()
   /** Webhooks that wait until their next attempt. */
   readonly #paused = new Map<number, NodeJS.Timeout>()
+  /** By webhook: the push whose commits could not be read, and the time of the first failure. */
+  readonly #unread = new Map<number, { readonly number: number; readonly since: number }>()
   readonly #stopping = new AbortController()
   /** Ends the requests in flight. */
   readonly #ending = new AbortController()
@@ -136,7 +142,7 @@ export class Sender {
     const { id } = receiver
     const waitMs = await this.#sendNext(id).catch((error) => {
       this.#options.onError(error, { hook: id })
-      return STORE_RETRY_MS
+      return FAILURE_RETRY_MS
     })
     this.#queue.release(receiver)
     const isWoken = this.#busy.get(id)?.isWoken === true
@@ -169,18 +175,22 @@ export class Sender {
       return hook?.active === true ? { hook, delivery: delivery! } : undefined
     })
     if (next === undefined) {
+      this.#unread.delete(id)
       await this.#leases.end(id)
       return undefined
     }
     const waitMs = next.delivery.nextAt - Date.now()
     if (waitMs > 0) return Math.min(waitMs, RETRY_MS.last)
     const leasedMs = await this.#leases.hold(id)
-    return leasedMs > 0 ? leasedMs : this.#attempt(next.hook, next.delivery)
+    if (leasedMs > 0) return leasedMs
+    if (next.delivery.commits === undefined) return this.#attempt(next.hook, next.delivery)
+    await this.#complete(next.hook, next.delivery)
+    // The next turn sends it: the lease may have ended meanwhile.
+    return 0
   }
 
-  async #attempt(hook: Hook, found: Delivery): Promise<number | undefined> {
-    const { addresses, settings, addCommits } = this.#options
-    const delivery = await this.#complete(found, () => addCommits(hook, found))
+  async #attempt(hook: Hook, delivery: Delivery): Promise<number | undefined> {
+    const { addresses, settings } = this.#options
     const { signal } = this.#ending
     const outcome = await post(hook, delivery, { addresses, timeoutMs: settings.timeout, signal })
     // Ended by the stop of this process, and not by the receiver.
@@ -191,12 +201,39 @@ export class Sender {
   }
 
   /** Saves a completed payload before it is sent, so that each attempt sends the same. */
-  async #complete(delivery: Delivery, complete: () => Promise<string>): Promise<Delivery> {
-    if (delivery.commits === undefined) return delivery
-    const { commits: _, ...rest } = delivery
-    const completed = { ...rest, payload: await complete() }
-    await this.#save(completed)
-    return completed
+  async #complete(hook: Hook, delivery: Delivery): Promise<void> {
+    const payload = await this.#payloadOf(hook, delivery)
+    await this.#options.store.write(async (tx) => {
+      const current = await deliveries.get(tx, [delivery.hook, delivery.number])
+      // Another process may have completed and sent it, when reading took longer than the lease.
+      if (current?.state !== 'waiting' || current.commits === undefined) return
+      const { commits: _, ...rest } = current
+      await deliveries.save(tx, { ...rest, payload })
+    })
+  }
+
+  /**
+   * The payload with its commits. A push whose commits cannot be read for a while is sent without them, since the deliveries after
+   * it wait.
+   */
+  async #payloadOf(hook: Hook, delivery: Delivery): Promise<string> {
+    const { addCommits, onUnreadCommits, settings } = this.#options
+    try {
+      const payload = await addCommits(hook, delivery)
+      this.#unread.delete(hook.id)
+      return payload
+    } catch (error) {
+      const { number } = delivery
+      const earlier = this.#unread.get(hook.id)
+      if (earlier?.number !== number) {
+        this.#unread.set(hook.id, { number, since: performance.now() })
+        throw error
+      }
+      if (performance.now() - earlier.since < Math.min(READING_MS, settings.retryFor)) throw error
+      this.#unread.delete(hook.id)
+      onUnreadCommits(error, { hook: hook.id, delivery: number })
+      return delivery.payload
+    }
   }
 
   /** Saves a delivery, unless its webhook was deleted meanwhile. */

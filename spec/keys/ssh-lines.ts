@@ -37,7 +37,7 @@ export const [ed25519, nistp256, rsa] = ['ssh-ed25519', 'ecdsa-sha2-nistp256', '
   string,
 ]
 /** ssh-keygen cannot make these without the device, so they are built as OpenSSH's PROTOCOL.u2f describes. */
-const securityKeys = [
+export const securityKeys = [
   lineOf('sk-ssh-ed25519@openssh.com', ...contentOf(ed25519), 'ssh:'),
   lineOf('sk-ecdsa-sha2-nistp256@openssh.com', ...contentOf(nistp256), 'ssh:allot'),
 ]

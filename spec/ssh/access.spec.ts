@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { aCheckout, attempt } from '../git/client.ts'
+import { keygen, securityKeys } from '../keys/ssh-lines.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { gitWith, keyPair, type ServedSsh, ssh, sshEnvironment, startSsh } from './client.ts'
@@ -31,7 +32,10 @@ before(async () => {
       ],
     )
 })
-after(() => allot.stop())
+after(async () => {
+  keygen.end()
+  await allot.stop()
+})
 
 const list = (key: string, path: string) => attempt('/', ['ls-remote', allot.url(path)], sshEnvironment(key))
 const push = (key: string, path: string) =>
@@ -42,6 +46,19 @@ describe('A client', () => {
     const { code, err } = await list(keyPair().file, 'alice/public')
     assert.equal(code, 128)
     assert.match(err, /^git@127\.0\.0\.1: Permission denied \(publickey\)\./)
+  })
+
+  it('with a security key, which cannot sign in, is refused before its user is asked to touch it', async () => {
+    for (const [index, key] of securityKeys.entries()) {
+      await allot.allot.sshKeys.add(alice.id, { title: `security key ${index}`, key })
+      // The client has the public key alone: it offers the key, and would need the device to sign.
+      const file = join(temporaryDirectory(), 'key')
+      writeFileSync(file, `${key}\n`, { mode: 0o600 })
+      const { code, err } = await ssh(allot.port, file, [], '-v')
+      assert.equal(code, 255, err)
+      assert.match(err, /Offering public key: .*-SK /)
+      assert.doesNotMatch(err, /Server accepts key/)
+    }
   })
 
   it('with another user name than git is refused', async () => {

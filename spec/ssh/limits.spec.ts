@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import { aCheckout, git } from '../git/client.ts'
 import { eventually, pushBody } from '../git/slow-push.ts'
@@ -103,6 +104,26 @@ describe('A connection', () => {
     } finally {
       await impatient.stop()
     }
+  })
+
+  it('has the time to sign in from its beginning, also when the client says late that it speaks SSH', async (test) => {
+    const impatient = await startSsh({}, { loginTimeout: 3000 })
+    test.after(impatient.stop)
+    const server = impatient.allot.sshServer!
+    const ends: string[] = []
+    const [late, silent] = ['late', 'silent'].map((name) => async () => {
+      const socket = await raw('127.0.0.1', impatient.port)
+      socket.once('close', () => ends.push(name)).resume()
+      return socket
+    }) as [() => Promise<Socket>, () => Promise<Socket>]
+    const first = await late()
+    await eventually(() => server.connections === 1)
+    await pause(1000)
+    const second = await silent()
+    await pause(1000)
+    first.write('SSH-2.0-late\r\n')
+    await Promise.all([closed(first), closed(second)])
+    assert.deepEqual(ends, ['late', 'silent'])
   })
 
   it('that sends nonsense is closed, and does not affect other clients', async () => {

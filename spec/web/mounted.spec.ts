@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import express from 'express'
 import type { OpenAllot } from '../../lib/allot.ts'
 import { isSitePage } from '../../lib/web/index.ts'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
+import { temporaryDirectory } from '../support/folder.ts'
 import { start } from '../support/test-server.ts'
-import { createPageClient } from './browser.ts'
+import { createPageClient, startPages } from './browser.ts'
 
 describe('The pages, mounted in a host', () => {
   it('leave other paths to the host', async () => {
@@ -179,5 +182,21 @@ describe('The form of a path', () => {
     for (const path of paths) assert.ok(isSitePage(path.replaceAll(/\{\w+\}/g, 'x1')), path)
     for (const path of ['/ann/app.git/info/refs', '/ann/app/releases/download/v1/a', '/api/v1'])
       assert.equal(isSitePage(path), false, path)
+  })
+})
+
+describe('The page of a repository', () => {
+  it('is served where the share of a client is one git command, and each takes long', async (test) => {
+    const directory = temporaryDirectory()
+    const slow = join(directory, 'git')
+    // Longer than a command waits for another of the same client.
+    const wait = 'case "$*" in *for-each-ref*) sleep 1.6;; esac'
+    writeFileSync(slow, `#!/bin/sh\n${wait}\nexec git "$@"\n`, { mode: 0o700 })
+    const repositories = { directory: join(directory, 'repositories'), git: slow }
+    const allot = await startPages({ repositories, contents: { maxConcurrent: 1 } })
+    test.after(allot.stop)
+    const { status } = await allot.as(allot.root, 'POST', '/user/repos', { name: 'app', auto_init: true })
+    assert.equal(status, 201)
+    assert.equal((await allot.browser().get(`/${allot.root.name}/app`)).status, 200)
   })
 })

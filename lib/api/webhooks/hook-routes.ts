@@ -39,6 +39,8 @@ export interface HookGroup {
   readonly scope: string
   /** Whether someone may see the place and not its webhooks. */
   readonly canForbid: boolean
+  /** Whether the place always exists, as the instance and the user who asks do. */
+  readonly alwaysExists: boolean
   place(user: Identity, params: HookParams): Authorizer<HookPlace>
   /** The push that a webhook is tested with; undefined for a `ping`. */
   testPush?(
@@ -190,26 +192,38 @@ const TestQuery = v.object({
   ref: v.optional(parameter(shortText, 'Branch, tag or commit of the push; the default branch when absent.')),
 })
 
+interface TestRequest {
+  readonly user: Identity
+  readonly params: HookParams & { readonly id: number }
+  readonly client: () => string
+}
+
 /** Sends a test to a webhook. */
 export const testRouteOf = (group: HookGroup): HookRoute => {
   const { path, names, prefix, ownerText, place, testPush } = group
   const { write } = accessOf(group)
-  return route({
+  const declaration = {
     ...write,
     method: 'POST',
     path: `${path}/{id}/tests`,
     operationId: `${prefix}TestHook`,
     summary: `Send a test to a webhook of ${ownerText}: ${testPush === undefined ? 'a ping' : 'a push of the last commit, or a ping when there is none'}`,
     params: v.object({ ...names, id: hookId }),
-    query: testPush === undefined ? (v.object({}) as unknown as typeof TestQuery) : TestQuery,
     responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
-    handle: async ({ user, params, query, client }, services) => {
-      const { hooks } = services.hosting
-      const where = place(user, params)
-      // Before git data is read, since this finds out whether the caller may.
-      if ((await hooks.find(where, params.id)) === undefined) return reply(404)
-      const push = await testPush?.(services, params, query.ref ?? '', client())
-      return replyEmpty(await hooks.test(user, where, params.id, push))
-    },
+  } as const
+  const test = async ({ user, params, client }: TestRequest, services: Services, ref: string) => {
+    const { hooks } = services.hosting
+    const where = place(user, params)
+    // Before git data is read, since this finds out whether the caller may.
+    if ((await hooks.find(where, params.id)) === undefined) return reply(404)
+    const push = await testPush?.(services, params, ref, client())
+    return replyEmpty(await hooks.test(user, where, params.id, push))
+  }
+  if (testPush === undefined)
+    return route({ ...declaration, handle: (request, services) => test(request, services, '') })
+  return route({
+    ...declaration,
+    query: TestQuery,
+    handle: (request, services) => test(request, services, request.query.ref ?? ''),
   })
 }

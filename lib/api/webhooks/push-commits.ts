@@ -39,7 +39,7 @@ interface Payload {
 /**
  * Completes the payload of a push. It stays as it is when the repository or its commits are gone.
  * @returns the payload, as JSON
- * @throws AllotError unavailable when too many git commands run: try again
+ * @throws AllotError unavailable when too many git commands run, or one takes too long: try again, and then send it as it is
  */
 export const addCommits = async (
   { store, contents }: CommitSource,

@@ -22,8 +22,7 @@ const routesOf = (group: HookGroup): HookRoute[] => {
   ]
   return declared.map((route) => {
     const { 403: forbidden, 404: notFound, ...responses } = route.responses
-    // The user who asks and the instance exist.
-    const isFound = Object.keys(group.names).length === 0 && route.operationId.endsWith('CreateHook')
+    const isFound = group.alwaysExists && route.method === 'POST' && route.path === group.path
     return {
       ...route,
       responses: {
@@ -46,6 +45,7 @@ const repositoryHooks: HookGroup = {
   auth: 'required',
   scope: 'repository',
   canForbid: true,
+  alwaysExists: false,
   place: (user, params) => hookPlaces.repository(user, textOf(params, 'owner'), textOf(params, 'repo')),
   async testPush({ hosting }, params, ref, client) {
     const [owner, name] = [textOf(params, 'owner'), textOf(params, 'repo')]
@@ -70,6 +70,7 @@ const groups: HookGroup[] = [
     auth: 'required',
     scope: 'organization',
     canForbid: true,
+    alwaysExists: false,
     place: (user, params) => hookPlaces.organization(user, textOf(params, 'org')),
   },
   {
@@ -81,6 +82,7 @@ const groups: HookGroup[] = [
     auth: 'required',
     scope: 'user',
     canForbid: false,
+    alwaysExists: true,
     place: (user) => hookPlaces.user(user),
   },
   {
@@ -92,6 +94,7 @@ const groups: HookGroup[] = [
     auth: 'admin',
     scope: 'admin',
     canForbid: true,
+    alwaysExists: true,
     place: () => hookPlaces.instance(),
   },
 ]

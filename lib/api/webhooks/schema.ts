@@ -2,7 +2,7 @@
 import * as v from 'valibot'
 import { parseExactly } from '../../integers.ts'
 import type { Delivery as DeliveryRecord, Hook as HookRecord } from '../../records/schema/index.ts'
-import type { HookEdit } from '../../webhooks/hook-checks.ts'
+import { HOOK_LIMITS, type HookEdit, MAX_EVENTS } from '../../webhooks/hook-checks.ts'
 import type { NewHook } from '../../webhooks/hooks.ts'
 import { example, number, parameter, shortText, Time, text, timestamp, wholeNumber } from '../fields.ts'
 
@@ -44,12 +44,12 @@ const config = {
   /** Deliveries are always sent with POST. */
   http_method: v.optional(v.picklist(['POST', 'post', ''])),
 }
-const url = example(v.pipe(v.string(), v.maxLength(2048)), RECEIVER)
+const url = example(v.pipe(v.string(), v.maxLength(HOOK_LIMITS.url)), RECEIVER)
 
 const optionalMembers = {
-  events: v.optional(example(v.pipe(v.array(shortText), v.maxLength(50)), ['push', 'release'])),
+  events: v.optional(example(v.pipe(v.array(shortText), v.maxLength(MAX_EVENTS)), ['push', 'release'])),
   branch_filter: v.optional(shortText),
-  authorization_header: v.optional(v.pipe(v.string(), v.maxLength(1024))),
+  authorization_header: v.optional(v.pipe(v.string(), v.maxLength(HOOK_LIMITS.authorization))),
   active: v.optional(example(v.boolean(), true)),
   is_system_webhook: v.optional(v.boolean()),
 }

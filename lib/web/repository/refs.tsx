@@ -70,7 +70,9 @@ interface Choices {
 
 export const readChoices = async (open: OpenCommit): Promise<Choices> => {
   const slice = { offset: 0, limit: MAX_CHOICES }
-  const [branches, tags] = await Promise.all([listBranches(open, slice), listTags(open, slice)])
+  // One after another: together, they would wait for each other where the client's share is one git command.
+  const branches = await listBranches(open, slice)
+  const tags = await listTags(open, slice)
   return { branches: branches.items, tags: tags.items }
 }
 

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import { now } from '../../lib/clock.ts'
+import { deliveries } from '../../lib/records/schema/index.ts'
+import { Store } from '../../lib/records/store.ts'
+import { aCheckout, git, urlFor } from '../git/client.ts'
+import { startGit } from '../git/served.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { type Receiver, startReceiver } from '../support/receiver.ts'
+import { createSpecStore } from '../support/store.ts'
+import { waitFor } from '../support/wait-for.ts'
+
+let receiver: Receiver
+before(async () => {
+  receiver = await startReceiver()
+})
+after(() => receiver.stop())
+
+/** Starts a server on which `git rev-list` waits until `release` is called, and pushes to a repository with a webhook. */
+const pushWithSlowGit = async (test: TestContext, contents: { timeout?: number } = {}) => {
+  const directory = temporaryDirectory()
+  const [slow, begun, go] = ['git', 'begun', 'go'].map((name) => join(directory, name)) as [
+    string,
+    string,
+    string,
+  ]
+  const wait = `touch ${begun}; while [ ! -e ${go} ]; do sleep 0.05; done`
+  const script = `#!/bin/sh\ncase "$*" in *rev-list*) ${wait};; esac\nexec git "$@"\n`
+  writeFileSync(slow, script, { mode: 0o700 })
+  const made = await createSpecStore()
+  const allot = await startGit(
+    {
+      repositories: { directory: join(directory, 'repositories'), git: slow },
+      contents,
+      webhooks: { allowedHosts: ['127.0.0.1'], retryFor: 1000 },
+    },
+    { store: async () => made },
+  )
+  const release = () => writeFileSync(go, '')
+  test.after(async () => {
+    release()
+    await allot.stop()
+  })
+  const alice = await allot.person('alice')
+  const path = await allot.repository(alice, 'app')
+  const config = { url: `${receiver.url}/${test.name}`.replaceAll(' ', '-'), content_type: 'json' }
+  const hook = { type: 'gitea', config, events: ['push', 'issues'], active: true }
+  assert.equal((await allot.as(alice, 'POST', `/repos/${path}/hooks`, hook)).status, 201)
+  await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
+  await waitFor(() => existsSync(begun))
+  return {
+    store: new Store(made.driver),
+    release,
+    openIssue: () => allot.as(alice, 'POST', `/repos/${path}/issues`, { title: 'after the push' }),
+    /** The deliveries that the webhook got, once there are so many. */
+    got: (count: number) => receiver.at(new URL(config.url).pathname, count),
+  }
+}
+
+describe('A push', () => {
+  it('whose commits git cannot read for a while is sent without them, and the events after it follow', async (test) => {
+    const { openIssue, got } = await pushWithSlowGit(test, { timeout: 500 })
+    await openIssue()
+    const received = await got(2)
+    assert.deepEqual(
+      received.map(({ headers }) => headers['x-gitea-event']),
+      ['push', 'issues'],
+    )
+    const { ref, commits } = received[0]!.body
+    assert.deepEqual([ref, commits], ['refs/heads/main', []])
+  })
+
+  it('that another process has sent while its commits were read is not sent again', async (test) => {
+    const { store, openIssue, release, got } = await pushWithSlowGit(test)
+    await store.write(async (tx) => {
+      const [waiting] = await deliveries.list(tx, 'waiting', { prefix: [], limit: 1 })
+      const { commits: _, ...sent } = waiting!
+      await deliveries.save(tx, { ...sent, state: 'delivered', finishedAt: now() })
+    })
+    await openIssue()
+    release()
+    const [first] = await got(1)
+    assert.equal(first?.headers['x-gitea-event'], 'issues')
+  })
+})
