@@ -10,7 +10,7 @@ const UNLIMITED = -1
 
 /** Bytes of a size such as `2 GiB`, rounded to a whole number; undefined when the text is not a size. */
 export const parseSize = (text: string): number | undefined => {
-  const [, number, unit] = /^(\d+(?:\.\d+)?) ?(B|KiB|MiB|GiB|TiB)$/.exec(text) ?? []
+  const [, number, unit] = /^(\d+(?:\.\d+)?) ?(B|KiB|MiB|GiB|TiB|PiB)$/.exec(text) ?? []
   return unit === undefined ? undefined : Math.round(Number(number) * 1024 ** UNITS.indexOf(unit))
 }
 

@@ -45,6 +45,7 @@ describe('Formatting bytes', () => {
 
 describe('Parsing bytes', () => {
   it('accepts binary units only, and limits down to -1', () => {
+    assert.equal(parseSize('2 PiB'), 2 * 1024 ** 5)
     assert.deepEqual(['2 GiB', '1.5KiB', '7 B', '2 GB', '2 gib', '5', '-1 B', ''].map(parseSize), [
       2 * 1024 ** 3,
       1536,

@@ -104,6 +104,7 @@ export const effectOn = (
 }
 
 const effectOf = (before: LimitStatus | undefined, after: LimitStatus | undefined): Effect | undefined => {
+  // Also for an owner who was over it: without a limit, the owner is not merely back within quota.
   if (after === undefined) return before && 'loses a limit'
   if (after.left <= 0) return before !== undefined && before.left <= 0 ? 'stays over' : 'goes over'
   if (before === undefined) return 'gets a limit'
@@ -116,7 +117,10 @@ const isSameChange = (left: SubjectEffect, right: SubjectEffect): boolean =>
   left.before?.rule === right.before?.rule &&
   left.after?.rule === right.after?.rule
 
-/** The fewest bytes until the limit that decides come first; of limits that are lost, those that the owner was over. */
+/**
+ * The fewest bytes until the limit that decides come first. Of limits that are lost, those that the owner was over come first;
+ * the others are equal, since the bytes that were left no longer matter: 1 stands for any number above 0.
+ */
 const leftIn = ({ effect, before, after }: SubjectEffect): Sum => {
   if (effect === 'loses a limit') return before!.left <= 0 ? before!.left : 1
   return (effect === 'comes back' ? before : after)!.left

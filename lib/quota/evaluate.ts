@@ -119,7 +119,7 @@ export const compareLimits = <Limit extends Pick<LimitStatus, 'limit' | 'left'>>
     .map((status) => {
       const { limit, left } = status
       const used = subtract(limit, left)
-      const state = left <= 0 ? LEVELS[0]! : used >= limit * warnAt ? LEVELS[1]! : LEVELS[2]!
+      const state: LimitLevel = left <= 0 ? 'over' : used >= limit * warnAt ? 'near' : 'within'
       return { ...status, state, share: limit > 0 ? Number(used) / limit : 1 + Number(left <= 0) }
     })
     .sort(

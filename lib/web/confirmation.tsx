@@ -5,7 +5,10 @@ import { ConfirmButtons } from './components.tsx'
 import type { Form } from './form.ts'
 import { invalidAttributes } from './refused.ts'
 
-/** Field of the typed confirmation; a form without it is asked first. */
+/**
+ * Field of the typed confirmation; a form without it is asked first. Forms that only a button confirms have the hidden field
+ * `confirmed` instead, whose value says nothing.
+ */
 const FIELD = 'confirmation'
 
 export interface Confirmation {

@@ -352,6 +352,34 @@ describe('The forms about accounts', () => {
     assert.deepEqual(boxesIn((await root.get('/-/admin/rule?name=part')).text), [...SHOWN, '0 size:wiki ✓'])
   })
 
+  it('read grouped digits and every unit of a limit, and refuse groups of other than three digits', async () => {
+    const saved = async (limit: string) => {
+      const { status } = await root.post('/-/admin/rule', { name: 'part', limit, subject: 'size:all' })
+      return status === 303 ? (await allot.allot.quota.rules.get('part'))!.limit : status
+    }
+    assert.deepEqual(await Promise.all(['1,0000', '1,00', '1,000,00'].map(saved)), [422, 422, 422])
+    assert.equal(await saved('1,000,000'), 1_000_000)
+    assert.equal(await saved('1 000 MiB'), 1000 * 1024 ** 2)
+    assert.equal(await saved('2 pib'), 2 * 1024 ** 5)
+  })
+
+  it('refuse to preview a new rule or group whose name exists, and a group that is assigned already', async () => {
+    const { groups } = allot.allot.quota
+    await groups.create({ name: 'known' })
+    await groups.assign('root', 'known')
+    for (const [path, fields] of [
+      ['rules', { name: 'part', limit: '5', subject: 'size:all' }],
+      ['groups', { name: 'known' }],
+      ['group/members', { name: 'known', owner: 'root' }],
+    ] as const) {
+      const { status, text } = await root.post(`/-/admin/${path}`, { ...fields, do: 'preview' })
+      assert.equal(status, 409, path)
+      assert.match(text, /already (exists|assigned)/)
+      assert.match(text, /aria-invalid/)
+    }
+    await groups.remove('known')
+  })
+
   it('say which groups use a rule, with links', async () => {
     const page = () => root.get('/-/admin/rule?name=part')
     assert.match(words((await page()).text), /No group has this rule, so it limits no owner\./)

@@ -110,4 +110,20 @@ describe('The page of the audit log', () => {
     assert.equal(rowsOf(text).length, 2)
     assert.doesNotMatch(text, /Search older changes/)
   })
+
+  it('says that groups were changed when the lists are too long for the log', async () => {
+    const { groups } = allot.allot.quota
+    const names = Array.from({ length: 40 }, (_, index) => `${'long-name-'.repeat(6)}${index}`)
+    for (const name of names) await groups.create({ name })
+    const by = { id: allot.root.id, username: 'root' }
+    const assign = (given: string[]) =>
+      allot.allot.hosting.plans.apply({ assignments: { ann: given } }, { by })
+    await assign(names)
+    await assign(names.slice(1))
+    const [newest] = await shown('?kind=assignment')
+    assert.deepEqual(newest, {
+      text: 'ann groups changed details cut root',
+      links: ['account?name=ann', 'account?name=root'],
+    })
+  })
 })

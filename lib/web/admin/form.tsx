@@ -6,7 +6,6 @@ import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
-import type { Page } from '../../records/collection.ts'
 import { FlashMessage, Link, Notice, PageHead, Post, PREVIEW, Section, Tabs } from '../components.tsx'
 import { type Crumb, type PageRequest, type PageRoute, type PageServices, page, type View } from '../route.ts'
 import { changeTitle, EffectList } from './effects.tsx'
@@ -89,7 +88,7 @@ const preview = async (
   const title =
     deletes === undefined ? changeTitle(await plans.apply(plan, { dryRun: true })) : `Delete ${deletes}?`
   const concerns = await action.concerns?.(effects)
-  const { items: owners } = await withNames(services, { items: [...effects.owners], total: 0 })
+  const owners = await withNames(services, effects.owners)
   return {
     title,
     crumbs: [ADMINISTRATION],
@@ -125,14 +124,14 @@ const formPath = (path: string, fields: Fields): string => {
 }
 
 /** Adds the names of owners. Leaves out owners that were deleted since the page was read. */
-export const withNames = async <T extends { owner: number }>(
+const withNames = async <T extends { owner: number }>(
   { hosting }: PageServices,
-  { items, total }: Page<T>,
-): Promise<Page<T & { name: string }>> => {
+  items: readonly T[],
+): Promise<(T & { name: string })[]> => {
   const accounts = await hosting.accounts.byIds(items.map(({ owner }) => owner))
   const names = new Map(accounts.map(({ id, name }) => [id, name]))
   const named = items.map((item) => ({ ...item, name: names.get(item.owner) ?? '' }))
-  return { items: named.filter(({ name }) => name !== ''), total }
+  return named.filter(({ name }) => name !== '')
 }
 
 /** The page above those of rules, groups and owners. */

@@ -33,7 +33,11 @@ export const groupRoutes = [
   adminForm('/-/admin/groups', async ({ form, user }, services) => {
     const name = form.text('name')
     return {
-      plan: () => ({ groups: [{ name, rules: [] }] }),
+      async plan() {
+        if ((await services.quota.groups.get(name)) !== undefined)
+          throw new AllotError('conflict', `a group named ${name} already exists`)
+        return { groups: [{ name, rules: [] }] }
+      },
       async apply() {
         await services.quota.groups.create({ name }, user)
         return `${groupPath(name)}&done=created`
@@ -130,7 +134,10 @@ const memberPlan = async (
   isAdded: boolean,
 ): Promise<NamedPlan> => {
   const { id, name } = await findOwner(services, owner)
-  const others = (await services.quota.groups.assignedTo(id)).filter((assigned) => assigned !== group)
+  const assigned = await services.quota.groups.assignedTo(id)
+  if (isAdded && assigned.includes(group))
+    throw new AllotError('conflict', `the group ${group} is already assigned`)
+  const others = assigned.filter((other) => other !== group)
   return { assignments: { [name]: isAdded ? [...others, group] : others } }
 }
 

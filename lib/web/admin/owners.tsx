@@ -58,7 +58,6 @@ export const ownerRoutes = [
       plan,
       async apply() {
         await services.hosting.plans.apply(await plan(), { by: user })
-        services.hosting.ownerTable.changed()
         return `/-/admin/owners?done=saved`
       },
       showAgain: (failure) => ownersView(services, queryIn(new URLSearchParams()), { failure }),

@@ -34,7 +34,12 @@ export const ruleRoutes = [
   adminForm('/-/admin/rules', async ({ form, user }, services) => {
     const values = valuesIn(form)
     return {
-      plan: () => ({ rules: [ruleFrom(values)] }),
+      async plan() {
+        const rule = ruleFrom(values)
+        if ((await services.quota.rules.get(rule.name)) !== undefined)
+          throw new AllotError('conflict', `a rule named ${rule.name} already exists`)
+        return { rules: [rule] }
+      },
       async apply() {
         await services.quota.rules.create(ruleFrom(values), user)
         return '/-/admin/rules?done=created'
@@ -106,8 +111,8 @@ const ruleFrom = ({ name, limit, subjects }: RuleFormValues): QuotaRule => ({
  */
 const limitFrom = (text: string): number => {
   if (/^unlimited$/i.test(text)) return -1
-  const digits = text.replace(/(?<=\d)[,_ ](?=\d{3})/g, '')
-  const limit = parseLimit(digits.replace(/ ?([kmgt])ib$/i, (_, unit: string) => ` ${unit.toUpperCase()}iB`))
+  const digits = text.replace(/(?<=\d)[,_ ](?=\d{3}(?!\d))/g, '')
+  const limit = parseLimit(digits.replace(/ ?([kmgtp])ib$/i, (_, unit: string) => ` ${unit.toUpperCase()}iB`))
   if (limit !== undefined) return limit
   throw invalid(`limit: expected a size such as 2 GiB, a number of bytes, or "unlimited", got "${text}"`)
 }
