@@ -58,8 +58,9 @@ interface ListenerDependencies {
   readonly write: Services['exportTo']
 }
 
-/** Messages of the 404s in a dialect that have no message of their own. The specification has an empty body. */
+/** Messages of the 404s in a dialect that have no message of their own. */
 const NOT_FOUND: Record<Options['dialect'], string | undefined> = {
+  // `document`: the specification that docs/api.md describes; not the OpenAPI document. Its 404s have an empty body.
   document: undefined,
   forgejo: "The target couldn't be found.",
   gitea: 'not found',

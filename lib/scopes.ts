@@ -19,6 +19,9 @@ export const SCOPES = [
   'write:misc',
 ] as const
 
+/** A scope of tokens, such as `read:user`. */
+export type Scope = (typeof SCOPES)[number]
+
 /** The scopes of a password, and of a host whose login names none. */
 export const ALL_SCOPES: ReadonlySet<string> = new Set(['all'])
 

@@ -85,7 +85,7 @@ export class Identities {
     if (!isSudo && last?.writes === store.writes && last.header === req.headers.authorization)
       if (Date.now() < last.notedUntil) return Promise.resolve(last.identity)
     const sender = authenticate === undefined ? this.#byCredentials(req) : this.#hostUser(authenticate, req)
-    // Saves a closure and a promise for each request.
+    // Returning here avoids allocating a closure and a promise per request.
     if (!isSudo) return sender
     return actingAs(req, sender, async (name) => {
       const account = await this.#options.accounts.byName(name)

@@ -48,7 +48,7 @@ class Keys<K extends Owned> {
     return this.store.write(async (tx) => {
       const key = await this.#collection.get(tx, [id])
       if (key === undefined) return false
-      // The specification: "403: caller not permitted (admin endpoints, quota endpoints, deleting another user's key)".
+      // The API answers 403 here, and not 404 as for other things of others: the keys of a user are public (docs/api.md).
       if (key.account !== account) throw new AllotError('forbidden', 'this key belongs to another user')
       await this.#collection.remove(tx, [id])
       return true

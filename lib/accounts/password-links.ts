@@ -79,7 +79,7 @@ export class PasswordLinks {
   }
 
   /**
-   * Sets the password, and ends the link.
+   * Sets the password, and ends the link. The audit log names the user.
    * @param client client whose budget hashing the password counts against
    * @throws AllotError as `find` does, also when another request has used the link meanwhile; invalid for a password that is
    * too short
@@ -93,6 +93,8 @@ export class PasswordLinks {
       const { passwordLink: _, ...rest } = account
       const after = { ...rest, password: hash, updatedAt: now() }
       await accounts.save(tx, after)
+      const { id, name, admin } = account
+      await recordAudit(tx, { id, username: name, admin }, { action: 'password changed', subject: name })
       return after
     })
   }

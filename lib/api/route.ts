@@ -25,7 +25,10 @@ export interface Services {
     owners: readonly string[] | undefined,
   ) => Promise<unknown>
   readonly version: string
-  /** `forgejo` and `gitea` change the few answers on which their clients disagree with the specification that docs/api.md speaks of. */
+  /**
+   * `document`: the specification that docs/api.md describes; not the OpenAPI document. `forgejo` and `gitea` change the few answers on
+   * which their clients disagree with it.
+   */
   readonly dialect: 'document' | 'forgejo' | 'gitea'
   /** @returns the OpenAPI document of a service at `apiUrl` */
   readonly documentFor: (apiUrl: string) => Promise<{ openapi: string }>
@@ -52,7 +55,7 @@ export interface StreamServices {
   readonly maxFileBytes: { readonly lfs: number | undefined; readonly packages: number | undefined }
 }
 
-/** Who receives a representation, and the URLs that its links begin with (no trailing slash). Every request is one. */
+/** Who receives a representation, and the URLs that its links begin with (no trailing slash). Every request of a route has these members. */
 export type Recipient = {
   readonly user: Viewer
   readonly baseUrl: string

@@ -134,6 +134,7 @@ export const userRoutes = [
       const { user, query, page } = request
       const found = await hosting.search.users(user, { q: query.q, id: query.uid || undefined }, page)
       const list = replyUsers(request, found)
+      // `document`: the specification that docs/api.md describes; not the OpenAPI document.
       return dialect === 'document' ? list : { ...list, body: { ok: true, data: list.body } }
     },
   }),

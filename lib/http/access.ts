@@ -3,10 +3,10 @@
  * handler runs; pages read a form first, for its CSRF token.
  */
 import { AllotError } from '../errors.ts'
-import { hasScope } from '../scopes.ts'
+import { hasScope, type Scope } from '../scopes.ts'
 
-/** Who sent a request. The scope `all` grants everything, and `write:x` implies `read:x`. */
-export interface Identity {
+/** Who sent a request, as far as access to routes depends on it. The scope `all` grants everything, and `write:x` implies `read:x`. */
+export interface Caller {
   readonly username: string
   readonly admin: boolean
   readonly scopes: ReadonlySet<string>
@@ -20,7 +20,7 @@ export interface AccessRule {
   /** `none`: the request is not even authenticated, so wrong credentials are not noticed. */
   readonly auth: Auth | 'none'
   /** Scopes that a request with credentials needs, all of them. */
-  readonly scope?: string | readonly string[]
+  readonly scope?: Scope | readonly Scope[]
 }
 
 /** Messages of 401 and 403 for requests that lack a login or administrator rights. */
@@ -39,18 +39,18 @@ const API_MESSAGES: AccessMessages = {
  * @throws AllotError forbidden, unauthenticated
  */
 export const checkAccess = (
-  identity: Identity | null,
+  caller: Caller | null,
   rule: AccessRule,
   messages: AccessMessages = API_MESSAGES,
 ): void => {
-  if (identity !== null) requireScopes(identity, rule)
+  if (caller !== null) requireScopes(caller, rule)
   if (rule.auth === 'optional') return
-  if (identity === null) throw new AllotError('unauthenticated', messages.unauthenticated)
-  if (rule.auth === 'admin' && !identity.admin) throw new AllotError('forbidden', messages.notAdmin)
+  if (caller === null) throw new AllotError('unauthenticated', messages.unauthenticated)
+  if (rule.auth === 'admin' && !caller.admin) throw new AllotError('forbidden', messages.notAdmin)
 }
 
 /** @throws AllotError forbidden that names the missing scopes */
-export const requireScopes = ({ scopes }: Identity, { scope }: Pick<AccessRule, 'scope'>): void => {
+export const requireScopes = ({ scopes }: Caller, { scope }: Pick<AccessRule, 'scope'>): void => {
   if (scope === undefined) return
   const needed = typeof scope === 'string' ? [scope] : scope
   const missing = needed.filter((name) => !hasScope(scopes, name))

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import type { CacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
-import { type AccessMessages, type AccessRule, checkAccess, type Identity } from './access.ts'
+import { type AccessMessages, type AccessRule, type Caller, checkAccess } from './access.ts'
 import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
 import type { Log } from './log.ts'
 import { inRequestOrder, trackInFlight } from './pipelining.ts'
@@ -79,7 +79,7 @@ export type Next = (error?: unknown) => void
 
 type ReadTogether = <T>(read: () => Promise<T>, key?: CacheKey) => Promise<T>
 
-interface DispatcherOptions<I extends Identity> {
+interface DispatcherOptions<I extends Caller> {
   /** The kinds of routes in order of precedence: the first that matches handles the request. */
   endpoints: readonly Endpoints<I>[]
   /** @throws AllotError unauthenticated for wrong credentials */
@@ -105,7 +105,7 @@ interface DispatcherOptions<I extends Identity> {
 type Context<I> = RequestContext<I, Routed & AccessRule>
 
 /** Takes requests of all {@link Endpoints} through the pipeline. */
-export class Dispatcher<I extends Identity> {
+export class Dispatcher<I extends Caller> {
   readonly #options: DispatcherOptions<I>
   readonly #inFlight = trackInFlight()
 
@@ -135,10 +135,10 @@ export class Dispatcher<I extends Identity> {
     const { corsOrigins = [], baseUrl } = this.#options
     const { req, res, url, route } = context
     this.#inFlight.begin(res)
-    if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
     const isRead = route.method === 'GET' && route.auth !== 'none' && endpoints.getsOnlyRead
     const readTogether = isRead ? this.#options.readTogether : undefined
     try {
+      if (corsOrigins.length > 0 && allowOrigin(req, res, corsOrigins)) return
       const fault = smugglingFault(req)
       if (fault !== undefined) return await this.#refuse(endpoints, context, fault)
       if (baseUrl === undefined) context.baseUrl = baseUrlOf(req, url.mount)
@@ -195,9 +195,9 @@ export class Dispatcher<I extends Identity> {
   /** Sends the client to the new path of an account or a repository that has moved. @returns whether it has */
   async #redirect(endpoints: Endpoints<I>, context: Context<I>): Promise<boolean> {
     const { findMoved } = this.#options
-    const { req, res, route, url, user } = context
+    const { req, res, route, params, url, user } = context
     if (findMoved === undefined || user === undefined || res.headersSent) return false
-    const path = await movedPath(findMoved, user, route, url.path)
+    const path = await movedPath(findMoved, { user, route, params, path: url.path })
     if (path === undefined) return false
     const search = url.search === '' ? '' : `?${url.search}`
     const site = endpoints.urlOf?.(context) ?? context.baseUrl
@@ -244,6 +244,8 @@ const MAX_AGE = '600'
  * @returns whether the request was a preflight, which has been answered
  */
 const allowOrigin = (req: IncomingMessage, res: ServerResponse, origins: readonly string[]): boolean => {
+  // The host may have answered while the request waited for its turn.
+  if (res.headersSent) return false
   const { origin } = req.headers
   const any = origins.includes('*')
   if (!any) res.setHeader('Vary', 'Origin')

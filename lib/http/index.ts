@@ -1,4 +1,4 @@
-export { type Identity, requireScopes } from './access.ts'
+export { type Caller, requireScopes } from './access.ts'
 export { Dispatcher, type Next } from './dispatcher.ts'
 export { type Failure, toFailure } from './failure.ts'
 export { type FetchOptions, fetchOf } from './fetch.ts'

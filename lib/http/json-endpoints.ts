@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type CacheKey, cacheKey } from '../caches.ts'
 import { AllotError } from '../errors.ts'
 import { jsonOf } from '../integers.ts'
-import type { Identity } from './access.ts'
+import type { Caller } from './access.ts'
 import { readBody } from './body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { type Failure, retryAfterHeader } from './failure.ts'
@@ -23,7 +23,7 @@ import { Router } from './router.ts'
 import { HTML_HEADERS, JSON_HEADERS, send, sendEmpty, sendHead, sendLines, sendStreamReply } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
 
-interface JsonEndpointsOptions<I extends Identity, S> {
+interface JsonEndpointsOptions<I extends Caller, S> {
   routes: readonly Route<I, S>[]
   services: S
   htmlUrls: HtmlUrlsOf<S>
@@ -45,17 +45,17 @@ interface JsonReply extends Reply {
 }
 
 /** A route with the coercions of its parameters, which are derived from its schemas once. */
-interface PreparedRoute<I extends Identity, S> extends Route<I, S> {
+interface PreparedRoute<I extends Caller, S> extends Route<I, S> {
   readonly paramsCoercion: Coercion | undefined
   readonly queryCoercion: Coercion | undefined
   /** The query of a request that sends none; undefined when that is refused. */
   readonly emptyQuery: unknown
 }
 
-type Context<I extends Identity, S> = RequestContext<I, PreparedRoute<I, S>>
+type Context<I extends Caller, S> = RequestContext<I, PreparedRoute<I, S>>
 
 /** The JSON API: all paths below the base path, known or not. */
-export class JsonEndpoints<I extends Identity, S> implements Endpoints<I, PreparedRoute<I, S>, JsonReply> {
+export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, PreparedRoute<I, S>, JsonReply> {
   readonly basePath: string
   readonly router: Router<PreparedRoute<I, S>>
   readonly getsOnlyRead = true
@@ -171,7 +171,7 @@ const replyUnmatched = ({ req, params, baseUrl }: RequestContext): JsonReply => 
 /**
  * Stands for the route of requests that no route takes. They are authenticated, since wrong credentials get 401 everywhere.
  */
-const unmatchedRoute = <I extends Identity, S>(): Route<I, S> => ({
+const unmatchedRoute = <I extends Caller, S>(): Route<I, S> => ({
   method: 'GET',
   path: '',
   operationId: '',
@@ -182,7 +182,7 @@ const unmatchedRoute = <I extends Identity, S>(): Route<I, S> => ({
   handle: () => Promise.reject(notFound()),
 })
 
-const prepared = <I extends Identity, S>(route: Route<I, S>): PreparedRoute<I, S> => {
+const prepared = <I extends Caller, S>(route: Route<I, S>): PreparedRoute<I, S> => {
   const queryCoercion = route.query && coercionOf(route.query)
   return {
     ...route,
@@ -203,7 +203,7 @@ const emptyQueryOf = (coercion: Coercion): unknown => {
 }
 
 const queryOf = (
-  { queryCoercion, emptyQuery }: Pick<PreparedRoute<Identity, unknown>, 'queryCoercion' | 'emptyQuery'>,
+  { queryCoercion, emptyQuery }: Pick<PreparedRoute<Caller, unknown>, 'queryCoercion' | 'emptyQuery'>,
   search: string,
   members: URLSearchParams,
 ): unknown => {
@@ -218,7 +218,7 @@ const notFound = () => new AllotError('not_found', 'there is nothing at this pat
  * then the response is 401.
  */
 const accountIsDeleted = (
-  { route, user }: RequestContext<Identity, Pick<Route, 'auth' | 'responses'>>,
+  { route, user }: RequestContext<Caller, Pick<Route, 'auth' | 'responses'>>,
   { status }: Failure,
 ): boolean => status === 404 && user !== undefined && route.auth !== 'optional' && !(404 in route.responses)
 

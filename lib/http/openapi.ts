@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { type ConversionConfig, toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
-import type { Identity } from './access.ts'
+import type { Caller } from './access.ts'
 import { exampleOf } from './examples.ts'
 import { errorExamples, statusTexts } from './failure.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
@@ -31,7 +31,7 @@ interface DocumentInfo {
 type Json = Record<string, unknown>
 
 /** Generates an OpenAPI 3.1 document from the declarations of routes. */
-export const openApiDocument = <I extends Identity, S>(
+export const openApiDocument = <I extends Caller, S>(
   routes: readonly Route<I, S>[],
   apiUrl: string,
   { title, description, version, serverVersion, tags, parameters, definitions }: DocumentInfo,

@@ -128,23 +128,30 @@ interface MovableRoute {
 export const movedStatus = (method: string | undefined): 301 | 308 =>
   method === 'GET' || method === 'HEAD' ? 301 : 308
 
+interface MovableRequest<I> {
+  readonly user: I | null
+  readonly route: MovableRoute
+  /** Decoded segments of the path, by the names in the template of the route. */
+  readonly params: Readonly<Record<string, string | undefined>>
+  /** Percent-encoded. */
+  readonly path: string
+}
+
 /**
  * Replaces the former name of an account, or the former owner and name of a repository, with the new ones.
- * @param path path of the request, percent-encoded
  * @returns undefined when nothing has moved, or former names do not lead on from the route
  */
 export const movedPath = async <I>(
   find: FindMoved<I>,
-  user: I | null,
-  route: MovableRoute,
-  path: string,
+  { user, route, params, path }: MovableRequest<I>,
 ): Promise<string | undefined> => {
   const { path: template } = route
   const match = REPOSITORY.exec(template) ?? ACCOUNT.exec(template)
   if (match === null || !mayHaveMoved(route)) return undefined
   const index = template.slice(0, match.index).split('/').length - 1
-  const segments = path.split('/')
-  const [first = '', second = ''] = segments.slice(index, index + 2).map(decodeURIComponent)
+  // The router of the API takes `//` for `/`, so only without doubled slashes are segments where the template has them.
+  const segments = path.replace(/\/{2,}/g, '/').split('/')
+  const { [match[1]!]: first = '', [match[2] ?? '']: second = '' } = params
   if (match[2] === undefined) {
     const moved = await find.account(user, first)
     if (moved === undefined) return undefined

@@ -8,7 +8,7 @@ import { jsonOf } from '../integers.ts'
 export const Html = { kind: 'html', example: '<p>It <strong>works</strong>.</p>\n' } as const
 /** A 204: no body. */
 export const Empty = { kind: 'empty' } as const
-/** A 404 has no body, except in dialects that send one. */
+/** A 404 has no body, except with the option `dialect` (`lib/listeners.ts`). */
 export const NotFound = { kind: 'notFound' } as const
 
 /** Lines of JSON, sent as they are produced. */

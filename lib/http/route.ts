@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type * as v from 'valibot'
-import type { AccessRule, Auth, Identity } from './access.ts'
+import type { AccessRule, Auth, Caller } from './access.ts'
 import type { Failure } from './failure.ts'
 import type { Pagination, Paging } from './paging.ts'
 import type { Reply, ReplyOf, Responses, SerializedJson, StreamReply } from './responses.ts'
@@ -80,7 +80,7 @@ interface RouteDeclaration extends AccessRule {
 }
 
 /** A JSON route as the dispatcher uses it. */
-export interface Route<I extends Identity = Identity, S = unknown> extends RouteDeclaration {
+export interface Route<I extends Caller = Caller, S = unknown> extends RouteDeclaration {
   params?: ObjectSchema
   query?: ObjectSchema
   body?: v.GenericSchema | FileField
@@ -93,7 +93,7 @@ export interface Route<I extends Identity = Identity, S = unknown> extends Route
 /** Builds the URLs of web pages. Every request carries it, so that presenters need nothing else. */
 export type HtmlUrlsOf<S> = S extends { readonly htmlUrls: infer H } ? H : undefined
 
-interface RouteRequest<I extends Identity = Identity, S = unknown> {
+interface RouteRequest<I extends Caller = Caller, S = unknown> {
   readonly user: I | null
   readonly params: unknown
   readonly query: unknown
@@ -118,8 +118,8 @@ type Output<Schema, Otherwise> = Schema extends v.GenericSchema
 
 /** A request as the handler of a declared route gets it. */
 interface TypedRequest<I, S, Path extends string, A extends Auth, P, Q, B, G>
-  extends RouteRequest<Identity, S> {
-  readonly user: (A extends 'optional' ? I | null : I) & (Identity | null)
+  extends RouteRequest<Caller, S> {
+  readonly user: (A extends 'optional' ? I | null : I) & (Caller | null)
   readonly params: Output<P, TextParams<Path>>
   readonly query: Output<Q, undefined>
   readonly body: Output<B, undefined>
@@ -148,7 +148,7 @@ function reply(status: number, body?: unknown): Reply {
 }
 
 /** Functions that declare JSON routes for one type of identity and one set of services. */
-export const routesFor = <I extends Identity, S>() => ({
+export const routesFor = <I extends Caller, S>() => ({
   /** A reply with an undeclared status, or with a body that its schema does not describe, does not compile. */
   route: <
     const Path extends string,
@@ -173,7 +173,7 @@ export const routesFor = <I extends Identity, S>() => ({
   }),
 })
 
-export interface StreamRequest<I extends Identity = Identity, Name extends string = string> {
+export interface StreamRequest<I extends Caller = Caller, Name extends string = string> {
   readonly user: I | null
   readonly params: Readonly<Record<Name, string>>
   readonly query: URLSearchParams
@@ -194,7 +194,7 @@ export interface StreamRequest<I extends Identity = Identity, Name extends strin
  * A route at the root of the service whose bodies are streams in both directions, so that they may have any size. Its
  * handler authorizes the request itself.
  */
-export interface StreamRoute<I extends Identity = Identity, S = unknown> {
+export interface StreamRoute<I extends Caller = Caller, S = unknown> {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE'
   /** Relative to the root of the service; `{x}` marks a segment. */
   readonly path: string
@@ -211,7 +211,7 @@ export interface StreamRoute<I extends Identity = Identity, S = unknown> {
 
 /** Function that declares stream routes for one type of identity and one set of services. */
 export const streamsFor =
-  <I extends Identity, S>() =>
+  <I extends Caller, S>() =>
   <const Path extends string>(
     route: Omit<StreamRoute<I, S>, 'path' | 'handle'> & {
       path: Path

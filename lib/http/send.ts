@@ -137,11 +137,17 @@ const begun = async (body: Readable, brokenBody: Promise<never> | undefined): Pr
   }
 }
 
-/** Resolves at the first byte or at the end of a body. */
+/**
+ * Resolves at the first byte or at the end of a body.
+ * @throws Error when the body is destroyed before, which emits only `close` when it is destroyed without an error
+ */
 const firstByte = async (body: Readable): Promise<void> => {
   if (body.readableLength > 0 || body.readableEnded) return
   await new Promise<void>((resolve, reject) => {
+    const onClose = () => reject(body.errored ?? new Error('the body was destroyed before its first byte'))
+    if (body.closed) return onClose()
     body.once('readable', resolve)
     body.once('error', reject)
+    body.once('close', onClose)
   })
 }

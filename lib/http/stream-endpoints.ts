@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { AccessRule, Identity } from './access.ts'
+import type { AccessRule, Caller } from './access.ts'
 import { decompressedBody } from './body.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
@@ -7,7 +7,7 @@ import type { StreamRoute } from './route.ts'
 import { type Routed, Router } from './router.ts'
 import { type PendingReply, send, sendEmpty, sendHead, sendStreamReply, TEXT_HEADERS } from './send.ts'
 
-interface StreamEndpointsOptions<I extends Identity, S> {
+interface StreamEndpointsOptions<I extends Caller, S> {
   routes: readonly StreamRoute<I, S>[]
   services: S
   clientOf: (req: IncomingMessage, user: I | null) => string
@@ -23,14 +23,12 @@ export interface StreamCredentials {
   readonly params: Readonly<Record<string, string>>
 }
 
-type DeclaredRoute<I extends Identity, S> = StreamRoute<I, S> & AccessRule
+type DeclaredRoute<I extends Caller, S> = StreamRoute<I, S> & AccessRule
 
-type Context<I extends Identity, S> = RequestContext<I, DeclaredRoute<I, S>>
+type Context<I extends Caller, S> = RequestContext<I, DeclaredRoute<I, S>>
 
 /** Git, LFS objects, packages and downloads: routes at the root of the service whose bodies are streams. */
-export class StreamEndpoints<I extends Identity, S>
-  implements Endpoints<I, DeclaredRoute<I, S>, PendingReply>
-{
+export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, DeclaredRoute<I, S>, PendingReply> {
   readonly basePath = ''
   readonly router: Router<DeclaredRoute<I, S>>
   readonly getsOnlyRead = false

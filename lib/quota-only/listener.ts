@@ -42,6 +42,7 @@ export const createQuotaApi = ({
     quota,
     hosting,
     owners: namedQuotaOwners(store),
+    // `document`: the specification that docs/api.md describes; not the OpenAPI document.
     dialect: 'document',
     htmlUrls,
     documentFor: documentOf(quotaRoutes),

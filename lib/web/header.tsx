@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The header of every page: the brand, the sections of the pages, and the menu of the user. */
+import { SET_PASSWORD } from '../accounts/password-links.ts'
 import { Link, Post, usePageContext } from './components.tsx'
 import type { PageContext } from './route.ts'
 import { SIGN_IN, signInTo } from './session.tsx'
@@ -42,9 +43,11 @@ export const Header = ({
 )
 
 const SignInLink = () => {
-  const { path, hasSessions, urlOf } = usePageContext()
+  const { path, search, hasSessions, urlOf } = usePageContext()
+  // The query of a link that sets a password is a secret, which no other URL may contain.
+  const to = path === SET_PASSWORD ? SIGN_IN : signInTo(path, search)
   return hasSessions && path !== SIGN_IN ? (
-    <a class="account" href={urlOf(signInTo(path))}>
+    <a class="account" href={urlOf(to)}>
       Sign in
     </a>
   ) : null

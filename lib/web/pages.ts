@@ -16,6 +16,7 @@ import {
   browserSessionOf,
   checkCsrf,
   csrfToken,
+  SIGN_IN,
   sessionCookie,
   signInRoutes,
   signInTo,
@@ -218,6 +219,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     const html = renderDocument(view, {
       urlOf: (path) => `${visit.mount}${path}`,
       path: context.url.path,
+      search: context.url.search,
       formToken: csrfToken(secret),
       user,
       hasSessions: !hostAuthenticates,
@@ -291,4 +293,5 @@ const newVisit = ({ req, url: { mount } }: Context, baseUrl: string | undefined)
 }
 
 /** Signing in leads back to the page of a GET; a form cannot be sent again. */
-const signInPath = ({ req, url: { path } }: Context): string => signInTo(req.method === 'POST' ? '/' : path)
+const signInPath = ({ req, url: { path, search } }: Context): string =>
+  req.method === 'POST' ? SIGN_IN : signInTo(path, search)

@@ -10,6 +10,7 @@ import type { SegmentsOf } from '../http/route.ts'
 import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Store } from '../records/store.ts'
+import type { Scope } from '../scopes.ts'
 import type { Form } from './form.ts'
 import type { Highlighter } from './source/highlighter.ts'
 
@@ -43,6 +44,8 @@ export interface PageContext {
   urlOf(path: string): string
   /** Path of the page itself, without the mount point and the query. */
   readonly path: string
+  /** Query string of the page, without its question mark. */
+  readonly search: string
   /** CSRF token that every form must send. */
   readonly formToken: string
   readonly user: Identity | null
@@ -125,7 +128,7 @@ export interface PageRoute {
   /** Whether the last parameter takes the rest of the path, with its slashes. */
   readonly takesRest?: boolean
   readonly auth: Auth
-  readonly scope?: string
+  readonly scope?: Scope
   /** Bytes of the file of a form that has one, which is sent as `multipart/form-data`. */
   readonly maxFileBytes?: number
   /**

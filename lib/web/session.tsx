@@ -130,15 +130,25 @@ export const signInRoutes = [
   }),
 ]
 
-/** The page to sign in at, which leads on to another one. */
-export const signInTo = (path: string): string =>
-  path === '/' ? SIGN_IN : `${SIGN_IN}?to=${encodeURIComponent(path)}`
+/** The page to sign in at, which leads on to another one. @param search query string of that one, without its question mark */
+export const signInTo = (path: string, search: string): string => {
+  const to = targetOf(search === '' ? path : `${path}?${search}`)
+  return to === '/' ? SIGN_IN : `${SIGN_IN}?to=${encodeURIComponent(to)}`
+}
 
 /** No segment is empty, so that the path cannot begin with the name of another host. */
 const PAGE_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.~%@+-]+)+$/
 
+/** Printable ASCII without spaces, `"`, `#`, `<` and `>`, which browsers percent-encode; no longer than filters of pages are. */
+const PAGE_QUERY = /^[!$-;=?-~]{1,2000}$/
+
 /** The page to go on to. Only paths of pages are allowed, so that a link to sign in cannot redirect to another site. */
-const targetOf = (to: string | null): string => (to !== null && PAGE_PATH.test(to) ? to : '/')
+const targetOf = (to: string | null): string => {
+  const [path = '', ...rest] = (to ?? '').split('?')
+  if (path !== '/' && !PAGE_PATH.test(path)) return '/'
+  const query = rest.join('?')
+  return PAGE_QUERY.test(query) ? `${path}?${query}` : path
+}
 
 /** Starts a session in place of the browser's current one. */
 const signIn = async ({ form, req, secret }: PageRequest, { hosting }: PageServices) => {

@@ -50,6 +50,16 @@ describe('The former name of a repository', () => {
     await assertMoved(alice, 'GET', `/repos/${from}/issues${query}`, 301, `/repos/${to}/issues${query}`)
   })
 
+  it('answers 301 at doubled slashes, which the router takes for one', async () => {
+    const alice = await allot.person()
+    await make(alice, 'before')
+    await rename(alice, 'before', 'after')
+    const to = `/repos/${alice.name}/after`
+    for (const path of [`//repos/${alice.name}/before`, `/repos///${alice.name}//before`])
+      await assertMoved(undefined, 'GET', path, 301, to)
+    await assertMoved(alice, 'GET', `//repos/${alice.name}/before//issues`, 301, `${to}/issues`)
+  })
+
   it('answers 308 to other methods than GET, which clients then repeat unchanged', async () => {
     const alice = await allot.person()
     await make(alice, 'before')
@@ -239,6 +249,7 @@ describe('The former name of an account', () => {
     for (let times = 0; times < 2; times++)
       for (const viewer of [undefined, user]) {
         await assertMoved(viewer, 'GET', `/users/${former}`, 301, `/users/${name}`)
+        await assertMoved(viewer, 'GET', `//users//${former}`, 301, `/users/${name}`)
         await assertMoved(
           viewer,
           'GET',

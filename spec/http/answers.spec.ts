@@ -167,6 +167,21 @@ describe('A response', () => {
     }
   })
 
+  it('that the host has sent meanwhile stays as it is, also with CORS', async () => {
+    const late = await serve(routes, { corsOrigins: ['*'] }, (handler) => (req, res) => {
+      res.end('the host is busy')
+      handler(req, res)
+    })
+    try {
+      const answer = await fetch(`${late.api}/json`, { headers: { origin: 'https://app.example.test' } })
+      assert.deepEqual([answer.status, await answer.text()], [200, 'the host is busy'])
+      await late.idle()
+      assert.deepEqual(late.told, [])
+    } finally {
+      await late.stop()
+    }
+  })
+
   it('is sent in the order of the requests, however long each takes', async () => {
     const both = floor.raw(`GET /api/v1/gate HTTP/1.1\r\nHost: x.test\r\n\r\n${closing('GET /api/v1/json')}`)
     await reachesGate()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
-import { Empty, Html, type Identity, NotFound, SerializedJson } from '../../lib/http/index.ts'
+import { type Caller, Empty, Html, NotFound, SerializedJson } from '../../lib/http/index.ts'
 import { pageOf, plain, reply, route } from './fixture.ts'
 
 const open = { ...plain, method: 'GET', path: '/x/{id}', operationId: 'x', auth: 'optional' } as const
@@ -36,7 +36,7 @@ const taken = [
   }),
 ]
 
-const signedIn = ({ username }: Identity) => (username === '' ? reply(404) : reply(204))
+const signedIn = ({ username }: Caller) => (username === '' ? reply(404) : reply(204))
 
 const refused = [
   // @ts-expect-error a status that is not declared

@@ -2,8 +2,8 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { connect } from 'node:net'
 import { AllotError } from '../../lib/errors.ts'
 import {
+  type Caller,
   Dispatcher,
-  type Identity,
   JsonEndpoints,
   type Next,
   type Route,
@@ -16,7 +16,7 @@ import { listen } from '../support/listen.ts'
 /** The handlers of these specs need no services. */
 export type Nothing = Record<string, never>
 
-export const { route, reply, pageOf } = routesFor<Identity, Nothing>()
+export const { route, reply, pageOf } = routesFor<Caller, Nothing>()
 
 /** Members that every declaration needs, and that the specs here do not check. */
 export const plain = { tag: 'spec', summary: 'of a spec' } as const
@@ -39,7 +39,7 @@ export interface HttpFixture {
 }
 
 /** Credentials of these specs: `NAME` or `NAME scope,scope`; `root` administers, and `bad` is refused. */
-const authenticate = async ({ headers: { authorization } }: IncomingMessage): Promise<Identity | null> => {
+const authenticate = async ({ headers: { authorization } }: IncomingMessage): Promise<Caller | null> => {
   if (authorization === undefined) return null
   const [username = '', scopes = 'all'] = authorization.split(' ')
   if (username === 'bad') throw new AllotError('unauthenticated', 'the credentials are wrong')
@@ -48,18 +48,18 @@ const authenticate = async ({ headers: { authorization } }: IncomingMessage): Pr
 
 type Handler = (...context: [...Parameters<RequestListener>, next?: Next]) => void
 type Options = Partial<
-  ConstructorParameters<typeof JsonEndpoints<Identity, Nothing>>[0] &
-    ConstructorParameters<typeof Dispatcher<Identity>>[0]
+  ConstructorParameters<typeof JsonEndpoints<Caller, Nothing>>[0] &
+    ConstructorParameters<typeof Dispatcher<Caller>>[0]
 >
 
 /** The routes of a spec in a started server, spoken to over a socket. */
 export const serve = async (
-  routes: readonly Route<Identity, Nothing>[],
+  routes: readonly Route<Caller, Nothing>[],
   options: Options = {},
   mount: (handler: Handler) => RequestListener = (handler) => (req, res) => handler(req, res),
 ): Promise<HttpFixture> => {
   const told: Told[] = []
-  const json = new JsonEndpoints<Identity, Nothing>({
+  const json = new JsonEndpoints<Caller, Nothing>({
     routes,
     services: {},
     htmlUrls: undefined,
@@ -70,7 +70,7 @@ export const serve = async (
     pageLimits: { default: 30, max: 50 },
     ...options,
   })
-  const dispatcher = new Dispatcher<Identity>({
+  const dispatcher = new Dispatcher<Caller>({
     endpoints: [json],
     authenticate,
     baseUrl: undefined,

@@ -4,8 +4,8 @@ import { Readable } from 'node:stream'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import {
+  type Caller,
   Download,
-  type Identity,
   Ndjson,
   type Produce,
   StreamEndpoints,
@@ -189,7 +189,7 @@ describe('A download', () => {
     } as const
     ofApi = await serve([route({ ...declared, method: 'GET', path: '/file', handle })])
     const routes = [{ method: 'GET', path: '/api/v1/file', handle: download }] as const
-    const streams = new StreamEndpoints<Identity, Nothing>({
+    const streams = new StreamEndpoints<Caller, Nothing>({
       routes,
       services: {},
       clientOf: () => 'address',
@@ -220,6 +220,33 @@ describe('A download', () => {
         assert.match(logged?.fields.path ?? '', /\/file$/)
       }
     })
+
+  it('whose body is destroyed before its first byte is answered 500, also when it is destroyed without an error', async () => {
+    const moments = [
+      () => new Readable({ read: () => undefined }).destroy(),
+      () =>
+        new Readable({
+          read() {
+            this.destroy()
+          },
+        }),
+      () =>
+        new Readable({
+          read() {
+            this.destroy(new Error('sector 7'))
+          },
+        }),
+    ]
+    for (const server of [ofApi, atRoot])
+      for (const make of moments) {
+        length = 2 * LINE.length
+        body = make()
+        const answer = await fetch(`${server.api}/file`, { signal: AbortSignal.timeout(60_000) })
+        assert.equal(answer.status, 500)
+        const [logged] = server.told.splice(0)
+        assert.match(logged?.fields.err?.message ?? '', /sector 7|destroyed before its first byte/)
+      }
+  })
 
   it('is stopped, and not logged, when the client disconnects', async () => {
     for (const server of [ofApi, atRoot]) {

@@ -18,6 +18,9 @@ describe('Signing in to the pages', () => {
       ['/', '/-/sign-in'],
       ['/-/storage/ann', '/-/sign-in?to=%2F-%2Fstorage%2Fann'],
       ['/-/storage/nobody', '/-/sign-in?to=%2F-%2Fstorage%2Fnobody'],
+      ['/-/admin/owners?page=7', '/-/sign-in?to=%2F-%2Fadmin%2Fowners%3Fpage%3D7'],
+      ['/?page=7', '/-/sign-in?to=%2F%3Fpage%3D7'],
+      [`/-/admin/owners?q=${'a'.repeat(3000)}`, '/-/sign-in?to=%2F-%2Fadmin%2Fowners'],
     ]) {
       const { status, headers } = await allot.browser().get(path!)
       assert.deepEqual([status, headers.get('location')], [303, to])
@@ -41,6 +44,37 @@ describe('Signing in to the pages', () => {
       })
       assert.deepEqual([status, headers.get('location')], [303, `/-/storage/${shown}`])
       assert.match((await browser.get('/')).text, new RegExp(`<h1>Storage of ${shown}</h1>`))
+    }
+  })
+
+  it('goes on to the page with its query, such as the page of a list and its filters', async () => {
+    const to = '/-/storage/ann/repositories?q=a%20b%3F%26c&sort=name&page=7'
+    const browser = allot.browser()
+    const asked = await browser.get(to)
+    const form = await browser.get(asked.headers.get('location')!)
+    const field = /name="to" value="([^"]*)"/.exec(form.text)![1]!.replaceAll('&amp;', '&')
+    assert.equal(field, to)
+    const { headers } = await browser.post('/-/sign-in', { name: 'ann', secret: PASSWORD, to: field })
+    assert.equal(headers.get('location'), to)
+  })
+
+  it('ignores a query that is too long, or has other characters than those of a URL', async () => {
+    for (const query of [
+      'a'.repeat(2001),
+      'a\r\nSet-Cookie: a=b',
+      'a b',
+      'a#b',
+      '<b>',
+      '"',
+      'ü',
+      '\u0000',
+      '',
+    ]) {
+      const browser = allot.browser()
+      await browser.get('/-/sign-in')
+      const to = `/-/storage/ann?${query}`
+      const { status, headers } = await browser.post('/-/sign-in', { name: 'ann', secret: PASSWORD, to })
+      assert.deepEqual([status, headers.get('location')], [303, '/-/storage/ann'], query)
     }
   })
 
@@ -73,6 +107,11 @@ describe('Signing in to the pages', () => {
       '/\\evil.test',
       '/-/../..//evil.test',
       '/-//x?y',
+      '//evil.test?x',
+      '/\\evil.test?/x',
+      '?//evil.test',
+      '/?//evil.test',
+      '/-/x?\\\\evil.test',
       'javascript:1',
     ]) {
       const browser = allot.browser()
@@ -207,6 +246,7 @@ describe('A link that sets a password', () => {
   })
   after(() => allot.stop())
 
+  type Change = { actor: { login: string }; action: string; subject: string }
   const CHOSEN = 'a chosen password'
   const newUser = async (name: string) => (await allot.person(name)).id
   const linkFor = async (id: number) => (await allot.allot.hosting.passwordLinks.create(id))!
@@ -228,14 +268,18 @@ describe('A link that sets a password', () => {
     const [url] = /http:\/\/[^\s<]+\/-\/set-password\?[^\s<]+/.exec(made.text)!
     const link = url.replace(allot.base, '').replaceAll('&amp;', '&')
     assert.match(link, /^\/-\/set-password\?user=una&code=[\w-]{43}$/)
-    assert.match((await allot.browser().get(link)).text, /For the user <bdi>una<\/bdi>/)
+    const opened = await allot.browser().get(link)
+    assert.match(opened.text, /For the user <bdi>una<\/bdi>/)
+    // Signing in instead leads elsewhere, and no URL but the link has the code.
+    assert.match(opened.text, /<a class="account" href="\/-\/sign-in">/)
     const { status, headers, browser } = await used(link)
     assert.deepEqual([status, headers.get('location')], [303, '/'])
     assert.match((await browser.get('/')).text, /una/)
     assert.equal((await allot.browser().signIn('una', CHOSEN)).status, 303)
     assert.equal((await allot.browser().get(link)).status, 404)
     const { body } = await allot.as(allot.root, 'GET', '/admin/audit')
-    assert.equal(body[0].action, 'password link created')
+    const changes = body.map(({ actor, action, subject }: Change) => `${actor.login}: ${action} ${subject}`)
+    assert.deepEqual(changes.slice(0, 2), ['una: password changed una', 'root: password link created una'])
     assert.ok(!JSON.stringify(body).includes(fieldsOf(link).code!))
   })
 

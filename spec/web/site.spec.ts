@@ -451,6 +451,8 @@ describe('The pages of people and repositories', () => {
       assert.match(text, /Signed in as .*<h1>Not found<\/h1>/s, path)
     }
     assert.match((await visitor().get('/mia/diary', HTML)).text, /href="\/-\/sign-in\?to=%2Fmia%2Fdiary"/)
+    const { text } = await visitor().get('/mia/atlas/issues?page=2', HTML)
+    assert.match(text, /href="\/-\/sign-in\?to=%2Fmia%2Fatlas%2Fissues%3Fpage%3D2"/)
   })
 
   it('leave git, the API and downloads alone, and send nothing but HTML where a person asks', async () => {

@@ -202,7 +202,7 @@ type Dialect = Services['dialect']
 /** Forgejo's name for `size:wiki`. */
 const FORGEJO_WIKI = 'size:assets:wiki'
 
-/** A subject as a request names it: one of the document's, or in the dialect of Forgejo also its name for the wiki. */
+/** A subject as a request names it: one of the specification's, or in the dialect of Forgejo also its name for the wiki. */
 export const RequestSubject = v.picklist([...subjects, FORGEJO_WIKI])
 export type RequestSubject = v.InferOutput<typeof RequestSubject>
 
@@ -219,7 +219,7 @@ export const anySubjectIn = (dialect: Dialect, subject: RequestSubject | undefin
 
 /**
  * @param member where the subject stands in the request, such as `subjects[0]`
- * @throws AllotError invalid for Forgejo's name in the dialect of the document
+ * @throws AllotError invalid for Forgejo's name in the dialect `document`
  */
 export const subjectIn = (dialect: Dialect, subject: RequestSubject, member = 'subject'): Subject => {
   if (subject !== FORGEJO_WIKI) return subject

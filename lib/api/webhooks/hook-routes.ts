@@ -36,7 +36,7 @@ export interface HookGroup {
   readonly ownerText: string
   readonly tag: string
   readonly auth: 'required' | 'admin'
-  readonly scope: string
+  readonly scope: 'user' | 'organization' | 'repository' | 'admin'
   /** Whether someone may see the place and not its webhooks. */
   readonly canForbid: boolean
   /** Whether the place always exists, as the instance and the user who asks do. */
@@ -51,10 +51,11 @@ export interface HookGroup {
   ): Promise<TestPush | undefined>
 }
 
-const accessOf = ({ tag, auth, scope }: HookGroup) => ({
-  read: { auth, scope: `read:${scope}`, tag },
-  write: { auth, scope: `write:${scope}`, tag },
-})
+const accessOf = ({ tag, auth, scope }: HookGroup) =>
+  ({
+    read: { auth, scope: `read:${scope}`, tag },
+    write: { auth, scope: `write:${scope}`, tag },
+  }) as const
 
 /** Lists and creates webhooks. */
 export const listRoutesOf = (group: HookGroup): HookRoute[] => {

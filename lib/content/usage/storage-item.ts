@@ -13,7 +13,7 @@ import {
   type Repository,
   type RepositoryUsage,
 } from '../../records/schema/index.ts'
-import { hasScope } from '../../scopes.ts'
+import { hasScope, type Scope } from '../../scopes.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { type UsedEntry, usedEntry } from './ledger-lists.ts'
 
@@ -183,7 +183,7 @@ const compareTexts = (left: Candidate, right: Candidate): number =>
   compareNames(left, right) || (left.id < right.id ? -1 : 1)
 
 /** The scope that a session needs to delete something of the kind. */
-export const removalScope = ({ kind, used }: StorageItem): string => {
+export const removalScope = ({ kind, used }: StorageItem): Scope => {
   if (kind === 'packages') return 'write:package'
   return used?.attached !== undefined && used.attached.on !== 'release' ? 'write:issue' : 'write:repository'
 }

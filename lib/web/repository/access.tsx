@@ -7,6 +7,7 @@ import { AllotError } from '../../errors.ts'
 import type { ServedPage } from '../../host-pages/html-urls.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import type { SegmentsOf } from '../../http/route.ts'
+import type { Scope } from '../../scopes.ts'
 import { Link, usePageContext } from '../components.tsx'
 import { RepositoryTags } from '../people/account-parts.tsx'
 import { type PageReply, type PageRequest, type PageRoute, type PageServices, page } from '../route.ts'
@@ -24,7 +25,7 @@ interface RepositoryPage<Path extends string> {
   path: Path
   takesRest?: boolean
   kind?: ServedPage
-  scope?: string
+  scope?: Scope
   /** The part of the repository that the page shows; anything of it when absent. */
   part?: ReadFor
   handle(

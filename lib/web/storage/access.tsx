@@ -8,6 +8,7 @@ import { AllotError } from '../../errors.ts'
 import type { HtmlPage, ServedPage } from '../../host-pages/html-urls.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
+import type { Scope } from '../../scopes.ts'
 import { PageHead, Tabs, usePageContext } from '../components.tsx'
 import { type Crumb, mountOf, type PageRequest, type PageServices } from '../route.ts'
 
@@ -31,7 +32,7 @@ export const accessibleOwner = async (
   return withScope(user, account, 'read:organization')
 }
 
-const withScope = (user: Identity, account: Account, scope: string): Account => {
+const withScope = (user: Identity, account: Account, scope: Scope): Account => {
   requireScopes(user, { scope })
   return account
 }

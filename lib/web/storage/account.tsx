@@ -6,7 +6,7 @@ import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Page } from '../../records/collection.ts'
 import type { Token } from '../../records/schema/index.ts'
-import { hasScope, SCOPES } from '../../scopes.ts'
+import { hasScope, SCOPES, type Scope } from '../../scopes.ts'
 import {
   ConfirmButtons,
   Empty,
@@ -23,8 +23,6 @@ import { SettingsHead } from '../people/settings.tsx'
 import { type Crumb, type PageServices, page, type View } from '../route.ts'
 import { secretView } from '../secret.tsx'
 import { Day } from '../times.tsx'
-
-type Scope = (typeof SCOPES)[number]
 
 /** Descriptions of the scopes. */
 export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
