@@ -1,7 +1,7 @@
 /**
  * The audit log: who changed which rule, group, assignment, account, password, token or webhook ({@link AuditAction}), and when.
- * A record is written in the transaction of the change. Invariant: changes of one thing are in the order of their commits, also
- * within one second. A change that was requested after another one was acknowledged is after it.
+ * A record is written in the transaction of the change. Changes of one thing by one process are in the order of their commits,
+ * also within one second, unless its clock is set back. Changes by several processes are ordered as well as their clocks agree.
  */
 import { now } from './clock.ts'
 import type { Page, Slice } from './records/collection.ts'
@@ -11,7 +11,7 @@ import type { ReadTransaction } from './storage/index.ts'
 
 /** Who makes a change: an account, or `OPERATOR` (lib/accounts/access.ts) for the command line on a store. */
 export interface Actor {
-  /** Id of the account. */
+  /** Id of the account; -1 for a sender of `createQuota` who is not an owner yet. */
   readonly id: number
   /** Name of the account. */
   readonly username: string

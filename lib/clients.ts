@@ -43,6 +43,8 @@ export class Counts {
 
 /** Names of clients in budgets: every budget names an account, or an address, in the same way. */
 export const clientOfAccount = (id: number): string => `user ${id}`
+/** For senders that the host names itself, who need not have an id. */
+export const clientOfName = (name: string): string => `name ${name}`
 export const clientOfAddress = (address: string): string => `address ${address}`
 
 /** The client whose budgets a request counts against: the signed-in account, or the address without one. */

@@ -133,6 +133,7 @@ export const quotaRoutes: Route<Identity, QuotaServices>[] = [
   ...quotaRuleRoutes,
   ...quotaGroupRoutes,
   ...quotaPlanRoutes,
+  ...auditRoutes,
   ...ledgerRoutes,
   documentRoute,
 ]

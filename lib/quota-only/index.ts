@@ -76,8 +76,8 @@ export interface Quota extends HostQuota {
   /** The owners that a change has named. */
   readonly owners: Pick<HostOwners, 'list' | 'remove'>
   /**
-   * The quota routes of the API (`/user/quota…`, `/admin/quota…`, `/admin/users/{owner}/quota…`, `/admin/ledger…`), for hosts
-   * that mount them: a node:http listener that also fits Express and Connect.
+   * The quota routes of the API (`/user/quota…`, `/admin/quota…`, `/admin/users/{owner}/quota…`, `/admin/ledger…`,
+   * `/admin/audit`), for hosts that mount them: a node:http listener that also fits Express and Connect.
    */
   readonly handler: Listener
   /** Serves the quota routes as `handler` does, for hosts that answer a Request with a Response. */

@@ -4,7 +4,7 @@ import { actingAs, type HostAuthenticate } from '../accounts/identity.ts'
 import { quotaRoutes } from '../api/index.ts'
 import { namedQuotaOwners, type QuotaServices } from '../api/quota/services.ts'
 import { documentOf } from '../api/server.ts'
-import { clientOf } from '../clients.ts'
+import { addressOf, clientOfAddress, clientOfName } from '../clients.ts'
 import { AllotError } from '../errors.ts'
 import { HtmlUrlOptions, HtmlUrls } from '../host-pages/html-urls.ts'
 import { Dispatcher, JsonEndpoints, type Log, sendEmpty, serveReference } from '../http/index.ts'
@@ -39,6 +39,7 @@ export const createQuotaApi = ({
   const { basePath, baseUrl, cors, pageSize, maxPageSize } = options
   const htmlUrls = new HtmlUrls(checked(HtmlUrlOptions, {}))
   const services: QuotaServices = {
+    store,
     quota,
     hosting,
     owners: namedQuotaOwners(store),
@@ -54,7 +55,8 @@ export const createQuotaApi = ({
     basePath,
     notFoundMessage: undefined,
     bodyLimit: options.maxBodySize,
-    clientOf: (req, user) => clientOf(req, user, 0),
+    clientOf: (req, user) =>
+      user === null ? clientOfAddress(addressOf(req, 0)) : clientOfName(user.username),
     pageLimits: { default: Math.min(pageSize, maxPageSize), max: maxPageSize },
   })
   return new Dispatcher({

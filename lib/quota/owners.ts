@@ -9,8 +9,11 @@ export interface Owner {
   readonly name: string
 }
 
-/** Id of an owner that does not exist yet, where the host may name any: it has no usage and no group. */
-export const NO_OWNER = 0
+/**
+ * Id of an owner that does not exist yet, where the host may name any: it has no usage and no group. It differs from the id of
+ * `OPERATOR` (lib/accounts/access.ts), so that the audit log does not take a sender without usage for the command line.
+ */
+export const NO_OWNER = -1
 
 /** Finds owners by name, and names them by id. With `createAllot` they are users and organizations, with `createQuota` names that the host chooses. */
 export interface OwnerDirectory {

@@ -21,8 +21,9 @@ export interface WriteContext extends WriteTransaction {
    */
   afterCommit(action: (isCommitted: boolean) => void): void
   /**
-   * The time of this call. It is taken inside the run that is committed, so when a transaction reads what another one wrote, its
-   * time is later. A rerun gets another time: never use it in a key to read (`Collection.add` does not).
+   * The time of this call. It is taken inside the run that is committed, so when a transaction reads what another one of this
+   * process wrote, its time is later, unless the clock was set back. Times of several processes are ordered as well as their
+   * clocks agree. A rerun gets another time: never use it in a key to read (`Collection.add` does not).
    */
   uniqueTime(): UniqueTime
 }

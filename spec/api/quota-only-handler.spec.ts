@@ -96,6 +96,22 @@ describe('The handler of createQuota', () => {
     assert.ok(!(await quota.owners.list({ offset: 0, limit: 100 })).items.includes('never named'))
   })
 
+  it('lists who changed what, with the id -1 for a sender who is not an owner yet', async () => {
+    const auditor = as('auditors', { 'x-admin': 'yes' })
+    const newest = async () => (await auditor(base, 'GET', '/admin/audit?limit=1')).body[0]
+    const change = (limit: number) => auditor(base, 'PATCH', '/admin/quota/rules/audited', { limit })
+    await auditor(base, 'POST', '/admin/quota/rules', { name: 'audited', limit: 1, subjects: ['size:all'] })
+    const { actor, action, subject } = await newest()
+    assert.deepEqual([actor, action, subject], [{ id: -1, login: 'auditors' }, 'rule created', 'audited'])
+
+    await quota.ledger.put({ kind: 'artifacts', key: 'audit', owner: 'auditors', name: 'x', size: 1 })
+    await change(2)
+    const owned = await newest()
+    assert.equal(owned.actor.login, 'auditors')
+    assert.ok(owned.actor.id > 0, `the id is ${owned.actor.id}`)
+    assertError(await as('tenant')(base, 'GET', '/admin/audit'), 403)
+  })
+
   it('lists the entries of the owner who asks, largest first, without links', async () => {
     const lines = [
       { kind: 'artifacts', key: 'l1', name: 'one', size: 1 },
@@ -128,7 +144,8 @@ describe('The handler of createQuota', () => {
     assert.ok(described.includes('/user/quota') && described.includes('/admin/ledger/{kind}/{key}'))
     assert.deepEqual(
       described.filter(
-        (path) => !/^\/(?:user\/quota|admin\/(?:quota|ledger|users\/\{username\}\/quota))|openapi/.test(path),
+        (path) =>
+          !/^\/(?:user\/quota|admin\/(?:quota|ledger|audit|users\/\{username\}\/quota))|openapi/.test(path),
       ),
       [],
     )

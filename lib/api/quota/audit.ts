@@ -3,11 +3,12 @@ import { readAudit } from '../../audit.ts'
 import { Forbidden } from '../../http/index.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { number, Time, text, timestamp } from '../fields.ts'
-import { adminRead, replyPage, route } from '../route.ts'
+import { adminRead, replyPage } from '../route.ts'
+import { quotaRoute as route } from './services.ts'
 
 export const AuditEntry = v.object({
   at: Time,
-  /** Who made the change; the id is 0 for the command line on the store itself. */
+  /** Who made the change; the id is 0 for the command line on the store itself, -1 for a sender of `createQuota` who is not an owner yet. */
   actor: v.object({ id: number(1), login: text('root') }),
   action: text('rule changed'),
   /** Name of the rule, the group or the account at that time. */

@@ -13,7 +13,8 @@ import type { Recipient, Services } from '../route.ts'
 import { presentUser, type User } from '../users.ts'
 
 /** The services for handlers of quota routes, in a whole Allot and in what `createQuota` opens. */
-export interface QuotaServices extends Pick<Services, 'quota' | 'dialect' | 'htmlUrls' | 'documentFor'> {
+export interface QuotaServices
+  extends Pick<Services, 'store' | 'quota' | 'dialect' | 'htmlUrls' | 'documentFor'> {
   readonly hosting: Pick<Hosting, 'ledger' | 'plans'> & { readonly usage: Pick<UsageLists, 'used'> }
   readonly owners: QuotaOwners
 }

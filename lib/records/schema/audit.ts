@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { Collection } from '../collection.ts'
-import { count, seconds } from '../fields.ts'
+import { integer, seconds } from '../fields.ts'
 
 export const AuditAction = v.picklist([
   ...['rule created', 'rule changed', 'rule deleted'],
@@ -16,8 +16,8 @@ const AuditRecord = v.object({
   at: seconds,
   /** Tells records of the same second apart. */
   nonce: v.string(),
-  /** Id of the account that made the change; 0 for the command line on the store itself. */
-  actor: count,
+  /** Id of the account that made the change; 0 for the command line on the store itself, -1 for a host's sender who is not an owner yet. */
+  actor: integer,
   actorName: v.string(),
   action: AuditAction,
   /**
