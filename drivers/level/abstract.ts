@@ -194,7 +194,11 @@ const writeSynced = async (database: Database, changes: Iterable<PendingChange>)
   await batch.write({ sync: true })
 }
 
-/** Deletions are counted by this prefix of their keys: the longest collection and index name, and the bytes of an id. */
+/**
+ * Deletions are counted by this prefix of their keys. It holds the names of most collections and indexes, and the id that follows,
+ * such as that of an owner. Where the names are longer, the deletions of several ids are counted and compacted together. A longer
+ * prefix would split the deletions of one id where the names are short, and no part would reach MIN_DELETIONS.
+ */
 const PREFIX_BYTES = 27
 /** Deletions below a prefix from which compaction pays off. */
 const MIN_DELETIONS = 20_000

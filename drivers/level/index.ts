@@ -11,6 +11,9 @@ import { damaged, FolderLock, toStorageError } from './folder.ts'
  */
 const { Level } = createRequire(import.meta.url)('level') as typeof import('level')
 
+/** LevelDB raises lower numbers to this one. */
+const MIN_OPEN_FILES = 64
+
 interface LevelOptions {
   /** How many of LevelDB's files, mostly of 2 MiB, are mapped into memory at once: at least 64; default 1000. */
   openFiles?: number
@@ -26,7 +29,8 @@ export const level = (location: string, options: LevelOptions = {}): StorageDriv
   checkArgument(isFolder, 'location', "a folder, such as './data/store'", location)
   checkOptionNames(options, ['openFiles'])
   const { openFiles = 1000 } = options
-  checkArgument(Number.isInteger(openFiles), 'openFiles', 'a whole number', openFiles)
+  const isEnough = Number.isInteger(openFiles) && openFiles >= MIN_OPEN_FILES
+  checkArgument(isEnough, 'openFiles', `a whole number of at least ${MIN_OPEN_FILES}`, openFiles)
   const open = async () => {
     const lock = await FolderLock.acquire(location)
     try {
@@ -60,6 +64,7 @@ const openDatabase = async (lock: FolderLock, openFiles: number): Promise<Databa
   return Object.assign(database, {
     async close() {
       lock.clearOwner()
+      // When this rejects, LevelDB is still open. The lock is kept then, since another opener would drop LevelDB's own lock.
       await close()
       await writeShutdownManifest(folder)
       lock.release()

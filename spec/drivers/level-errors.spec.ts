@@ -240,6 +240,14 @@ test('a location that is a file is refused, and the file is unchanged', async (t
   await assert.rejects(level(location).open(), storageError('failed', /cannot be used: .*EEXIST/))
 })
 
+for (const openFiles of [63, 0, -5, 64.5])
+  test(`openFiles: ${openFiles} is refused`, () => {
+    assert.throws(() => level('./store', { openFiles }), {
+      code: 'invalid',
+      message: /^openFiles: expected a whole number of at least 64, received /,
+    })
+  })
+
 test('a driver whose opening failed can be opened later', async (t) => {
   const location = await inFolder(t)
   await writeFile(location, 'in the way')
