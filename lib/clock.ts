@@ -1,6 +1,9 @@
 /** Now, in the whole seconds that records and timestamps have. */
 export const now = (): number => Math.floor(Date.now() / 1000)
 
+/** Days since 1970-01-01 UTC. */
+export const today = (): number => Math.floor(Date.now() / 86_400_000)
+
 /** @returns the date in UTC, such as `2026-11-21` @param day days since 1970-01-01 */
 export const dateOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10)
 

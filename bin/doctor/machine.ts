@@ -78,10 +78,10 @@ interface CheckedFolder {
 /** Checks that a folder can be used, or created, and has space left. */
 export const checkFolder = async ({ check, folder, option }: CheckedFolder): Promise<Finding> => {
   try {
-    const exists = await isFolder(folder)
-    if (exists === false)
+    const kind = await kindOf(folder)
+    if (kind === 'other')
       return finding(check, 'failed', `${folder} is not a folder: name another with ${option}`)
-    const place = exists ? folder : await existingParent(folder)
+    const place = kind === 'folder' ? folder : await existingParent(folder)
     await access(place, constants.R_OK | constants.W_OK | constants.X_OK)
     const { bavail, bsize } = await statfs(place)
     const free = bavail * bsize
@@ -89,7 +89,7 @@ export const checkFolder = async ({ check, folder, option }: CheckedFolder): Pro
       const status = free < MIN_FREE_BYTES ? 'failed' : 'warning'
       return finding(check, status, `${folder} has only ${formatSize(free)} free: make space`)
     }
-    if (!exists)
+    if (kind === 'absent')
       return finding(
         check,
         'ok',
@@ -111,19 +111,18 @@ const accessFault = (error: unknown): string => {
   return code === 'EACCES' || code === 'EROFS' ? 'this user may not write there' : message
 }
 
-/** @returns undefined when nothing is there */
-const isFolder = async (path: string): Promise<boolean | undefined> => {
+const kindOf = async (path: string): Promise<'folder' | 'other' | 'absent'> => {
   try {
-    return (await stat(path)).isDirectory()
+    return (await stat(path)).isDirectory() ? 'folder' : 'other'
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'absent'
     throw error
   }
 }
 
 const existingParent = async (path: string): Promise<string> => {
   const parent = dirname(resolve(path))
-  return (await isFolder(parent)) === undefined ? existingParent(parent) : parent
+  return (await kindOf(parent)) === 'absent' ? existingParent(parent) : parent
 }
 
 const CLOCK_YEARS = { first: 2025, last: 2100 }

@@ -80,8 +80,8 @@ const askDatabase = async (client: Client): Promise<DatabaseAnswer> => {
 
 const databaseFindings = (where: string, { version, fsync, skewMs }: DatabaseAnswer): Finding[] => {
   const isOld = Number.parseInt(version, 10) < MIN_POSTGRES
-  const advice = isOld ? `: PostgreSQL ${MIN_POSTGRES} or later is needed` : ', a primary'
-  const found = [finding('database', isOld ? 'failed' : 'ok', `${where} has version ${version}${advice}`)]
+  const verdict = isOld ? `: PostgreSQL ${MIN_POSTGRES} or later is needed` : ', a primary'
+  const found = [finding('database', isOld ? 'failed' : 'ok', `${where} has version ${version}${verdict}`)]
   if (fsync === 'off')
     found.push(finding('database', 'warning', 'fsync is off, so a crash loses writes: turn it on'))
   if (Math.abs(skewMs) > MAX_SKEW_MS)

@@ -192,7 +192,7 @@ export const registerRemovalJobs = (services: RepositoryServices): void => {
     removeListed(invitations, 'organization'),
     removeListed(issueSubscriptions, 'account'),
     removeRedirectsOf,
-    (tx, id, limit, { quota }) => quota.removeOwnerEntries(tx, id, limit),
+    (tx, id, limit, { quota }) => quota.removeOwner(tx, id, limit),
   ])
   handle('removeRepositoryContents', repositoryById, [
     removeIssues,

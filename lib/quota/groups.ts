@@ -176,7 +176,10 @@ export class Groups {
     })
   }
 
-  /** Removes an owner from every group. */
+  /**
+   * Removes an owner from every group. The change that calls it is what the audit log names. The cached status is dropped by
+   * `setFor`, or when the counters of a deleted owner are removed; until then, its id can no longer be found.
+   */
   async unassignAll(tx: WriteContext, owner: number): Promise<void> {
     for (const group of await assignedTo(tx, owner)) await assignments.remove(tx, [owner, group])
   }

@@ -60,7 +60,7 @@ export class HostOwners {
     jobs.handle('removeAccountData', {
       step: async (tx, id, limit) => {
         if ((await quotaOwners.get(tx, [id])) !== undefined) return 0
-        return quota.removeOwnerEntries(tx, id, limit)
+        return quota.removeOwner(tx, id, limit)
       },
     })
   }

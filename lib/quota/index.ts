@@ -42,8 +42,8 @@ interface QuotaEngineDependencies {
 
 /**
  * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when an owner is
- * over quota. The engine works with ids. Only plans-by-name.ts and the lines of the audit log resolve names; accounts
- * and git belong to the layers above.
+ * over quota. The engine works with ids. Only host-owners.ts, plans-by-name.ts and the lines of the audit log resolve
+ * names; accounts and git belong to the layers above.
  */
 export class QuotaEngine {
   /** Usage and groups of owners, memoized until the usage, a rule or a group changes. */
@@ -118,11 +118,11 @@ export class QuotaEngine {
   }
 
   /**
-   * Removes the entries and the history of a deleted owner whose repositories are already removed.
+   * Removes the entries, the history and the counters of a deleted owner whose repositories are already removed.
    * @param limit records to remove at most
    * @returns how many were removed
    */
-  async removeOwnerEntries(tx: WriteContext, owner: number, limit: number): Promise<number> {
+  async removeOwner(tx: WriteContext, owner: number, limit: number): Promise<number> {
     const entries = await this.ledger.removeOwned(tx, owner, limit)
     const removed = entries + (await removeHistory(tx, owner, limit - entries))
     if (removed < limit) await this.#owners.forget(tx, owner)

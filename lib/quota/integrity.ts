@@ -1,3 +1,4 @@
+import { today } from '../clock.ts'
 import {
   amounts,
   check,
@@ -22,7 +23,6 @@ import {
 } from '../records/schema/index.ts'
 import { countedAs } from './ledger.ts'
 import { noUsage } from './subjects.ts'
-import { today } from './usage.ts'
 
 const ownerOfRepository = lookup(repositoryUsages, ({ owner }) => owner)
 const pendingEntries = pendingJob('removeLedgerEntries')

@@ -121,13 +121,13 @@ export const overOrNear = (
   return binding && { over: binding.left <= 0, used: usedBy(binding.subject, usage), ...binding }
 }
 
-type Order<T> = (left: T, right: T) => number
+type Order<T> = (first: T, second: T) => number
 
-const byExcess: Order<OwnerOverQuota> = (left, right) =>
-  compare(left.left, right.left) || left.owner - right.owner
+const byExcess: Order<OwnerOverQuota> = (first, second) =>
+  compare(first.left, second.left) || first.owner - second.owner
 
-const bySize: Order<RepositoryTotal> = (left, right) =>
-  compare(right.used, left.used) || left.usage.id - right.usage.id
+const bySize: Order<RepositoryTotal> = (first, second) =>
+  compare(second.used, first.used) || first.usage.id - second.usage.id
 
 /** Keeps the first `limit` items in an order and counts all of them, in memory that `limit` bounds. */
 class First<T> {

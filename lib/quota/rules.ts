@@ -4,7 +4,7 @@ import type { Page, Slice } from '../records/collection.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { QuotaRule } from './evaluate.ts'
-import { isSubject, type Subject, subjects } from './subjects.ts'
+import { subjects as allSubjects, isSubject, type Subject } from './subjects.ts'
 
 interface RuleEdit {
   /** Bytes; -1 is unlimited. */
@@ -159,6 +159,6 @@ export const checkSubjects = (subjects: readonly string[] | undefined): void => 
 export const checkSubject = (subject: string, member = 'subject'): Subject => {
   if (isSubject(subject)) return subject
   throw invalid(
-    `${member}: unknown subject ${JSON.stringify(subject)}; expected one of: ${subjects.join(', ')}`,
+    `${member}: unknown subject ${JSON.stringify(subject)}; expected one of: ${allSubjects.join(', ')}`,
   )
 }

@@ -1,4 +1,5 @@
 /** Counts what owners and repositories use, and keeps the usage of owners at the end of each day. */
+import { today } from '../clock.ts'
 import { add, subtract } from '../integers.ts'
 import { isPending, type JobHandler, type Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
@@ -85,9 +86,6 @@ export const addDelta = (usage: Usage, delta: UsageDelta): Usage => {
   for (const kind of Object.keys(delta) as (keyof Usage)[]) sum[kind] = add(sum[kind], delta[kind] ?? 0)
   return sum
 }
-
-/** Days since 1970-01-01 UTC. */
-export const today = (): number => Math.floor(Date.now() / 86_400_000)
 
 /** Days of history that are kept. */
 export const HISTORY_DAYS = 400

@@ -8,7 +8,7 @@ import type { Store, WriteContext } from './store.ts'
 /** Deferred work of one kind, and the id of the record that it concerns. */
 const Job = v.object({
   kind: v.picklist([
-    /** Everything that a deleted account had. */
+    /** Everything that a deleted account had, or a deleted owner that a host named (lib/quota/host-owners.ts). */
     'removeAccountData',
     /** What belongs to a deleted repository, except what the next jobs remove. */
     'removeRepositoryContents',

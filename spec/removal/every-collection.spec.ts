@@ -2,18 +2,23 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import { Readable } from 'node:stream'
-import { after, describe, it } from 'node:test'
+import { after, describe, it, mock } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
+import { createQuota } from '../../lib/index.ts'
 import type { Collection } from '../../lib/records/collection.ts'
 import { collections, FileArea } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { temporaryDirectory } from '../support/folder.ts'
+import { waitFor } from '../support/wait-for.ts'
 import { nameOwner, populate } from '../transfer/instance.ts'
 
 /** Collections whose records belong to no account. */
 const STAY = ['rule', 'group', 'migrated', 'quotaOwner', 'audit']
+
+/** Collections that `createQuota` fills for an owner that the host names. */
+const OF_HOST_OWNERS = ['quotaOwner', 'ownerUsage', 'dailyUsage', 'assignment', 'ledger']
 
 /** Collections whose records last as long as a request or a job. */
 const TRANSIENT = ['pendingFolder', 'pushJournal', 'lfsCopy', 'job', 'hookLease']
@@ -78,5 +83,36 @@ describe('The removal of all accounts', () => {
     const left = namesOf(await recordsIn(driver)).filter((name) => !STAY.includes(name))
     assert.deepEqual(left, [], 'add what removes them to lib/content/removal.ts')
     await allot.close()
+  })
+})
+
+describe('The removal of an owner that a host named', () => {
+  it('leaves no record that belonged to it, in any collection', async () => {
+    const driver = memory()
+    const quota = await createQuota({ driver })
+    try {
+      await quota.rules.create({ name: 'small', limit: 1000, subjects: ['size:all'] })
+      await quota.groups.create({ name: 'free', rules: ['small'] })
+      await quota.groups.assign('tenant', 'free')
+      const put = (key: string) =>
+        quota.ledger.put({ kind: 'artifacts', key, owner: 'tenant', name: 'a.pdf', size: 1 })
+      await put('today')
+      mock.timers.enable({ apis: ['Date'], now: Date.now() + 86_400_000 })
+      await put('tomorrow')
+      const filledNames = namesOf(await recordsIn(driver))
+      const own = filledNames.filter((name) => !['rule', 'group'].includes(name))
+      assert.deepEqual(own.sort(), [...OF_HOST_OWNERS].sort(), 'list what createQuota fills in this spec')
+
+      await quota.owners.remove('tenant')
+      await waitFor(async () => (await recordsIn(driver)).get('job')!.length === 0)
+      assert.deepEqual(
+        namesOf(await recordsIn(driver)).sort(),
+        ['group', 'rule'],
+        'add what removes them to QuotaEngine.removeOwner (lib/quota/index.ts)',
+      )
+    } finally {
+      mock.timers.reset()
+      await quota.close()
+    }
   })
 })

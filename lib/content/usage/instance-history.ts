@@ -3,10 +3,11 @@
  * it is read in the background, in small steps, about once a day; the last day is that of the latest figures of the owners.
  */
 import { setImmediate } from 'node:timers/promises'
+import { today } from '../../clock.ts'
 import { type Sum, subtract } from '../../integers.ts'
 import { GROWTH_DAYS, type Growth, growthOf, growthSince, type RecordedBytes } from '../../quota/forecast.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
-import { addDelta, today, usageIn } from '../../quota/usage.ts'
+import { addDelta, usageIn } from '../../quota/usage.ts'
 import { dailyUsages, ownerUsages } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 

@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The instance at a glance: totals over time, who uses most, who is over quota or near it, and what the server is doing. */
 import type { ComponentChildren, VNode } from 'preact'
+import { today } from '../../clock.ts'
 import { daysUntilNow, type InstanceHistory, totalGrowth } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
 import { usedBy } from '../../quota/subjects.ts'
-import { today } from '../../quota/usage.ts'
 import { jobs } from '../../records/jobs.ts'
 import { CURRENT_LAYOUT } from '../../records/schema/index.ts'
 import { VERSION } from '../../version.ts'

@@ -2,9 +2,9 @@
 /** How an owner's usage changed: the page, and the chart on the overview. */
 
 import { formatSize } from '../../byte-sizes.ts'
+import { today } from '../../clock.ts'
 import { growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
-import { today } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
 import { formatCount, Link, Section, usePageContext } from '../components.tsx'
 import { page } from '../route.ts'

@@ -1,11 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How fast an owner's usage grows, and when it reaches a limit at that pace. */
+import { today } from '../../clock.ts'
 import { growthIn, type InstanceHistory } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary } from '../../content/usage/owner-table.ts'
 import { measure } from '../../quota/evaluate.ts'
 import { type Forecast, forecastOf, GROWTH_DAYS, type Growth, growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
-import { today } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
 import { Figures, formatCount } from '../components.tsx'
 import { CalendarDay } from '../times.tsx'
