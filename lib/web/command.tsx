@@ -2,6 +2,10 @@
 /** Commands to copy: of git, and requests of the API with an access token. */
 import { Link, usePageContext } from './components.tsx'
 
+/** An argument of a command, quoted for the shell unless it consists of characters that no shell interprets. */
+export const quoted = (argument: string): string =>
+  /^[\w@%+:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`
+
 /** Lines for a shell. */
 export const Command = ({ text }: { text: string }) => (
   <div class="copied">
@@ -16,7 +20,6 @@ interface RequestProps {
   scopes: readonly string[]
   /** Path of the API, such as `/user/repos`. */
   path: string
-  /** Its texts have no quotation marks. */
   body: Readonly<Record<string, string>>
 }
 
@@ -33,7 +36,7 @@ export const RequestCommand = ({ scopes, path, body }: RequestProps) => {
   return (
     <TokenCommand
       scopes={scopes}
-      text={`curl ${headers} \\\n  -d '${JSON.stringify(body)}' ${urls.api}${path}`}
+      text={`curl ${headers} \\\n  -d ${quoted(JSON.stringify(body))} ${quoted(urls.api + path)}`}
     />
   )
 }

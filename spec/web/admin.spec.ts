@@ -9,11 +9,17 @@ describe('The table of owners', () => {
   let allot: PageServer
   let root: PageClient
   before(async () => {
-    allot = await startFixture()
+    // The pages show days: it stays the same one, also at midnight.
+    const now = Date.now()
+    allot = await startFixture(now)
+    mock.timers.enable({ apis: ['Date'], now })
     root = allot.browser()
     await root.signIn('root', PASSWORD)
   })
-  after(() => allot.stop())
+  after(() => {
+    mock.timers.reset()
+    return allot.stop()
+  })
 
   const listed = async (query = '') =>
     [...(await root.get(`/-/admin/owners${query}`)).text.matchAll(/name="owner" value="([^"]*)"/g)].map(

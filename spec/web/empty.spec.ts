@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -30,13 +33,47 @@ describe('A page on which there is nothing yet', () => {
   after(() => site.stop())
 
   const commandIn = (html: string) => {
-    const [, command] = /<code data-copy>(.*?)<\/code>/s.exec(html) ?? []
+    const [, command] = /<pre class="command"><code data-copy>(.*?)<\/code>/s.exec(html) ?? []
     return command
       ?.replaceAll('&quot;', '"')
       .replaceAll('&lt;', '<')
       .replaceAll('&gt;', '>')
       .replaceAll('&amp;', '&')
   }
+
+  it('has commands that run nothing that the name of a branch contains', async () => {
+    const branch = `main;touch\${IFS}pwned;'$(touch\${IFS}pwned)'`
+    const created = { name: 'blank', default_branch: branch }
+    assert.equal((await site.as(site.noa, 'POST', '/user/repos', created)).status, 201)
+    const folder = temporaryDirectory()
+    const person = { NAME: 'noa', EMAIL: 'noa@example.test' }
+    const people = Object.entries(person).flatMap(([name, value]) =>
+      ['AUTHOR', 'COMMITTER'].map((role) => [`GIT_${role}_${name}`, value]),
+    )
+    const env = { ...process.env, ...Object.fromEntries(people), GIT_TERMINAL_PROMPT: '0' }
+    // Only the push fails: it has no password.
+    await assert.rejects(
+      run('sh', ['-ec', commandIn((await noa.get('/noa/blank')).text)!], { cwd: folder, env }),
+      /could not read Username/,
+    )
+    assert.deepEqual(readdirSync(folder).sort(), ['.git', 'README.md'])
+    assert.equal(readFileSync(join(folder, '.git/HEAD'), 'utf8'), `ref: refs/heads/${branch}\n`)
+    assert.equal(readFileSync(join(folder, 'README.md'), 'utf8'), '# blank\n')
+    await site.as(site.noa, 'DELETE', '/repos/noa/blank')
+  })
+
+  it('has a command that downloads a package once there is one, whatever the name of its file', async () => {
+    const version = { owner: 'noa', type: 'generic', name: 'tools', version: '1.0' } as const
+    const viewer = { id: site.noa.id, admin: false }
+    const content = Readable.from([Buffer.from('built')])
+    await site.allot.hosting.packages.add(viewer, version, 'a(1).txt', content, undefined)
+    const { text } = await noa.get('/noa/-/packages/generic/tools/1.0')
+    const TOKEN = await site.scoped(site.noa, /<code>(read:\w+)<\/code>/.exec(text)![1]!)
+    const folder = temporaryDirectory()
+    await run('sh', ['-ec', commandIn(text)!], { cwd: folder, env: { ...process.env, TOKEN } })
+    assert.equal(readFileSync(join(folder, readdirSync(folder)[0]!), 'utf8'), 'built')
+    await site.as(site.noa, 'DELETE', '/packages/noa/generic/tools/1.0')
+  })
 
   for (const [page, created, path, member, value] of EMPTY)
     it(`has a command that creates a ${created} as it is written, with the scopes that it names: ${page}`, async () => {

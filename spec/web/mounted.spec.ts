@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import express from 'express'
 import type { OpenAllot } from '../../lib/allot.ts'
@@ -41,6 +42,29 @@ describe('The pages, mounted in a host', () => {
       assert.deepEqual(names(await browser.get('/-/sign-in')), ['theme', 'allot'])
       const signedIn = await browser.post('/-/sign-in', { name: '', secret: allot.root.token })
       assert.deepEqual([signedIn.status, names(signedIn)], [303, ['theme', 'allot']])
+    } finally {
+      await allot.stop()
+    }
+  })
+
+  it('name the address of the API, which is not below them, in the command that downloads a package', async () => {
+    let page: OpenAllot['pages'] | undefined
+    const allot = await start(
+      { baseUrl: 'http://git.example.test' },
+      { mount: () => express().use('/console', (req, res, next) => page!(req, res, next)) },
+    )
+    page = allot.allot.pages
+    try {
+      const version = { owner: 'root', type: 'generic', name: 'tools', version: '1' }
+      const content = Readable.from([Buffer.from('built')])
+      const viewer = { id: allot.root.id, admin: true }
+      await allot.allot.hosting.packages.add(viewer, version, 'built.txt', content, undefined)
+      const root = createPageClient(`${allot.base}/console`)
+      const { text } = await root.get('/root/-/packages/generic/tools/1')
+      assert.match(
+        text,
+        / http:\/\/git\.example\.test\/api\/packages\/root\/generic\/tools\/1\/built\.txt<\/code>/,
+      )
     } finally {
       await allot.stop()
     }

@@ -5,7 +5,7 @@ import { downloadPath, type PackageName, uploadsOf } from '../../content/package
 import type { FoundVersion } from '../../content/packages/versions.ts'
 import { AllotError } from '../../errors.ts'
 import type { PackageFile } from '../../records/schema/index.ts'
-import { Command, TOKEN_HEADER, TokenCommand } from '../command.tsx'
+import { quoted, TOKEN_HEADER, TokenCommand } from '../command.tsx'
 import {
   Empty,
   formatCount,
@@ -80,7 +80,7 @@ export const packagePageRoutes = [
   page({
     ...read,
     path: '/{owner}/-/packages/{type}/{name}/{version}',
-    async handle({ user, params, pagesUrl }, services) {
+    async handle({ user, params }, services) {
       const { hosting, store } = services
       await visibleOwner(services, user, params.owner)
       const found = required(await hosting.packages.find(user, params))
@@ -107,7 +107,7 @@ export const packagePageRoutes = [
                 </>
               }
             />
-            <Files found={found} files={files} pagesUrl={pagesUrl} />
+            <Files found={found} files={files} />
           </>
         ),
       }
@@ -139,7 +139,7 @@ const NoPackages = ({ owner, isOwn }: { owner: string; isOwn: boolean }) => {
           <p>Upload a file:</p>
           <TokenCommand
             scopes={['write:package']}
-            text={`echo hello > hello.txt\ncurl ${TOKEN_HEADER} \\\n  -T hello.txt ${urls.site}${downloadPath(names, 'hello.txt')}`}
+            text={`echo hello > hello.txt\ncurl ${TOKEN_HEADER} \\\n  -T hello.txt ${quoted(urls.site + downloadPath(names, 'hello.txt'))}`}
           />
         </>
       )}
@@ -163,12 +163,11 @@ const download = ({ hosting }: PageServices, { owner, stored, name, size }: Pack
 const Files = ({
   found: { owner, version },
   files,
-  pagesUrl,
 }: {
   found: FoundVersion
   files: readonly PackageFile[]
-  pagesUrl: string
 }) => {
+  const { urls } = usePageContext()
   const [first] = files
   const path = { ...version, owner: owner.name }
   return (
@@ -194,9 +193,12 @@ const Files = ({
           ))}
         </Table>
       </Section>
-      {first !== undefined && (
+      {first !== undefined && urls !== undefined && (
         <Section id="download" title="Download with a token">
-          <Command text={`curl -O ${TOKEN_HEADER} ${pagesUrl}${downloadPath(path, first.name)}`} />
+          <TokenCommand
+            scopes={['read:package']}
+            text={`curl -O ${TOKEN_HEADER} ${quoted(urls.site + downloadPath(path, first.name))}`}
+          />
         </Section>
       )}
     </>

@@ -4,7 +4,7 @@ import { MODES } from '../../git/objects/parse.ts'
 import { add } from '../../integers.ts'
 import { readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
-import { Command } from '../command.tsx'
+import { Command, quoted } from '../command.tsx'
 import { formatCount, Link, Section, Size } from '../components.tsx'
 import { maySeeStorage } from '../people/account.tsx'
 import { Website } from '../people/account-parts.tsx'
@@ -134,15 +134,15 @@ const FirstPush = ({
   view: RepositoryView
   addresses: Addresses
 }) => {
-  const branch = repository.defaultBranch
-  const remote = `git remote add origin ${http ?? ssh ?? `…/${name.owner}/${name.name}.git`}`
+  const branch = quoted(repository.defaultBranch)
+  const remote = `git remote add origin ${quoted(http ?? ssh ?? `…/${name.owner}/${name.name}.git`)}`
   const push = `git push -u origin ${branch}`
   return (
     <Section id="empty" title="Nothing was pushed yet">
       <p>Begin a new repository in an empty folder:</p>
       <Command
         text={[
-          `echo "# ${name.name}" > README.md`,
+          `echo ${quoted(`# ${name.name}`)} > README.md`,
           `git init -b ${branch}`,
           'git add README.md',
           'git commit -m "Begin"',

@@ -75,6 +75,8 @@ const enhanceSelection = (form) => {
     update()
   })
   form.addEventListener('change', update)
+  // After Back, the browser ticks the boxes again once this script has run, without an event of their own.
+  addEventListener('pageshow', update)
   update()
 }
 
