@@ -26,7 +26,10 @@ export class AllotError extends Error {
   override readonly name: string = 'AllotError'
   /** Kind of the error. */
   readonly code: ErrorCode
-  /** Seconds after which a retry may succeed; undefined when unknown. */
+  /**
+   * Seconds after which a retry may succeed; undefined when unknown. An `unavailable` error that has it is a refusal for load: many
+   * of them share one line of the log.
+   */
   readonly retryAfter: number | undefined
   /** Whether the log has a line about the cause already, so that it needs none for the request. */
   isLogged = false

@@ -33,7 +33,7 @@ export const statusTexts: Record<number, string> = {
   400: 'the request is malformed',
   401: 'credentials are missing or wrong',
   403: 'the credentials do not allow this',
-  404: 'it does not exist, or the client must not know that it exists; the body is empty',
+  404: 'it does not exist, or the client must not know that it exists; the body is empty, except with the option `dialect`',
   409: 'it conflicts with the present state, such as a name that is taken',
   413: 'the body is too large',
   415: 'the content type is not supported',
@@ -88,6 +88,7 @@ export const toFailure = (cause: unknown, log: Log, request: FailedRequest): Fai
   if (error instanceof AllotError) {
     const status = STATUSES[error.code]
     if (error.isLogged) return { status, message: error.message, retryAfter: error.retryAfter }
+    // A 503 with `retryAfter` is a refusal for load: many of them share one line of the log.
     if (status === 503 && error.retryAfter !== undefined) logRefusal(error, log, request)
     else if (status >= 500) log.error({ err: error, ...request }, error.message)
     return { status, message: error.message, retryAfter: error.retryAfter }
