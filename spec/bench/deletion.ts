@@ -11,6 +11,8 @@ const SHAPE: Shape = { people: 2, repos: 4000, entries: 1_500_000, stars: 0 }
 const LARGEST = 'user-1'
 
 const BEFORE = 2000
+/** Removing a million entries takes several minutes, in which the waits stay the same. */
+const MAX_MEASURED_MS = 60_000
 
 /** Milliseconds that another user waits for a list that is not cached, and for a durable write. */
 const waitOf = async ({ port, told }: Hosted, at: number, repository: string): Promise<number> => {
@@ -21,14 +23,13 @@ const waitOf = async ({ port, told }: Hosted, at: number, repository: string): P
   return performance.now() - begun
 }
 
-const rowsOf = (before: Latency, during: Latency, seconds: number, answered: number): Measurement[] => [
+const rowsOf = (before: Latency, during: Latency, answered: number): Measurement[] => [
   {
     name: 'a list and a star of another user while an account with a million ledger entries is removed, p99',
     ...{ value: during.p99, reference: before.p99, unit: 'ms', against: 'before', latency: during },
     ...{ goal: 'within 1.5 times', isReached: during.p99 <= 1.5 * before.p99 },
   },
   { name: 'the answer to that deletion', value: answered, unit: 'ms' },
-  { name: 'until all is removed', value: seconds, unit: 's' },
 ]
 
 const removeLargest = async (served: Hosted): Promise<Measurement[]> => {
@@ -43,10 +44,10 @@ const removeLargest = async (served: Hosted): Promise<Measurement[]> => {
   const answered = performance.now() - begun
   const during: number[] = []
   const isPending = async () => (await ask(port, '/jobs')).text !== '0'
-  while (at % 100 !== 0 || (await isPending())) during.push(await waitOf(served, at++, repository))
-  const seconds = (performance.now() - begun) / 1000
+  const isMeasured = async () => performance.now() - begun < MAX_MEASURED_MS && (await isPending())
+  while (at % 100 !== 0 || (await isMeasured())) during.push(await waitOf(served, at++, repository))
   // The first half warms up.
-  return rowsOf(latencyOf(waits.slice(BEFORE)), latencyOf(during), seconds, answered)
+  return rowsOf(latencyOf(waits.slice(BEFORE)), latencyOf(during), answered)
 }
 
 /** How long other users wait while everything that a large account had is removed. */
