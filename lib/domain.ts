@@ -110,7 +110,10 @@ const errorListeners = (log: Host['log']) => ({
     'a push that was interrupted could not be counted; the next push or start counts it',
   ),
   onLostObject: logError(log, 'a fork lacks an LFS object, whose file is lost or damaged: run allot verify'),
-  onMaintenanceError: logError(log, 'a repository could not be maintained; its next push tries it again'),
+  onMaintenanceError: logError(
+    log,
+    'a repository could not be maintained; its next push or search tries it again',
+  ),
 })
 
 const quotaRecorder = (outbox: Outbox): Omit<QuotaEventRecorder, 'share'> => ({

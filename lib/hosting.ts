@@ -196,9 +196,9 @@ const contentsOf = (
 
 /** Undefined when this process takes no pushes. */
 const maintenanceOf = (
-  { transport, onMaintenanceError: onError }: HostingOptions,
+  { store, transport, onMaintenanceError: onError }: HostingOptions,
   pushJournal: PushJournal,
-) => transport && new RepositoryMaintenance({ transport, pushJournal, onError })
+) => transport && new RepositoryMaintenance({ store, transport, pushJournal, onError })
 
 /** Services that only the pages use. */
 const forPages = (store: Store, quota: QuotaEngine) => ({

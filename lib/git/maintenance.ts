@@ -4,13 +4,10 @@ import { LRUCache } from 'lru-cache'
 import { ifMissing } from '../disk.ts'
 import { folderOf } from './folders.ts'
 import { announce, configuration, type ProcessLimits, type WriteListener } from './process.ts'
-import type { GitProcesses } from './processes.ts'
+import type { EndListener, GitProcesses } from './processes.ts'
 
 /** Notified about each run of git, so that the size of the repository is counted. */
-export interface MaintenanceListener extends WriteListener {
-  /** Called after git has ended, for whatever reason, as that of a push is. */
-  finished(isRecovered: boolean): Promise<void>
-}
+export interface MaintenanceListener extends WriteListener, EndListener {}
 
 interface MaintenanceOptions {
   readonly directory: string
@@ -66,7 +63,7 @@ export class Maintenance {
 
   /** @returns false when this process knows that the commit-graph is as it should be */
   mayLackGraph(id: number, size: number): boolean {
-    return size >= MIN_SIZE && this.#graphSizes.get(id) !== size
+    return hasGrown(size, this.#graphSizes.get(id) ?? 0)
   }
 
   #mayRun(): boolean {
@@ -76,7 +73,7 @@ export class Maintenance {
   #needsGraph(id: number, size: number, hasGraph: boolean): boolean {
     const before = this.#graphSizes.get(id) ?? (hasGraph ? size : 0)
     this.#graphSizes.set(id, Math.min(before, size))
-    return size >= MIN_SIZE && size - before >= Math.max(MIN_GROWTH, size * MIN_SHARE)
+    return hasGrown(size, before)
   }
 
   async #succeeds(
@@ -93,7 +90,7 @@ export class Maintenance {
     await announce(child, listener)
     child.stdout.resume()
     const { code } = await child.ended
-    await listener.finished(await processes.recover(id, child))
+    await processes.finish(id, child, listener)
     return code === 0
   }
 }
@@ -102,6 +99,10 @@ const MIB = 1024 * 1024
 
 /** Bytes of a repository whose searches are worth a commit-graph, and growth in bytes and in parts after which it is written again. */
 const [MIN_SIZE, MIN_GROWTH, MIN_SHARE] = [4 * MIB, MIB, 1 / 64]
+
+/** Whether a repository is worth a new commit-graph. @param before its bytes when the graph was written; 0 without one */
+const hasGrown = (size: number, before: number): boolean =>
+  size >= MIN_SIZE && size - before >= Math.max(MIN_GROWTH, size * MIN_SHARE)
 
 /** Whether Allot has written a commit-graph, rather than `git gc`, whose graphs have no changed paths. */
 const hasChangedPaths = async (folder: string): Promise<boolean> => {

@@ -1,8 +1,6 @@
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import { ClientBudget } from '../client-budget.ts'
 import { AllotError } from '../errors.ts'
-import { folderOf, recoverRepository } from './folders.ts'
+import { folderOf } from './folders.ts'
 import {
   type ExitResult,
   environmentFor,
@@ -10,6 +8,7 @@ import {
   type ProcessLimits,
   startProcess,
 } from './process.ts'
+import { type Recoveries, RepositoryProcesses } from './repository-processes.ts'
 
 /** The long-running git programs. */
 export type Program = 'upload-pack' | 'receive-pack' | 'gc' | 'commit-graph' | ReadCommand
@@ -53,12 +52,23 @@ export interface ProcessesOptions extends ProcessLimits {
   readonly leftoverAge?: number
 }
 
+/** Notified about the end of a writer, so that its journal entry is settled. */
+export interface EndListener {
+  /** @param isRecovered false when some of what a stopped git left is not removed: the journal entry must stay */
+  finished(isRecovered: boolean): Promise<void>
+  /** Called after `finished(false)`, when what git left is removed after all. */
+  recovered(): Promise<void>
+}
+
 /** The long-running git processes, each started within its client's budget. */
 export class GitProcesses {
   readonly #options: ProcessesOptions
   readonly #env: Record<string, string>
   readonly #budget: ClientBudget
   readonly #repositories = new Map<number, RepositoryProcesses>()
+  readonly #recoveries: Recoveries = new WeakMap()
+  /** Notifications of recoveries that ended late. */
+  readonly #late = new Set<Promise<void>>()
 
   /** @param env added to the environment of every process */
   constructor(options: ProcessesOptions, env: Record<string, string>) {
@@ -85,23 +95,20 @@ export class GitProcesses {
     { protocol, client, signal }: ProcessClient,
     { idleTimeout, timeout, maxMemory }: ProcessLimits = this.#options,
   ): Promise<GitProcess> {
-    const { directory, git, leftoverAge = 0 } = this.#options
+    const { git } = this.#options
     const release = await this.#budget.acquire(client, signal)
-    const repository =
-      this.#repositories.get(id) ?? new RepositoryProcesses(folderOf(directory, id), leftoverAge)
+    const repository = this.#repositories.get(id) ?? this.#createRepository(id)
     this.#repositories.set(id, repository)
     const env = { ...environmentFor(protocol), ...this.#env }
     const options = { git, env, idleTimeout, timeout, maxMemory, isDetached: isWriter(program) }
     const child = await repository
-      .start(program, () => startProcess(args, options))
+      .start(isWriter(program), () => startProcess(args, options))
       .catch((error) => {
         release()
-        this.#removeUnused(id)
         throw error
       })
     void child.ended.then((result) => {
       release()
-      this.#removeUnused(id)
       reportFailure(this.#options, program, id, result)
     })
     if (signal.aborted) child.stop()
@@ -110,14 +117,22 @@ export class GitProcesses {
   }
 
   /**
-   * Removes what a writer that has ended left in a repository. When it was stopped, resolves once that is removed: while other
-   * writers run, nothing is. So whoever settles the journal entry of the writer afterwards leaves nothing without an entry.
-   * @returns false when some of it may belong to another server, so that it must be looked at again when it is old
+   * Reports the end of a writer, when what it left is removed. While other writers run, nothing is removed: then reports the end
+   * at once, because they may run for as long as clients like, and the removal later.
    */
-  async recover(id: number, writer: GitProcess): Promise<boolean> {
-    const isComplete = await this.#repositories.get(id)?.recover(writer)
-    this.#removeUnused(id)
-    return isComplete ?? true
+  async finish(id: number, writer: GitProcess, listener: EndListener): Promise<void> {
+    const recovery = this.#recoveries.get(writer)
+    if (recovery === undefined) return listener.finished(true)
+    if (recovery.hasBegun) return listener.finished(await recovery.ended)
+    try {
+      await listener.finished(false)
+    } finally {
+      const late = recovery.ended
+        .then((isComplete) => (isComplete ? listener.recovered() : undefined))
+        .catch((error: Error) => this.#options.onError(error, { repository: id }))
+        .finally(() => this.#late.delete(late))
+      this.#late.add(late)
+    }
   }
 
   /** Stops all processes of a repository. */
@@ -130,13 +145,21 @@ export class GitProcesses {
     return this.#budget.running() >= this.#options.maxConcurrent
   }
 
-  /** One promise for each running process; resolves when it ends. */
+  /** One promise for each running process, recovery and notification of one; resolves when it ends. */
   endings(): Promise<unknown>[] {
-    return [...this.#repositories.values()].flatMap((repository) => repository.endings())
+    const running = [...this.#repositories.values()].flatMap((repository) => repository.endings())
+    return [...running, ...this.#late]
   }
 
-  #removeUnused(id: number): void {
-    if (this.#repositories.get(id)?.isUnused) this.#repositories.delete(id)
+  #createRepository(id: number): RepositoryProcesses {
+    const { directory, leftoverAge = 0, onError } = this.#options
+    return new RepositoryProcesses({
+      folder: folderOf(directory, id),
+      leftoverAge,
+      recoveries: this.#recoveries,
+      onError: (error) => onError(error, { repository: id }),
+      onUnused: () => this.#repositories.delete(id),
+    })
   }
 }
 
@@ -169,107 +192,3 @@ export const incompleteOutput = ({ cause, code }: ExitResult): AllotError => {
 const WRITERS: readonly Program[] = ['receive-pack', 'gc', 'commit-graph']
 
 const isWriter = (program: Program): boolean => WRITERS.includes(program)
-
-/**
- * The processes of one repository. Invariant: the repository is recovered only while no writer runs on it, and no writer
- * starts during a recovery.
- */
-class RepositoryProcesses {
-  readonly #folder: string
-  /** Seconds: another server may write to a repository of a shared store. */
-  readonly #leftoverAge: number
-  readonly #running = new Map<GitProcess, Program>()
-  #starting = 0
-  #startingWriters = 0
-  /** Writers that were stopped. */
-  readonly #stopped = new WeakSet<GitProcess>()
-  #needsRecovery = false
-  #recovery: Promise<boolean> | undefined
-  /** Those who wait until the last writer has ended. */
-  readonly #waiting: { resolve: (isComplete: boolean) => void; reject: (error: Error) => void }[] = []
-
-  constructor(folder: string, leftoverAge: number) {
-    this.#folder = folder
-    this.#leftoverAge = leftoverAge
-  }
-
-  get isUnused(): boolean {
-    return this.#running.size + this.#starting === 0 && !this.#needsRecovery && this.#recovery === undefined
-  }
-
-  endings(): Promise<ExitResult>[] {
-    return [...this.#running.keys()].map(({ ended }) => ended)
-  }
-
-  /** Waits for a recovery to end, when the program is a writer. */
-  async start(program: Program, start: () => Promise<GitProcess>): Promise<GitProcess> {
-    const writers = isWriter(program) ? 1 : 0
-    this.#starting++
-    this.#startingWriters += writers
-    try {
-      while (writers > 0 && this.#recovery !== undefined) await this.#recovery
-      await checkOnDisk(this.#folder)
-      const child = await start()
-      this.#register(child, program)
-      return child
-    } finally {
-      this.#starting--
-      this.#startingWriters -= writers
-      this.#recoverForWaiting()
-    }
-  }
-
-  #register(child: GitProcess, program: Program): void {
-    this.#running.set(child, program)
-    void child.ended.then(({ cause, code }) => {
-      this.#running.delete(child)
-      // A git that is asked to end removes its own temporary files, but not those its children still write.
-      if (isWriter(program) && (cause !== 'exited' || code === null)) {
-        this.#stopped.add(child)
-        this.#needsRecovery = true
-      }
-      this.#recoverForWaiting()
-    })
-  }
-
-  async recover(writer: GitProcess): Promise<boolean> {
-    if (!this.#stopped.has(writer)) return true
-    if (!this.#needsRecovery) return this.#recovery ?? true
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ resolve, reject })
-      this.#recoverForWaiting()
-    })
-  }
-
-  #recoverForWaiting(): void {
-    const hasWriter = this.#startingWriters > 0 || [...this.#running.values()].some(isWriter)
-    if (this.#waiting.length === 0 || hasWriter || this.#recovery !== undefined) return
-    const waiting = this.#waiting.splice(0)
-    this.#needsRecovery = false
-    this.#recovery = recoverRepository(this.#folder, null, this.#leftoverAge).finally(() => {
-      this.#recovery = undefined
-    })
-    this.#recovery.then(
-      (isComplete) => {
-        for (const { resolve } of waiting) resolve(isComplete)
-      },
-      (error: Error) => {
-        this.#needsRecovery = true
-        for (const { reject } of waiting) reject(error)
-      },
-    )
-  }
-
-  async stop(): Promise<void> {
-    const running = [...this.#running.keys()]
-    for (const child of running) child.stop()
-    await Promise.all(running.map(({ ended }) => ended))
-  }
-}
-
-/** @throws Error when a repository is not on the disk */
-export const checkOnDisk = async (folder: string): Promise<void> => {
-  await stat(join(folder, 'HEAD')).catch((cause) => {
-    throw new Error(`the git data is not where it should be: ${folder}`, { cause })
-  })
-}

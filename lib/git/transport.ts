@@ -5,7 +5,7 @@ import { folderOf } from './folders.ts'
 import { Maintenance, type MaintenanceListener } from './maintenance.ts'
 import { announce, configuration, feed, type GitProcess, type WriteListener } from './process.ts'
 import {
-  checkOnDisk,
+  type EndListener,
   GitProcesses,
   incompleteOutput,
   type ProcessClient,
@@ -14,6 +14,7 @@ import {
 import { holdReport, PushCheck, type RefUpdate, readPush } from './push.ts'
 import { createReachability, type FindUnreachable } from './reachability.ts'
 import { advertisePush } from './references.ts'
+import { checkOnDisk } from './repository-processes.ts'
 import { isSmallPush } from './small-pack.ts'
 
 /** A request with a body for one of git's programs. */
@@ -28,12 +29,12 @@ export interface PushRequest extends GitRequest {
 }
 
 /** Notified about each write to a repository, so that its size is counted. */
-export interface PushListener extends WriteListener {
+export interface PushListener extends WriteListener, Pick<EndListener, 'recovered'> {
   /** @param updates that a push asks for */
   started(pid: number, updates?: readonly RefUpdate[]): Promise<void>
   /**
    * Called after git has ended, for whatever reason. The client gets a success only after this resolves.
-   * @param isRecovered false when a stopped git left something that may belong to another server
+   * @param isRecovered false when some of what a stopped git left is not removed: the journal entry must stay
    */
   finished(updates: readonly RefUpdate[], isRecovered: boolean): Promise<void>
 }
@@ -145,7 +146,10 @@ export class Transport {
     if (push.pack === undefined) feed(request.body, child)
     else child.stdin.end(push.pack)
     const { output, finished } = holdReport(child, push, async (updates) => {
-      await listener.finished(updates, await this.#processes.recover(id, child))
+      await this.#processes.finish(id, child, {
+        finished: (isRecovered) => listener.finished(updates, isRecovered),
+        recovered: () => listener.recovered(),
+      })
     })
     this.#track(finished)
     return output

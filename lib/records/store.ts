@@ -48,13 +48,13 @@ export class Store {
    */
   readonly readTogether: (<T>(body: () => Promise<T>, cacheKey?: CacheKey) => Promise<T>) | undefined
   /** The transaction of `readTogether`. */
-  readonly #outer: AsyncLocalStorage<ReadTransaction> | undefined
+  readonly #outer: AsyncLocalStorage<ReadTransaction | undefined> | undefined
   #writes = 0
 
   constructor(driver: StorageDriver) {
     this.driver = driver
     this.sequences = new Sequences(driver)
-    const outer = driver.shared ? new AsyncLocalStorage<ReadTransaction>() : undefined
+    const outer = driver.shared ? new AsyncLocalStorage<ReadTransaction | undefined>() : undefined
     this.#outer = outer
     this.readTogether =
       outer && ((body, cacheKey) => driver.read((tx) => outer.run(tx, body), { canRunAgain: true, cacheKey }))
@@ -77,6 +77,11 @@ export class Store {
    */
   readAlone<T>(body: (tx: ReadTransaction) => Promise<T>): Promise<T> {
     return this.driver.read(body)
+  }
+
+  /** Begins work that goes on after a request and may write, also within `readTogether`: it sees nothing of that transaction. */
+  runOutside<T>(begin: () => T): T {
+    return this.#outer === undefined ? begin() : this.#outer.run(undefined, begin)
   }
 
   /** May run `body` again; only the callbacks of the last run are called. */

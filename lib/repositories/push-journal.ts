@@ -62,7 +62,7 @@ export class PushJournal {
   /**
    * Saves what is on the disk into the repository's record, and removes the entry, in one write.
    * @param push what has changed, and by whom; absent when nothing did
-   * @param isRecovered false when git left something that may belong to another server: the entry stays until that is old
+   * @param isRecovered false when git left something that another writer or server may own: the entry stays until that is removed
    * @returns undefined when the repository was deleted
    */
   async settle(

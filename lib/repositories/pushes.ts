@@ -3,6 +3,7 @@ import type { Accounts } from '../accounts/accounts.ts'
 import { AllotError } from '../errors.ts'
 import type { PushListener, PushRequest, Transport } from '../git/transport.ts'
 import type { Repository } from '../records/schema/index.ts'
+import type { Store } from '../records/store.ts'
 import type { Push, PushJournal } from './push-journal.ts'
 
 interface PushesOptions {
@@ -55,6 +56,7 @@ export class Pushes {
   ): PushListener {
     const { pushJournal, onError } = this.#options
     let entry: number
+    let isCounted = false
     return {
       async started(pid, updates) {
         entry = await pushJournal.begin(id, pid, updates && { by, updates })
@@ -70,8 +72,13 @@ export class Pushes {
               : 'git has stored the push, but its size could not be counted yet: it is counted with the next push, or after the server starts again',
           )
         })
+        isCounted = true
         if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
         await onCounted(repository, updates)
+      },
+      async recovered() {
+        // Until a push is counted, its entry has its events.
+        if (isCounted) await pushJournal.settle(entry, id)
       },
     }
   }
@@ -87,6 +94,7 @@ export class Pushes {
 }
 
 interface MaintenanceOptions {
+  readonly store: Store
   readonly transport: Transport
   readonly pushJournal: PushJournal
   readonly onError: (error: unknown, fields: object) => void
@@ -110,7 +118,10 @@ export class RepositoryMaintenance {
 
   /** Begins the maintenance that makes searches of a history faster, if the repository lacks it. */
   afterSearch(repository: Repository): void {
-    if (this.#options.transport.mayLackGraph(repository.id, repository.size)) this.#begin(repository)
+    const { store, transport } = this.#options
+    // A search is part of a read of the store, and maintenance writes.
+    if (transport.mayLackGraph(repository.id, repository.size))
+      store.runOutside(() => this.#begin(repository))
   }
 
   #begin({ id, size }: Repository): void {
@@ -122,6 +133,9 @@ export class RepositoryMaintenance {
       },
       async finished(isRecovered: boolean) {
         await pushJournal.settle(entry, id, undefined, isRecovered)
+      },
+      async recovered() {
+        await pushJournal.settle(entry, id)
       },
     }
     transport.maintain(id, size, listener).catch((error) => onError(error, { repository: id }))

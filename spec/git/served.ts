@@ -19,7 +19,7 @@ export const startGit = async (
   options: Partial<AllotOptions> = {},
   ...mounted: Parameters<typeof start> extends [unknown?, ...infer Rest] ? Rest : never
 ): Promise<ServedGit> => {
-  const directory = temporaryDirectory()
+  const directory = (options.repositories || undefined)?.directory ?? temporaryDirectory()
   const allot = await start({ repositories: { directory }, ...options }, ...mounted)
   const recordOf = async (path: string) => (await allot.as(allot.root, 'GET', `/repos/${path}`)).body
   const folder = (id: number) => join(directory, (id % 256).toString(16).padStart(2, '0'), `${id}.git`)

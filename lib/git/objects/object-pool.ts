@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { ClientBudget } from '../../client-budget.ts'
 import { AllotError } from '../../errors.ts'
 import { folderOf } from '../folders.ts'
-import { checkOnDisk } from '../processes.ts'
+import { checkOnDisk } from '../repository-processes.ts'
 import { BatchEnded, BatchProcess } from './batch-process.ts'
 
 interface ObjectPoolOptions {

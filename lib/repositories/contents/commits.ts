@@ -162,7 +162,11 @@ export const lastCommitOf = async (
   path: string,
   signal?: AbortSignal,
 ): Promise<string | undefined> => {
-  const [id] = await revList(open, ['--max-count=1', open.commit, '--', `:(literal)${path}`], signal)
-  open.onSearched()
-  return id
+  try {
+    const [id] = await revList(open, ['--max-count=1', open.commit, '--', `:(literal)${path}`], signal)
+    return id
+  } finally {
+    // A search that took too long is the one that a commit-graph helps most.
+    open.onSearched()
+  }
 }

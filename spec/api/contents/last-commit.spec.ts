@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
+import { memory } from '../../../drivers/memory/index.ts'
+import { Maintenance } from '../../../lib/git/maintenance.ts'
+import type { AllotOptions, StorageDriver } from '../../../lib/index.ts'
 import { allot as program, served } from '../../bin/program.ts'
 import { git, urlFor } from '../../git/client.ts'
 import { bytesIn, type ServedGit, startGit } from '../../git/served.ts'
@@ -68,11 +71,11 @@ const addLargeFile = (source: string, bytes: number): void => {
 }
 
 /** Pushes all branches of a folder, and at first a file of random bytes. @returns the folder on the server */
-const push = async (source: string, name: string, bytes: number): Promise<string> => {
-  const path = await allot.repository(ann, name)
+const push = async (source: string, name: string, bytes: number, to = { allot, ann }): Promise<string> => {
+  const path = await to.allot.repository(to.ann, name)
   addLargeFile(source, bytes)
-  await git(source, 'push', '--quiet', urlFor(allot, path, ann), 'refs/heads/*:refs/heads/*')
-  return allot.folderOf(path)
+  await git(source, 'push', '--quiet', urlFor(to.allot, path, to.ann), 'refs/heads/*:refs/heads/*')
+  return to.allot.folderOf(path)
 }
 
 const chainOf = (folder: string) => `${folder}/objects/info/commit-graphs/commit-graph-chain`
@@ -173,5 +176,59 @@ describe('In a repository of some MiB, git writes the changed paths of its commi
     await second.stop()
     assertHasChangedPaths(folder)
     assert.equal((await program(['verify', '--data', data])).code, 0)
+  })
+})
+
+/** Searches at a server that has just started, on a repository without a commit-graph. @returns its folder, and what is logged */
+const searchAfterStart = async (driver: StorageDriver, options: Partial<AllotOptions>, script = '') => {
+  const directory = temporaryDirectory()
+  const wrapped = join(temporaryDirectory(), 'git')
+  writeFileSync(wrapped, `#!/bin/sh\n${script}\nexec git "$@"\n`, { mode: 0o755 })
+  const first = await startGit({ driver, repositories: { directory } })
+  const person = await first.person('ann')
+  const folder = await push(await aSource(), 'grown', 4_300_000, { allot: first, ann: person })
+  await eventually(() => existsSync(chainOf(folder)))
+  await first.stop()
+  rmSync(dirname(chainOf(folder)), { recursive: true })
+  const logged: string[] = []
+  const log = { error: ({ err }: { err?: Error }) => void logged.push(String(err)), info: () => undefined }
+  const repositories = { directory, git: wrapped }
+  const second = await startGit({ driver, log, repositories, ...options }, { root: 'other' })
+  const { status } = await second.as(person, 'GET', '/repos/ann/grown/contents/first?ref=h')
+  return { second, folder, status, logged }
+}
+
+describe('A search of a last commit', () => {
+  it('has the changed paths written on a shared store too, and logs no error', async () => {
+    const { second, folder, status, logged } = await searchAfterStart({ ...memory(), shared: true }, {})
+    try {
+      assert.equal(status, 200)
+      await eventually(() => existsSync(chainOf(folder)) || logged.length > 0)
+    } finally {
+      await second.stop()
+    }
+    assert.deepEqual([existsSync(chainOf(folder)), logged], [true, []])
+  })
+
+  it('has them written also when it takes so long that it is stopped', async () => {
+    const slow = 'case "$*" in *rev-list*--max-count=1*) exec sleep 600;; esac'
+    const { second, folder, status } = await searchAfterStart(memory(), { contents: { timeout: 1000 } }, slow)
+    try {
+      assert.notEqual(status, 200)
+      await eventually(() => existsSync(chainOf(folder)))
+    } finally {
+      await second.stop()
+    }
+  })
+
+  it('looks for no maintenance in the process that has written them', async (t) => {
+    const folder = await push(await aSource(), 'written', 4_300_000)
+    await eventually(() => existsSync(chainOf(folder)))
+    const isCounted = async () =>
+      (await allot.as(ann, 'GET', '/repos/ann/written')).body.size === Math.floor(bytesIn(folder) / 1024)
+    await eventually(isCounted)
+    const run = t.mock.method(Maintenance.prototype, 'run')
+    const { status } = await allot.as(ann, 'GET', '/repos/ann/written/contents/first?ref=h')
+    assert.deepEqual([status, run.mock.callCount()], [200, 0])
   })
 })

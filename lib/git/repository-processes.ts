@@ -1,0 +1,121 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { recoverRepository } from './folders.ts'
+import type { GitProcess } from './process.ts'
+
+/** Removal of what a stopped writer left. `ended` resolves with false when something is left. */
+interface Recovery {
+  hasBegun: boolean
+  readonly ended: Promise<boolean>
+  readonly end: (isComplete: boolean) => void
+}
+
+/** The recoveries of writers that were stopped. */
+export type Recoveries = WeakMap<GitProcess, Recovery>
+
+const createRecovery = (): Recovery => {
+  let end: Recovery['end'] = () => undefined
+  const ended = new Promise<boolean>((resolve) => {
+    end = resolve
+  })
+  return { hasBegun: false, ended, end }
+}
+
+interface RepositoryProcessesOptions {
+  readonly folder: string
+  /** Seconds: another server may write to a repository of a shared store. */
+  readonly leftoverAge: number
+  readonly recoveries: Recoveries
+  readonly onError: (error: Error) => void
+  /** Called when nothing runs any more. */
+  readonly onUnused: () => void
+}
+
+/**
+ * The processes of one repository. When a writer was stopped, what it left is removed as soon as no writer runs. Invariant: no
+ * writer runs or starts during a recovery.
+ */
+export class RepositoryProcesses {
+  readonly #options: RepositoryProcessesOptions
+  readonly #running = new Map<GitProcess, { readonly isWriter: boolean }>()
+  #starting = 0
+  #startingWriters = 0
+  /** Recoveries that have not begun. */
+  readonly #waiting: Recovery[] = []
+  #recovery: Promise<void> | undefined
+
+  constructor(options: RepositoryProcessesOptions) {
+    this.#options = options
+  }
+
+  endings(): Promise<unknown>[] {
+    const recovery = this.#recovery === undefined ? [] : [this.#recovery]
+    return [...[...this.#running.keys()].map(({ ended }) => ended), ...recovery]
+  }
+
+  /** A writer waits for a recovery to end. */
+  async start(isWriter: boolean, start: () => Promise<GitProcess>): Promise<GitProcess> {
+    const writers = isWriter ? 1 : 0
+    this.#starting++
+    this.#startingWriters += writers
+    try {
+      while (writers > 0 && this.#recovery !== undefined) await this.#recovery
+      await checkOnDisk(this.#options.folder)
+      const child = await start()
+      this.#register(child, isWriter)
+      return child
+    } finally {
+      this.#starting--
+      this.#startingWriters -= writers
+      this.#recoverIfIdle()
+    }
+  }
+
+  #register(child: GitProcess, isWriter: boolean): void {
+    this.#running.set(child, { isWriter })
+    void child.ended.then(({ cause, code }) => {
+      this.#running.delete(child)
+      // A git that is asked to end removes its own temporary files, but not those its children still write.
+      if (isWriter && (cause !== 'exited' || code === null)) {
+        const recovery = createRecovery()
+        this.#options.recoveries.set(child, recovery)
+        this.#waiting.push(recovery)
+      }
+      this.#recoverIfIdle()
+    })
+  }
+
+  #recoverIfIdle(): void {
+    if (this.#recovery !== undefined) return
+    const hasWriter =
+      this.#startingWriters > 0 || [...this.#running.values()].some(({ isWriter }) => isWriter)
+    if (this.#waiting.length > 0 && !hasWriter) this.#recovery = this.#recover()
+    else if (this.#running.size + this.#starting === 0) this.#options.onUnused()
+  }
+
+  async #recover(): Promise<void> {
+    const { folder, leftoverAge, onError } = this.#options
+    const recoveries = this.#waiting.splice(0)
+    for (const recovery of recoveries) recovery.hasBegun = true
+    const isComplete = await recoverRepository(folder, null, leftoverAge).catch((error: Error) => {
+      onError(error)
+      return false
+    })
+    this.#recovery = undefined
+    for (const { end } of recoveries) end(isComplete)
+    this.#recoverIfIdle()
+  }
+
+  async stop(): Promise<void> {
+    const running = [...this.#running.keys()]
+    for (const child of running) child.stop()
+    await Promise.all(running.map(({ ended }) => ended))
+  }
+}
+
+/** @throws Error when a repository is not on the disk */
+export const checkOnDisk = async (folder: string): Promise<void> => {
+  await stat(join(folder, 'HEAD')).catch((cause) => {
+    throw new Error(`the git data is not where it should be: ${folder}`, { cause })
+  })
+}
