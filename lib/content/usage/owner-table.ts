@@ -48,36 +48,50 @@ type OwnerOrder = 'name' | 'used' | 'share' | 'growth'
 /** Subjects whose limits are kept for one scan: each needs a record of every owner. */
 const MAX_SUBJECTS = 3
 
+type OwnerCounts = Readonly<Record<OwnerSummary['state'] | Account['kind'], number>>
+
+const countsOf = (owners: readonly OwnerSummary[]): OwnerCounts => {
+  const countOf = (state: string) => owners.filter((one) => one.state === state || one.kind === state).length
+  return {
+    over: countOf('over'),
+    near: countOf('near'),
+    within: countOf('within'),
+    unlimited: countOf('unlimited'),
+    user: countOf('user'),
+    organization: countOf('organization'),
+  }
+}
+
 /** The owners as one scan found them. */
 export class OwnersSnapshot {
   /** The owners in the order of their names. */
   readonly owners: readonly OwnerSummary[]
   readonly total: Usage
-  readonly counts: Readonly<Record<OwnerSummary['state'] | Account['kind'], number>>
-  /** The owners over a limit or near it, the one with the fewest bytes left first. */
-  readonly overAndNear: readonly OwnerSummary[]
   readonly #sorted = new Map<string, readonly OwnerSummary[]>()
   readonly #regarding = new Map<Subject, Promise<OwnersSnapshot>>()
   readonly #warnAt: number
+  #overAndNear: readonly OwnerSummary[] | undefined
+  #counts: OwnerCounts | undefined
   #history: InstanceHistory | undefined
 
-  constructor(owners: readonly OwnerSummary[], warnAt: number) {
+  /** @param source the snapshot that has the same owners in the same order */
+  constructor(owners: readonly OwnerSummary[], warnAt: number, source?: OwnersSnapshot) {
     this.#warnAt = warnAt
-    this.owners = owners.toSorted((left, right) => (left.text < right.text ? -1 : 1))
-    this.total = owners.reduce((sum, { usage }) => addDelta(sum, usage), noUsage)
-    this.overAndNear = this.owners
+    this.owners = source ? owners : owners.toSorted((left, right) => (left.text < right.text ? -1 : 1))
+    this.total = source?.total ?? owners.reduce((sum, { usage }) => addDelta(sum, usage), noUsage)
+  }
+
+  /** The owners over a limit or near it, the one with the fewest bytes left first. */
+  get overAndNear(): readonly OwnerSummary[] {
+    this.#overAndNear ??= this.owners
       .filter(({ state }) => state === 'over' || state === 'near')
       .sort((left, right) => Number(left.binding!.left) - Number(right.binding!.left))
-    const countOf = (state: string) =>
-      owners.filter((one) => one.state === state || one.kind === state).length
-    this.counts = {
-      over: countOf('over'),
-      near: countOf('near'),
-      within: countOf('within'),
-      unlimited: countOf('unlimited'),
-      user: countOf('user'),
-      organization: countOf('organization'),
-    }
+    return this.#overAndNear
+  }
+
+  get counts(): OwnerCounts {
+    this.#counts ??= countsOf(this.owners)
+    return this.#counts
   }
 
   /** All owners, the largest first except by name; equal ones by name. @param history for the growth */
@@ -101,8 +115,11 @@ export class OwnersSnapshot {
 
   /** The same owners with the limit of one subject, and their state and share against it. */
   regarding(subject: Subject): Promise<OwnersSnapshot> {
-    const found = this.#regarding.get(subject) ?? this.#compare(subject)
-    if (this.#regarding.size >= MAX_SUBJECTS) this.#regarding.clear()
+    const known = this.#regarding.get(subject)
+    if (known !== undefined) return known
+    const [oldest] = this.#regarding.keys()
+    if (oldest !== undefined && this.#regarding.size >= MAX_SUBJECTS) this.#regarding.delete(oldest)
+    const found = this.#compare(subject)
     this.#regarding.set(subject, found)
     return found
   }
@@ -113,7 +130,7 @@ export class OwnersSnapshot {
       if (index % YIELD_EVERY === 0) await setImmediate()
       found.push({ ...owner, ...stateOf(owner, [subject], this.#warnAt) })
     }
-    return new OwnersSnapshot(found, this.#warnAt)
+    return new OwnersSnapshot(found, this.#warnAt, this)
   }
 }
 
