@@ -70,17 +70,25 @@ describe('A pool of worker threads', () => {
       `import { setTimeout } from 'node:timers/promises'
       import { threadId } from 'node:worker_threads'
       import { importForTask, serveTasks } from ${workers}
-      serveTasks(async (milliseconds) => {
-        if (milliseconds > 0) await importForTask(() => setTimeout(milliseconds))
+      serveTasks(async ({ loadMs = 0, workMs = 0 }) => {
+        await setTimeout(workMs)
+        if (loadMs > 0) await importForTask(() => setTimeout(loadMs))
+        await setTimeout(workMs)
         return threadId
       })`,
     )
   })
   after(() => rm(folder, { recursive: true }))
 
-  /** Tasks import a module that takes so many milliseconds, and return the id of their thread. */
+  /** Milliseconds that a task takes to import a module, and that it works before the import and again after it. */
+  interface Times {
+    loadMs?: number
+    workMs?: number
+  }
+
+  /** Tasks return the id of their thread. */
   const poolOf = (options: { maxIdleMs?: number }) =>
-    new WorkerPool<number, number>({
+    new WorkerPool<Times, number>({
       ...{ file: pathToFileURL(join(folder, 'worker.mts')), deadlineMs: DEADLINE_MS, maxMemoryMb: 64 },
       ...{ messages: { tooSlow: 'too slow', outOfMemory: 'too large' } },
       ...{ budget: { slots: 1, queue: 1, message: 'too many' }, ...options },
@@ -88,7 +96,7 @@ describe('A pool of worker threads', () => {
 
   it('keeps a thread for the next task, and ends it when none comes', async () => {
     const [patient, impatient] = [poolOf({}), poolOf({ maxIdleMs: 1 })]
-    const run = (pool: typeof patient) => pool.run('client', () => 0)
+    const run = (pool: typeof patient) => pool.run('client', () => ({}))
     assert.equal(await run(patient), await run(patient))
     const first = await run(impatient)
     let next = first
@@ -102,7 +110,17 @@ describe('A pool of worker threads', () => {
 
   it('does not count the time in which a task imports a module against its deadline', async () => {
     const pool = poolOf({})
-    assert.equal(typeof (await pool.run('client', () => DEADLINE_MS + 200)), 'number')
+    assert.equal(typeof (await pool.run('client', () => ({ loadMs: DEADLINE_MS + 200 }))), 'number')
+    await pool.close()
+  })
+
+  it('counts the time before and after the import together', async () => {
+    const pool = poolOf({})
+    const times = { loadMs: 1, workMs: DEADLINE_MS * 0.6 }
+    await assert.rejects(
+      pool.run('client', () => times),
+      { code: 'invalid', message: 'too slow' },
+    )
     await pool.close()
   })
 })
