@@ -130,7 +130,7 @@ export class Source {
     return this.#read(path)
   }
 
-  /** Reads a path of the API. Repeats the request while the server answers that it is busy, after the pause that it asks for. */
+  /** Reads a path of the API. Repeats the request while the server is busy, after the pause that it asks for, or closes the connection. */
   request(path: string, as: Sender = {}): Promise<SourceResponse> {
     return this.#send(`/api/v1${path}`, { ...ACCEPT_JSON, ...as })
   }
@@ -151,10 +151,9 @@ export class Source {
         if (!isConnectionLost(error) || attempt === MAX_ATTEMPTS) throw error
         return undefined
       })
-      if (response === undefined) continue
-      const isBusy = response.status === 429 || response.status === 503
-      if (!isBusy || attempt === MAX_ATTEMPTS) return response
-      const seconds = Number(response.headers.get('retry-after'))
+      const isBusy = response === undefined || response.status === 429 || response.status === 503
+      if (response !== undefined && (!isBusy || attempt === MAX_ATTEMPTS)) return response
+      const seconds = Number(response?.headers.get('retry-after'))
       await sleep(Math.min(seconds > 0 ? seconds : attempt, MAX_PAUSE_SECONDS) * 1000)
     }
   }

@@ -150,16 +150,21 @@ describe('A source', () => {
     flaky.stop()
   })
 
-  it('that closes a connection in the place of an answer is sent the request again', async () => {
-    const seen = new Set<string>()
+  it('that closes a connection in the place of an answer is sent the request again after a pause', async () => {
+    const seen = new Map<string, number>()
+    const pauses: number[] = []
     const flaky = await replay({}, (req, res) => {
-      if (!req.url!.startsWith('/api/') || seen.has(req.url!)) return source.allot.handler(req, res)
-      seen.add(req.url!)
+      const lostAt = seen.get(req.url!)
+      if (lostAt !== undefined) pauses.push(performance.now() - lostAt)
+      if (!req.url!.startsWith('/api/') || lostAt !== undefined || seen.size === 6)
+        return source.allot.handler(req, res)
+      seen.set(req.url!, performance.now())
       req.socket.destroy()
     })
     const report = await target.from({ base: flaky.base, root: source.root }, ['ann'])
     assert.ok(report.isComplete(), report.text)
-    assert.ok(seen.size > 5)
+    assert.equal(seen.size, 6)
+    assert.ok(Math.min(...pauses) > 900, `after a pause, not after ${Math.min(...pauses)} ms`)
     flaky.stop()
   })
 
