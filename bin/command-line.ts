@@ -48,16 +48,18 @@ const refuseTwice = (command: Command, option: Option): void => {
 
 /**
  * The words of `allot help quota show` as those of `allot quota show --help`: commander's own help command ignores the words that
- * are not commands.
+ * are not commands. Options, and the words after them, are left to commander.
  * @param words the arguments of the program
  */
 export const withHelpOption = (program: Command, words: readonly string[]): readonly string[] => {
   const index = words.indexOf('help')
   const group = index === -1 ? undefined : findCommand(program, words.slice(0, index))
   if (group === undefined || group.commands.length === 0) return words
-  const names = words.filter((_, other) => other !== index)
+  const others = words.filter((_, other) => other !== index)
+  const option = others.findIndex((word) => word.startsWith('-'))
+  const names = option === -1 ? others : others.slice(0, option)
   const unknown = names.find((_, last) => findCommand(program, names.slice(0, last + 1)) === undefined)
-  return unknown === undefined ? [...names, '--help'] : group.error(`error: unknown command '${unknown}'`)
+  return unknown === undefined ? [...others, '--help'] : group.error(`error: unknown command '${unknown}'`)
 }
 
 const findCommand = (program: Command, names: readonly string[]): Command | undefined =>

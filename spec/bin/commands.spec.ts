@@ -222,6 +222,20 @@ describe('allot user, token and org', () => {
     )
   })
 
+  it('show help for `help` with an option, which is not taken for a command', async () => {
+    for (const [words, path] of [
+      [['help', '-h'], 'allot'],
+      [['user', 'help', '--help'], 'allot user'],
+      [['help', 'user', 'add', '--help'], 'allot user add'],
+    ] as const) {
+      const { code, err, out } = await allot([...words])
+      assert.deepEqual([code, err], [0, ''], words.join(' '))
+      assert.ok(out.startsWith(`Usage: ${path} `), out)
+    }
+    const { code, err } = await allot(['help', '--all'])
+    assert.deepEqual([code, err], [0, ''])
+  })
+
   it('fail without a name of a command, and list the commands', async () => {
     for (const [args, path] of [
       [[], 'allot'],
