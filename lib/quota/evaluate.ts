@@ -106,6 +106,9 @@ export type Compared<Limit> = Limit & {
 
 const LEVELS: readonly LimitLevel[] = ['over', 'near', 'within']
 
+/** Share of a limit of 0, which its owner is always over: more than 1, and finite. */
+const SHARE_OF_NOTHING = 2
+
 /**
  * Tells for each limit whether its owner is over it or near it. The first result decides the state of the owner: limits that
  * are exceeded come first, those with the largest excess before others, then limits that are near, then the fullest ones.
@@ -120,7 +123,7 @@ export const compareLimits = <Limit extends Pick<LimitStatus, 'limit' | 'left'>>
       const { limit, left } = status
       const used = subtract(limit, left)
       const state: LimitLevel = left <= 0 ? 'over' : used >= limit * warnAt ? 'near' : 'within'
-      return { ...status, state, share: limit > 0 ? Number(used) / limit : 1 + Number(left <= 0) }
+      return { ...status, state, share: limit > 0 ? Number(used) / limit : SHARE_OF_NOTHING }
     })
     .sort(
       (one, other) =>

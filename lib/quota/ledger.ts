@@ -274,13 +274,13 @@ export const entryListings = (
   }),
 ]
 
-/** Repositories that can have entries of a kind in a partition of their own. */
+/** Repositories whose partitions can have entries of a kind. */
 const partitioned = (usages: readonly RepositoryUsage[], kind: LedgerKind): RepositoryUsage[] =>
   usages.filter(({ inRepositoryPartition, largest }) =>
     kind === 'lfs' ? inRepositoryPartition > 0 : largest[kind] !== null,
   )
 
-/** Repositories of an owner with a partition of their own, each with the first order key that its entries can have. */
+/** Repositories of an owner whose partitions have entries, each with the first order key that its entries can have. */
 async function* partitionsOf(
   tx: ReadTransaction,
   owner: number,

@@ -96,14 +96,14 @@ const RepositoryUsage = v.object({
   ...sizes,
   /** Number of its ledger entries in the partition of its owner (lib/quota/ledger.ts). */
   inOwnerPartition: count,
-  /** Number of its ledger entries in its own partition. */
+  /** Number of its ledger entries in the partition of the repository. */
   inRepositoryPartition: count,
-  /** Upper bound of the entry sizes in the own partition, by kind; null if none of the kind was added since the partition was last empty. */
+  /** Upper bound of the entry sizes in the partition of the repository, by kind; null if none of the kind was added since the partition was last empty. */
   largest: v.object({ attachments: largest, artifacts: largest, packages: largest }),
 })
 export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
 
-/** The fields of a repository whose own partition is empty. */
+/** The fields of a repository whose partition is empty. */
 export const emptyRepositoryPartition = {
   inRepositoryPartition: 0,
   largest: { attachments: null, artifacts: null, packages: null },
@@ -148,8 +148,8 @@ const LedgerEntry = v.object({
   /** Stable name that the caller gave to the entry. */
   key: v.string(),
   /**
-   * Owner whose partition has the entry, read by {@link partitionOwner}; null when the entry is in its repository's own
-   * partition. It counts for the owner of the repository in both cases.
+   * Owner whose partition has the entry, read by {@link partitionOwner}; null when the entry is in its
+   * repository's partition. It counts for the owner of the repository in both cases.
    */
   owner: v.nullable(id),
   /** Id of the repository; null for an entry that belongs to an owner only. */
@@ -168,7 +168,7 @@ const LedgerEntry = v.object({
 })
 export type LedgerEntry = v.InferOutput<typeof LedgerEntry>
 
-/** The owner whose partition has the entry; null when it is in the own partition of its repository (lib/quota/ledger.ts). */
+/** The owner whose partition has the entry; null when it is in the partition of its repository (lib/quota/ledger.ts). */
 export const partitionOwner = ({ owner }: Pick<LedgerEntry, 'owner'>): number | null => owner
 
 /** Largest first, then by name. `0 - size`, so that a size of 0 does not become -0. */
