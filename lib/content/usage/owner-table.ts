@@ -51,15 +51,12 @@ const MAX_SUBJECTS = 3
 type OwnerCounts = Readonly<Record<OwnerSummary['state'] | Account['kind'], number>>
 
 const countsOf = (owners: readonly OwnerSummary[]): OwnerCounts => {
-  const countOf = (state: string) => owners.filter((one) => one.state === state || one.kind === state).length
-  return {
-    over: countOf('over'),
-    near: countOf('near'),
-    within: countOf('within'),
-    unlimited: countOf('unlimited'),
-    user: countOf('user'),
-    organization: countOf('organization'),
+  const counts = { over: 0, near: 0, within: 0, unlimited: 0, user: 0, organization: 0 }
+  for (const { state, kind } of owners) {
+    counts[state]++
+    counts[kind]++
   }
+  return counts
 }
 
 /** The owners as one scan found them. */
@@ -90,8 +87,7 @@ export class OwnersSnapshot {
   }
 
   get counts(): OwnerCounts {
-    this.#counts ??= countsOf(this.owners)
-    return this.#counts
+    return (this.#counts ??= countsOf(this.owners))
   }
 
   /** All owners, the largest first except by name; equal ones by name. @param history for the growth */
