@@ -64,11 +64,11 @@ export class OwnersSnapshot {
   /** The owners in the order of their names. */
   readonly owners: readonly OwnerSummary[]
   readonly total: Usage
+  readonly counts: OwnerCounts
   readonly #sorted = new Map<string, readonly OwnerSummary[]>()
   readonly #regarding = new Map<Subject, Promise<OwnersSnapshot>>()
   readonly #warnAt: number
   #overAndNear: readonly OwnerSummary[] | undefined
-  #counts: OwnerCounts | undefined
   #history: InstanceHistory | undefined
 
   /** @param source the snapshot that has the same owners in the same order */
@@ -76,6 +76,7 @@ export class OwnersSnapshot {
     this.#warnAt = warnAt
     this.owners = source ? owners : owners.toSorted((left, right) => (left.text < right.text ? -1 : 1))
     this.total = source?.total ?? owners.reduce((sum, { usage }) => addDelta(sum, usage), noUsage)
+    this.counts = countsOf(owners)
   }
 
   /** The owners over a limit or near it, the one with the fewest bytes left first. */
@@ -84,10 +85,6 @@ export class OwnersSnapshot {
       .filter(({ state }) => state === 'over' || state === 'near')
       .sort((left, right) => Number(left.binding!.left) - Number(right.binding!.left))
     return this.#overAndNear
-  }
-
-  get counts(): OwnerCounts {
-    return (this.#counts ??= countsOf(this.owners))
   }
 
   /** All owners, the largest first except by name; equal ones by name. @param history for the growth */
