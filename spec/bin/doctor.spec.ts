@@ -20,7 +20,8 @@ const diagnose = async (toml = '', ...more: string[]) => {
   const folder = temporaryDirectory()
   const file = join(folder, 'allot.toml')
   writeFileSync(file, toml)
-  const words = ['doctor', '--json', '--config', file, '--data', join(folder, 'data'), ...more]
+  const data = more.includes('--data') ? [] : ['--data', join(folder, 'data')]
+  const words = ['doctor', '--json', '--config', file, ...data, ...more]
   const { code, out, err } = await allot(words)
   assert.equal(err, '')
   const findings = JSON.parse(out) as Finding[]
