@@ -137,7 +137,7 @@ const saidBy = ({ status, headers, text }: Answer) => {
     .replace(/127\.0\.0\.1:\d+/g, 'host')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, 'then')
     .replace(/(token_last_eight\W+)[0-9a-f]{8}/g, '$1')
-    .replace(/(last_used_at\W+)(?:null|then)/g, '$1')
+    .replace(/last_used_at\W+(?:null|then\\")/g, 'last_used_at')
 }
 
 type Auth = Route<never, never>['auth']

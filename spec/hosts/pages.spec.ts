@@ -66,9 +66,12 @@ describe('The pages, mounted in a host', () => {
         try {
           await person('ann', { password: PASSWORD })
           const ann = browser()
-          for (const bare of ['', '?x=y']) {
+          for (const [bare, query] of [
+            ['', ''],
+            ['?x=y', '?to=%2F%3Fx%3Dy'],
+          ] as const) {
             const { status, headers } = await ann.get(path === '' ? `/${bare}` : bare)
-            assert.deepEqual([status, headers.get('location')], [303, `${path}/-/sign-in`], bare)
+            assert.deepEqual([status, headers.get('location')], [303, `${path}/-/sign-in${query}`], bare)
           }
           const signedIn = await ann.signIn('ann', PASSWORD)
           assert.deepEqual([signedIn.status, signedIn.headers.get('location')], [303, `${path}/`])
@@ -97,7 +100,7 @@ describe('The pages, mounted in a host', () => {
         try {
           const admin = browser()
           await admin.signIn('', root.token)
-          const rule = { name: 'small', limit: '2 GiB', subject: ['size:all', 'size:git:lfs'] }
+          const rule = { name: 'small', limit: '2 GiB', subject: ['size:git:lfs', 'size:assets:artifacts'] }
           await admin.get('/-/admin/rules')
           for (const [fields, headers] of [
             [{ ...rule, form: 'x' }, {}],
@@ -113,7 +116,7 @@ describe('The pages, mounted in a host', () => {
           assert.ok(made.headers.get('location')!.startsWith(`${path}/-/admin/`))
           const { items } = await allot.quota.rules.list({ offset: 0, limit: 9 })
           assert.deepEqual(items, [
-            { name: 'small', limit: 2 * 1024 ** 3, subjects: ['size:all', 'size:git:lfs'] },
+            { name: 'small', limit: 2 * 1024 ** 3, subjects: ['size:git:lfs', 'size:assets:artifacts'] },
           ])
         } finally {
           await stop()

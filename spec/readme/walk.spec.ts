@@ -66,7 +66,7 @@ it('Getting started leads from a checkout to a storage page with real usage', as
     assert.ok(section.includes('http://127.0.0.1:3000'))
     const browser = createPageClient(new URL(page).origin)
     await browser.signIn('', token)
-    assert.match((await browser.get('/')).text, /<strong>0 B<\/strong><span class="muted">used \(0 bytes\)/)
+    assert.match((await browser.get('/')).text, /<data value="0" title="0 bytes">0 B<\/data><\/strong>/)
 
     const { host, origin } = new URL(page)
     const script = usageScript!
@@ -79,7 +79,7 @@ it('Getting started leads from a checkout to a storage page with real usage', as
       token,
     })
     assert.ok(body.used > 0)
-    assert.ok(text.includes(`(${body.used.toLocaleString('en')} bytes)`), text)
+    assert.ok(text.includes(`title="${body.used.toLocaleString('en')} bytes"`), text)
     assert.match(text, />first<\/a>/)
     assert.ok(performance.now() - start < 5 * 60_000)
   } finally {
