@@ -27,7 +27,7 @@ const EXISTENCE_LABELS = {
   membership: {
     one: 'membership',
     many: 'memberships',
-    revoked: 'these users are no longer members of the organization in parentheses',
+    revoked: 'these users are no longer members of the organization in parentheses, except by its teams',
   },
   sshKey: {
     one: 'SSH key',

@@ -319,8 +319,14 @@ describe('A later run', () => {
           /deleted at the source, and keep their collaborators and teams here: .*(site|shared)/,
         )
       else {
-        assert.match(text, /^ {2}collaborators: dora \(ann\/shared\)$/m)
-        assert.match(text, /^ {2}repositories of teams: site \(acme\/crew\)$/m)
+        assert.match(
+          text,
+          /^ {2}these users are no longer collaborators of the repository in parentheses: dora \(ann\/shared\)$/m,
+        )
+        assert.match(
+          text,
+          /^ {2}the team in parentheses no longer has these repositories: site \(acme\/crew\)$/m,
+        )
       }
       if (keep) await target.stop()
     }

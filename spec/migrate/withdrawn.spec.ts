@@ -237,7 +237,7 @@ describe('A right that the source has revoked since an earlier run', () => {
     [
       'the last owner of an organization',
       () => Object.assign(of.team(1), { members: [] }),
-      /these users are no longer members of the organization in parentheses: ann \(acme\)/,
+      /these users are no longer members of the organization in parentheses, except by its teams: ann \(acme\)/,
       async () => assert.equal(await isMember('ann'), false),
     ],
     [
@@ -246,7 +246,7 @@ describe('A right that the source has revoked since an earlier run', () => {
         Object.assign(of.team(1), { members: ['carl'] })
         Object.assign(of.team(2), { members: ['ann'] })
       },
-      /these users no longer own the organization in parentheses: ann \(acme\)/,
+      /these users are no longer members of the organization in parentheses, except by its teams: ann \(acme\)/,
       async () => {
         const { organizations } = target.allot.hosting
         const { id } = await accountHere('acme')
@@ -298,7 +298,7 @@ describe('A right that the source has revoked since an earlier run', () => {
         source.model.organizations = []
         source.model.repositories = source.model.repositories.filter(({ owner }) => owner !== 'acme')
       },
-      /the organization in parentheses no longer has these teams: team2 \(acme\)\n {2}these users are no longer members of the organization in parentheses: ann \(acme\)/,
+      /the organization in parentheses no longer has these teams: team2 \(acme\)\n {2}these users are no longer members of the organization in parentheses, except by its teams: ann \(acme\)/,
       async () => assert.equal((await accountHere('acme')).visibility, 'private'),
     ],
   ]
