@@ -39,10 +39,10 @@ describe('allot without arguments', { skip: !existsSync('/usr/bin/script') && 'n
     assert.match(text, /^ {2}allot serve --config allot\.toml +starts a server$/m)
   })
 
-  it('prints the help in a pipe, and exits with 2', async () => {
+  it('asks for a command in a pipe, with the help, and exits with 2', async () => {
     const { code, out, err } = await allot([])
     assert.deepEqual([code, out], [2, ''])
-    assert.match(err, /^Usage: allot /)
+    assert.match(err, /^error: name one of the commands of allot\n\nUsage: allot /)
   })
 })
 
