@@ -7,15 +7,14 @@ import { folderOf } from '../../lib/git/folders.ts'
 import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Answer, Person } from '../support/test-server.ts'
+import { wrappedGit } from '../support/wrapped-git.ts'
 import { type ServedGit, startGit } from './served.ts'
 
 /** A git that may write no byte to any file while the file `full` exists. */
 const gitWithLimit = (): { git: string; full: string } => {
   const folder = temporaryDirectory()
-  const [git, full] = [join(folder, 'git'), join(folder, 'full')]
-  const script = `#!/bin/sh\nif [ -e '${full}' ]; then trap '' XFSZ; ulimit -f 0; fi\nexec git "$@"\n`
-  writeFileSync(git, script, { mode: 0o755 })
-  return { git, full }
+  const full = join(folder, 'full')
+  return { git: wrappedGit(`if [ -e '${full}' ]; then trap '' XFSZ; ulimit -f 0; fi`, folder), full }
 }
 
 /** Paths below a folder with their modes, and the contents of the files. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
+import { wrappedGit } from '../support/wrapped-git.ts'
 import { aCheckout, git, urlFor } from './client.ts'
 import { type ServedGit, startGit } from './served.ts'
 import { beginPush, eventually, pushBody } from './slow-push.ts'
@@ -95,12 +96,10 @@ describe('Many repositories that one user creates at once', () => {
 /** A git whose copies of repositories wait until a file is removed. */
 const slowGit = (): { git: string; release: () => void } => {
   const folder = temporaryDirectory()
-  const [path, hold] = [join(folder, 'git'), join(folder, 'hold')]
+  const hold = join(folder, 'hold')
   const wait = `case "$*" in *--no-write-fetch-head*) while [ -e ${hold} ]; do sleep 0.1; done;; esac`
   writeFileSync(hold, '')
-  writeFileSync(path, `#!/bin/sh\n${wait}\nexec git "$@"\n`)
-  chmodSync(path, 0o755)
-  return { git: path, release: () => rmSync(hold, { force: true }) }
+  return { git: wrappedGit(wait, folder), release: () => rmSync(hold, { force: true }) }
 }
 
 describe('Copies of large repositories by two users', () => {

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import express from 'express'
@@ -9,6 +7,7 @@ import { isSitePage } from '../../lib/web/index.ts'
 import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { start } from '../support/test-server.ts'
+import { wrappedGit } from '../support/wrapped-git.ts'
 import { createPageClient, startPages } from './browser.ts'
 
 describe('The pages, mounted in a host', () => {
@@ -211,12 +210,9 @@ describe('The form of a path', () => {
 
 describe('The page of a repository', () => {
   it('is served where the share of a client is one git command, and each takes long', async (test) => {
-    const directory = temporaryDirectory()
-    const slow = join(directory, 'git')
     // Longer than a command waits for another of the same client.
-    const wait = 'case "$*" in *for-each-ref*) sleep 1.6;; esac'
-    writeFileSync(slow, `#!/bin/sh\n${wait}\nexec git "$@"\n`, { mode: 0o700 })
-    const repositories = { directory: join(directory, 'repositories'), git: slow }
+    const slow = wrappedGit('case "$*" in *for-each-ref*) sleep 1.6;; esac')
+    const repositories = { directory: temporaryDirectory(), git: slow }
     const allot = await startPages({ repositories, contents: { maxConcurrent: 1 } })
     test.after(allot.stop)
     const { status } = await allot.as(allot.root, 'POST', '/user/repos', { name: 'app', auto_init: true })

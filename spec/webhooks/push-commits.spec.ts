@@ -11,6 +11,7 @@ import { temporaryDirectory } from '../support/folder.ts'
 import { type Receiver, startReceiver } from '../support/receiver.ts'
 import { createSpecStore } from '../support/store.ts'
 import { waitFor } from '../support/wait-for.ts'
+import { wrappedGit } from '../support/wrapped-git.ts'
 
 let receiver: Receiver
 before(async () => {
@@ -21,14 +22,9 @@ after(() => receiver.stop())
 /** Starts a server on which `git rev-list` waits until `release` is called, and pushes to a repository with a webhook. */
 const pushWithSlowGit = async (test: TestContext, contents: { timeout?: number } = {}) => {
   const directory = temporaryDirectory()
-  const [slow, begun, go] = ['git', 'begun', 'go'].map((name) => join(directory, name)) as [
-    string,
-    string,
-    string,
-  ]
+  const [begun, go] = [join(directory, 'begun'), join(directory, 'go')]
   const wait = `touch ${begun}; while [ ! -e ${go} ]; do sleep 0.05; done`
-  const script = `#!/bin/sh\ncase "$*" in *rev-list*) ${wait};; esac\nexec git "$@"\n`
-  writeFileSync(slow, script, { mode: 0o700 })
+  const slow = wrappedGit(`case "$*" in *rev-list*) ${wait};; esac`, directory)
   const made = await createSpecStore()
   const allot = await startGit(
     {

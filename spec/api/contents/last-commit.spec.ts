@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -14,6 +14,7 @@ import { bytesIn, type ServedGit, startGit } from '../../git/served.ts'
 import { eventually } from '../../git/slow-push.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import { createSender, type Person } from '../../support/test-server.ts'
+import { wrappedGit } from '../../support/wrapped-git.ts'
 
 const PATHS = ['a', 'd/a', 'd/b', 'd/e/c', '*', 'ä b']
 const CONTENTS = ['1\n', '2\n', '1\n', '2\n', null]
@@ -182,8 +183,6 @@ describe('In a repository of some MiB, git writes the changed paths of its commi
 /** Searches at a server that has just started, on a repository without a commit-graph. @returns its folder, and what is logged */
 const searchAfterStart = async (driver: StorageDriver, options: Partial<AllotOptions>, script = '') => {
   const directory = temporaryDirectory()
-  const wrapped = join(temporaryDirectory(), 'git')
-  writeFileSync(wrapped, `#!/bin/sh\n${script}\nexec git "$@"\n`, { mode: 0o755 })
   const first = await startGit({ driver, repositories: { directory } })
   const person = await first.person('ann')
   const folder = await push(await aSource(), 'grown', 4_300_000, { allot: first, ann: person })
@@ -192,7 +191,7 @@ const searchAfterStart = async (driver: StorageDriver, options: Partial<AllotOpt
   rmSync(dirname(chainOf(folder)), { recursive: true })
   const logged: string[] = []
   const log = { error: ({ err }: { err?: Error }) => void logged.push(String(err)), info: () => undefined }
-  const repositories = { directory, git: wrapped }
+  const repositories = { directory, git: wrappedGit(script) }
   const second = await startGit({ driver, log, repositories, ...options }, { root: 'other' })
   const { status } = await second.as(person, 'GET', '/repos/ann/grown/contents/first?ref=h')
   return { second, folder, status, logged }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { git, urlFor } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
@@ -10,6 +9,7 @@ import { eventually } from '../../git/slow-push.ts'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../../support/expectations.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import type { Person } from '../../support/test-server.ts'
+import { wrappedGit } from '../../support/wrapped-git.ts'
 import { BIG, POINTER, pushContents, SUBMODULE_COMMIT } from './repository.ts'
 
 let allot: ServedGit
@@ -329,10 +329,9 @@ describe('The git that reads objects', () => {
 
 describe('A git before 2.36, which has no --batch-command', () => {
   it('answers the same reads', async () => {
-    const program = join(temporaryDirectory(), 'git')
-    const script =
-      'case "$*" in *--batch-command*) echo "error: unknown option \\`batch-command\'" >&2; exit 129;; esac'
-    writeFileSync(program, `#!/bin/sh\n${script}\nexec git "$@"\n`, { mode: 0o755 })
+    const program = wrappedGit(
+      'case "$*" in *--batch-command*) echo "error: unknown option \\`batch-command\'" >&2; exit 129;; esac',
+    )
     const old = await startGit({ repositories: { directory: temporaryDirectory(), git: program } })
     const eve = await old.person('eve')
     await old.repository(eve, 'app', { auto_init: true })
@@ -452,12 +451,9 @@ describe('A comparison', () => {
   })
 
   it('succeeds where the share of a client is one git command, and each takes long', async (test) => {
-    const directory = temporaryDirectory()
-    const slow = join(directory, 'git')
     // Longer than a command waits for another of the same client.
-    const wait = 'case "$*" in *rev-list*) sleep 1.6;; esac'
-    writeFileSync(slow, `#!/bin/sh\n${wait}\nexec git "$@"\n`, { mode: 0o700 })
-    const repositories = { directory: join(directory, 'repositories'), git: slow }
+    const slow = wrappedGit('case "$*" in *rev-list*) sleep 1.6;; esac')
+    const repositories = { directory: temporaryDirectory(), git: slow }
     const narrow = await startGit({ repositories, contents: { maxConcurrent: 1 } })
     test.after(narrow.stop)
     const path = await narrow.repository(narrow.root, 'app', { auto_init: true })
