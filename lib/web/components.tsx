@@ -284,3 +284,6 @@ export const formatCount = (count: number, singular: string, plural = `${singula
 
 /** An error message as a sentence: error messages start in lower case and have no period. */
 export const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`
+
+/** Path of an account's page for administrators. */
+export const accountPath = (name: string): string => `/-/admin/account?name=${encodeURIComponent(name)}`

@@ -47,7 +47,10 @@ export const subjectGroups: readonly { readonly name: string; readonly subjects:
 /** Names the subjects of a rule, such as `Artifacts` or `LFS and Packages`. */
 export const subjectsInWords = (subjects: readonly Subject[]): string => {
   const names = [...new Set(subjects)].map((subject) => subjectTexts[subject].name)
-  return names.length === 0 ? 'Nothing' : LIST.format(names)
+  return names.length === 0 ? 'Nothing' : inWords(names)
 }
 
 const LIST = new Intl.ListFormat('en')
+
+/** Joins names, such as `one, two, and three`. */
+export const inWords = (names: readonly string[]): string => LIST.format(names)

@@ -9,7 +9,17 @@ import {
   sizesOfRepository,
 } from '../../content/usage/removal-sizes.ts'
 import { type Account, accounts } from '../../records/schema/index.ts'
-import { FlashMessage, formatCount, Link, Notice, PageHead, Post, Section, Table } from '../components.tsx'
+import {
+  accountPath,
+  FlashMessage,
+  formatCount,
+  Link,
+  Notice,
+  PageHead,
+  Post,
+  Section,
+  Table,
+} from '../components.tsx'
 import { type Confirmation, TypedConfirmation } from '../confirmation.tsx'
 import type { PageServices, View } from '../route.ts'
 import { RemovedRepository, RemovedRows, StayingText } from '../storage/removed-kinds.tsx'
@@ -117,8 +127,6 @@ export const deletionView = async (
     ),
   }
 }
-
-const accountPath = (name: string): string => `/-/admin/account?name=${encodeURIComponent(name)}`
 
 interface OwnedProps {
   account: Account

@@ -4,6 +4,7 @@ import type { Identity } from '../../accounts/access.ts'
 import { refuseWiderScopes } from '../../accounts/access.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Account } from '../../records/schema/index.ts'
+import { accountPath } from '../components.tsx'
 import { checkConfirmation, hasConfirmation } from '../confirmation.tsx'
 import type { Form } from '../form.ts'
 import { type PageReply, type PageRequest, type PageServices, page } from '../route.ts'
@@ -59,8 +60,6 @@ const accountNamed = async ({ hosting }: PageServices, name: string): Promise<Ac
   if (account === undefined) throw new AllotError('not_found', `there is no account named ${name}`)
   return account
 }
-
-export const accountPath = (name: string): string => `/-/admin/account?name=${encodeURIComponent(name)}`
 
 export const accountFormRoutes = [
   page({

@@ -3,8 +3,7 @@
 import type { VNode } from 'preact'
 import { formatExactLimit } from '../../byte-sizes.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
-import { Link, usePageContext } from '../components.tsx'
-import { accountPath } from './accounts.tsx'
+import { accountPath, Link, usePageContext } from '../components.tsx'
 import { groupPath, rulePath } from './rules.tsx'
 
 /** `rule`, `group`, `groups`, `account`, `password`, `token` or `webhook` */

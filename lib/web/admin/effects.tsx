@@ -9,7 +9,7 @@ import type { NamedDifferences } from '../../quota/plans-by-name.ts'
 import type { Subject } from '../../quota/subjects.ts'
 import { formatCount, Link, Size } from '../components.tsx'
 import { formatUsedOf } from '../storage/limits.tsx'
-import { subjectsInWords, subjectTexts } from '../subject-names.ts'
+import { inWords, subjectsInWords, subjectTexts } from '../subject-names.ts'
 
 interface EffectWords {
   readonly text: string
@@ -57,13 +57,11 @@ export const afterDeletion = ({ affected, unlimited, groupsAfter }: Effects): st
   if (affected === 0) return ''
   if (unlimited === affected) return ` After deletion, ${they} ${have} no limit.`
   const groups = [...groupsAfter]
-  const others = `${groups.length === 1 ? 'the group' : 'the groups'} ${LIST.format(groups)} ${groups.length === 1 ? 'decides' : 'decide'}`
+  const others = `${groups.length === 1 ? 'the group' : 'the groups'} ${inWords(groups)} ${groups.length === 1 ? 'decides' : 'decide'}`
   return unlimited === 0
     ? ` After deletion, ${others}.`
     : ` After deletion, ${formatCount(unlimited, 'owner has', 'owners have')} no limit; for the others, ${others}.`
 }
-
-const LIST = new Intl.ListFormat('en')
 
 type NamedEffects = Omit<Effects, 'owners'> & { readonly owners: readonly (OwnerEffect & { name: string })[] }
 
@@ -200,7 +198,7 @@ const assignmentTitles = (differences: readonly ListDifference[]): string[] => {
   }
   return [...same.values()].map((some) => {
     const names = some.map(({ key }) => key)
-    const owners = names.length > MAX_NAMED ? formatCount(names.length, 'owner') : LIST.format(names)
+    const owners = names.length > MAX_NAMED ? formatCount(names.length, 'owner') : inWords(names)
     return `${owners} ${gainsAndLosses(some[0]!, 'group', names.length)}`
   })
 }
@@ -214,9 +212,7 @@ const gainsAndLosses = ({ before = [], after = [] }: ListDifference, what: strin
   ] as const
   const changed = parts.filter(([, names]) => names.length > 0)
   if (changed.length === 0) return `${get} another order of ${what}s`
-  return LIST.format(
-    changed.map(
-      ([verb, names]) => `${verb} the ${names.length === 1 ? what : `${what}s`} ${LIST.format(names)}`,
-    ),
+  return inWords(
+    changed.map(([verb, names]) => `${verb} the ${names.length === 1 ? what : `${what}s`} ${inWords(names)}`),
   )
 }

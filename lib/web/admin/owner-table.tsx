@@ -3,7 +3,7 @@
 import { formatSize } from '../../byte-sizes.ts'
 import type { OwnerSummary } from '../../content/usage/owner-table.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
-import { Link, Post, PREVIEW, Size, usePageContext } from '../components.tsx'
+import { accountPath, Link, Post, PREVIEW, Size, usePageContext } from '../components.tsx'
 import { limitStateOf } from '../storage/limits.tsx'
 import { OwnerGrowth } from '../storage/pace.tsx'
 import { LimitText, RemovalLink, StateBadge } from '../storage/state.tsx'
@@ -98,7 +98,7 @@ const Row = ({ row, history }: { row: OwnerSummary } & Pick<OwnerRows, 'history'
       {!row.active && <span class="tag">disabled</span>} {row.admin && <span class="tag">administrator</span>}
       <div class="small">
         {row.kind} ·{' '}
-        <Link to={`/-/admin/account?name=${row.name}`} label={`Account ${row.name}`}>
+        <Link to={accountPath(row.name)} label={`Account ${row.name}`}>
           Account
         </Link>
       </div>

@@ -17,7 +17,7 @@ import {
 } from '../components.tsx'
 import type { Form } from '../form.ts'
 import { type PageServices, page, type View } from '../route.ts'
-import { subjectsInWords } from '../subject-names.ts'
+import { inWords, subjectsInWords } from '../subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
 import { LimitAndSubjects, type RuleFormValues, withoutIncluded } from './rule-fields.tsx'
@@ -131,14 +131,12 @@ const concernsOf = async ({ quota }: PageServices, name: string, effects: Effect
   const groups = groupsWith(items, name)
   if (groups.length === 0) return 'No group has the rule.'
   const owners = effects.affected === 0 ? 'no owner' : formatCount(effects.affected, 'owner')
-  return `The rule will be removed from ${LIST.format(groups)}, and applies to ${owners}.${afterDeletion(effects)}`
+  return `The rule will be removed from ${inWords(groups)}, and applies to ${owners}.${afterDeletion(effects)}`
 }
 
 /** Names of the groups that have a rule. */
 const groupsWith = (groups: readonly QuotaGroup[], rule: string): string[] =>
   groups.filter(({ rules }) => rules.some(({ name }) => name === rule)).map(({ name }) => name)
-
-const LIST = new Intl.ListFormat('en')
 
 const EMPTY: RuleFormValues = { name: '', limit: '', subjects: ['size:all'] }
 

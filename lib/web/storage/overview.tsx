@@ -8,7 +8,7 @@ import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { type Usage, usedBy } from '../../quota/subjects.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'
 import { groupPath } from '../admin/rules.tsx'
-import { Link, Section, Size } from '../components.tsx'
+import { accountPath, Link, Section, Size } from '../components.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs, pageLink } from './access.tsx'
 import { RecentHistory } from './history.tsx'
@@ -76,7 +76,7 @@ const showStorage = async (
       <>
         <OwnerHead owner={owner}>
           {user.admin && canRead(user, 'admin') && owner.id !== user.id && (
-            <Link class="button secondary" to={`/-/admin/account?name=${encodeURIComponent(owner.name)}`}>
+            <Link class="button secondary" to={accountPath(owner.name)}>
               Account
             </Link>
           )}

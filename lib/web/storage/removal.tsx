@@ -14,7 +14,7 @@ import { confirmationOf, confirmationView } from './removal-view.tsx'
 import { titleOf } from './thing-text.tsx'
 
 /** Things that one form deletes at most. */
-const MAX_SELECTED = 50
+export const MAX_SELECTED = 50
 
 export const removalRoutes = [
   page({

@@ -11,12 +11,10 @@ import type { Account } from '../../records/schema/index.ts'
 import { formatCount, Link, Notice } from '../components.tsx'
 import type { PageServices } from '../route.ts'
 import { formatUsedOf, type LimitState, limitStates } from './limits.tsx'
+import { MAX_SELECTED } from './removal.tsx'
 
 /** The largest repositories, and as many of the largest other items, that a suggestion looks at. */
 const MAX_CONSIDERED = 500
-
-/** Things that it selects at most: as many as one form deletes. */
-const MAX_SELECTED = 50
 
 export interface RemovalSuggestion extends StorageItemPage {
   readonly limit: LimitState
