@@ -132,20 +132,25 @@ await allot.close()
     })
   })
 
-  // The goal is 100 ms, which `npm run bench -- --only start` measures; a busy machine takes longer.
+  // How long that takes depends on the machine: `npm run bench -- --only start` measures it. What is loaded does not.
   it('imports without loading much more than it needs, also with require()', async () => {
     const measured = `
-const start = process.cpuUsage()
+import { Session } from 'node:inspector'
+const session = new Session()
+session.connect()
+const loaded = []
+session.on('Debugger.scriptParsed', ({ params }) => loaded.push(params))
+session.post('Debugger.enable')
+loaded.length = 0
 await import('allot')
-const { user, system } = process.cpuUsage(start)
-console.log((user + system) / 1000)
+const own = loaded.filter(({ url }) => url.startsWith('file:'))
+console.log(own.length, own.reduce((sum, { length }) => sum + length, 0))
 `
-    const times = []
-    for (let round = 0; round < 7; round++)
-      times.push(Number(await run(process.execPath, ['--input-type=module', '--eval', measured], project)))
-    times.sort((a, b) => a - b)
-    console.log(`import: ${times[0]!.toFixed(0)} ms at best, ${times[3]!.toFixed(0)} ms in the middle`)
-    assert.ok(times[0]! < 150, `milliseconds: ${times}`)
+    const printed = await run(process.execPath, ['--input-type=module', '--eval', measured], project)
+    console.log(`import: files and bytes ${printed}`)
+    const [files, bytes] = printed.split(' ').map(Number) as [number, number]
+    assert.ok(files > 10 && files < 90, `${files} files`)
+    assert.ok(bytes > 500_000 && bytes < 1_200_000, `${bytes} bytes`)
     const required = "console.log(typeof require('allot').createAllot)"
     const flags = process.allowedNodeEnvironmentFlags.has('--experimental-require-module')
     if (flags)
