@@ -8,7 +8,7 @@ import type { Reply, ReplyOf, Responses, SerializedJson, StreamReply } from './r
 
 /**
  * Route declarations of the API: JSON routes below the base path, and stream routes at the root of the service. The router,
- * the checks, the OpenAPI document and the specs are all made from them. Routes of pages are in `lib/web/route.ts`.
+ * the checks, the OpenAPI document and the specs are all made from them. Routes of pages are in `lib/web/parts/route.ts`.
  */
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

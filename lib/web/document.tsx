@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The HTML document around every page with the brand of the host, and the page of an error. */
 import { renderToString } from 'preact-render-to-string'
-import { Link, PageContextProvider, sentence } from './components.tsx'
 import { Header } from './header.tsx'
-import type { Crumb, PageContext, View } from './route.ts'
+import { Link, PageContextProvider, sentence } from './parts/components.tsx'
+import type { Crumb, PageContext, View } from './parts/route.ts'
 import { ICON_PATH, SCRIPT_PATH } from './styles/index.ts'
 
 /** Browsers that support it paint the whole page at once, so that nothing moves while it loads. Preact has no type for it. */

@@ -1,8 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The header of every page: the brand, the sections of the pages, and the menu of the user. */
 import { SET_PASSWORD } from '../accounts/password-links.ts'
-import { Link, Post, usePageContext } from './components.tsx'
-import type { PageContext } from './route.ts'
+import { Link, Post, usePageContext } from './parts/components.tsx'
+import type { PageContext } from './parts/route.ts'
 import { SIGN_IN, signInTo } from './session.tsx'
 
 /** Names are isolated, since their direction can differ from that of the header. */

@@ -3,7 +3,7 @@ import { type Brand, logoOrigin } from '../host-pages/brand.ts'
 import { endAfterDrain } from '../http/drain.ts'
 import { dispositionOf } from '../http/responses.ts'
 import { sendHead, sendStreamReply } from '../http/send.ts'
-import type { Download, Picture } from './route.ts'
+import type { Download, Picture } from './parts/route.ts'
 import type { Asset } from './styles/index.ts'
 
 /** Scripts, styles and form targets of this origin only, none of them inline; images of this origin and that of the logo; no framing. */

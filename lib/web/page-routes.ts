@@ -8,27 +8,27 @@ import { accountPageRoutes } from './people/account.tsx'
 import { avatarPageRoutes } from './people/avatar.tsx'
 import { packagePageRoutes } from './people/packages.tsx'
 import { settingsPageRoutes } from './people/settings.tsx'
+import { tokenRoutes } from './people/tokens.tsx'
 import { commitPageRoutes } from './repository/commits.tsx'
 import { filePageRoutes } from './repository/files.tsx'
 import { homePageRoutes } from './repository/home.tsx'
 import { issuePageRoutes } from './repository/issues.tsx'
 import { refPageRoutes } from './repository/refs.tsx'
 import { releasePageRoutes } from './repository/releases.tsx'
-import { accountRoutes } from './storage/account.tsx'
 import { historyRoutes } from './storage/history.tsx'
+import { itemRoutes } from './storage/items.tsx'
 import { overviewRoutes } from './storage/overview.tsx'
 import { removalRoutes } from './storage/removal.tsx'
 import { repositoryRoutes } from './storage/repository.tsx'
-import { thingRoutes } from './storage/things.tsx'
 
 /** Every page except those to sign in; the specs that walk all pages use this list. */
 export const pageRoutes = [
   ...overviewRoutes,
-  ...thingRoutes,
+  ...itemRoutes,
   ...removalRoutes,
   ...historyRoutes,
   ...repositoryRoutes,
-  ...accountRoutes,
+  ...tokenRoutes,
   ...avatarPageRoutes,
   ...settingsPageRoutes,
   ...adminRoutes,

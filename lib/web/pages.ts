@@ -7,10 +7,11 @@ import type { Failure, Log } from '../http/index.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
 import { failureView, renderDocument } from './document.tsx'
-import { type Form, formOf, readFileForm, readForm } from './form.ts'
 import { PageResponses } from './page-responses.ts'
 import { pageRoutes } from './page-routes.ts'
-import { type PageReply, type PageRoute, type PageServices, page, type View } from './route.ts'
+import { type Form, formOf, readFileForm, readForm } from './parts/form.ts'
+import { type PageReply, type PageRoute, type PageServices, page, type View } from './parts/route.ts'
+import { setPasswordRoutes } from './people/set-password.tsx'
 import {
   type BrowserSession,
   browserSessionOf,
@@ -21,7 +22,6 @@ import {
   signInRoutes,
   signInTo,
 } from './session.tsx'
-import { setPasswordRoutes } from './set-password.tsx'
 import { Highlighter } from './source/highlighter.ts'
 import { type Asset, assetsOf } from './styles/index.ts'
 

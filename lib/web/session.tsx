@@ -7,8 +7,8 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
-import { FlashMessage, Post } from './components.tsx'
-import { type PageRequest, type PageServices, page, type View } from './route.ts'
+import { FlashMessage, Post } from './parts/components.tsx'
+import { type PageRequest, type PageServices, page, type View } from './parts/route.ts'
 
 export interface BrowserSession {
   readonly secret: string

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { describe, it } from 'node:test'
 import { VERSION } from '../../lib/version.ts'
 import { filesIn, importsOf, inRoot, sourceOf } from './source.ts'
@@ -68,6 +69,23 @@ describe('Imports', () => {
       done.add(file)
     }
     for (const file of files) visit(file, [])
+  })
+
+  it('form no cycle between the folders of the pages', () => {
+    const top = 'lib/web'
+    const folderOf = (file: string): string => (file.startsWith(`${top}/`) ? dirname(file) : '')
+    const imported = new Map<string, Set<string>>()
+    for (const file of filesIn(top)) {
+      const folders = imported.get(folderOf(file)) ?? new Set()
+      for (const to of importsOf(file).map(folderOf)) if (to !== '') folders.add(to)
+      imported.set(folderOf(file), folders)
+    }
+    assert.ok(imported.size > 5)
+    const visit = (folder: string, path: readonly string[]): void => {
+      assert.ok(!path.includes(folder), `folders import each other: ${[...path, folder].join(' → ')}`)
+      for (const to of imported.get(folder) ?? []) if (to !== folder) visit(to, [...path, folder])
+    }
+    for (const folder of imported.keys()) visit(folder, [])
   })
 
   it('of storage, search and integrity from outside are their public modules', () => {

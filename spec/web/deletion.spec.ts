@@ -72,7 +72,7 @@ describe('Before something is deleted', () => {
   const remove = (fields: Record<string, string | string[]>) => ann.post('/-/storage/ann/remove', fields)
 
   it('a repository is listed with everything that goes, by kind with sizes, and what is kept elsewhere is not counted', async () => {
-    const { text } = await remove({ thing: await idOf('code') })
+    const { text } = await remove({ item: await idOf('code') })
     const [row] = rows(text)
     const [, freed] = /^code repository of ann \| (.*)$/.exec(row!)!
     assert.ok(words(text).includes(`This frees ${freed} and cannot be undone`))
@@ -93,10 +93,10 @@ describe('Before something is deleted', () => {
   })
 
   it('a repository is kept until its name is typed', async () => {
-    const thing = await idOf('code')
+    const item = await idOf('code')
     const before = (await allot.as(account, 'GET', '/user/quota')).body
     for (const confirmation of ['', 'Code', 'more', '1']) {
-      const { status, text } = await remove({ thing, confirmed: 'yes', confirmation })
+      const { status, text } = await remove({ item, confirmed: 'yes', confirmation })
       assert.equal(status, 422)
       assert.match(
         words(text),
@@ -109,14 +109,14 @@ describe('Before something is deleted', () => {
       )
       assert.match(fieldOf(text, 'confirmation'), /aria-invalid[^>]*aria-describedby="failure /)
     }
-    assert.equal((await remove({ thing, confirmed: 'yes' })).status, 422)
+    assert.equal((await remove({ item, confirmed: 'yes' })).status, 422)
     assert.deepEqual((await allot.as(account, 'GET', '/user/quota')).body, before)
     assert.deepEqual(await names(), ['code', 'more', 'other'])
   })
 
   it('several repositories are kept until their number is typed, and each is listed', async () => {
-    const things = [await idOf('code'), await idOf('more')]
-    const { text } = await remove({ thing: things })
+    const items = [await idOf('code'), await idOf('more')]
+    const { text } = await remove({ item: items })
     assert.match(words(text), /Delete 2 repositories\?.*Type 2 to confirm It is the number of repositories\./)
     assert.deepEqual(
       rows(text)
@@ -124,9 +124,9 @@ describe('Before something is deleted', () => {
         .map((row) => row.split(' ')[0]),
       ['code', 'more'],
     )
-    assert.equal((await remove({ thing: things, confirmed: 'yes', confirmation: '1' })).status, 422)
+    assert.equal((await remove({ item: items, confirmed: 'yes', confirmation: '1' })).status, 422)
     assert.deepEqual(await names(), ['code', 'more', 'other'])
-    const done = await remove({ thing: things, confirmed: 'yes', confirmation: '2' })
+    const done = await remove({ item: items, confirmed: 'yes', confirmation: '2' })
     assert.equal(done.headers.get('location'), '/-/storage/ann/usage?done=deleted')
     assert.deepEqual(await names(), ['other'])
   })
@@ -137,8 +137,8 @@ describe('Before something is deleted', () => {
       ...{ repository: 'ann/other', size: 1000, run: 1 },
     })
     await allot.allot.ledger.batch(Array.from({ length: 700 }, (_, index) => entry(index)))
-    const thing = await idOf('other')
-    const { text } = await remove({ thing })
+    const item = await idOf('other')
+    const { text } = await remove({ item })
     assert.ok(
       rows(text).includes('700 artifacts 684 KiB, kept elsewhere: not deleted there. View | Stays'),
       rows(text).join('\n'),
@@ -147,7 +147,7 @@ describe('Before something is deleted', () => {
     assert.ok(
       rows(account.text).includes('700 artifacts 684 KiB, kept elsewhere: not deleted there. | Stays'),
     )
-    assert.equal((await remove({ thing, confirmed: 'yes', confirmation: 'other' })).status, 303)
+    assert.equal((await remove({ item, confirmed: 'yes', confirmation: 'other' })).status, 303)
     assert.deepEqual(await names(), [])
   })
 

@@ -20,7 +20,7 @@ const OID = createHash('sha256').update('large').digest('hex')
 describe('The table of what uses the storage', () => {
   let allot: PageServer
   let ann: PageClient
-  const things = (query = '') => ann.get(`/-/storage/ann/usage${query}`)
+  const items = (query = '') => ann.get(`/-/storage/ann/usage${query}`)
   before(async () => {
     allot = await startPages({
       repositories: { directory: temporaryDirectory() },
@@ -68,7 +68,7 @@ describe('The table of what uses the storage', () => {
   after(() => allot.stop())
 
   it('lists git data, LFS objects, packages, attachments and artifacts together, with their share', async () => {
-    const { text } = await things()
+    const { text } = await items()
     assert.match(words(text), /7 items/)
     assert.deepEqual(
       new Set(names(text)),
@@ -83,13 +83,13 @@ describe('The table of what uses the storage', () => {
   })
 
   it('filters by kind, by repository and by a part of the name, and sorts', async () => {
-    assert.deepEqual(names((await things('?kind=packages')).text), ['app', 'tool'])
-    assert.deepEqual(names((await things('?kind=packages&sort=name&order=reverse')).text), ['tool', 'app'])
-    assert.deepEqual(names((await things('?kind=packages&order=reverse')).text), ['tool', 'app'])
-    assert.deepEqual(names((await things('?q=LOG')).text), ['log.txt'])
-    assert.deepEqual(names((await things('?kind=lfs&repository=code')).text), [`${OID.slice(0, 12)}…`])
-    assert.deepEqual(names((await things('?kind=lfs&repository=other')).text), [])
-    assert.match(words((await things('?q=nothing')).text), /Nothing matches/)
+    assert.deepEqual(names((await items('?kind=packages')).text), ['app', 'tool'])
+    assert.deepEqual(names((await items('?kind=packages&sort=name&order=reverse')).text), ['tool', 'app'])
+    assert.deepEqual(names((await items('?kind=packages&order=reverse')).text), ['tool', 'app'])
+    assert.deepEqual(names((await items('?q=LOG')).text), ['log.txt'])
+    assert.deepEqual(names((await items('?kind=lfs&repository=code')).text), [`${OID.slice(0, 12)}…`])
+    assert.deepEqual(names((await items('?kind=lfs&repository=other')).text), [])
+    assert.match(words((await items('?q=nothing')).text), /Nothing matches/)
     for (const query of [
       '?page=9',
       '?page=-1',
@@ -97,7 +97,7 @@ describe('The table of what uses the storage', () => {
       `?q=${'x'.repeat(5000)}`,
       '?repository=%00',
     ])
-      assert.equal((await things(query)).status, 200, query)
+      assert.equal((await items(query)).status, 200, query)
   })
 
   it('adds up everything in a repository when repositories are listed', async () => {
@@ -107,7 +107,7 @@ describe('The table of what uses the storage', () => {
     assert.match(words(text), /public · git \d+ B, artifacts 600 B/)
   })
 
-  it('has pages and a CSV file for more than a thousand things, and says where they end', async () => {
+  it('has pages and a CSV file for more than a thousand items, and says where they end', async () => {
     const long = await allot.person('long', { password: PASSWORD })
     await allot.as(long, 'POST', '/user/repos', { name: 'git' })
     const entry = (index: number) => ({
@@ -167,8 +167,8 @@ describe('The table of what uses the storage', () => {
   })
 
   it('downloads what this server keeps', async () => {
-    const { text } = await things()
-    const links = [...text.matchAll(/href="([^"]*download\?thing=[^"]*)"/g)].map(([, link]) => link!)
+    const { text } = await items()
+    const links = [...text.matchAll(/href="([^"]*download\?item=[^"]*)"/g)].map(([, link]) => link!)
     const files = new Map<string, string>()
     for (const link of new Set(links)) {
       const { headers, text, status } = await ann.get(link)
@@ -179,27 +179,27 @@ describe('The table of what uses the storage', () => {
     assert.equal(files.get('app.bin'), 'x'.repeat(3000))
     assert.equal(files.get('log.txt'), 'y'.repeat(800))
     assert.equal(files.get(OID), 'large')
-    for (const thing of ['', 'artifacts:run', 'lfs:none', 'git:1', 'packages:allot:999'])
+    for (const item of ['', 'artifacts:run', 'lfs:none', 'git:1', 'packages:allot:999'])
       assert.equal(
-        (await ann.get(`/-/storage/ann/download?thing=${encodeURIComponent(thing)}`)).status,
+        (await ann.get(`/-/storage/ann/download?item=${encodeURIComponent(item)}`)).status,
         404,
-        thing,
+        item,
       )
   })
 
-  it('selects what to remove to get under a limit, as few things as suffice', async () => {
-    const { text } = await things('?remove=files')
+  it('selects what to remove to get under a limit, as few items as suffice', async () => {
+    const { text } = await items('?remove=files')
     assert.match(
       words(text),
       /Assets: 5\.76 of 3\.91 KiB, rule files\. Without the 1 item below, 2\.93 KiB less would be used/,
     )
     assert.deepEqual(names(text), ['app'])
-    assert.match(text, /<input type="checkbox" name="thing" value="packages:[^"]*" checked/)
+    assert.match(text, /<input type="checkbox" name="item" value="packages:[^"]*" checked/)
     assert.match(
       words((await ann.get('/')).text),
       /Assets Over quota .* 5\.76 of 3\.91 KiB \(148%\) rule files/,
     )
-    assert.match(words((await things('?remove=other')).text), /7 items/)
+    assert.match(words((await items('?remove=other')).text), /7 items/)
   })
 
   it('leads to a history that says on the first day that it begins', async () => {
@@ -222,32 +222,32 @@ describe('The table of what uses the storage', () => {
     await allot.person('eve', { password: PASSWORD })
     const eve = allot.browser()
     await eve.signIn('eve', PASSWORD)
-    const [value] = /packages:[^"]*/.exec((await things('?kind=packages')).text)!
+    const [value] = /packages:[^"]*/.exec((await items('?kind=packages')).text)!
     assert.equal((await eve.get('/-/storage/ann/usage')).status, 404)
-    assert.equal((await eve.get(`/-/storage/eve/download?thing=${encodeURIComponent(value)}`)).status, 404)
-    const answer = await eve.post('/-/storage/eve/remove', { thing: value, confirmed: 'yes' })
+    assert.equal((await eve.get(`/-/storage/eve/download?item=${encodeURIComponent(value)}`)).status, 404)
+    const answer = await eve.post('/-/storage/eve/remove', { item: value, confirmed: 'yes' })
     assert.equal(answer.headers.get('location'), '/-/storage/eve/usage?done=nothing')
-    assert.equal((await eve.post('/-/storage/ann/remove', { thing: value, confirmed: 'yes' })).status, 404)
-    assert.deepEqual(names((await things('?kind=packages')).text), ['app', 'tool'])
+    assert.equal((await eve.post('/-/storage/ann/remove', { item: value, confirmed: 'yes' })).status, 404)
+    assert.deepEqual(names((await items('?kind=packages')).text), ['app', 'tool'])
   })
 
-  it('deletes several things after a confirmation that says how much is freed', async () => {
-    const page = await things()
-    const values = [...page.text.matchAll(/name="thing" value="([^"]*)"/g)].map(([, value]) => value!)
+  it('deletes several items after a confirmation that says how much is freed', async () => {
+    const page = await items()
+    const values = [...page.text.matchAll(/name="item" value="([^"]*)"/g)].map(([, value]) => value!)
     assert.deepEqual(values.map((value) => value.split(':')[0]).sort(), [
       'attachments',
       'lfs',
       'packages',
       'packages',
     ])
-    const asked = await ann.post('/-/storage/ann/remove', { thing: values })
+    const asked = await ann.post('/-/storage/ann/remove', { item: values })
     assert.match(words(asked.text), /Delete 4 items\? This frees 5\.18 KiB and cannot be undone\./)
     assert.match(words(asked.text), /Commits that use a deleted LFS object/)
-    assert.equal(names((await things()).text).length, 7)
-    const done = await ann.post('/-/storage/ann/remove', { thing: values, confirmed: 'yes' })
+    assert.equal(names((await items()).text).length, 7)
+    const done = await ann.post('/-/storage/ann/remove', { item: values, confirmed: 'yes' })
     assert.equal(done.headers.get('location'), '/-/storage/ann/usage?done=deleted')
-    assert.deepEqual(new Set(names((await things()).text)), new Set(['code', 'other', '=build']))
-    assert.equal((await ann.post('/-/storage/ann/remove', { thing: Array(51).fill('x') })).status, 422)
+    assert.deepEqual(new Set(names((await items()).text)), new Set(['code', 'other', '=build']))
+    assert.equal((await ann.post('/-/storage/ann/remove', { item: Array(51).fill('x') })).status, 422)
   })
 
   it('needs the scopes of each kind when the session began with a token', async () => {
@@ -260,7 +260,7 @@ describe('The table of what uses the storage', () => {
     const { text } = await reader.get('/-/storage/ann/repositories')
     assert.doesNotMatch(text, /type="checkbox"/)
     const { body: other } = await allot.as(allot.root, 'GET', '/repos/ann/other')
-    await reader.post('/-/storage/ann/remove', { thing: `repositories:${other.id}`, confirmed: 'yes' })
+    await reader.post('/-/storage/ann/remove', { item: `repositories:${other.id}`, confirmed: 'yes' })
     assert.equal((await allot.as(allot.root, 'GET', '/repos/ann/other')).status, 200)
   })
 })

@@ -185,7 +185,7 @@ describe('The pages about usage', () => {
   it('suggest the smallest repository that suffices where only git data can be removed, and select it', async () => {
     const acme = (await ann.get('/-/storage/acme/usage?remove=total')).text
     const boxes = [
-      ...acme.matchAll(/<input type="checkbox" name="thing" value="(repositories:\d+)" checked[^>]*>/g),
+      ...acme.matchAll(/<input type="checkbox" name="item" value="(repositories:\d+)" checked[^>]*>/g),
     ]
     assert.equal(boxes.length, 1)
     assert.match(boxes[0]![0], /aria-label="Select art"/)
@@ -193,7 +193,7 @@ describe('The pages about usage', () => {
       words(main(acme)),
       /Without the 1 item below, 70 MiB less .* Git data is freed with its whole repository\./,
     )
-    const asked = await ann.post('/-/storage/acme/remove', { thing: boxes[0]![1]! })
+    const asked = await ann.post('/-/storage/acme/remove', { item: boxes[0]![1]! })
     assert.match(words(main(asked.text)), /70 MiB/)
   })
 
@@ -248,10 +248,10 @@ describe('The pages about usage', () => {
   })
 
   it('switch between items and repositories, and keep what was searched', async () => {
-    const items = section((await ann.get('/-/storage/ann/usage?q=e&kind=lfs')).text, 'things')
+    const items = section((await ann.get('/-/storage/ann/usage?q=e&kind=lfs')).text, 'items')
     assert.match(items, /<a href="\/-\/storage\/ann\/usage\?q=e" aria-current="true">Items<\/a>/)
     const [, to] = /<a href="([^"]*)">By repository<\/a>/.exec(items)!
-    const repositories = section((await ann.get(to!)).text, 'things')
+    const repositories = section((await ann.get(to!)).text, 'items')
     assert.match(repositories, /aria-current="true">By repository<\/a>/)
     assert.match(repositories, /<form method="get" action="\/-\/storage\/ann\/repositories"/)
     assert.doesNotMatch(repositories, /name="kind"|>Kind</)

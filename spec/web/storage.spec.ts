@@ -98,7 +98,7 @@ describe('The storage page', () => {
     assert.ok(Math.abs(end - (100 * 181_718_236) / (200 * 1024 ** 2)) < 0.1, String(end))
   })
 
-  it('shows the largest things of all kinds, and leads to all of them', async () => {
+  it('shows the largest items of all kinds, and leads to all of them', async () => {
     const { text } = await (await as('ann')).get('/')
     assert.match(
       words(text),

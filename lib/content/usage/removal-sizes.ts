@@ -22,7 +22,7 @@ export interface RemovedKind {
   readonly count: number
   readonly bytes: Sum
   /** Whether this server stores them, so that the deletion frees their bytes. */
-  readonly isKept: boolean
+  readonly isStoredHere: boolean
 }
 
 /** Entries that are read between two turns of the event loop. */
@@ -64,7 +64,7 @@ export const sizesOfOwners = async (
 
 /** Bytes that a deletion frees. */
 export const freedBy = (kinds: readonly RemovedKind[]): Sum =>
-  kinds.reduce<Sum>((sum, { bytes, isKept }) => (isKept ? add(sum, bytes) : sum), 0)
+  kinds.reduce<Sum>((sum, { bytes, isStoredHere }) => (isStoredHere ? add(sum, bytes) : sum), 0)
 
 const KINDS: readonly RemovedKind['kind'][] = ['git', ...ENTRY_KINDS]
 
@@ -72,8 +72,8 @@ class RemovedSums {
   readonly #sums = new Map<string, { count: number; bytes: Sum }>()
   #read = 0
 
-  add(kind: RemovedKind['kind'], isKept: boolean, bytes: Sum): void {
-    const key = `${kind} ${isKept}`
+  add(kind: RemovedKind['kind'], isStoredHere: boolean, bytes: Sum): void {
+    const key = `${kind} ${isStoredHere}`
     const { count, bytes: before } = this.#sums.get(key) ?? { count: 0, bytes: 0 }
     this.#sums.set(key, { count: count + 1, bytes: add(before, bytes) })
   }
@@ -95,10 +95,10 @@ class RemovedSums {
 
   /** What this server stores comes first. */
   kinds(): RemovedKind[] {
-    return [true, false].flatMap((isKept) =>
+    return [true, false].flatMap((isStoredHere) =>
       KINDS.flatMap((kind) => {
-        const sum = this.#sums.get(`${kind} ${isKept}`)
-        return sum === undefined ? [] : [{ kind, isKept, ...sum }]
+        const sum = this.#sums.get(`${kind} ${isStoredHere}`)
+        return sum === undefined ? [] : [{ kind, isStoredHere, ...sum }]
       }),
     )
   }

@@ -47,7 +47,7 @@ export interface StorageItem {
   /** Whether it is in a private repository that the scopes of the viewer do not include. */
   readonly isHidden: boolean
   /** Whether it can be deleted here: false for ledger entries that the host has put. */
-  readonly isKept: boolean
+  readonly isStoredHere: boolean
   /** Bytes by category, of repositories and git data. */
   readonly usage: RepositoryUsage | undefined
   /** The entry that is counted; undefined for repositories and git data. */
@@ -70,7 +70,9 @@ export interface RepositoryWithUsage {
   readonly usage: RepositoryUsage
 }
 
-export type Candidate = Omit<StorageItem, 'used' | 'isKept'> & { readonly entry: LedgerEntry | undefined }
+export type Candidate = Omit<StorageItem, 'used' | 'isStoredHere'> & {
+  readonly entry: LedgerEntry | undefined
+}
 
 /** Records that are decoded between two turns of the event loop. */
 const LOADED_AT_ONCE = 250
@@ -161,7 +163,7 @@ export const entryItem = (
 
 export const itemOf = async (tx: ReadTransaction, { entry, ...item }: Candidate): Promise<StorageItem> => ({
   ...item,
-  isKept: entry === undefined || entry.key.startsWith(RESERVED_PREFIX),
+  isStoredHere: entry === undefined || entry.key.startsWith(RESERVED_PREFIX),
   used: entry && (await usedEntry(tx, entry, item.inRepository, item.isHidden)),
 })
 
@@ -190,4 +192,4 @@ export const removalScope = ({ kind, used }: StorageItem): Scope => {
 
 /** Whether the viewer may delete it here. */
 export const isRemovable = (viewer: NonNullable<Viewer>, item: StorageItem): boolean =>
-  item.isKept && item.kind !== 'git' && !item.isHidden && hasScope(viewer.scopes, removalScope(item))
+  item.isStoredHere && item.kind !== 'git' && !item.isHidden && hasScope(viewer.scopes, removalScope(item))

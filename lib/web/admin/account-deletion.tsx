@@ -19,9 +19,9 @@ import {
   Post,
   Section,
   Table,
-} from '../components.tsx'
-import { type Confirmation, TypedConfirmation } from '../confirmation.tsx'
-import type { PageServices, View } from '../route.ts'
+} from '../parts/components.tsx'
+import { type Confirmation, TypedConfirmation } from '../parts/confirmation.tsx'
+import type { PageServices, View } from '../parts/route.ts'
 import { RemovedRepository, RemovedRows, StayingText } from '../storage/removed-kinds.tsx'
 import { CRUMBS } from './account-views.tsx'
 import { AdminTabs } from './form.tsx'

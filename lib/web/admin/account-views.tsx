@@ -14,14 +14,14 @@ import {
   SizeCell,
   Table,
   usePageContext,
-} from '../components.tsx'
-import type { Form } from '../form.ts'
-import type { PageServices, View } from '../route.ts'
-import { ScopeFields } from '../storage/account.tsx'
-import { subjectTexts } from '../subject-names.ts'
-import { AdminBox, Field, Visibility } from './account-fields.tsx'
+} from '../parts/components.tsx'
+import { AdminBox, Field, Visibility } from '../parts/fields.tsx'
+import type { Form } from '../parts/form.ts'
+import { groupPath, rulePath } from '../parts/quota-paths.ts'
+import type { PageServices, View } from '../parts/route.ts'
+import { subjectTexts } from '../parts/subject-names.ts'
+import { ScopeFields } from '../people/tokens.tsx'
 import { ADMINISTRATION, AdminTabs } from './form.tsx'
-import { groupPath, rulePath } from './rules.tsx'
 
 /** Paths of the forms that keep what was entered. */
 const [PROFILE, TOKEN] = ['/-/admin/account', '/-/admin/account/token']

@@ -3,8 +3,8 @@
 import type { VNode } from 'preact'
 import { formatExactLimit } from '../../byte-sizes.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
-import { accountPath, Link, usePageContext } from '../components.tsx'
-import { groupPath, rulePath } from './rules.tsx'
+import { accountPath, Link, usePageContext } from '../parts/components.tsx'
+import { groupPath, rulePath } from '../parts/quota-paths.ts'
 
 /** `rule`, `group`, `groups`, `account`, `password`, `token` or `webhook` */
 const kindOf = ({ action }: AuditRecord): string => action.split(' ', 1)[0]!
@@ -19,7 +19,7 @@ const Name = ({ name, to }: { name: string; to: string | undefined }) =>
     </Link>
   )
 
-/** What was changed. A thing that the change deleted has no page. */
+/** What was changed. What the change deleted has no page. */
 export const AuditSubject = ({ record }: { record: AuditRecord }) => {
   const { servedPages } = usePageContext()
   const { subject, action } = record

@@ -3,10 +3,10 @@
 
 import { AUDIT_DAYS, AUDIT_SEARCHED, readAudit, searchAudit } from '../../audit.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
-import { Empty, formatCount, Link, Search, Section } from '../components.tsx'
-import { Pages, pageNumber, sliceOf } from '../paging.tsx'
-import { type PageServices, page } from '../route.ts'
-import { Minute } from '../times.tsx'
+import { Empty, formatCount, Link, Search, Section } from '../parts/components.tsx'
+import { Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { type PageServices, page } from '../parts/route.ts'
+import { Minute } from '../parts/times.tsx'
 import { AuditActor, AuditDetails, AuditSubject, auditAction } from './audit-record.tsx'
 import { adminPage, adminView } from './form.tsx'
 

@@ -7,9 +7,9 @@ import type { LimitStatus, QuotaRule } from '../../quota/evaluate.ts'
 import type { Difference } from '../../quota/plan.ts'
 import type { NamedDifferences } from '../../quota/plans-by-name.ts'
 import type { Subject } from '../../quota/subjects.ts'
-import { formatCount, Link, Size } from '../components.tsx'
+import { formatCount, Link, Size } from '../parts/components.tsx'
+import { inWords, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'
 import { formatUsedOf } from '../storage/limits.tsx'
-import { inWords, subjectsInWords, subjectTexts } from '../subject-names.ts'
 
 interface EffectWords {
   readonly text: string

@@ -6,8 +6,15 @@ import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
-import { FlashMessage, Link, Notice, PageHead, Post, PREVIEW, Section, Tabs } from '../components.tsx'
-import { type Crumb, type PageRequest, type PageRoute, type PageServices, page, type View } from '../route.ts'
+import { FlashMessage, Link, Notice, PageHead, Post, PREVIEW, Section, Tabs } from '../parts/components.tsx'
+import {
+  type Crumb,
+  type PageRequest,
+  type PageRoute,
+  type PageServices,
+  page,
+  type View,
+} from '../parts/route.ts'
 import { changeTitle, EffectList } from './effects.tsx'
 
 /** Declares that a page is for administrators. */

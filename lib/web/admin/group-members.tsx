@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The owners that a group is assigned to, with the forms that assign it and remove it. */
 import type { Account } from '../../records/schema/index.ts'
-import { ActionButtons, formatCount, Link, Post, PREVIEW, Section } from '../components.tsx'
-import { Pages } from '../paging.tsx'
-import { invalidAttributes } from '../refused.ts'
-import { groupPath } from './rules.tsx'
+import { ActionButtons, formatCount, Link, Post, PREVIEW, Section } from '../parts/components.tsx'
+import { Pages } from '../parts/paging.tsx'
+import { groupPath } from '../parts/quota-paths.ts'
+import { invalidAttributes } from '../parts/refused.ts'
 
 interface MembersProps {
   group: string

@@ -15,14 +15,15 @@ import {
   Post,
   Section,
   Table,
-} from '../components.tsx'
-import { pageNumber, sliceOf } from '../paging.tsx'
-import { type PageServices, page, type View } from '../route.ts'
-import { subjectsInWords } from '../subject-names.ts'
+} from '../parts/components.tsx'
+import { pageNumber, sliceOf } from '../parts/paging.tsx'
+import { groupPath, rulePath } from '../parts/quota-paths.ts'
+import { type PageServices, page, type View } from '../parts/route.ts'
+import { subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
 import { Members } from './group-members.tsx'
-import { ALL, groupPath, rulePath } from './rules.tsx'
+import { ALL } from './rules.tsx'
 
 export const groupRoutes = [
   page({

@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The page with the form that creates a user or an organization. */
 import type { Account } from '../../records/schema/index.ts'
-import { FlashMessage, PageHead, Post, Section } from '../components.tsx'
-import type { Form } from '../form.ts'
-import type { View } from '../route.ts'
-import { AdminBox, Field, Visibility } from './account-fields.tsx'
+import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
+import { AdminBox, Field, Visibility } from '../parts/fields.tsx'
+import type { Form } from '../parts/form.ts'
+import type { View } from '../parts/route.ts'
 import { CRUMBS } from './account-views.tsx'
 import { AdminTabs } from './form.tsx'
 

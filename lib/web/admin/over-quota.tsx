@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The section about owners that are over quota or near their limit, the largest excess first. */
 import type { OwnersSnapshot } from '../../content/usage/owner-table.ts'
-import { Link, Section } from '../components.tsx'
+import { Link, Section } from '../parts/components.tsx'
 import { OwnerBadge, OwnerLimit } from './owner-table.tsx'
 
 /** Owners that are listed; the table of owners has the others. */

@@ -2,8 +2,8 @@
 import type { InstanceHistory } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
-import { pageNumber } from '../paging.tsx'
-import type { PageServices } from '../route.ts'
+import { pageNumber } from '../parts/paging.tsx'
+import type { PageServices } from '../parts/route.ts'
 import { STATE_NAMES, type State } from '../storage/state.tsx'
 
 const SORTS = ['name', 'used', 'share', 'growth'] as const

@@ -3,7 +3,7 @@
 import { formatSize } from '../../byte-sizes.ts'
 import type { OwnerSummary } from '../../content/usage/owner-table.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
-import { accountPath, Link, Post, PREVIEW, Size, usePageContext } from '../components.tsx'
+import { accountPath, Link, Post, PREVIEW, Size, usePageContext } from '../parts/components.tsx'
 import { limitStateOf } from '../storage/limits.tsx'
 import { OwnerGrowth } from '../storage/pace.tsx'
 import { LimitText, RemovalLink, StateBadge } from '../storage/state.tsx'

@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The fields of a rule: its limit, and its subjects in the groups in which they contain each other. */
 import { isSubject, type Subject, withAncestors } from '../../quota/subjects.ts'
-import { SubjectCode } from '../components.tsx'
-import { invalidAttributes, isRefused } from '../refused.ts'
-import { subjectGroups, subjectsInWords, subjectTexts } from '../subject-names.ts'
+import { SubjectCode } from '../parts/components.tsx'
+import { invalidAttributes, isRefused } from '../parts/refused.ts'
+import { subjectGroups, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'
 
 /** The fields of a rule, as text. */
 export interface RuleFormValues {

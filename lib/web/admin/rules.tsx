@@ -14,10 +14,11 @@ import {
   Post,
   Section,
   Table,
-} from '../components.tsx'
-import type { Form } from '../form.ts'
-import { type PageServices, page, type View } from '../route.ts'
-import { inWords, subjectsInWords } from '../subject-names.ts'
+} from '../parts/components.tsx'
+import type { Form } from '../parts/form.ts'
+import { groupPath, rulePath } from '../parts/quota-paths.ts'
+import { type PageServices, page, type View } from '../parts/route.ts'
+import { inWords, subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
 import { LimitAndSubjects, type RuleFormValues, withoutIncluded } from './rule-fields.tsx'
@@ -82,9 +83,6 @@ export const ruleRoutes = [
     }
   }),
 ]
-
-export const groupPath = (name: string): string => `/-/admin/group?name=${encodeURIComponent(name)}`
-export const rulePath = (name: string): string => `/-/admin/rule?name=${encodeURIComponent(name)}`
 
 const findRule = async ({ quota }: PageServices, name: string): Promise<QuotaRule> => {
   const rule = await quota.rules.get(name)

@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { type ComponentChildren, createContext, type RenderableProps } from 'preact'
 import { useContext } from 'preact/hooks'
-import { formatBytes, formatSize } from '../byte-sizes.ts'
-import type { Sum } from '../integers.ts'
-import type { Subject } from '../quota/subjects.ts'
+import { formatBytes, formatSize } from '../../byte-sizes.ts'
+import type { Sum } from '../../integers.ts'
+import type { Subject } from '../../quota/subjects.ts'
 import { invalidAttributes } from './refused.ts'
 import type { Crumb, PageContext } from './route.ts'
 
@@ -95,7 +95,7 @@ export const PageHead = ({ title, subtitle, children }: RenderableProps<PageHead
 
 type Tab = Crumb & Pick<LinkProps, 'currentBelow'>
 
-/** Links to the pages of one thing. */
+/** Links to pages about the same subject. */
 export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) => (
   <nav class="tabs" aria-label={label}>
     {tabs.map(({ name, to, currentBelow }) => (

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** A confirmation that is typed, before something large is deleted: a click alone does not do it. */
-import { invalid } from '../errors.ts'
+import { invalid } from '../../errors.ts'
 import { ConfirmButtons } from './components.tsx'
 import type { Form } from './form.ts'
 import { invalidAttributes } from './refused.ts'

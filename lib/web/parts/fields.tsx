@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Fields of the forms about accounts. */
-import { invalidAttributes } from '../refused.ts'
+import { invalidAttributes } from './refused.ts'
 
 interface FieldProps {
   id: string

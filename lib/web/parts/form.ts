@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import * as v from 'valibot'
-import { formatSize } from '../byte-sizes.ts'
-import { AllotError } from '../errors.ts'
-import { readBody, readMultipart } from '../http/body.ts'
-import { recordOf } from '../http/validate.ts'
+import { formatSize } from '../../byte-sizes.ts'
+import { AllotError } from '../../errors.ts'
+import { readBody, readMultipart } from '../../http/body.ts'
+import { recordOf } from '../../http/validate.ts'
 
 /** Forms that the pages send: fields, and in one form a file. */
 

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The pages of a list: their numbers in queries, and the links between them. */
-import type { Slice } from '../records/collection.ts'
+import type { Slice } from '../../records/collection.ts'
 import { usePageContext } from './components.tsx'
 
 const PAGE_SIZE = 50

@@ -1,5 +1,5 @@
 /** Quota subjects in words. */
-import type { Subject } from '../quota/subjects.ts'
+import type { Subject } from '../../quota/subjects.ts'
 
 interface SubjectText {
   readonly name: string

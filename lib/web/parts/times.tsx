@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Days and times on the pages: always in UTC and as `2026-11-21`, with the exact time for programs. */
-import { dateOf, timestamp } from '../clock.ts'
+import { dateOf, timestamp } from '../../clock.ts'
 
 /** The day of a time, with the exact time on hover. @param seconds since 1970 */
 export const Day = ({ seconds }: { seconds: number }) => {

@@ -3,8 +3,8 @@
 import { avatarOf } from '../../accounts/avatars.ts'
 import { add } from '../../integers.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
-import { Link, Size, usePageContext } from '../components.tsx'
-import { Day } from '../times.tsx'
+import { Link, Size, usePageContext } from '../parts/components.tsx'
+import { Day } from '../parts/times.tsx'
 
 /** The image of an account: the uploaded one, or the one that is made of the name, which needs no request. */
 export const Avatar = ({

@@ -8,9 +8,9 @@ import { formatSize } from '../../byte-sizes.ts'
 import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import { type Account, AvatarType } from '../../records/schema/index.ts'
-import { FlashMessage, PageHead, Post, Section } from '../components.tsx'
-import { invalidAttributes } from '../refused.ts'
-import { type PageServices, page, type View } from '../route.ts'
+import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
+import { invalidAttributes } from '../parts/refused.ts'
+import { type PageServices, page, type View } from '../parts/route.ts'
 import { Avatar } from './account-parts.tsx'
 
 export const avatarPageRoutes = [

@@ -5,7 +5,7 @@ import { downloadPath, type PackageName, uploadsOf } from '../../content/package
 import type { FoundVersion } from '../../content/packages/versions.ts'
 import { AllotError } from '../../errors.ts'
 import type { PackageFile } from '../../records/schema/index.ts'
-import { quoted, TOKEN_HEADER, TokenCommand } from '../command.tsx'
+import { quoted, TOKEN_HEADER, TokenCommand } from '../parts/command.tsx'
 import {
   Empty,
   formatCount,
@@ -16,10 +16,10 @@ import {
   SizeCell,
   Table,
   usePageContext,
-} from '../components.tsx'
-import { Pages, pageNumber, sliceOf } from '../paging.tsx'
-import { type Download, type PageServices, page } from '../route.ts'
-import { Day } from '../times.tsx'
+} from '../parts/components.tsx'
+import { Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { type Download, type PageServices, page } from '../parts/route.ts'
+import { Day } from '../parts/times.tsx'
 import { AccountHead, AccountTabs, maySeeStorage, visibleOwner } from './account.tsx'
 import { AccountLink } from './account-parts.tsx'
 

@@ -1,11 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The page on which a user sets a password once, with a link that an administrator or a migration has made. */
-import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../accounts/password-links.ts'
-import { AllotError } from '../errors.ts'
-import { FlashMessage, Post } from './components.tsx'
-import { invalidAttributes } from './refused.ts'
-import { type Crumb, type PageRequest, page, type View } from './route.ts'
-import { secretView } from './secret.tsx'
+import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../../accounts/password-links.ts'
+import { AllotError } from '../../errors.ts'
+import { FlashMessage, Post } from '../parts/components.tsx'
+import { invalidAttributes } from '../parts/refused.ts'
+import { type Crumb, type PageRequest, page, type View } from '../parts/route.ts'
+import { secretView } from '../parts/secret.tsx'
 
 const linkIn = ({ address }: PageRequest, values: { get(name: string): string | null }): LinkUse => ({
   user: values.get('user') ?? '',

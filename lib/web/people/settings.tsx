@@ -2,9 +2,9 @@
 /** The user's own profile in a form, and the head of the pages of settings. */
 import type { Identity } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
-import { Field } from '../admin/account-fields.tsx'
-import { FlashMessage, Link, PageHead, Post, Section, Tabs } from '../components.tsx'
-import { type PageServices, page, type View } from '../route.ts'
+import { FlashMessage, Link, PageHead, Post, Section, Tabs } from '../parts/components.tsx'
+import { Field } from '../parts/fields.tsx'
+import { type PageServices, page, type View } from '../parts/route.ts'
 import { Avatar } from './account-parts.tsx'
 
 /** The fields of the form, each with its label. */

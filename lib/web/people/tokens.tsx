@@ -17,12 +17,12 @@ import {
   Post,
   Section,
   usePageContext,
-} from '../components.tsx'
-import { Pages, pageNumber, sliceOf } from '../paging.tsx'
-import { SettingsHead } from '../people/settings.tsx'
-import { type Crumb, type PageServices, page, type View } from '../route.ts'
-import { secretView } from '../secret.tsx'
-import { Day } from '../times.tsx'
+} from '../parts/components.tsx'
+import { Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { type Crumb, type PageServices, page, type View } from '../parts/route.ts'
+import { secretView } from '../parts/secret.tsx'
+import { Day } from '../parts/times.tsx'
+import { SettingsHead } from './settings.tsx'
 
 /** Descriptions of the scopes. */
 export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
@@ -52,7 +52,7 @@ interface TokenForm {
 }
 const NEW: TokenForm = { name: '', scopes: ['read:user', 'read:repository'] }
 
-export const accountRoutes = [
+export const tokenRoutes = [
   page({
     method: 'GET',
     path: '/-/account',

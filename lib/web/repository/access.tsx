@@ -8,9 +8,9 @@ import type { ServedPage } from '../../host-pages/html-urls.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import type { SegmentsOf } from '../../http/route.ts'
 import type { Scope } from '../../scopes.ts'
-import { Link, usePageContext } from '../components.tsx'
+import { Link, usePageContext } from '../parts/components.tsx'
+import { type PageReply, type PageRequest, type PageRoute, type PageServices, page } from '../parts/route.ts'
 import { RepositoryTags } from '../people/account-parts.tsx'
-import { type PageReply, type PageRequest, type PageRoute, type PageServices, page } from '../route.ts'
 
 /** A repository as its pages show it to a viewer. */
 export interface RepositoryView extends RepositoryDetails {

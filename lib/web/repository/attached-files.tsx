@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import type { Attachment } from '../../records/schema/index.ts'
-import { Link, Size } from '../components.tsx'
+import { Link, Size } from '../parts/components.tsx'
 
 /** Files of an issue, a comment or a release. */
 export const AttachedFiles = ({ files }: { files: readonly Attachment[] }) =>

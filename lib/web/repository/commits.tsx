@@ -6,11 +6,11 @@ import type { Account } from '../../records/schema/index.ts'
 import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
 import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
-import { Empty, formatCount, Link, Section } from '../components.tsx'
-import { PageLinks, Pages, pageNumber } from '../paging.tsx'
+import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
+import { PageLinks, Pages, pageNumber } from '../parts/paging.tsx'
+import { mountOf, type PageRequest, type PageServices, type View } from '../parts/route.ts'
+import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
-import { mountOf, type PageRequest, type PageServices, type View } from '../route.ts'
-import { Day } from '../times.tsx'
 import {
   defaultRef,
   filePath,

@@ -3,7 +3,7 @@
 import type { Commit } from '../../git/objects/parse.ts'
 import { escapeHtml } from '../../markdown/html.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
-import { Link } from '../components.tsx'
+import { Link } from '../parts/components.tsx'
 
 /** The changes of one file, as lines of HTML. */
 interface FileDiff {

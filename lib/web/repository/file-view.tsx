@@ -10,10 +10,10 @@ import {
   submoduleUrls,
 } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
-import { formatCount, Link, Size, usePageContext } from '../components.tsx'
-import { PAGES_ABOVE, PageLinks } from '../paging.tsx'
+import { formatCount, Link, Size, usePageContext } from '../parts/components.tsx'
+import { PAGES_ABOVE, PageLinks } from '../parts/paging.tsx'
+import { mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
 import { Website } from '../people/account-parts.tsx'
-import { mountOf, type PageRequest, type PageServices } from '../route.ts'
 import { REST_OF_LINE } from '../source/highlighter.ts'
 import { filePath, type RefName, type RepositoryView } from './access.tsx'
 import { restOfLine } from './diff.tsx'

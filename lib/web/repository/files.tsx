@@ -12,10 +12,10 @@ import {
 } from '../../repositories/contents/files.ts'
 import { lastCommitsIn } from '../../repositories/contents/last-commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
-import { formatCount, Link, Section, Size } from '../components.tsx'
-import { PAGES_ABOVE, Pages, pageNumber } from '../paging.tsx'
-import type { Download, PageRequest, PageServices, View } from '../route.ts'
-import { Day } from '../times.tsx'
+import { formatCount, Link, Section, Size } from '../parts/components.tsx'
+import { PAGES_ABOVE, Pages, pageNumber } from '../parts/paging.tsx'
+import type { Download, PageRequest, PageServices, View } from '../parts/route.ts'
+import { Day } from '../parts/times.tsx'
 import {
   filePath,
   missing,

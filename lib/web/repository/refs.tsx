@@ -4,10 +4,10 @@
 import { readCommits } from '../../repositories/contents/commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { listBranches, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
-import { Empty, formatCount, Link, Section } from '../components.tsx'
-import { Pages, pageNumber, sliceOf } from '../paging.tsx'
-import type { PageRequest, PageServices } from '../route.ts'
-import { Day } from '../times.tsx'
+import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
+import { Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import type { PageRequest, PageServices } from '../parts/route.ts'
+import { Day } from '../parts/times.tsx'
 import {
   filePath,
   missing,

@@ -2,8 +2,8 @@
 /** Markdown on pages, rendered by the same renderer as the API's, and bounded so that no page becomes large. */
 import { AllotError } from '../../errors.ts'
 import { escapeHtml } from '../../markdown/html.ts'
-import { usePageContext } from '../components.tsx'
-import { mountOf, type PageRequest, type PageServices } from '../route.ts'
+import { usePageContext } from '../parts/components.tsx'
+import { mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
 import { pictureType } from './picture-type.ts'
 
 /** Safe HTML, and whether it is only the beginning of the text. */

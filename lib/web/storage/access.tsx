@@ -9,8 +9,8 @@ import type { HtmlPage, ServedPage } from '../../host-pages/html-urls.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
 import type { Scope } from '../../scopes.ts'
-import { PageHead, Tabs, usePageContext } from '../components.tsx'
-import { type Crumb, mountOf, type PageRequest, type PageServices } from '../route.ts'
+import { PageHead, Tabs, usePageContext } from '../parts/components.tsx'
+import { type Crumb, mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
 
 /**
  * Finds an owner whose storage the user may see: the user, an organization that the user owns, or, for administrators,

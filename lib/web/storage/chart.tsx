@@ -6,8 +6,8 @@
 
 import { formatSize } from '../../byte-sizes.ts'
 import { dateOf } from '../../clock.ts'
-import { Size, SizeCell, Table } from '../components.tsx'
-import { CalendarDay } from '../times.tsx'
+import { Size, SizeCell, Table } from '../parts/components.tsx'
+import { CalendarDay } from '../parts/times.tsx'
 import { Swatch, usageParts } from './limits.tsx'
 
 /** Usage at the end of a day, or of the last day of several. */

@@ -1,23 +1,20 @@
-/** The sort order and the filters of the table of things, as query parameters of the page. */
+/** The sort order and the filters of the table of items, as query parameters of the page. */
 import {
   type StorageItemKind,
   type StorageItemQuery,
   storageItemKinds,
 } from '../../content/usage/storage-item.ts'
-import { pageNumber } from '../paging.tsx'
+import { pageNumber } from '../parts/paging.tsx'
 
 export const isStorageItemKind = (text: string | null): text is StorageItemKind =>
   storageItemKinds.some((kind) => kind === text)
 
 /** Reads the query parameters of the page. */
-export interface ThingListQuery extends StorageItemQuery {
+export interface ItemListQuery extends StorageItemQuery {
   readonly page: number
 }
 
-export const readQuery = (
-  query: URLSearchParams,
-  kind: string | null = query.get('kind'),
-): ThingListQuery => {
+export const readQuery = (query: URLSearchParams, kind: string | null = query.get('kind')): ItemListQuery => {
   const sort = query.get('sort')
   return {
     kind: isStorageItemKind(kind) ? kind : undefined,
@@ -30,7 +27,7 @@ export const readQuery = (
 }
 
 /** Path of the page with another query. */
-export const pathOf = (owner: string, asked: ThingListQuery, file = 'usage'): string => {
+export const pathOf = (owner: string, asked: ItemListQuery, file = 'usage'): string => {
   const query = new URLSearchParams()
   const given = { kind: asked.kind, repository: asked.repository, q: asked.search }
   for (const [name, value] of Object.entries(given)) if (value) query.set(name, value)

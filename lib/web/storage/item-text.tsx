@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** How a thing that uses storage is shown: name, details, share and links. */
+/** How an item that uses storage is shown: name, details, share and links. */
 import { formatSize } from '../../byte-sizes.ts'
 import { pageOfEntry } from '../../content/usage/ledger-lists.ts'
 import type { StorageItem, StorageItemKind } from '../../content/usage/storage-item.ts'
 import { add, type Sum } from '../../integers.ts'
 import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/index.ts'
-import { Link, Section, Size } from '../components.tsx'
-import type { PageRequest, PageServices } from '../route.ts'
+import { Link, Section, Size } from '../parts/components.tsx'
+import type { PageRequest, PageServices } from '../parts/route.ts'
 import { pageLink } from './access.tsx'
 import { formatShare, ShareCell } from './share.tsx'
 
@@ -19,41 +19,41 @@ export const KIND_NAMES: Readonly<Record<StorageItemKind, readonly [one: string,
   artifacts: ['artifact', 'Artifacts'],
 }
 
-interface ThingProps {
+interface ItemProps {
   owner: string
-  thing: StorageItem
-  /** `html_url` of the thing. */
+  item: StorageItem
+  /** `html_url` of the item. */
   link: string | undefined
 }
 
-/** The cells of a table with the name and the kind of a thing. @param hasKind whether the table has a column of kinds */
-export const ThingCells = ({ owner, thing, link, hasKind }: ThingProps & { hasKind: boolean }) => (
+/** The cells of a table with the name and the kind of an item. @param hasKind whether the table has a column of kinds */
+export const ItemCells = ({ owner, item, link, hasKind }: ItemProps & { hasKind: boolean }) => (
   <>
     <td>
-      <ThingName owner={owner} thing={thing} link={link} />
-      {isElsewhere(thing) && <ElsewhereMark />}
+      <ItemName owner={owner} item={item} link={link} />
+      {isElsewhere(item) && <ElsewhereMark />}
       <div class="small">
         {hasKind && (
-          <span class="slim">{`${KIND_NAMES[thing.kind][0]}${thing.kind === 'lfs' ? ' ' : ' · '}`}</span>
+          <span class="slim">{`${KIND_NAMES[item.kind][0]}${item.kind === 'lfs' ? ' ' : ' · '}`}</span>
         )}
-        <Details owner={owner} thing={thing} />
+        <Details owner={owner} item={item} />
       </div>
     </td>
     {hasKind && (
       <td class="wide">
-        <span class="tag">{KIND_NAMES[thing.kind][0]}</span>
+        <span class="tag">{KIND_NAMES[item.kind][0]}</span>
       </td>
     )}
   </>
 )
 
 /** Whether the host has put it into the ledger: what it is stored in, and deleted from, is another system. */
-const isElsewhere = ({ used, isKept, isHidden }: StorageItem): boolean =>
-  used !== undefined && !isKept && !isHidden
+const isElsewhere = ({ used, isStoredHere, isHidden }: StorageItem): boolean =>
+  used !== undefined && !isStoredHere && !isHidden
 
-/** Says once for a list what the mark at some of its things means. */
-export const Elsewhere = ({ things }: { things: readonly StorageItem[] }) =>
-  things.some(isElsewhere) ? (
+/** Says once for a list what the mark at some of its items means. */
+export const Elsewhere = ({ items }: { items: readonly StorageItem[] }) =>
+  items.some(isElsewhere) ? (
     <p class="small">
       <ElsewhereMark /> Stored in another system, and deleted there.
     </p>
@@ -65,18 +65,18 @@ const ElsewhereMark = () => (
   </span>
 )
 
-const ThingName = ({ owner, thing, link }: ThingProps) => {
-  const title = titleOf(thing)
-  const { kind, isHidden, inRepository, isKept, id } = thing
+const ItemName = ({ owner, item, link }: ItemProps) => {
+  const title = titleOf(item)
+  const { kind, isHidden, inRepository, isStoredHere, id } = item
   if (isHidden) return <>Hidden</>
   if (kind === 'git' || kind === 'repositories')
     return <Link to={`/-/storage/${owner}/repositories/${inRepository?.name}`}>{title}</Link>
   if (link !== undefined) return <a href={link}>{title}</a>
-  if (!isKept) return <bdi>{title}</bdi>
-  return <Link to={`/-/storage/${owner}/download?thing=${encodeURIComponent(id)}`}>{title}</Link>
+  if (!isStoredHere) return <bdi>{title}</bdi>
+  return <Link to={`/-/storage/${owner}/download?item=${encodeURIComponent(id)}`}>{title}</Link>
 }
 
-/** The name of a thing. An LFS object without a path is named after its hash, of which the beginning is enough. */
+/** The name of an item. An LFS object without a path is named after its hash, of which the beginning is enough. */
 export const titleOf = ({
   kind,
   name,
@@ -86,17 +86,17 @@ export const titleOf = ({
   return kind === 'lfs' && /^[\da-f]{64}$/.test(name) ? `${name.slice(0, 12)}…` : name
 }
 
-/** The name and the repository, which tell things with the same name apart. */
-export const labelOf = (thing: StorageItem): string =>
-  thing.used !== undefined && thing.inRepository !== undefined
-    ? `${titleOf(thing)} in ${thing.inRepository.name}`
-    : titleOf(thing)
+/** The name and the repository, which tell items with the same name apart. */
+export const labelOf = (item: StorageItem): string =>
+  item.used !== undefined && item.inRepository !== undefined
+    ? `${titleOf(item)} in ${item.inRepository.name}`
+    : titleOf(item)
 
-const Details = ({ owner, thing }: { owner: string; thing: StorageItem }) => {
-  const { kind, isHidden, inRepository, usage, used, isKept, id } = thing
+const Details = ({ owner, item }: { owner: string; item: StorageItem }) => {
+  const { kind, isHidden, inRepository, usage, used, isStoredHere, id } = item
   if (isHidden) return <>in a private repository that this session may not read</>
   if (usage !== undefined)
-    return <>{kind === 'repositories' ? partsOf(thing) : inRepository?.private ? 'private' : 'public'}</>
+    return <>{kind === 'repositories' ? partsOf(item) : inRepository?.private ? 'private' : 'public'}</>
   return (
     <>
       {used !== undefined && descriptionOf(used.entry)}
@@ -106,12 +106,12 @@ const Details = ({ owner, thing }: { owner: string; thing: StorageItem }) => {
           <Link to={`/-/storage/${owner}/repositories/${inRepository.name}`}>{inRepository.name}</Link>
         </>
       )}
-      {isKept && (
+      {isStoredHere && (
         <>
           {' · '}
           <Link
-            to={`/-/storage/${owner}/download?thing=${encodeURIComponent(id)}`}
-            label={`Download ${labelOf(thing)}`}
+            to={`/-/storage/${owner}/download?item=${encodeURIComponent(id)}`}
+            label={`Download ${labelOf(item)}`}
           >
             Download
           </Link>
@@ -155,7 +155,7 @@ const descriptionOf = ({
   return `${on === 'issue' ? 'issue' : 'release'} ${index ?? 0}`
 }
 
-/** The page of the host about a thing, for hosts that have such pages. */
+/** The page of the host about an item, for hosts that have such pages. */
 export const linkOf = (
   services: PageServices,
   request: Pick<PageRequest, 'site' | 'pagesUrl'>,
@@ -174,17 +174,17 @@ export const SizeWithShare = ({ size, whole }: { size: Sum; whole: Sum }) => (
   </td>
 )
 
-/** The largest things, for the overview. */
-export const LargestThings = ({
+/** The largest items, for the overview. */
+export const LargestItems = ({
   owner,
-  things,
+  items,
   links,
   used,
   total,
 }: {
   links: ReadonlyMap<string, string | undefined>
   owner: string
-  things: readonly StorageItem[]
+  items: readonly StorageItem[]
   used: Sum
   total: number
 }) => (
@@ -194,17 +194,17 @@ export const LargestThings = ({
     aside={
       total > 0 && (
         <Link to={`/-/storage/${owner}/usage`}>
-          View {total > things.length ? `all ${total.toLocaleString('en')}` : 'usage'}
+          View {total > items.length ? `all ${total.toLocaleString('en')}` : 'usage'}
         </Link>
       )
     }
   >
-    {things.length === 0 ? (
+    {items.length === 0 ? (
       <p class="muted">Nothing is stored yet.</p>
     ) : (
       <>
-        <Elsewhere things={things} />
-        <table class="things">
+        <Elsewhere items={items} />
+        <table class="items">
           <thead>
             <tr>
               <th scope="col">Name</th>
@@ -220,11 +220,11 @@ export const LargestThings = ({
             </tr>
           </thead>
           <tbody>
-            {things.map((thing) => (
-              <tr key={thing.id}>
-                <ThingCells owner={owner} thing={thing} link={links.get(thing.id)} hasKind />
-                <ShareCell part={thing.size} whole={used} class="wide" />
-                <SizeWithShare size={thing.size} whole={used} />
+            {items.map((item) => (
+              <tr key={item.id}>
+                <ItemCells owner={owner} item={item} link={links.get(item.id)} hasKind />
+                <ShareCell part={item.size} whole={used} class="wide" />
+                <SizeWithShare size={item.size} whole={used} />
               </tr>
             ))}
           </tbody>

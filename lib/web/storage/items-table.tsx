@@ -1,31 +1,31 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** The table of things that use storage, with its sortable columns and the boxes that select rows. */
+/** The table of items that use storage, with its sortable columns and the boxes that select rows. */
 import type { Identity } from '../../accounts/access.ts'
 import { isRemovable, type StorageItem, type StorageItemQuery } from '../../content/usage/storage-item.ts'
 import type { Sum } from '../../integers.ts'
-import { Post, usePageContext } from '../components.tsx'
-import { Day } from '../times.tsx'
+import { Post, usePageContext } from '../parts/components.tsx'
+import { Day } from '../parts/times.tsx'
+import { type ItemListQuery, pathOf } from './item-query.ts'
+import { ItemCells, labelOf, SizeWithShare } from './item-text.tsx'
 import { ShareCell } from './share.tsx'
-import { pathOf, type ThingListQuery } from './thing-query.ts'
-import { labelOf, SizeWithShare, ThingCells } from './thing-text.tsx'
 
-interface ThingsProps {
+interface ItemsProps {
   owner: string
-  asked: ThingListQuery
-  things: readonly StorageItem[]
+  asked: ItemListQuery
+  items: readonly StorageItem[]
   links: ReadonlyMap<string, string | undefined>
-  /** Bytes of all things of the owner. */
+  /** Bytes of all items of the owner. */
   used: Sum
   user: Identity
   isChecked: boolean
 }
 
-export const Things = ({ owner, asked, things, links, used, user, isChecked }: ThingsProps) => {
-  const removable = things.filter((thing) => isRemovable(user, thing))
+export const Items = ({ owner, asked, items, links, used, user, isChecked }: ItemsProps) => {
+  const removable = items.filter((item) => isRemovable(user, item))
   const canSelect = removable.length > 0
   return (
     <Post to={`/-/storage/${owner}/remove`}>
-      <table class="things">
+      <table class="items">
         <thead>
           <tr>
             {canSelect && (
@@ -47,17 +47,17 @@ export const Things = ({ owner, asked, things, links, used, user, isChecked }: T
           </tr>
         </thead>
         <tbody>
-          {things.map((thing) => (
+          {items.map((item) => (
             <StorageItemRow
-              key={thing.id}
+              key={item.id}
               owner={owner}
-              thing={thing}
+              item={item}
               used={used}
               isChecked={isChecked}
               canSelect={canSelect}
               hasKind={asked.kind === undefined}
-              link={links.get(thing.id)}
-              isRemovable={removable.includes(thing)}
+              link={links.get(item.id)}
+              isRemovable={removable.includes(item)}
             />
           ))}
         </tbody>
@@ -78,7 +78,7 @@ export const Things = ({ owner, asked, things, links, used, user, isChecked }: T
 
 interface SortHeadProps {
   owner: string
-  asked: ThingListQuery
+  asked: ItemListQuery
   by: NonNullable<StorageItemQuery['sort']>
   text: string
   class?: string
@@ -99,14 +99,14 @@ const SortHead = ({ owner, asked, by, text, class: className }: SortHeadProps) =
   )
 }
 
-interface ThingRowProps {
+interface ItemRowProps {
   owner: string
-  thing: StorageItem
+  item: StorageItem
   link: string | undefined
   used: Sum
   isRemovable: boolean
   isChecked: boolean
-  /** Whether the table has a column to select things. */
+  /** Whether the table has a column to select items. */
   canSelect: boolean
   /** Whether it has one of kinds: a list of one kind needs none. */
   hasKind: boolean
@@ -114,34 +114,34 @@ interface ThingRowProps {
 
 const StorageItemRow = ({
   owner,
-  thing,
+  item,
   link,
   used,
   isRemovable,
   isChecked,
   canSelect,
   hasKind,
-}: ThingRowProps) => (
+}: ItemRowProps) => (
   <tr>
     {canSelect && (
       <td class="check">
         {isRemovable && (
           <input
             type="checkbox"
-            name="thing"
-            value={thing.id}
+            name="item"
+            value={item.id}
             checked={isChecked}
-            aria-label={`Select ${labelOf(thing)}`}
-            data-bytes={String(thing.size)}
+            aria-label={`Select ${labelOf(item)}`}
+            data-bytes={String(item.size)}
           />
         )}
       </td>
     )}
-    <ThingCells owner={owner} thing={thing} link={link} hasKind={hasKind} />
+    <ItemCells owner={owner} item={item} link={link} hasKind={hasKind} />
     <td class="wide muted">
-      <Day seconds={thing.createdAt} />
+      <Day seconds={item.createdAt} />
     </td>
-    <ShareCell part={thing.size} whole={used} class="wide" />
-    <SizeWithShare size={thing.size} whole={used} />
+    <ShareCell part={item.size} whole={used} class="wide" />
+    <SizeWithShare size={item.size} whole={used} />
   </tr>
 )

@@ -1,28 +1,36 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** The table of all things that use an owner's storage, to sort, filter, search and select from; also as CSV. */
+/** The table of all items that use an owner's storage, to sort, filter, search and select from; also as CSV. */
 import type { Identity } from '../../accounts/access.ts'
 import { type StorageItem, storageItemKinds } from '../../content/usage/storage-item.ts'
 import { MAX_READ, type StorageItemPage } from '../../content/usage/storage-items.ts'
 import { AllotError } from '../../errors.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { Empty, FlashMessage, formatCount, Link, Search, Section, usePageContext } from '../components.tsx'
-import { csvOf } from '../csv.ts'
-import { Pages, sliceOf } from '../paging.tsx'
-import { type PageRequest, type PageServices, page, type View } from '../route.ts'
+import {
+  Empty,
+  FlashMessage,
+  formatCount,
+  Link,
+  Search,
+  Section,
+  usePageContext,
+} from '../parts/components.tsx'
+import { csvOf } from '../parts/csv.ts'
+import { Pages, sliceOf } from '../parts/paging.tsx'
+import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
+import { type ItemListQuery, isStorageItemKind, pathOf, readQuery } from './item-query.ts'
+import { Elsewhere, KIND_NAMES, linkOf } from './item-text.tsx'
+import { Items } from './items-table.tsx'
 import { Suggestion, suggestionFor } from './suggestion.tsx'
-import { isStorageItemKind, pathOf, readQuery, type ThingListQuery } from './thing-query.ts'
-import { Elsewhere, KIND_NAMES, linkOf } from './thing-text.tsx'
-import { Things } from './things-table.tsx'
 
-export const thingRoutes = [
+export const itemRoutes = [
   page({
     method: 'GET',
     path: '/-/storage/{owner}/usage',
     auth: 'required',
     handle: (request, services) =>
-      showThings(request, services, request.params.owner, readQuery(request.query)),
+      showItems(request, services, request.params.owner, readQuery(request.query)),
   }),
   page({
     method: 'GET',
@@ -39,9 +47,9 @@ export const thingRoutes = [
       return csvOf(
         fileName,
         head,
-        rows.map((thing) => [
-          ...[thing.kind, thing.isHidden ? 'Hidden' : thing.name, thing.inRepository?.name ?? ''],
-          ...[String(thing.size), timeOf(thing)],
+        rows.map((item) => [
+          ...[item.kind, item.isHidden ? 'Hidden' : item.name, item.inRepository?.name ?? ''],
+          ...[String(item.size), timeOf(item)],
         ]),
       )
     },
@@ -54,7 +62,7 @@ export const thingRoutes = [
       const { owner, kind } = request.params
       await accessibleOwner(services, request.user, owner)
       if (!isStorageItemKind(kind)) throw new AllotError('not_found', `there is no list of ${kind}`)
-      return showThings(request, services, owner, readQuery(request.query, kind))
+      return showItems(request, services, owner, readQuery(request.query, kind))
     },
   }),
 ]
@@ -62,11 +70,11 @@ export const thingRoutes = [
 const timeOf = ({ createdAt }: Pick<StorageItem, 'createdAt'>): string =>
   new Date(createdAt * 1000).toISOString()
 
-const showThings = async (
+const showItems = async (
   request: Pick<PageRequest, 'site' | 'pagesUrl' | 'query'> & { user: Identity },
   services: PageServices,
   name: string,
-  asked: ThingListQuery,
+  asked: ItemListQuery,
 ): Promise<View> => {
   const { user, query } = request
   const owner = await accessibleOwner(services, user, name)
@@ -75,11 +83,11 @@ const showThings = async (
   const suggestion = await suggestionFor(services, user, owner, query.get('remove'))
   const { items, total, listed, isPartial } =
     suggestion ?? (await hosting.storageItems.list(user, owner.id, asked, sliceOf(asked.page)))
-  const links = new Map(items.map((thing) => [thing.id, linkOf(services, request, owner.name, thing)]))
+  const links = new Map(items.map((item) => [item.id, linkOf(services, request, owner.name, item)]))
   const table = {
     owner: owner.name,
     asked,
-    things: items,
+    items,
     links,
     used: usedBy('size:all', status.usage),
     user,
@@ -93,7 +101,7 @@ const showThings = async (
         <FlashMessage done={query.get('done')} />
         {suggestion !== undefined && <Suggestion owner={owner.name} {...suggestion} />}
         <Section
-          id="things"
+          id="items"
           title={suggestion === undefined ? 'What uses the storage' : 'What to remove'}
           aside={
             suggestion === undefined ? (
@@ -111,11 +119,11 @@ const showThings = async (
           {suggestion === undefined && items.length > 0 && (
             <Count asked={asked} page={{ total, listed, isPartial }} />
           )}
-          <Elsewhere things={items} />
+          <Elsewhere items={items} />
           {items.length === 0 ? (
-            <NoThings owner={owner.name} asked={asked} total={total} />
+            <NoItems owner={owner.name} asked={asked} total={total} />
           ) : (
-            <Things {...table} isChecked={suggestion !== undefined} />
+            <Items {...table} isChecked={suggestion !== undefined} />
           )}
           {suggestion === undefined && (
             <Pages
@@ -131,7 +139,7 @@ const showThings = async (
 }
 
 /** Switches between single items and the sums of repositories. */
-const Views = ({ owner, asked }: { owner: string; asked: ThingListQuery }) => {
+const Views = ({ owner, asked }: { owner: string; asked: ItemListQuery }) => {
   const { urlOf } = usePageContext()
   const isByRepository = asked.kind === 'repositories'
   const query = { ...asked, kind: undefined, repository: '', page: 1 }
@@ -154,7 +162,7 @@ const Count = ({
   asked: { kind },
   page: { total, listed, isPartial },
 }: {
-  asked: ThingListQuery
+  asked: ItemListQuery
   page: Omit<StorageItemPage, 'items'>
 }) => (
   <p class="small">
@@ -172,7 +180,7 @@ const Count = ({
   </p>
 )
 
-const NoThings = ({ owner, asked, total }: { owner: string; asked: ThingListQuery; total: number }) =>
+const NoItems = ({ owner, asked, total }: { owner: string; asked: ItemListQuery; total: number }) =>
   total > 0 ? (
     <Empty title="Nothing on this page">
       <p>The list ends before it.</p>
@@ -190,7 +198,7 @@ const NoThings = ({ owner, asked, total }: { owner: string; asked: ThingListQuer
   )
 
 /** Repositories are found by their name alone. */
-const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ThingListQuery }) => {
+const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ItemListQuery }) => {
   const isByRepository = asked.kind === 'repositories'
   return (
     <Search to={`/-/storage/${name}/${isByRepository ? 'repositories' : 'usage'}`}>
@@ -216,7 +224,7 @@ const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ThingListQ
   )
 }
 
-const ItemFilters = ({ asked }: { asked: ThingListQuery }) => (
+const ItemFilters = ({ asked }: { asked: ItemListQuery }) => (
   <>
     <div>
       <label for="kind">Kind</label>

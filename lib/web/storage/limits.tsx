@@ -13,8 +13,8 @@ import {
 } from '../../quota/evaluate.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
 import { kindNames, type Subject, type Usage, usedBy, withAncestors } from '../../quota/subjects.ts'
-import { Size } from '../components.tsx'
-import { subjectsInWords } from '../subject-names.ts'
+import { Size } from '../parts/components.tsx'
+import { subjectsInWords } from '../parts/subject-names.ts'
 
 /** The parts of a usage bar; together they are the total usage. */
 export const usageParts = [

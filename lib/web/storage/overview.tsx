@@ -7,11 +7,12 @@ import { accountPage } from '../../host-pages/html-urls.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { type Usage, usedBy } from '../../quota/subjects.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'
-import { groupPath } from '../admin/rules.tsx'
-import { accountPath, Link, Section, Size } from '../components.tsx'
-import { type PageRequest, type PageServices, page, type View } from '../route.ts'
+import { accountPath, Link, Section, Size } from '../parts/components.tsx'
+import { groupPath } from '../parts/quota-paths.ts'
+import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs, pageLink } from './access.tsx'
 import { RecentHistory } from './history.tsx'
+import { LargestItems, linkOf } from './item-text.tsx'
 import {
   formatUsedOf,
   Legend,
@@ -23,7 +24,6 @@ import {
 } from './limits.tsx'
 import { ForecastText, Pace } from './pace.tsx'
 import { formatLimitShare, LimitText, RemovalLink, StateBadge } from './state.tsx'
-import { LargestThings, linkOf } from './thing-text.tsx'
 
 const LARGEST = { offset: 0, limit: 8 }
 
@@ -65,7 +65,7 @@ const showStorage = async (
   const listsOrganizations = owner.id === user.id && canRead(user, 'organization')
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
   const link = pageLink(services, request, accountPage(owner))
-  const links = new Map(items.map((thing) => [thing.id, linkOf(services, request, owner.name, thing)]))
+  const links = new Map(items.map((item) => [item.id, linkOf(services, request, owner.name, item)]))
   const others = limits.filter((limit) => limit !== totalLimit(limits))
   const isOtherOver = others.some(({ state }) => state === 'over')
   const otherLimits = <Limits owner={owner.name} usage={usage} limits={others} history={history} />
@@ -93,9 +93,9 @@ const showStorage = async (
         {!isOtherOver && otherLimits}
         <RecentHistory owner={owner.name} history={history} limit={totalLimit(limits)?.rule.limit} />
         <Organizations organizations={organizations} />
-        <LargestThings
+        <LargestItems
           owner={owner.name}
-          things={items}
+          items={items}
           links={links}
           used={usedBy('size:all', usage)}
           total={total}

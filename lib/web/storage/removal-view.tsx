@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** Asks before selected things are deleted: what goes, what that frees, and what stays in other systems. */
+/** Asks before selected items are deleted: what goes, what that frees, and what stays in other systems. */
 import type { Identity } from '../../accounts/access.ts'
 import { formatSize } from '../../byte-sizes.ts'
 import { freedBy, type RemovedKind, sizesOfRepository } from '../../content/usage/removal-sizes.ts'
@@ -16,24 +16,24 @@ import {
   Section,
   SizeCell,
   Table,
-} from '../components.tsx'
-import { type Confirmation, TypedConfirmation } from '../confirmation.tsx'
-import type { PageServices, View } from '../route.ts'
+} from '../parts/components.tsx'
+import { type Confirmation, TypedConfirmation } from '../parts/confirmation.tsx'
+import type { PageServices, View } from '../parts/route.ts'
 import { ownerCrumbs } from './access.tsx'
+import { KIND_NAMES, titleOf } from './item-text.tsx'
 import { RemovedRepository, StayingText } from './removed-kinds.tsx'
-import { KIND_NAMES, titleOf } from './thing-text.tsx'
 
 interface Asked {
   readonly owner: Account
   readonly user: Identity
-  readonly things: readonly StorageItem[]
+  readonly items: readonly StorageItem[]
   /** What must be typed; undefined when no whole repository is selected. */
   readonly confirmation: Confirmation | undefined
 }
 
 /** Whole repositories are deleted only after their name, or their number, was typed. */
-export const confirmationOf = (things: readonly StorageItem[]): Confirmation | undefined => {
-  const repositories = things.filter(({ kind }) => kind === 'repositories')
+export const confirmationOf = (items: readonly StorageItem[]): Confirmation | undefined => {
+  const repositories = items.filter(({ kind }) => kind === 'repositories')
   const [first] = repositories
   if (first === undefined) return undefined
   return repositories.length === 1
@@ -41,24 +41,24 @@ export const confirmationOf = (things: readonly StorageItem[]): Confirmation | u
     : { expected: String(repositories.length), what: 'the number of repositories' }
 }
 
-/** A selected thing with what its deletion frees, by kind for a repository. */
+/** A selected item with what its deletion frees, by kind for a repository. */
 interface Removed {
-  readonly thing: StorageItem
+  readonly item: StorageItem
   readonly kinds: readonly RemovedKind[]
   readonly freed: Sum
 }
 
-const removedIn = ({ store }: PageServices, things: readonly StorageItem[]): Promise<Removed[]> =>
+const removedIn = ({ store }: PageServices, items: readonly StorageItem[]): Promise<Removed[]> =>
   store.read(async (tx) => {
-    const ids = things.flatMap(({ kind, repositoryId }) =>
+    const ids = items.flatMap(({ kind, repositoryId }) =>
       kind === 'repositories' ? (repositoryId ?? []) : [],
     )
     const usages = await repositoryUsages.byIds(tx, ids)
     return Promise.all(
-      things.map(async (thing) => {
-        const usage = usageOf(thing, usages)
+      items.map(async (item) => {
+        const usage = usageOf(item, usages)
         const kinds = usage === undefined ? [] : await sizesOfRepository(tx, usage)
-        return { thing, kinds, freed: usage === undefined ? thing.size : freedBy(kinds) }
+        return { item, kinds, freed: usage === undefined ? item.size : freedBy(kinds) }
       }),
     )
   })
@@ -74,10 +74,10 @@ export const confirmationView = async (
   asked: Asked,
   failure?: string,
 ): Promise<View> => {
-  const { owner, user, things, confirmation } = asked
-  const removed = await removedIn(services, things)
+  const { owner, user, items, confirmation } = asked
+  const removed = await removedIn(services, items)
   const freed = removed.reduce<Sum>((sum, one) => add(sum, one.freed), 0)
-  const title = titleFor(things)
+  const title = titleFor(items)
   const usagePath = `/-/storage/${owner.name}/usage`
   const button = `Delete and free ${formatSize(freed)}`
   return {
@@ -87,17 +87,17 @@ export const confirmationView = async (
       <>
         <PageHead title={title} subtitle={`This frees ${formatSize(freed)} and cannot be undone.`} />
         <FlashMessage failure={failure} />
-        <WhatGoes things={things} />
+        <WhatGoes items={items} />
         <Section id="selected" title="Selected">
           <Table column="Name" numbers={['Frees']}>
             {removed.map((one) => (
-              <RemovedThing key={one.thing.id} owner={owner.name} {...one} />
+              <RemovedItem key={one.item.id} owner={owner.name} {...one} />
             ))}
           </Table>
           <StayingText kinds={removed.flatMap(({ kinds }) => kinds)} />
           <Post
             to={`/-/storage/${owner.name}/remove`}
-            fields={[['confirmed', 'yes'], ...things.map(({ id }): [string, string] => ['thing', id])]}
+            fields={[['confirmed', 'yes'], ...items.map(({ id }): [string, string] => ['item', id])]}
           >
             {confirmation === undefined ? (
               <ConfirmButtons cancel={usagePath}>{button}</ConfirmButtons>
@@ -111,15 +111,15 @@ export const confirmationView = async (
   }
 }
 
-const titleFor = (things: readonly StorageItem[]): string => {
-  const [first] = things
-  if (things.length === 1) return `Delete the ${KIND_NAMES[first!.kind][0]} ${titleOf(first!)}?`
-  const isRepositories = things.every(({ kind }) => kind === 'repositories')
-  return `Delete ${isRepositories ? `${things.length} repositories` : formatCount(things.length, 'item')}?`
+const titleFor = (items: readonly StorageItem[]): string => {
+  const [first] = items
+  if (items.length === 1) return `Delete the ${KIND_NAMES[first!.kind][0]} ${titleOf(first!)}?`
+  const isRepositories = items.every(({ kind }) => kind === 'repositories')
+  return `Delete ${isRepositories ? `${items.length} repositories` : formatCount(items.length, 'item')}?`
 }
 
-const WhatGoes = ({ things }: { things: readonly StorageItem[] }) => {
-  const kinds = new Set(things.map(({ kind }) => kind))
+const WhatGoes = ({ items }: { items: readonly StorageItem[] }) => {
+  const kinds = new Set(items.map(({ kind }) => kind))
   return (
     <>
       {kinds.has('repositories') && (
@@ -137,14 +137,14 @@ const WhatGoes = ({ things }: { things: readonly StorageItem[] }) => {
   )
 }
 
-const RemovedThing = ({ owner, thing, kinds, freed }: Removed & { owner: string }) =>
-  thing.kind === 'repositories' ? (
-    <RemovedRepository owner={owner} name={thing.name} kinds={kinds} />
+const RemovedItem = ({ owner, item, kinds, freed }: Removed & { owner: string }) =>
+  item.kind === 'repositories' ? (
+    <RemovedRepository owner={owner} name={item.name} kinds={kinds} />
   ) : (
     <tr>
       <td>
-        <bdi>{titleOf(thing)}</bdi>
-        <div class="small">{KIND_NAMES[thing.kind][0]}</div>
+        <bdi>{titleOf(item)}</bdi>
+        <div class="small">{KIND_NAMES[item.kind][0]}</div>
       </td>
       <SizeCell bytes={freed} />
     </tr>

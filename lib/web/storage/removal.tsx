@@ -1,19 +1,19 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** Deletes selected things after a confirmation, and downloads what this server keeps. */
+/** Deletes selected items after a confirmation, and downloads what this server keeps. */
 import type { Identity } from '../../accounts/access.ts'
 import { authorizeAdmin } from '../../accounts/authorize.ts'
 import { isRemovable, removalScope, type StorageItem } from '../../content/usage/storage-item.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { Link, PageHead, Section, SizeCell, Table } from '../components.tsx'
-import { checkConfirmation } from '../confirmation.tsx'
-import { type PageReply, type PageServices, page } from '../route.ts'
+import { Link, PageHead, Section, SizeCell, Table } from '../parts/components.tsx'
+import { checkConfirmation } from '../parts/confirmation.tsx'
+import { type PageReply, type PageServices, page } from '../parts/route.ts'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
+import { titleOf } from './item-text.tsx'
 import { confirmationOf, confirmationView } from './removal-view.tsx'
-import { titleOf } from './thing-text.tsx'
 
-/** Things that one form deletes at most. */
+/** Items that one form deletes at most. */
 export const MAX_SELECTED = 50
 
 export const removalRoutes = [
@@ -23,9 +23,9 @@ export const removalRoutes = [
     auth: 'required',
     async handle({ user, params, form }, services) {
       const owner = await accessibleOwner(services, user, params.owner)
-      const things = await selectedThings(services, user, owner, form.all('thing'))
-      if (things.length === 0) return { to: `/-/storage/${owner.name}/usage?done=nothing` }
-      const asked = { owner, user, things, confirmation: confirmationOf(things) }
+      const items = await selectedItems(services, user, owner, form.all('item'))
+      if (items.length === 0) return { to: `/-/storage/${owner.name}/usage?done=nothing` }
+      const asked = { owner, user, items, confirmation: confirmationOf(items) }
       if (form.text('confirmed') === '') return confirmationView(services, asked)
       try {
         if (asked.confirmation !== undefined) checkConfirmation(form, asked.confirmation)
@@ -33,7 +33,7 @@ export const removalRoutes = [
         if (!(error instanceof AllotError)) throw error
         return { ...(await confirmationView(services, asked, error.message)), status: 422 }
       }
-      for (const thing of things) await removeThing(services, user, owner, thing)
+      for (const item of items) await removeItem(services, user, owner, item)
       return { to: `/-/storage/${owner.name}/usage?done=deleted` }
     },
   }),
@@ -43,15 +43,15 @@ export const removalRoutes = [
     auth: 'required',
     async handle({ user, params, query }, services) {
       const owner = await accessibleOwner(services, user, params.owner)
-      const [thing] = await services.hosting.storageItems.byIds(user, owner.id, [query.get('thing') ?? ''])
-      if (thing === undefined) throw new AllotError('not_found', 'there is no such file')
-      return download(services, user, owner, thing, query.get('file'))
+      const [item] = await services.hosting.storageItems.byIds(user, owner.id, [query.get('item') ?? ''])
+      if (item === undefined) throw new AllotError('not_found', 'there is no such file')
+      return download(services, user, owner, item, query.get('file'))
     },
   }),
 ]
 
 /** @throws AllotError invalid when too many are selected; forbidden when the session lacks a scope */
-const selectedThings = async (
+const selectedItems = async (
   { hosting }: PageServices,
   user: Identity,
   owner: Account,
@@ -59,34 +59,34 @@ const selectedThings = async (
 ): Promise<StorageItem[]> => {
   if (ids.length > MAX_SELECTED)
     throw invalid(`select at most ${MAX_SELECTED} items at once, got ${ids.length}`)
-  const things = await hosting.storageItems.byIds(user, owner.id, [...new Set(ids)])
-  for (const thing of things) if (thing.isKept) requireScopes(user, { scope: removalScope(thing) })
-  return withoutContained(things.filter((thing) => isRemovable(user, thing)))
+  const items = await hosting.storageItems.byIds(user, owner.id, [...new Set(ids)])
+  for (const item of items) if (item.isStoredHere) requireScopes(user, { scope: removalScope(item) })
+  return withoutContained(items.filter((item) => isRemovable(user, item)))
 }
 
-/** Leaves out things in a selected repository, which are deleted with it and must not count twice. */
-const withoutContained = (things: readonly StorageItem[]): StorageItem[] => {
+/** Leaves out items in a selected repository, which are deleted with it and must not count twice. */
+const withoutContained = (items: readonly StorageItem[]): StorageItem[] => {
   const whole = new Set(
-    things.filter(({ kind }) => kind === 'repositories').map(({ repositoryId }) => repositoryId),
+    items.filter(({ kind }) => kind === 'repositories').map(({ repositoryId }) => repositoryId),
   )
-  return things.filter(({ kind, repositoryId }) => kind === 'repositories' || !whole.has(repositoryId))
+  return items.filter(({ kind, repositoryId }) => kind === 'repositories' || !whole.has(repositoryId))
 }
 
 /** Something that another request has deleted meanwhile counts as deleted. */
-const removeThing = async (
+const removeItem = async (
   { hosting }: PageServices,
   user: Identity,
   owner: Account,
-  thing: StorageItem,
+  item: StorageItem,
 ): Promise<void> => {
-  const { kind, used, inRepository } = thing
+  const { kind, used, inRepository } = item
   const path = { owner: owner.name, name: inRepository?.name ?? '' }
   if (kind === 'repositories')
     await hosting.repositories.remove(authorizeAdmin(user, path.owner, path.name), user.id)
   else if (used === undefined) return
   else if (kind === 'lfs' && inRepository !== undefined)
     await hosting.lfs.remove(user, inRepository.id, used.entry.name)
-  else if (kind === 'packages') await hosting.packages.remove(user, packageOf(owner, thing))
+  else if (kind === 'packages') await hosting.packages.remove(user, packageOf(owner, item))
   else if (used.attached !== undefined) {
     const { on, targetId, id } = used.attached
     await hosting.attachments.remove(user, path, attachedTo(on, targetId), id)
@@ -107,10 +107,10 @@ const download = async (
   { hosting }: PageServices,
   user: Identity,
   owner: Account,
-  thing: StorageItem,
+  item: StorageItem,
   file: string | null,
 ): Promise<PageReply> => {
-  const { kind, used, inRepository, name } = thing
+  const { kind, used, inRepository, name } = item
   const type = 'application/octet-stream'
   if (kind === 'lfs' && inRepository !== undefined) {
     const [stored] = await hosting.lfs.find(inRepository.id, [used?.entry.name ?? ''])
@@ -124,8 +124,8 @@ const download = async (
     if (found !== undefined)
       return { fileName: name, type, size: found.size, content: await hosting.attachments.read(found) }
   }
-  if (kind === 'packages') return downloadPackage(hosting, user, owner, thing, file)
-  throw new AllotError('not_found', `this server does not keep ${titleOf(thing)}`)
+  if (kind === 'packages') return downloadPackage(hosting, user, owner, item, file)
+  throw new AllotError('not_found', `this server does not keep ${titleOf(item)}`)
 }
 
 /** A version with one file is that file; one with several lists them. */
@@ -133,27 +133,27 @@ const downloadPackage = async (
   hosting: PageServices['hosting'],
   user: Identity,
   owner: Account,
-  thing: StorageItem,
+  item: StorageItem,
   file: string | null,
 ): Promise<PageReply> => {
-  const files = (await hosting.packages.files(user, packageOf(owner, thing))) ?? []
+  const files = (await hosting.packages.files(user, packageOf(owner, item))) ?? []
   const found = files.length === 1 ? files[0] : files.find(({ name }) => name === file)
   if (found !== undefined) {
     const content = await hosting.files.read({ area: 'packages', ownerId: found.owner, name: found.stored })
     return { fileName: found.name, type: 'application/octet-stream', size: found.size, content }
   }
-  if (files.length === 0) throw new AllotError('not_found', `this server does not keep ${thing.name}`)
+  if (files.length === 0) throw new AllotError('not_found', `this server does not keep ${item.name}`)
   const to = (name: string) =>
-    `/-/storage/${owner.name}/download?thing=${encodeURIComponent(thing.id)}&file=${encodeURIComponent(name)}`
+    `/-/storage/${owner.name}/download?item=${encodeURIComponent(item.id)}&file=${encodeURIComponent(name)}`
   return {
-    title: `Files of ${thing.name}`,
+    title: `Files of ${item.name}`,
     crumbs: [
       ...ownerCrumbs(owner, user),
       { name: `Usage of ${owner.name}`, to: `/-/storage/${owner.name}/usage` },
     ],
     body: (
       <>
-        <PageHead title={<bdi>{thing.name}</bdi>} subtitle={versionText(thing)} />
+        <PageHead title={<bdi>{item.name}</bdi>} subtitle={versionText(item)} />
         <Section id="files" title="Files">
           <Table column="File" numbers={['Size']}>
             {files.map(({ id, name, size }) => (

@@ -2,8 +2,8 @@
 /** What a deletion frees and what stays in other systems, in words. */
 import { formatSize } from '../../byte-sizes.ts'
 import { freedBy, type RemovedKind } from '../../content/usage/removal-sizes.ts'
-import { formatCount, Link, SizeCell } from '../components.tsx'
-import { KIND_NAMES } from './thing-text.tsx'
+import { formatCount, Link, SizeCell } from '../parts/components.tsx'
+import { KIND_NAMES } from './item-text.tsx'
 
 /** `Git data`, or `3 LFS objects` */
 const kindText = ({ kind, count }: RemovedKind): string =>
@@ -20,10 +20,10 @@ export const RemovedRows = ({
 }) => (
   <>
     {kinds.map((removed) => (
-      <tr key={`${removed.kind} ${removed.isKept}`} class="part">
+      <tr key={`${removed.kind} ${removed.isStoredHere}`} class="part">
         <td>
           {kindText(removed)}
-          {!removed.isKept && (
+          {!removed.isStoredHere && (
             <div class="small">
               {formatSize(removed.bytes)}, kept elsewhere: not deleted there.{' '}
               {listOf !== undefined && (
@@ -34,7 +34,7 @@ export const RemovedRows = ({
             </div>
           )}
         </td>
-        {removed.isKept ? (
+        {removed.isStoredHere ? (
           <SizeCell bytes={removed.bytes} />
         ) : (
           <td class="number">
@@ -73,7 +73,7 @@ export const RemovedRepository = ({
 
 /** What happens to entries of other systems. */
 export const StayingText = ({ kinds }: { kinds: readonly RemovedKind[] }) =>
-  kinds.some(({ isKept }) => !isKept) ? (
+  kinds.some(({ isStoredHere }) => !isStoredHere) ? (
     <p class="small">
       What is kept elsewhere no longer counts toward the limits, but its files stay where they are: delete
       them in the system that keeps them.

@@ -3,7 +3,7 @@
 import { formatSize } from '../../byte-sizes.ts'
 import type { Sum } from '../../integers.ts'
 import type { LimitLevel } from '../../quota/evaluate.ts'
-import { Link } from '../components.tsx'
+import { Link } from '../parts/components.tsx'
 import { formatUsedOf, type LimitState } from './limits.tsx'
 
 export type State = LimitLevel | 'unlimited'

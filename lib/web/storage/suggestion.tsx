@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** Suggests things to remove so that an owner gets below a limit: the largest that the rule counts, as few as suffice. */
+/** Suggests items to remove so that an owner gets below a limit: the largest that the rule counts, as few as suffice. */
 import type { Identity } from '../../accounts/access.ts'
 import { formatSize } from '../../byte-sizes.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
@@ -8,8 +8,8 @@ import { add, compare, type Sum, subtract } from '../../integers.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { formatCount, Link, Notice } from '../components.tsx'
-import type { PageServices } from '../route.ts'
+import { formatCount, Link, Notice } from '../parts/components.tsx'
+import type { PageServices } from '../parts/route.ts'
 import { formatUsedOf, type LimitState, limitStates } from './limits.tsx'
 import { MAX_SELECTED } from './removal.tsx'
 
@@ -18,7 +18,7 @@ const MAX_CONSIDERED = 500
 
 export interface RemovalSuggestion extends StorageItemPage {
   readonly limit: LimitState
-  /** Bytes of the selected things, as the rule counts them. */
+  /** Bytes of the selected items, as the rule counts them. */
   readonly freed: Sum
   readonly isEnough: boolean
 }

@@ -17,10 +17,10 @@ td.check, th.check { width: 2.5rem; position: relative; padding-inline-end: 0; }
 /* The script adds it: it must not move the table. */
 th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-start: var(--s3); }
 /* Columns of fixed widths: a browser that paints before it has read all rows must not move those that it has painted. */
-.things { table-layout: fixed; }
-.things thead .wide { width: 8rem; }
-.things thead .number { width: 6.5rem; }
-.things thead .share { width: 8.5rem; }
+.items { table-layout: fixed; }
+.items thead .wide { width: 8rem; }
+.items thead .number { width: 6.5rem; }
+.items thead .share { width: 8.5rem; }
 .share .bar { display: inline-block; width: 3.5rem; margin: 0; margin-inline-start: var(--s2); vertical-align: .1em; }
 td form { display: inline; }
 /* A part of the row above it. */
