@@ -8,14 +8,49 @@ export const GRANTS = {
   writable: 'it is not archived',
 } as const
 
-const LOST: Record<string, string> = {
-  [GRANTS.admin]: 'these users are no longer administrators of this server',
-  [GRANTS.active]: 'these users can no longer sign in to this server',
-  [GRANTS.everyone]: 'people without an account on this server can no longer see',
-  [GRANTS.signedIn]: 'users without a right of their own can no longer see',
-  [GRANTS.owner]: 'these users no longer own the organization in parentheses',
-  [GRANTS.writable]: 'these repositories are archived now, so that nobody can change them',
+/** What the report says of those whose right is revoked here, or is on one side only: beginnings of sentences that end with their names. */
+interface GrantSentences {
+  readonly revoked: string
+  readonly onlyHere: string
+  readonly onlyAtSource: string
 }
 
-/** What the report says of those who lost a right: the beginning of a sentence that ends with their names. */
-export const lostGrant = (grant: string): string => LOST[grant] ?? `these no longer have the right "${grant}"`
+const SENTENCES: Record<string, GrantSentences> = {
+  [GRANTS.admin]: {
+    revoked: 'these users are no longer administrators of this server',
+    onlyHere: 'these users are administrators here, but not at the source',
+    onlyAtSource: 'these users are administrators at the source, but not here',
+  },
+  [GRANTS.active]: {
+    revoked: 'these users can no longer sign in to this server',
+    onlyHere: 'these users can sign in here, but not at the source, or only as restricted users',
+    onlyAtSource: 'these users can sign in at the source, but not here',
+  },
+  [GRANTS.everyone]: {
+    revoked: 'people without an account on this server can no longer see',
+    onlyHere: 'people without an account can see these here, but not at the source',
+    onlyAtSource: 'people without an account can see these at the source, but not here',
+  },
+  [GRANTS.signedIn]: {
+    revoked: 'users without a right of their own can no longer see',
+    onlyHere: 'users without a right of their own can see these here, but not at the source',
+    onlyAtSource: 'users without a right of their own can see these at the source, but not here',
+  },
+  [GRANTS.owner]: {
+    revoked: 'these users no longer own the organization in parentheses',
+    onlyHere: 'these users own the organization in parentheses here, but not at the source',
+    onlyAtSource: 'these users own the organization in parentheses at the source, but not here',
+  },
+  [GRANTS.writable]: {
+    revoked: 'these repositories are archived now, so that nobody can change them',
+    onlyHere: 'these repositories are archived at the source, but not here',
+    onlyAtSource: 'these repositories are archived here, but not at the source',
+  },
+}
+
+export const sentencesOf = (grant: string): GrantSentences =>
+  SENTENCES[grant] ?? {
+    revoked: `these no longer have the right "${grant}"`,
+    onlyHere: `these have the right "${grant}" here, but not at the source`,
+    onlyAtSource: `these have the right "${grant}" at the source, but not here`,
+  }

@@ -1,7 +1,7 @@
 import type { Migrated } from '../../lib/records/schema/index.ts'
 import type { NewMigrated } from '../../lib/repositories/migrated.ts'
 import { digestOf } from './copied-content.ts'
-import { lostGrant } from './grants.ts'
+import { sentencesOf } from './grants.ts'
 import { type Migration, reportErrors } from './migration.ts'
 
 /**
@@ -201,16 +201,16 @@ export const synchronizeGrants = async (
   const revoked = additional.filter((grant) => copied.includes(grant))
   if (revoked.length > 0) {
     await revoke(revoked)
-    for (const grant of revoked) report.note('revoked', lostGrant(grant), label)
+    for (const grant of revoked) report.note('revoked', sentencesOf(grant).revoked, label)
   }
   if (known !== undefined && (copied.length > 0 || known.ids.length === 0)) {
     const grants = copied.filter((grant) => source.includes(grant))
     await migrationLog.save([{ ...known, ids: known.ids.length === 0 ? [id] : known.ids, grants }])
   }
   for (const grant of additional)
-    if (!copied.includes(grant)) report.note('differs', `${grant} here, not at the source`, label)
+    if (!copied.includes(grant)) report.note('differs', sentencesOf(grant).onlyHere, label)
   for (const grant of source)
-    if (!here.includes(grant)) report.note('differs', `${grant} at the source, not here`, label)
+    if (!here.includes(grant)) report.note('differs', sentencesOf(grant).onlyAtSource, label)
 }
 
 /** A migration that was interrupted after it created the record has copied everything that the record has. */
@@ -224,13 +224,35 @@ const copiedGrants = (
   return known.ids.includes(id) ? known.grants : []
 }
 
+/** What the report says of each member that differs: beginnings of sentences that end with the names of what has the member. */
+const DIFFERENT = {
+  allRepositories: 'these teams are for all repositories on one side only',
+  branchFilter: 'the branches of these webhooks differ from those at the source',
+  canCreate: 'the members of these teams may create repositories on one side only',
+  contentType: 'the content type of these webhooks differs from that at the source',
+  defaultBranch: 'the default branch differs from that at the source',
+  description: 'the description differs from that at the source',
+  events: 'the events of these webhooks differ from those at the source',
+  fullName: 'the full name differs from that at the source',
+  level: 'the rights of these teams differ from those at the source',
+  location: 'the location differs from that at the source',
+  name: 'the name differs in upper and lower case from that at the source',
+  template: 'these repositories are templates on one side only',
+  topics: 'the topics differ from those at the source',
+  units: 'the rights of these teams by unit differ from those at the source',
+  url: 'the URL of these webhooks differs from that at the source',
+  website: 'the website differs from that at the source',
+} as const
+
+type Details = { readonly [Member in keyof typeof DIFFERENT]?: unknown }
+
 /** Members of a record here, such as the description of a repository. */
 interface DetailsSubject extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
   /** Its name in the report. */
   label: string
-  here: Readonly<Record<string, unknown>>
+  here: Details
   /** Those that the source shows. */
-  source: Readonly<Record<string, unknown>>
+  source: Details
 }
 
 /**
@@ -243,14 +265,14 @@ export const followDetails = async (
   change: () => Promise<unknown>,
 ): Promise<void> => {
   const known = await migrationLog.get(kind, scope, name)
-  const different = Object.entries(source).filter(([member, value]) => String(here[member]) !== String(value))
-  const names = different.map(([member]) => member).join(', ')
+  const members = Object.keys(source) as (keyof Details)[]
+  const different = members.filter((member) => String(here[member]) !== String(source[member]))
   const digest = digestOf(source)
   const isUnchanged = known === undefined || known.digest === digest
   if (isUnchanged || (keep === true && known.digest !== undefined)) {
-    if (names !== '') report.note('differs', `other ${names} here`, label)
+    for (const member of different) report.note('differs', DIFFERENT[member], label)
     return
   }
-  if (names !== '') await change()
+  if (different.length > 0) await change()
   await migrationLog.save([{ ...known, digest }])
 }

@@ -342,8 +342,9 @@ describe('What was created here', () => {
     await repositories.edit(secret.id, { private: false })
     Object.assign(of.repository('secret'), { archived: true })
     const text = await run()
-    assert.match(text, /^ {2}administrator here, not at the source: carl$/m)
-    assert.match(text, /^ {2}everyone may see it here, not at the source: acme\/secret$/m)
+    assert.match(text, /^ {2}these users are administrators here, but not at the source: carl$/m)
+    const visible = /^ {2}people without an account can see these here, but not at the source: acme\/secret$/m
+    assert.match(text, visible)
     assert.match(text, /the repository acme\/secret: more people may see it here than at the source/)
     assert.equal(await isMember('ben'), true)
     assert.equal((await accountHere('carl')).admin, true)
@@ -351,6 +352,49 @@ describe('What was created here', () => {
     assert.equal(await relations.follows.check(OPERATOR, carl.id, 'ann'), true)
     assert.deepEqual(await repositories.byId(hers.id), hers)
     assert.equal((await repositoryHere('acme', 'secret')).private, false)
+  })
+
+  it('has each right and each detail that differs named in a sentence', async () => {
+    await begun()
+    const { accounts, organizations, repositories, teams } = target.allot.hosting
+    const [acme, ann, ben, carl] = await Promise.all(['acme', 'ann', 'ben', 'carl'].map(accountHere))
+    Object.assign(of.user('carl'), { visibility: 'private', active: false })
+    Object.assign(of.repository('site'), { archived: true })
+    await run()
+    await accounts.edit(carl!.id, { active: true, visibility: 'public', fullName: 'Carl', location: 'here' })
+    await accounts.edit(ben!.id, {
+      admin: false,
+      active: false,
+      visibility: 'private',
+      website: 'https://b.test',
+    })
+    await organizations.setMember(acme!.id, ben!.id, { owner: true })
+    await organizations.setMember(acme!.id, ann!.id, { owner: false, viewer: OPERATOR })
+    await repositories.edit((await repositoryHere('acme', 'site')).id, { archived: false, template: true })
+    await repositories.edit((await repositoryHere('ann', 'demo')).id, { archived: true, description: 'mine' })
+    const [found] = (await teams.list(OPERATOR, 'acme', { offset: 0, limit: 9 }))!.items.filter(
+      ({ team }) => team?.name === 'team2',
+    )
+    await teams.edit(OPERATOR, found!.team!.id, () => ({ description: 'the second' }))
+    const text = await run()
+    const [, section = ''] = /^different here, and left unchanged:\n((?: {2}.*\n?)+)/m.exec(text) ?? []
+    assert.deepEqual(section.trimEnd().replaceAll('\n  ', '\n').trimStart().split('\n').sort(), [
+      'people without an account can see these at the source, but not here: ben',
+      'people without an account can see these here, but not at the source: carl',
+      'the description differs from that at the source: the team team2 of acme, ann/demo',
+      'the full name differs from that at the source: carl',
+      'the location differs from that at the source: carl',
+      'the website differs from that at the source: ben',
+      'these repositories are archived at the source, but not here: acme/site',
+      'these repositories are archived here, but not at the source: ann/demo',
+      'these repositories are templates on one side only: acme/site',
+      'these users are administrators at the source, but not here: ben',
+      'these users can sign in at the source, but not here: ben',
+      'these users can sign in here, but not at the source, or only as restricted users: carl',
+      'these users own the organization in parentheses at the source, but not here: ann (acme)',
+      'users without a right of their own can see these at the source, but not here: ben',
+      'users without a right of their own can see these here, but not at the source: carl',
+    ])
   })
 
   it('is not copied again when it was copied and then removed here', async () => {
