@@ -7,11 +7,11 @@ const CONFIG_FILES = ['allot.toml', '/etc/allot/allot.toml']
 
 /** Prints what to do next, for a person who runs `allot` without arguments in a terminal. */
 export const printNextSteps = async (): Promise<void> => {
-  const { levelFolder, storeLocation } = await import('./config/store.ts')
+  const { recordsFolder, storeLocation } = await import('./config/store.ts')
   const config = CONFIG_FILES.find((file) => existsSync(file))
   const option = config === undefined ? '' : ` --config ${config}`
   const location = storeLocation(config === undefined ? {} : { config })
-  const folder = levelFolder(location)
+  const folder = recordsFolder(location)
   const isNew = folder !== undefined && !existsSync(folder)
   const store = folder === undefined ? 'the configured storage' : location.data
   const server = process.env.ALLOT_URL

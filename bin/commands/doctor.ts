@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { StoreFlags, StoreLocation } from '../config/store.ts'
-import type { Finding } from '../doctor/machine.ts'
+import { type Finding, finding } from '../doctor/finding.ts'
 import { escapeControl, print, printJson } from '../terminal.ts'
 import { examples, serverOption, storeOptions } from './options.ts'
 
@@ -35,7 +35,7 @@ const folderOf = (check: string, folder: string) => ({
 })
 
 const findingsFor = async ({ url, ...flags }: Flags): Promise<Finding[]> => {
-  const [{ foldersOf, levelFolder, outside, storeLocation }, machine, service, ssh] = await Promise.all([
+  const [{ foldersOf, recordsFolder, outside, storeLocation }, machine, service, ssh] = await Promise.all([
     import('../config/store.ts'),
     import('../doctor/machine.ts'),
     import('../doctor/service.ts'),
@@ -45,7 +45,7 @@ const findingsFor = async ({ url, ...flags }: Flags): Promise<Finding[]> => {
   try {
     location = storeLocation(flags)
   } catch (error) {
-    return [machine.finding('configuration', 'failed', (error as Error).message)]
+    return [finding('configuration', 'failed', (error as Error).message)]
   }
   const { config, data } = location
   const { repositories, files } = foldersOf(location)
@@ -55,7 +55,7 @@ const findingsFor = async ({ url, ...flags }: Flags): Promise<Finding[]> => {
     ...outside(data, files).map((folder) => folderOf('files', folder)),
   ]
   // Before the check of the store, which changes files when it opens it.
-  const clock = await machine.checkClock(levelFolder(location))
+  const clock = await machine.checkClock(recordsFolder(location))
   return [
     await machine.checkGit(config),
     ...(await Promise.all(folders.map(machine.checkFolder))),

@@ -188,7 +188,7 @@ const importAll = async (file: string, flags: StoreFlags): Promise<void> => {
     (onProgress) => importAllot(target, read(file, size, onProgress)),
     format,
   )
-  printNote(`imported ${records} lines into ${describeStore(location)}`)
+  printNote(`imported ${records} lines into ${await describeStore(location)}`)
 }
 
 const sizeOf = async (file: string): Promise<number> => {

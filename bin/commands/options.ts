@@ -2,16 +2,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseLimit } from '../../lib/byte-sizes.ts'
 import { isSubject, type Subject, subjects } from '../../lib/quota/subjects.ts'
 import { HISTORY_DAYS } from '../../lib/quota/usage.ts'
+import { storageForms } from '../config/drivers.ts'
 
 /** Options of commands that open the store. */
 export const storeOptions = (command: Command): Command =>
   command
     .option('--data <dir>', 'data folder, which holds the store and the repositories (default: ./data)')
     .option('--config <file>', 'TOML configuration file')
-    .option(
-      '--storage <url>',
-      'where records are stored: level:<folder>, postgres://… or memory: (default: in the data folder)',
-    )
+    .option('--storage <url>', `where records are stored: ${storageForms()} (default: in the data folder)`)
 
 /** Option of commands that also work with a running server: a LevelDB that a server has open cannot be opened again. */
 export const serverOption = (command: Command): Command =>

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { FileStorage } from '../../lib/files/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import type { Repaired, Verification } from '../../lib/verify.ts'
-import type { StoreFlags } from '../config/store.ts'
+import type { ChosenDriver, StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
 import { print, printNote, withProgressBar } from '../terminal.ts'
 import { examples, storeOptions } from './options.ts'
@@ -25,8 +25,8 @@ interface Flags extends StoreFlags {
   force?: boolean
 }
 
-/** Every file is read once, so keeping many of them open gains nothing. */
-const LEVEL_OPTIONS = { openFiles: 64 }
+/** Every file of a LevelDB is read once, so keeping many of them open gains nothing. */
+const OPEN_FILES = 64
 
 const verifyStore = async ({ repair = false, force = false, ...flags }: Flags): Promise<void> => {
   if (force && !repair)
@@ -34,14 +34,14 @@ const verifyStore = async ({ repair = false, force = false, ...flags }: Flags): 
   // Collects garbage often. Every record is read once and dropped, and by default the heap grows to several times as much.
   // (Limiting the young generation too would save another 20 MiB, and take a fifth longer.)
   setFlagsFromString('--optimize-for-size')
-  const [{ driverFor, foldersOf, levelFolder, requireStore, storeLocation }, { FileStorage }] =
+  const [{ driverFor, foldersOf, chosenDriver, requireStore, storeLocation }, { FileStorage }] =
     await Promise.all([import('../config/store.ts'), import('../../lib/files/index.ts')])
   requireStore(flags, 'name another folder with --data')
   const location = storeLocation(flags)
-  const driver = await driverFor(location, { level: LEVEL_OPTIONS, exclusive: repair && !force })
+  const driver = await driverFor(location, { openFiles: OPEN_FILES, exclusive: repair && !force })
   try {
     const files = new FileStorage(foldersOf(location).files)
-    if (repair) await repairAndPrint(driver, files, levelFolder(location))
+    if (repair) await repairAndPrint(driver, files, chosenDriver(location))
     else await verifyAndPrint(driver, files)
   } finally {
     await driver.close()
@@ -61,9 +61,9 @@ const verifyAndPrint = async (driver: StorageDriver, files: FileStorage): Promis
 const repairAndPrint = async (
   driver: StorageDriver,
   files: FileStorage,
-  folder: string | undefined,
+  chosen: ChosenDriver,
 ): Promise<void> => {
-  const { repaired, messages, after } = await repairDamaged(driver, files, folder)
+  const { repaired, messages, after } = await repairDamaged(driver, files, chosen)
   for (const message of messages) print(`repaired: ${message}`)
   if (repaired > messages.length) print(`repaired: ${repaired - messages.length} more`)
   await printVerification(
@@ -72,14 +72,11 @@ const repairAndPrint = async (
   )
 }
 
-/**
- * Repairs the store. A LevelDB that cannot be read is repaired by LevelDB first.
- * @param folder of the LevelDB; undefined for another driver
- */
+/** Repairs the store. A LevelDB that cannot be read is repaired by LevelDB first. */
 const repairDamaged = async (
   driver: StorageDriver,
   files: FileStorage,
-  folder: string | undefined,
+  chosen: ChosenDriver,
 ): Promise<Repaired> => {
   const { repair } = await import('../../lib/verify.ts')
   const { StorageError } = await import('../../lib/storage/index.ts')
@@ -91,23 +88,21 @@ const repairDamaged = async (
     return await openAndRepair()
   } catch (error) {
     const reason = error instanceof StorageError ? error.reason : undefined
-    if (folder === undefined && reason === 'locked')
+    if (chosen.isShared && reason === 'locked')
       throw new Error(`${(error as Error).message}, or repair beside them with --force`, { cause: error })
-    if (folder === undefined || reason !== 'corrupt') throw error
+    if (chosen.repair === undefined || reason !== 'corrupt') throw error
     await driver.close()
-    await repairFolder(folder)
+    await repairFiles(chosen)
     return openAndRepair()
   }
 }
 
-const repairFolder = async (folder: string): Promise<void> => {
-  const { repairLevel } = await import('../../drivers/level/damage.ts')
-  printNote(`${folder} is damaged: running LevelDB's own repair, which keeps what it can read.`)
+const repairFiles = async ({ title, folder, repair, url }: ChosenDriver): Promise<void> => {
+  printNote(`${folder!(url)} is damaged: running ${title}'s own repair, which keeps what it can read.`)
   printNote(
     'The newest writes may be lost, and deleted records may reappear: if you have a recent backup, restore it.',
   )
-  for (const file of await repairLevel(folder))
-    printNote(`set aside, because parts of it are unreadable: ${file}`)
+  for (const file of await repair!(url)) printNote(`set aside, because parts of it are unreadable: ${file}`)
 }
 
 /** @param advice message of the error that is thrown when there are faults */

@@ -7,6 +7,7 @@ import { Options } from '../../lib/options/index.ts'
 import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
 import { readFault } from '../errors.ts'
+import { storageForms } from './drivers.ts'
 
 /** Options of `createAllot` that have a section of their own. */
 const SECTIONS = [
@@ -61,10 +62,8 @@ export const ServerOptions = v.strictObject({
   ),
   data,
   storage: v.pipe(
-    v.optional(named('`level:<folder>`, `postgres://…` or `memory:`')),
-    v.description(
-      'Where records are stored: `level:<folder>`, `postgres://…` or `memory:`; in the data folder when absent.',
-    ),
+    v.optional(named(storageForms('`'))),
+    v.description(`Where records are stored: ${storageForms('`')}; in the data folder when absent.`),
   ),
   pages: v.pipe(v.optional(v.boolean(), true), v.description('Whether the web pages are served, at `/`.')),
   metrics: v.pipe(

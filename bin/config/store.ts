@@ -1,14 +1,13 @@
 import { statSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
-import { level } from '../../drivers/level/index.ts'
-import { parseSettings } from '../../drivers/postgres/settings.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { checkDataFolder, foldersIn, storeFolder } from '../../lib/data-folder.ts'
 import type { HostParts } from '../../lib/options/index.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { UsageError } from '../errors.ts'
 import { type Config, readConfig } from './config.ts'
+import { type DriverOptions, findDriver, type NamedDriver, storageForms } from './drivers.ts'
 
 /** Options of every command that opens the store. They take precedence over the configuration file. */
 export interface StoreFlags {
@@ -33,9 +32,27 @@ export const storeLocation = (flags: StoreFlags): StoreLocation => {
   return { config, data, storage: flags.storage ?? config.server.storage }
 }
 
-/** Folder of the LevelDB; undefined when the records are stored elsewhere. */
-export const levelFolder = ({ storage, data }: StoreLocation): string | undefined =>
-  storage === undefined ? storeFolder(data) : /^level:(.+)$/.exec(storage)?.[1]
+/** The value of `--storage`, or that of the LevelDB in the data folder. */
+const urlOf = ({ storage, data }: StoreLocation): string => storage ?? `level:${storeFolder(data)}`
+
+/** The driver of a store, and the URL that it is called with. */
+export interface ChosenDriver extends NamedDriver {
+  readonly url: string
+}
+
+/** @throws UsageError when `--storage` names no driver; the message shows only its scheme, since the rest can hold a password */
+export const chosenDriver = (location: StoreLocation): ChosenDriver => {
+  const url = urlOf(location)
+  const driver = findDriver(url)
+  if (driver !== undefined) return { ...driver, url }
+  throw new UsageError(`--storage ${url.replace(/:.+/s, ':…')}: expected ${storageForms()}`)
+}
+
+/** Folder of the records; undefined when they are stored elsewhere. */
+export const recordsFolder = (location: StoreLocation): string | undefined => {
+  const url = urlOf(location)
+  return findDriver(url)?.folder?.(url)
+}
 
 /**
  * Commands that only read must not create a store.
@@ -45,7 +62,7 @@ export const requireStore = (
   flags: StoreFlags,
   advice = 'name another folder with --data, or a server with --url',
 ): void => {
-  const folder = levelFolder(storeLocation(flags))
+  const folder = recordsFolder(storeLocation(flags))
   if (folder !== undefined && !storeExists(folder))
     throw new Error(`there is no store in ${folder}: ${advice}`)
 }
@@ -61,39 +78,20 @@ export const storeExists = (folder: string): boolean => {
   }
 }
 
-export const isPostgres = (storage = ''): boolean => /^postgres(ql)?:/.test(storage)
-
 /** Names the store in messages, without the password of a database. */
-export const describeStore = ({ config, data, storage }: StoreLocation): string => {
-  if (storage === undefined) return data
-  return isPostgres(storage) ? parseSettings(storage, config.storage).where : storage
+export const describeStore = async (location: StoreLocation): Promise<string> => {
+  if (location.storage === undefined) return location.data
+  const { describe, url } = chosenDriver(location)
+  return describe(url, location.config.storage)
 }
 
-/** Options for the driver that serves the store. */
-interface DriverOptions {
-  level?: Parameters<typeof level>[1]
-  /** Whether other processes may not use the store meanwhile; a LevelDB always has one process. */
-  exclusive?: boolean
-}
-
-/**
- * @throws UsageError when `--storage` names no driver; the message shows only its scheme, since the rest can hold a password
- */
+/** @throws UsageError when `--storage` names no driver */
 export const driverFor = async (
   location: StoreLocation,
-  { level: levelOptions, exclusive = false }: DriverOptions = {},
+  options: DriverOptions = {},
 ): Promise<StorageDriver> => {
-  const { storage, config } = location
-  if (storage === 'memory:') return (await import('../../drivers/memory/index.ts')).memory()
-  if (storage !== undefined && isPostgres(storage))
-    return (await import('../../drivers/postgres/index.ts')).postgres(storage, {
-      ...config.storage,
-      exclusive,
-    })
-  const folder = levelFolder(location)
-  if (folder !== undefined) return level(folder, levelOptions)
-  const shown = storage?.replace(/:.+/s, ':…')
-  throw new UsageError(`--storage ${shown}: expected level:<folder>, postgres://… or memory:`)
+  const { create, url } = chosenDriver(location)
+  return create(url, { ...location.config.storage, ...options })
 }
 
 /** Folders of git data and files. */
@@ -145,7 +143,13 @@ export const openStore = async (
   const driver = wrapDriver === undefined ? stored : await wrapDriver(stored, config)
   const folders = foldersOf(location)
   const allot = await openAllot({ ...api, ...sections, ...folders, data, driver, ...parts }, { isServer })
-  return { allot, config, data, description: describeStore(location), repositories: folders.repositories }
+  return {
+    allot,
+    config,
+    data,
+    description: await describeStore(location),
+    repositories: folders.repositories,
+  }
 }
 
 interface CommandParts extends Parts {

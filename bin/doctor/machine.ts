@@ -4,21 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { formatSize } from '../../lib/byte-sizes.ts'
 import type { Config } from '../config/config.ts'
-
-/** The result of one check. */
-export interface Finding {
-  check: string
-  status: 'ok' | 'warning' | 'failed'
-  /** The finding, with advice unless it is ok. */
-  message: string
-}
-
-/** A finding of a check, by its status. */
-export const finding = (check: string, status: Finding['status'], message: string): Finding => ({
-  check,
-  status,
-  message,
-})
+import { type Finding, finding } from './finding.ts'
 
 /** Older versions read the configuration of the user, which can change what they do. */
 const MIN_GIT = [2, 32]

@@ -2,20 +2,19 @@ import type { X509Certificate } from 'node:crypto'
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP } from 'node:net'
-import type { Client } from 'pg'
-import { parseSettings } from '../../drivers/postgres/settings.ts'
 import { importWith } from '../../lib/optional-package.ts'
 import { requireUpgraded } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
 import type { Config } from '../config/config.ts'
-import { driverFor, isPostgres, levelFolder, type StoreLocation, storeExists } from '../config/store.ts'
+import { chosenDriver, driverFor, recordsFolder, type StoreLocation, storeExists } from '../config/store.ts'
 import { dateFault, dayOf, readTls, tlsFilesOf } from '../server/tls.ts'
-import { type Finding, finding } from './machine.ts'
+import { type Finding, finding } from './finding.ts'
 
 export const checkStore = async (location: StoreLocation): Promise<Finding[]> => {
-  if (isPostgres(location.storage)) return checkDatabase(location)
-  const folder = levelFolder(location)
   try {
+    const { check, title, url } = chosenDriver(location)
+    if (check !== undefined) return await check(url, location.config.storage)
+    const folder = recordsFolder(location)
     if (folder !== undefined && !storeExists(folder))
       return [finding('store', 'ok', `${folder} does not exist yet: allot serve creates it`)]
     const driver = await driverFor(location)
@@ -25,70 +24,11 @@ export const checkStore = async (location: StoreLocation): Promise<Finding[]> =>
     } finally {
       await driver.close()
     }
-    return [finding('store', 'ok', `${folder ?? 'in memory'} can be opened`)]
+    return [finding('store', 'ok', `${folder ?? title} can be opened`)]
   } catch (error) {
     const isHeld = error instanceof StorageError && error.reason === 'locked'
     return [finding('store', isHeld ? 'ok' : 'failed', (error as Error).message)]
   }
-}
-
-const MIN_POSTGRES = 12
-const MAX_SKEW_MS = 5000
-const DATABASE_QUERY = `SELECT current_setting('server_version'), pg_is_in_recovery(),
-  (extract(epoch FROM clock_timestamp()) * 1000)::float8, current_setting('fsync')`
-
-/** Asks the database without creating its tables. */
-const checkDatabase = async ({ storage = '', config }: StoreLocation): Promise<Finding[]> => {
-  try {
-    const { urls, where, connectTimeout, tls } = parseSettings(storage, config.storage)
-    const { default: pg } = await importWith('pg', 'PostgreSQL stores', () => import('pg'))
-    const faults: string[] = []
-    for (const connectionString of urls) {
-      const ssl = tls === undefined ? {} : { ssl: tls }
-      const client = new pg.Client({ connectionString, connectionTimeoutMillis: connectTimeout, ...ssl })
-      const answer = await askDatabase(client).catch((error: Error) => error.message)
-      if (typeof answer !== 'string') return databaseFindings(where, answer)
-      faults.push(answer)
-    }
-    return [finding('database', 'failed', `${where} cannot be used: ${faults.join('; ')}`)]
-  } catch (error) {
-    return [finding('database', 'failed', (error as Error).message)]
-  }
-}
-
-interface DatabaseAnswer {
-  version: string
-  fsync: string
-  /** Milliseconds by which its clock is ahead of the clock of this machine. */
-  skewMs: number
-}
-
-/** @throws Error also when the host is a standby */
-const askDatabase = async (client: Client): Promise<DatabaseAnswer> => {
-  client.on('error', () => undefined)
-  try {
-    await client.connect()
-    const before = Date.now()
-    const { rows } = await client.query({ text: DATABASE_QUERY, rowMode: 'array' })
-    const [version, isStandby, clock, fsync] = rows[0] as [string, boolean, number, string]
-    if (isStandby) throw new Error('this host is a standby: name the primary')
-    return { version, fsync, skewMs: Math.round(clock - (before + Date.now()) / 2) }
-  } finally {
-    await client.end().catch(() => undefined)
-  }
-}
-
-const databaseFindings = (where: string, { version, fsync, skewMs }: DatabaseAnswer): Finding[] => {
-  const isOld = Number.parseInt(version, 10) < MIN_POSTGRES
-  const verdict = isOld ? `: PostgreSQL ${MIN_POSTGRES} or later is needed` : ', a primary'
-  const found = [finding('database', isOld ? 'failed' : 'ok', `${where} has version ${version}${verdict}`)]
-  if (fsync === 'off')
-    found.push(finding('database', 'warning', 'fsync is off, so a crash loses writes: turn it on'))
-  if (Math.abs(skewMs) > MAX_SKEW_MS)
-    found.push(
-      finding('clock', 'warning', `the clock of the database differs by ${skewMs} ms: synchronize both`),
-    )
-  return found
 }
 
 /** Packages that only some servers need. */

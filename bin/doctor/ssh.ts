@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { hostKeyFolder, loadSsh2, readHostKey } from '../../lib/ssh/index.ts'
 import type { Config } from '../config/config.ts'
-import { type Finding, finding } from './machine.ts'
+import { type Finding, finding } from './finding.ts'
 
 /** @param repositories folder of the git data; undefined when the host of the library stores it */
 export const checkSsh = async (config: Config, repositories: string | undefined): Promise<Finding[]> => {

@@ -10,9 +10,10 @@ import { createLimitedServer } from '../../lib/server.ts'
 import type { SshCommand } from '../../lib/ssh/index.ts'
 import { VERSION } from '../../lib/version.ts'
 import { ADDRESS, type Config, limitsIn } from '../config/config.ts'
+import { sharedForms } from '../config/drivers.ts'
 import {
+  chosenDriver,
   createFolders,
-  isPostgres,
   openStore,
   type StoreFlags,
   type StoreLocation,
@@ -66,12 +67,12 @@ export const serve = async (flags: ServerFlags, workers?: number): Promise<void>
 }
 
 /** @throws UsageError when several processes cannot share the store */
-const needsWorkers = (count: number, { storage }: StoreLocation): boolean => {
-  if (isPostgres(storage)) return true
+const needsWorkers = (count: number, location: StoreLocation): boolean => {
+  const { isShared, title } = chosenDriver(location)
+  if (isShared) return true
   if (count === 1) return false
-  const driver = storage === 'memory:' ? 'a store in memory' : 'LevelDB'
   throw new UsageError(
-    `--workers ${count}: ${driver} belongs to one process; several processes need a shared database: --storage postgres://…`,
+    `--workers ${count}: ${title} belongs to one process; several processes need a shared database: --storage ${sharedForms()}`,
   )
 }
 

@@ -13,7 +13,7 @@ describe('CONTRIBUTING.md', () => {
     ['export const collections', 'lib/records/schema/index.ts'],
     ['export const numbered', 'lib/records/schema/index.ts'],
     ['const steps: readonly UpgradeStep', 'lib/records/schema/index.ts'],
-    ['export const driverFor', 'bin/config/store.ts'],
+    ['const DRIVERS', 'bin/config/drivers.ts'],
     ['export interface StorageDriver', 'lib/storage/driver.ts'],
     ['export const driverSpec', 'spec/driver-spec.ts'],
     ['afterCommit', 'lib/records/store.ts'],

@@ -1,0 +1,63 @@
+import type { Client } from 'pg'
+import { type PostgresOptions, parseSettings } from '../../drivers/postgres/settings.ts'
+import { importWith } from '../../lib/optional-package.ts'
+import { type Finding, finding } from './finding.ts'
+
+const MIN_POSTGRES = 12
+const MAX_SKEW_MS = 5000
+const DATABASE_QUERY = `SELECT current_setting('server_version'), pg_is_in_recovery(),
+  (extract(epoch FROM clock_timestamp()) * 1000)::float8, current_setting('fsync')`
+
+/** Asks the database without creating its tables. */
+export const checkDatabase = async (url: string, options: PostgresOptions): Promise<Finding[]> => {
+  try {
+    const { urls, where, connectTimeout, tls } = parseSettings(url, options)
+    const { default: pg } = await importWith('pg', 'PostgreSQL stores', () => import('pg'))
+    const faults: string[] = []
+    for (const connectionString of urls) {
+      const ssl = tls === undefined ? {} : { ssl: tls }
+      const client = new pg.Client({ connectionString, connectionTimeoutMillis: connectTimeout, ...ssl })
+      const answer = await askDatabase(client).catch((error: Error) => error.message)
+      if (typeof answer !== 'string') return databaseFindings(where, answer)
+      faults.push(answer)
+    }
+    return [finding('database', 'failed', `${where} cannot be used: ${faults.join('; ')}`)]
+  } catch (error) {
+    return [finding('database', 'failed', (error as Error).message)]
+  }
+}
+
+interface DatabaseAnswer {
+  version: string
+  fsync: string
+  /** Milliseconds by which its clock is ahead of the clock of this machine. */
+  skewMs: number
+}
+
+/** @throws Error also when the host is a standby */
+const askDatabase = async (client: Client): Promise<DatabaseAnswer> => {
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const before = Date.now()
+    const { rows } = await client.query({ text: DATABASE_QUERY, rowMode: 'array' })
+    const [version, isStandby, clock, fsync] = rows[0] as [string, boolean, number, string]
+    if (isStandby) throw new Error('this host is a standby: name the primary')
+    return { version, fsync, skewMs: Math.round(clock - (before + Date.now()) / 2) }
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+const databaseFindings = (where: string, { version, fsync, skewMs }: DatabaseAnswer): Finding[] => {
+  const isOld = Number.parseInt(version, 10) < MIN_POSTGRES
+  const verdict = isOld ? `: PostgreSQL ${MIN_POSTGRES} or later is needed` : ', a primary'
+  const found = [finding('database', isOld ? 'failed' : 'ok', `${where} has version ${version}${verdict}`)]
+  if (fsync === 'off')
+    found.push(finding('database', 'warning', 'fsync is off, so a crash loses writes: turn it on'))
+  if (Math.abs(skewMs) > MAX_SKEW_MS)
+    found.push(
+      finding('clock', 'warning', `the clock of the database differs by ${skewMs} ms: synchronize both`),
+    )
+  return found
+}
