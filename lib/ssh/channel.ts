@@ -22,22 +22,32 @@ export class CommandChannel {
   readonly input: PassThrough
   readonly #stream: SessionStream
   readonly #socket: Socket
-  readonly #signal: AbortSignal
+  readonly #ending: AbortController
+  readonly #idleTimeout: number
   #received = 0
   #sent = 0
   #inputLimit = { bytes: Number.POSITIVE_INFINITY, message: '' }
 
-  constructor(stream: SessionStream, socket: Socket, signal: AbortSignal) {
+  /**
+   * @param ending aborted when the command must end; the channel aborts it when the client takes no output for a while
+   * @param idleTimeout that while, in milliseconds
+   */
+  constructor(stream: SessionStream, socket: Socket, ending: AbortController, idleTimeout: number) {
     this.#stream = stream
     this.#socket = socket
-    this.#signal = signal
+    this.#ending = ending
+    this.#idleTimeout = idleTimeout
     this.input = new PassThrough()
     // The reader of the input gets the error.
     this.input.on('error', () => undefined)
     stream.on('error', () => this.input.destroy())
     stream.on('data', (chunk: Buffer) => this.#count(chunk))
     stream.pipe(this.input)
-    signal.addEventListener('abort', () => this.input.destroy(), { once: true })
+    this.#signal.addEventListener('abort', () => this.input.destroy(), { once: true })
+  }
+
+  get #signal(): AbortSignal {
+    return this.#ending.signal
   }
 
   /** Bytes in each direction, without those of SSH itself. */
@@ -53,7 +63,7 @@ export class CommandChannel {
     this.#inputLimit = { bytes, message }
   }
 
-  /** Sends everything that a stream gives, at the speed of the client. @throws Error when the client disconnects */
+  /** Sends everything that a stream gives, at the speed of the client. @throws Error when the client disconnects or stops reading */
   async send(output: Readable): Promise<void> {
     try {
       for await (const chunk of output) await this.#write(chunk as Buffer)
@@ -98,12 +108,24 @@ export class CommandChannel {
     if (this.#received > bytes) this.input.destroy(new AllotError('too_large', message))
   }
 
-  /** The library never calls back for a channel that was closed, so the signal ends the wait. */
+  /** Waits until the client has room for more. */
   async #write(chunk: Buffer): Promise<void> {
     const signal = this.#signal
     signal.throwIfAborted()
     this.#sent += chunk.length
-    await new Promise<void>((resolve, reject) => {
+    const stalled = setTimeout(() => this.#ending.abort(), this.#idleTimeout)
+    try {
+      await this.#writeToWindow(chunk)
+      if (this.#socket.writableLength > MAX_UNSENT) await once(this.#socket, 'drain', { signal })
+    } finally {
+      clearTimeout(stalled)
+    }
+  }
+
+  /** The library never calls back for a channel that was closed, so the signal ends the wait. */
+  #writeToWindow(chunk: Buffer): Promise<void> {
+    const signal = this.#signal
+    return new Promise((resolve, reject) => {
       const onAbort = () => reject(signal.reason)
       signal.addEventListener('abort', onAbort, { once: true })
       this.#stream.write(chunk, () => {
@@ -111,6 +133,5 @@ export class CommandChannel {
         resolve()
       })
     })
-    if (this.#socket.writableLength > MAX_UNSENT) await once(this.#socket, 'drain', { signal })
   }
 }

@@ -14,6 +14,8 @@ export interface ConnectionLimits {
   readonly idleTimeout: number
   /** The longest time that one command may take. */
   readonly timeout: number
+  /** Within which a client must take some of the output of its command. */
+  readonly outputTimeout: number
 }
 
 export interface ConnectionOptions {
@@ -171,7 +173,7 @@ export class SshConnection {
     const startedAt = performance.now()
     const { signal } = ending
     const deadline = setTimeout(() => ending.abort(), limits.timeout)
-    const channel = new CommandChannel(stream as SessionStream, this.#socket, signal)
+    const channel = new CommandChannel(stream as SessionStream, this.#socket, ending, limits.outputTimeout)
     const from = this.#socket.remoteAddress
     const result = await commands.run({ text, protocol, baseUrl, channel, signal, key: this.#key! })
     clearTimeout(deadline)

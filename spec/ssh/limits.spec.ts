@@ -172,6 +172,36 @@ describe('A connection that has signed in', () => {
     }
   })
 
+  it('that takes no output of its command ends like one over HTTP, although it stays open', async () => {
+    const impatient = await startSsh({ git: { idleTimeout: 5000 } })
+    try {
+      const ada = await impatient.person('ada')
+      const key = await impatient.key(ada)
+      const path = await impatient.repository(ada, 'large')
+      // More than the window of the client, and what the server sends ahead.
+      const checkout = await aCheckout({ large: randomBytes(8_000_000) })
+      await gitWith(key, checkout, 'push', '--quiet', impatient.url(path), 'main')
+      const wanted = await git(checkout, 'rev-parse', 'main')
+      const client = new ssh2.Client()
+      client.connect({
+        port: impatient.port,
+        host: '127.0.0.1',
+        username: 'git',
+        privateKey: readFileSync(key),
+      })
+      await once(client, 'ready')
+      client.exec(`git-upload-pack ${path}`, (_error, stream) =>
+        stream.write(`0032want ${wanted}\n00000009done\n`),
+      )
+      await eventually(() => impatient.commands.some(({ command }) => command === 'git-upload-pack'))
+      assert.equal(impatient.commands.at(-1)!.exitCode, 1)
+      assert.equal(impatient.allot.sshServer!.connections, 1)
+      client.end()
+    } finally {
+      await impatient.stop()
+    }
+  })
+
   it('may send 64 MiB for a fetch, and is refused beyond', async () => {
     const { child, begun, ended } = holdSsh(allot.port, aliceKey, FETCH)
     child.stdin.write(wantOf(await begun))
