@@ -4,7 +4,7 @@
 import { AUDIT_DAYS, AUDIT_SEARCHED, readAudit, searchAudit } from '../../audit.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { Empty, formatCount, Link, Search, Section } from '../parts/components.tsx'
-import { Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Minute } from '../parts/times.tsx'
 import { AuditActor, AuditDetails, AuditSubject, auditAction } from './audit-record.tsx'
@@ -95,7 +95,13 @@ const Changes = ({ filter, found, number }: { filter: Filter; found: Found; numb
         title="Changes"
         aside={total > 0 && <span class="small">{`${formatCount(total, 'change')}, the newest first`}</span>}
       >
-        {items.length === 0 ? <NoChanges filter={filter} hasOlder={hasOlder} /> : <Records records={items} />}
+        {items.length === 0 ? (
+          <EmptyPage total={total}>
+            <NoChanges filter={filter} hasOlder={hasOlder} />
+          </EmptyPage>
+        ) : (
+          <Records records={items} />
+        )}
         <Pages to={(page) => to(filter.from, page)} page={number} total={total} />
         {hasOlder && (
           <p class="small">

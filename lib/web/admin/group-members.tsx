@@ -2,7 +2,7 @@
 /** The owners that a group is assigned to, with the forms that assign it and remove it. */
 import type { Account } from '../../records/schema/index.ts'
 import { ActionButtons, formatCount, Link, Post, PREVIEW, Section } from '../parts/components.tsx'
-import { Pages } from '../parts/paging.tsx'
+import { EmptyPage, Pages } from '../parts/paging.tsx'
 import { groupPath } from '../parts/quota-paths.ts'
 import { invalidAttributes } from '../parts/refused.ts'
 
@@ -53,6 +53,7 @@ export const Members = ({ group, members, page, total, isDefault, owner, failure
         </ul>
       </Post>
     )}
+    {members.length === 0 && <EmptyPage total={total} />}
     <Pages to={(number) => `${groupPath(group)}&page=${number}`} page={page} total={total} />
     <Post to="/-/admin/group/members" fields={[['name', group]]} class="stacked more">
       <label for="owner">User or organization</label>

@@ -6,7 +6,7 @@ import type { QuotaGroup } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import { Empty, formatCount, Link, Search, Section } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
-import { Pages, sliceOf } from '../parts/paging.tsx'
+import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { subjectGroups, subjectTexts } from '../parts/subject-names.ts'
 import { STATE_NAMES } from '../storage/state.tsx'
@@ -136,6 +136,7 @@ interface RowsProps {
 
 const Rows = ({ query, found: { rows, history }, groups }: RowsProps) => {
   const { offset, limit } = sliceOf(query.page)
+  const shown = rows.slice(offset, offset + limit)
   return (
     <>
       <p class="small">
@@ -143,19 +144,16 @@ const Rows = ({ query, found: { rows, history }, groups }: RowsProps) => {
         {rows.length > 1 && `, ${ORDER_TEXTS[query.sort][Number(query.isReverse)]}`}.
         {rows.length > MAX_CSV && ` A CSV file has the first ${MAX_CSV.toLocaleString('en')} in this order.`}
       </p>
-      {rows.length === 0 ? (
-        <Empty title="No owner matches">
-          <p>
-            Change the filter, or <Link to="/-/admin/owners">clear it</Link>.
-          </p>
-        </Empty>
+      {shown.length === 0 ? (
+        <EmptyPage total={rows.length}>
+          <Empty title="No owner matches">
+            <p>
+              Change the filter, or <Link to="/-/admin/owners">clear it</Link>.
+            </p>
+          </Empty>
+        </EmptyPage>
       ) : (
-        <OwnerTable
-          query={query}
-          rows={rows.slice(offset, offset + limit)}
-          history={history}
-          groups={groups}
-        />
+        <OwnerTable query={query} rows={shown} history={history} groups={groups} />
       )}
       <Pages to={(number) => pathOf({ ...query, page: number })} page={query.page} total={rows.length} />
     </>

@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The pages of a list: their numbers in queries, and the links between them. */
+import type { ComponentChildren } from 'preact'
 import type { Slice } from '../../records/collection.ts'
-import { usePageContext } from './components.tsx'
+import { Empty, usePageContext } from './components.tsx'
 
 const PAGE_SIZE = 50
 const MAX_PAGE = 1_000_000
@@ -13,6 +14,23 @@ export const pageNumber = (query: URLSearchParams): number => {
 }
 
 export const sliceOf = (page: number): Slice => ({ offset: (page - 1) * PAGE_SIZE, limit: PAGE_SIZE })
+
+interface EmptyPageProps {
+  /** Items on all pages. */
+  total: number
+  /** What stands in the place of a list without items. */
+  children?: ComponentChildren
+}
+
+/** Stands in the place of the items of a page that has none: the list is empty, or ends before the page. */
+export const EmptyPage = ({ total, children }: EmptyPageProps) =>
+  total === 0 ? (
+    <>{children}</>
+  ) : (
+    <Empty title="Nothing on this page">
+      <p>The list ends before it.</p>
+    </Empty>
+  )
 
 /** Texts of the links. */
 type PageNames = Partial<typeof NAMES>

@@ -8,7 +8,7 @@ import type { Account, Repository } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
 import { RequestCommand } from '../parts/command.tsx'
 import { Empty, formatCount, Link, Section, Tabs } from '../parts/components.tsx'
-import { Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink, Avatar, RepositoryList, Website } from './account-parts.tsx'
@@ -159,27 +159,31 @@ const Repositories = ({
     aside={<span class="small">{formatCount(total, 'repository', 'repositories')}</span>}
   >
     {items.length === 0 ? (
-      <Empty title="No repositories">
-        {createAt === undefined ? (
-          <p>There is nothing here that you can see.</p>
-        ) : (
-          <>
-            <p>Create one; its page says how to push to it.</p>
-            <RequestCommand
-              scopes={
-                createAt.startsWith('/orgs') ? ['write:organization'] : ['write:user', 'write:repository']
-              }
-              path={createAt}
-              body={{ name: 'hello' }}
-            />
-          </>
-        )}
-      </Empty>
+      <EmptyPage total={total}>
+        <NoRepositories createAt={createAt} />
+      </EmptyPage>
     ) : (
       <RepositoryList owner={name} repositories={items} />
     )}
     <Pages to={(to) => `/${name}?page=${to}`} page={number} total={total} />
   </Section>
+)
+
+const NoRepositories = ({ createAt }: { createAt: string | undefined }) => (
+  <Empty title="No repositories">
+    {createAt === undefined ? (
+      <p>There is nothing here that you can see.</p>
+    ) : (
+      <>
+        <p>Create one; its page says how to push to it.</p>
+        <RequestCommand
+          scopes={createAt.startsWith('/orgs') ? ['write:organization'] : ['write:user', 'write:repository']}
+          path={createAt}
+          body={{ name: 'hello' }}
+        />
+      </>
+    )}
+  </Empty>
 )
 
 const About = ({ account: { description, location, website, createdAt } }: { account: Account }) => (

@@ -17,7 +17,7 @@ import {
   Table,
   usePageContext,
 } from '../parts/components.tsx'
-import { Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type Download, type PageServices, page } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountHead, AccountTabs, maySeeStorage, visibleOwner } from './account.tsx'
@@ -50,7 +50,9 @@ export const packagePageRoutes = [
               aside={<span class="small">{formatCount(total, 'version')}</span>}
             >
               {items.length === 0 ? (
-                <NoPackages owner={owner.name} isOwn={isOwn} />
+                <EmptyPage total={total}>
+                  <NoPackages owner={owner.name} isOwn={isOwn} />
+                </EmptyPage>
               ) : (
                 <ul class="plain rows">
                   {items.map((version) => (

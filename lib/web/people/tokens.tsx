@@ -18,7 +18,7 @@ import {
   Section,
   usePageContext,
 } from '../parts/components.tsx'
-import { Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type Crumb, type PageServices, page, type View } from '../parts/route.ts'
 import { secretView } from '../parts/secret.tsx'
 import { Day } from '../parts/times.tsx'
@@ -123,9 +123,11 @@ const accountView = async (
 const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token>; page: number }) => (
   <Section id="tokens" title="Your tokens" aside={<span class="small">{formatCount(total, 'token')}</span>}>
     {items.length === 0 ? (
-      <Empty title="No tokens">
-        <p>Create one below for git over HTTPS, continuous integration or the command line.</p>
-      </Empty>
+      <EmptyPage total={total}>
+        <Empty title="No tokens">
+          <p>Create one below for git over HTTPS, continuous integration or the command line.</p>
+        </Empty>
+      </EmptyPage>
     ) : (
       <ul class="plain rows">
         {items.map(({ id, name, scopes, lastEight, createdAt, lastUsedAt }) => (

@@ -7,7 +7,7 @@ import { type CommitChanges, changesOf } from '../../repositories/contents/chang
 import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
-import { PageLinks, Pages, pageNumber } from '../parts/paging.tsx'
+import { EmptyPage, PageLinks, Pages, pageNumber } from '../parts/paging.tsx'
 import { mountOf, type PageRequest, type PageServices, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
@@ -119,7 +119,10 @@ const historyView = async (
           aside={total === undefined ? undefined : <span class="small">{formatCount(total, 'commit')}</span>}
         >
           {items.length === 0 ? (
-            <Empty title="No commits" />
+            // Where the number of commits is not known, the pages before this one have some.
+            <EmptyPage total={total ?? number - 1}>
+              <Empty title="No commits" />
+            </EmptyPage>
           ) : (
             <ul class="plain rows">
               {items.map((commit) => (

@@ -13,7 +13,7 @@ import {
 import { lastCommitsIn } from '../../repositories/contents/last-commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { formatCount, Link, Section, Size } from '../parts/components.tsx'
-import { PAGES_ABOVE, Pages, pageNumber } from '../parts/paging.tsx'
+import { EmptyPage, PAGES_ABOVE, Pages, pageNumber } from '../parts/paging.tsx'
 import type { Download, PageRequest, PageServices, View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import {
@@ -154,6 +154,7 @@ export const folderBody = async (
           Files
         </h2>
         {pages(PAGES_ABOVE)}
+        {items.length === 0 && <EmptyPage total={total} />}
         <ul class="plain entries">
           {items.map((entry) => (
             <EntryRow
@@ -165,7 +166,7 @@ export const folderBody = async (
             />
           ))}
         </ul>
-        {pages()}
+        {items.length > 0 && pages()}
       </section>
       {text !== undefined && (
         <Section id="readme" title={shown!.name}>

@@ -9,7 +9,7 @@ import {
 import type { Comment, Issue } from '../../records/schema/index.ts'
 import { RequestCommand } from '../parts/command.tsx'
 import { Empty, formatCount, Link, Search, Section, usePageContext } from '../parts/components.tsx'
-import { PageLinks, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { EmptyPage, PageLinks, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type Download, type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
@@ -91,7 +91,9 @@ const listView = async (
         </nav>
         <Section id="issues" title="Issues" aside={<span class="small">{formatCount(total, 'issue')}</span>}>
           {details.length === 0 ? (
-            <NoIssues view={view} state={state} q={q} isVisitor={user === null} />
+            <EmptyPage total={total}>
+              <NoIssues view={view} state={state} q={q} isVisitor={user === null} />
+            </EmptyPage>
           ) : (
             <ul class="plain rows">
               {details.map((issue) => (

@@ -5,7 +5,7 @@ import { readCommits } from '../../repositories/contents/commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { listBranches, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
 import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
-import { Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
+import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import type { PageRequest, PageServices } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import {
@@ -157,11 +157,13 @@ const listPage = (kind: 'branch' | 'tag') => {
             <h1 class="hidden">{title}</h1>
             <Section id={tab} title={title} aside={<Count kind={kind} total={total} />}>
               {items.length === 0 ? (
-                <Empty title={`No ${tab}`}>
-                  <p>
-                    Push one with <code>git push origin {kind === 'tag' ? 'v1.0' : 'main'}</code>
-                  </p>
-                </Empty>
+                <EmptyPage total={total}>
+                  <Empty title={`No ${tab}`}>
+                    <p>
+                      Push one with <code>git push origin {kind === 'tag' ? 'v1.0' : 'main'}</code>
+                    </p>
+                  </Empty>
+                </EmptyPage>
               ) : (
                 <ul class="plain rows">
                   {items.map((ref) => (

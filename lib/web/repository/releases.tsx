@@ -6,7 +6,7 @@ import { encodePath } from '../../host-pages/html-urls.ts'
 import type { Release } from '../../records/schema/index.ts'
 import { RequestCommand } from '../parts/command.tsx'
 import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
-import { Pages, pageNumber } from '../parts/paging.tsx'
+import { EmptyPage, Pages, pageNumber } from '../parts/paging.tsx'
 import type { PageRequest, PageServices, View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
@@ -93,20 +93,9 @@ const listView = async (
         <h1 class="hidden">Releases</h1>
         {releases.length === 0 ? (
           <Section id="releases" title="Releases">
-            <Empty title="No releases">
-              {view.permissions.push && !view.repository.archived ? (
-                <>
-                  <p>Release the state of a tag, which is created unless it exists:</p>
-                  <RequestCommand
-                    scopes={['write:repository']}
-                    path={`/repos${view.path}/releases`}
-                    body={{ tag_name: 'v1.0.0', name: 'First release' }}
-                  />
-                </>
-              ) : (
-                <p>There is nothing here that you can see.</p>
-              )}
-            </Empty>
+            <EmptyPage total={total}>
+              <NoReleases view={view} />
+            </EmptyPage>
           </Section>
         ) : (
           releases.map((release) => (
@@ -123,6 +112,23 @@ const listView = async (
     ),
   }
 }
+
+const NoReleases = ({ view: { path, permissions, repository } }: { view: RepositoryView }) => (
+  <Empty title="No releases">
+    {permissions.push && !repository.archived ? (
+      <>
+        <p>Release the state of a tag, which is created unless it exists:</p>
+        <RequestCommand
+          scopes={['write:repository']}
+          path={`/repos${path}/releases`}
+          body={{ tag_name: 'v1.0.0', name: 'First release' }}
+        />
+      </>
+    ) : (
+      <p>There is nothing here that you can see.</p>
+    )}
+  </Empty>
+)
 
 const ReleaseView = ({
   view,

@@ -16,7 +16,7 @@ import {
   usePageContext,
 } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
-import { Pages, sliceOf } from '../parts/paging.tsx'
+import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
 import { type ItemListQuery, isStorageItemKind, pathOf, readQuery } from './item-query.ts'
@@ -121,7 +121,9 @@ const showItems = async (
           )}
           <Elsewhere items={items} />
           {items.length === 0 ? (
-            <NoItems owner={owner.name} asked={asked} total={total} />
+            <EmptyPage total={total}>
+              <NoItems owner={owner.name} asked={asked} />
+            </EmptyPage>
           ) : (
             <Items {...table} isChecked={suggestion !== undefined} />
           )}
@@ -180,12 +182,8 @@ const Count = ({
   </p>
 )
 
-const NoItems = ({ owner, asked, total }: { owner: string; asked: ItemListQuery; total: number }) =>
-  total > 0 ? (
-    <Empty title="Nothing on this page">
-      <p>The list ends before it.</p>
-    </Empty>
-  ) : asked.search || asked.repository || asked.kind ? (
+const NoItems = ({ owner, asked }: { owner: string; asked: ItemListQuery }) =>
+  asked.search || asked.repository || asked.kind ? (
     <Empty title="Nothing matches">
       <p>
         Change the filter, or <Link to={`/-/storage/${owner}/usage`}>clear it</Link>.
