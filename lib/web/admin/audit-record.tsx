@@ -3,11 +3,13 @@
 import type { VNode } from 'preact'
 import { formatExactLimit } from '../../byte-sizes.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
-import { accountPath, Link, usePageContext } from '../parts/components.tsx'
-import { groupPath, rulePath } from '../parts/quota-paths.ts'
+import { Link, usePageContext } from '../parts/components.tsx'
+import { type AuditLinks, detailsOf, isAssignment, kindInList, listOf, subjectKind } from './audit-names.ts'
 
-/** `rule`, `group`, `groups`, `account`, `password`, `token` or `webhook` */
-const kindOf = ({ action }: AuditRecord): string => action.split(' ', 1)[0]!
+interface AuditProps {
+  record: AuditRecord
+  links: AuditLinks
+}
 
 /** A name, with a link to its page when there is one. */
 const Name = ({ name, to }: { name: string; to: string | undefined }) =>
@@ -19,50 +21,39 @@ const Name = ({ name, to }: { name: string; to: string | undefined }) =>
     </Link>
   )
 
-/** What was changed. What the change deleted has no page. */
-export const AuditSubject = ({ record }: { record: AuditRecord }) => {
+/** What was changed. */
+export const AuditSubject = ({ record, links }: AuditProps) => {
   const { servedPages } = usePageContext()
-  const { subject, action } = record
-  const pages: Readonly<Record<string, (name: string) => string>> = {
-    rule: rulePath,
-    group: groupPath,
-    webhook: (name) => `/${name}`,
-  }
-  // A repository's webhook names `owner/name`; an id stands for an owner whose account was deleted.
-  const isRepository = subject.includes('/')
-  const hasPage = !action.endsWith('deleted') || kindOf(record) === 'webhook'
-  const isLinked = kindOf(record) === 'webhook' ? isRepository && servedPages.has('repository') : hasPage
-  const pathOf = pages[kindOf(record)] ?? accountPath
-  return <Name name={subject} to={isLinked && !subject.startsWith('#') ? pathOf(subject) : undefined} />
+  const kind = subjectKind(record)
+  const hasPages = kind !== 'repository' || servedPages.has('repository')
+  return <Name name={record.subject} to={hasPages ? links.to(kind, record.subject) : undefined} />
 }
 
 /** Who made the change: the command line has no account. */
-export const AuditActor = ({ record: { actor, actorName } }: { record: AuditRecord }) => (
-  <Name name={actorName} to={actor === 0 ? undefined : accountPath(actorName)} />
+export const AuditActor = ({ record, links }: AuditProps) => (
+  <Name name={record.actorName} to={links.toActor(record)} />
 )
 
 /** The action; of an assignment, whether groups were added, removed or both. */
 export const auditAction = (record: AuditRecord): string => {
-  if (record.action !== 'groups assigned') return record.action
-  if (isCut(record)) return 'groups changed'
-  const { added, removed } = differenceOf(listIn(record.before), listIn(record.after))
+  if (!isAssignment(record)) return record.action
+  const [before, after] = [detailsOf(record.before), detailsOf(record.after)]
+  // Lists of groups that the log has only the beginning of (lib/audit.ts) cannot be compared.
+  if (before === undefined || after === undefined) return 'groups changed'
+  const { added, removed } = differenceOf(listOf(before['']), listOf(after['']))
   if (removed.length === 0) return 'groups added'
   return added.length === 0 ? 'groups removed' : 'groups changed'
 }
 
-/** Whether the log has only the beginning of the lists of groups (lib/audit.ts), which cannot be compared. */
-const isCut = ({ before, after }: AuditRecord): boolean =>
-  [before, after].some((json) => typeof valuesIn(json)[''] === 'string')
-
 /** What was added, removed or has another value now. */
-export const AuditDetails = ({ record }: { record: AuditRecord }) => {
-  if (record.action === 'groups assigned' && isCut(record)) return <span>details cut</span>
-  const [before, after] = [valuesIn(record.before), valuesIn(record.after)]
-  const isAssignment = record.action === 'groups assigned'
+export const AuditDetails = ({ record, links }: AuditProps) => {
+  const [before, after] = [detailsOf(record.before), detailsOf(record.after)]
+  if (before === undefined || after === undefined) return <span>details too long for the log</span>
   const parts = [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) => {
-    const pathOf = isAssignment ? groupPath : name === 'rules' ? rulePath : undefined
+    const kind = kindInList(record, name)
+    const pathOf = kind && ((one: string) => links.to(kind, one))
     const [old, now] = [before[name], after[name]]
-    if (isAssignment || (Array.isArray(old) && Array.isArray(now)))
+    if (isAssignment(record) || (Array.isArray(old) && Array.isArray(now)))
       return listParts(name, listOf(old), listOf(now), pathOf)
     if (Array.isArray(old ?? now))
       return [<Names key={name} label={name} names={listOf(old ?? now)} pathOf={pathOf} />]
@@ -81,7 +72,7 @@ export const AuditDetails = ({ record }: { record: AuditRecord }) => {
   )
 }
 
-type PathOf = ((name: string) => string) | undefined
+type PathOf = ((name: string) => string | undefined) | undefined
 
 const listParts = (
   name: string,
@@ -113,21 +104,6 @@ const differenceOf = (before: readonly string[], after: readonly string[]) => ({
   added: after.filter((name) => !before.includes(name)),
   removed: before.filter((name) => !after.includes(name)),
 })
-
-const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : [])
-
-const listIn = (json: string): readonly string[] => listOf(valuesIn(json)[''])
-
-/** Values by their names; a value without names, and details that were cut off, are under the empty name. */
-const valuesIn = (json: string): Readonly<Record<string, unknown>> => {
-  try {
-    const value: unknown = json === '' ? {} : JSON.parse(json)
-    const isObject = !Array.isArray(value) && typeof value === 'object' && value !== null
-    return isObject ? (value as Record<string, unknown>) : { '': value }
-  } catch {
-    return { '': json }
-  }
-}
 
 const textOf = (name: string, value: unknown): string => {
   if (name === 'limit' && typeof value === 'number') return formatExactLimit(value)

@@ -7,6 +7,7 @@ import { Empty, formatCount, Link, Search, Section } from '../parts/components.t
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Minute } from '../parts/times.tsx'
+import { type AuditLinks, auditLinksOf } from './audit-names.ts'
 import { AuditActor, AuditDetails, AuditSubject, auditAction } from './audit-record.tsx'
 import { adminPage, adminView } from './form.tsx'
 
@@ -60,7 +61,12 @@ export const auditPageRoutes = [
       const filter = filterIn(query)
       const number = pageNumber(query)
       const found = await find(services, filter, number)
-      return adminView('Audit log', {}, <Changes filter={filter} found={found} number={number} />)
+      const links = await auditLinksOf(services, found.items)
+      return adminView(
+        'Audit log',
+        {},
+        <Changes filter={filter} found={found} links={links} number={number} />,
+      )
     },
   }),
 ]
@@ -78,7 +84,14 @@ const find = async ({ store }: PageServices, filter: Filter, number: number): Pr
   return { items: items.slice(slice.offset, slice.offset + slice.limit), total: items.length, hasOlder }
 }
 
-const Changes = ({ filter, found, number }: { filter: Filter; found: Found; number: number }) => {
+interface ChangesProps {
+  filter: Filter
+  found: Found
+  links: AuditLinks
+  number: number
+}
+
+const Changes = ({ filter, found, links, number }: ChangesProps) => {
   const { items, total, hasOlder } = found
   const to = (from: number, page = 1) => {
     const entries = Object.entries({ ...filter, from, page }).filter(
@@ -100,7 +113,7 @@ const Changes = ({ filter, found, number }: { filter: Filter; found: Found; numb
             <NoChanges filter={filter} hasOlder={hasOlder} />
           </EmptyPage>
         ) : (
-          <Records records={items} />
+          <Records records={items} links={links} />
         )}
         <Pages to={(page) => to(filter.from, page)} page={number} total={total} />
         {hasOlder && (
@@ -157,7 +170,7 @@ const Filters = ({ filter: { actor, kind, subject } }: { filter: Filter }) => (
   </Search>
 )
 
-const Records = ({ records }: { records: readonly AuditRecord[] }) => (
+const Records = ({ records, links }: { records: readonly AuditRecord[]; links: AuditLinks }) => (
   <table>
     <thead>
       <tr>
@@ -174,16 +187,16 @@ const Records = ({ records }: { records: readonly AuditRecord[] }) => (
       {records.map((record) => (
         <tr key={`${record.at} ${record.nonce}`}>
           <td>
-            <AuditSubject record={record} /> <span class="tag">{auditAction(record)}</span>
+            <AuditSubject record={record} links={links} /> <span class="tag">{auditAction(record)}</span>
             <div class="small">
-              <AuditDetails record={record} />
+              <AuditDetails record={record} links={links} />
             </div>
             <div class="small slim">
-              by <AuditActor record={record} />
+              by <AuditActor record={record} links={links} />
             </div>
           </td>
           <td class="wide">
-            <AuditActor record={record} />
+            <AuditActor record={record} links={links} />
           </td>
           <td class="number">
             <Minute seconds={record.at} />
