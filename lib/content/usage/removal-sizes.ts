@@ -1,13 +1,17 @@
 /**
  * What the deletion of repositories or of an owner frees, by kind. Ledger entries that the host has put count toward quota,
  * and go with their repository; the files that they stand for are in another system, and stay there.
+ * Bytes and numbers come from the counters. Only where a store has entries of both sorts of a kind are entries looked at,
+ * at most {@link MAX_READ} by one {@link RemovalSizes}, so that a page answers at once however much an owner has.
  */
-import { setImmediate } from 'node:timers/promises'
-import { add, type Sum } from '../../integers.ts'
-import { decodeKey, type KeyTuple } from '../../records/key-codec.ts'
+import { add, compare, type Sum, subtract } from '../../integers.ts'
+import type { IndexEntry } from '../../records/collection.ts'
+import { decodeKey } from '../../records/key-codec.ts'
 import {
+  type LedgerEntry,
   type LedgerKind,
   ledgerEntries,
+  ownerUsages,
   RESERVED_PREFIX,
   type RepositoryUsage,
   repositories,
@@ -16,86 +20,216 @@ import {
 import type { ReadTransaction } from '../../storage/index.ts'
 import { ENTRY_KINDS } from './storage-item.ts'
 
-/** Things of one kind that are deleted, or that stay in another system. */
+/** Items of one kind that are deleted, or that stay in another system. */
 export interface RemovedKind {
   readonly kind: 'git' | LedgerKind
   readonly count: number
+  /** Whether there are more than `count`. The bytes are those of all, unless a row of further items follows. */
+  readonly hasMore: boolean
   readonly bytes: Sum
-  /** Whether this server stores them, so that the deletion frees their bytes. */
-  readonly isStoredHere: boolean
+  /** Whether this server stores them, so that the deletion frees their bytes; undefined for items that were not looked at. */
+  readonly isStoredHere: boolean | undefined
 }
 
-/** Entries that are read between two turns of the event loop. */
-const YIELD_EVERY = 500
+/** Index entries that are read at most. */
+export const MAX_READ = 1000
 
-/** What goes with one repository: git data first, and only kinds that it has. */
-export const sizesOfRepository = async (
-  tx: ReadTransaction,
-  usage: RepositoryUsage,
-): Promise<RemovedKind[]> => {
-  const sums = new RemovedSums()
-  sums.add('git', true, usage.git)
-  for (const { kind, key, size } of await ledgerEntries.list(tx, 'repository', { prefix: [usage.id] }))
-    sums.add(kind, key.startsWith(RESERVED_PREFIX), size)
-  await sums.addPartition(tx, usage)
-  return sums.kinds()
-}
+/** The first text after all keys with the reserved prefix. */
+const AFTER_RESERVED = `${RESERVED_PREFIX.slice(0, -1)};`
 
-/** What goes with owners: all of their repositories, and what belongs to them alone. */
-export const sizesOfOwners = async (
-  tx: ReadTransaction,
-  owners: readonly number[],
-): Promise<RemovedKind[]> => {
-  const sums = new RemovedSums()
-  for (const owner of owners) {
-    for (const kind of ENTRY_KINDS) await sums.addListed(tx, 'size', [owner, kind])
-    const owned = await repositories.list(tx, 'id', { prefix: [owner] })
-    const usages = await repositoryUsages.byIds(
-      tx,
-      owned.map(({ id }) => id),
-    )
-    for (const usage of usages.values()) {
-      sums.add('git', true, usage.git)
-      await sums.addPartition(tx, usage)
-    }
-  }
-  return sums.kinds()
-}
-
-/** Bytes that a deletion frees. */
+/** Bytes that a deletion frees for certain; items that were not looked at may free more. */
 export const freedBy = (kinds: readonly RemovedKind[]): Sum =>
   kinds.reduce<Sum>((sum, { bytes, isStoredHere }) => (isStoredHere ? add(sum, bytes) : sum), 0)
+
+/** Whether the deletion may free more than {@link freedBy} says. */
+export const mayFreeMore = (kinds: readonly RemovedKind[]): boolean =>
+  kinds.some(({ isStoredHere }) => isStoredHere === undefined)
+
+/** The sizes for one page, within one budget of reads and one transaction. */
+export class RemovalSizes {
+  readonly #tx: ReadTransaction
+  readonly #places = new Map<LedgerKind, Promise<boolean | undefined>>()
+  #left = MAX_READ
+
+  constructor(tx: ReadTransaction) {
+    this.#tx = tx
+  }
+
+  /** What goes with one repository: git data first, and only kinds that it has. */
+  async ofRepository(usage: RepositoryUsage): Promise<RemovedKind[]> {
+    const sums = new RemovedSums()
+    sums.add('git', true, { count: 1, bytes: usage.git })
+    const isListed = this.#take(usage.inOwnerPartition)
+    const listed = isListed ? await this.#inOwnerPartition(usage) : []
+    for (const kind of ENTRY_KINDS) {
+      const ofKind = listed.filter((one) => one.kind === kind).map(({ entry }) => entry)
+      const further =
+        usage.inRepositoryPartition === 0
+          ? 0
+          : await ledgerEntries.count(this.#tx, 'partition', [usage.id, kind])
+      const all = { count: ofKind.length + further, bytes: bytesOf(usage, kind), hasMore: !isListed }
+      const isStoredHere = await this.#isStoredHere(kind)
+      if (isStoredHere !== undefined) sums.add(kind, isStoredHere, all)
+      else {
+        const loaded = (await ledgerEntries.load(this.#tx, ofKind)).map(countedEntry)
+        const read = [...loaded, ...(await this.#largest('partition', usage.id, kind, further))]
+        sums.addRead(kind, read, all)
+      }
+    }
+    return sums.kinds()
+  }
+
+  /** What goes with owners: all of their repositories, and what belongs to them alone. */
+  async ofOwners(owners: readonly number[]): Promise<RemovedKind[]> {
+    const sums = new RemovedSums()
+    for (const owner of owners) {
+      const usage = await ownerUsages.get(this.#tx, [owner])
+      if (usage === undefined) continue
+      const git = add(usage.reposPublic, usage.reposPrivate)
+      if (git !== 0) sums.add('git', true, { count: 1, bytes: git })
+      for (const kind of ENTRY_KINDS) await this.#addOwned(sums, owner, kind, bytesOf(usage, kind))
+    }
+    return sums.kinds()
+  }
+
+  async #addOwned(sums: RemovedSums, owner: number, kind: LedgerKind, bytes: Sum): Promise<void> {
+    const own = await ledgerEntries.count(this.#tx, 'owner', [owner, kind])
+    const { ids, hasMore } = bytes === 0 && own === 0 ? NO_PARTITIONS : await this.#partitions(owner, kind)
+    const perPartition = await Promise.all(
+      ids.map((id) => ledgerEntries.count(this.#tx, 'partition', [id, kind])),
+    )
+    const count = perPartition.reduce((sum, further) => sum + further, own)
+    const isStoredHere = await this.#isStoredHere(kind)
+    if (isStoredHere !== undefined) {
+      sums.add(kind, isStoredHere, { count, bytes, hasMore })
+      return
+    }
+    const read = await this.#largest('size', owner, kind, own)
+    for (const [index, id] of ids.entries())
+      read.push(...(await this.#largest('partition', id, kind, perPartition[index]!)))
+    sums.addRead(kind, read, { count, bytes, hasMore })
+  }
+
+  /** Takes reads from the budget, or none when fewer are left. */
+  #take(reads: number): boolean {
+    if (reads > this.#left) return false
+    this.#left -= reads
+    return true
+  }
+
+  /** Whether this server stores all entries of a kind, or none of them, in the whole store; undefined when it stores some. */
+  #isStoredHere(kind: LedgerKind): Promise<boolean | undefined> {
+    const known = this.#places.get(kind) ?? placeOf(this.#tx, kind)
+    this.#places.set(kind, known)
+    return known
+  }
+
+  /** The kinds of a repository's entries in its owner's partition, which the index says without the records. */
+  async #inOwnerPartition({ id }: RepositoryUsage): Promise<{ kind: LedgerKind; entry: IndexEntry }[]> {
+    const found: { kind: LedgerKind; entry: IndexEntry }[] = []
+    for await (const entry of ledgerEntries.entries(this.#tx, 'repository', { prefix: [id] }))
+      found.push({ kind: decodeKey(entry.order)[0] as LedgerKind, entry })
+    return found
+  }
+
+  /** Repositories of an owner that have further entries in partitions of their own. */
+  async #partitions(owner: number, kind: LedgerKind): Promise<{ ids: number[]; hasMore: boolean }> {
+    const ids: number[] = []
+    const listing = { prefix: [owner], limit: this.#left + 1 }
+    const entries =
+      kind === 'lfs'
+        ? repositories.entries(this.#tx, 'id', listing)
+        : repositoryUsages.entries(this.#tx, kind, listing)
+    for await (const { order } of entries) ids.push(decodeKey(order).at(-1) as number)
+    const read = ids.slice(0, this.#left)
+    this.#take(read.length)
+    const hasMore = ids.length > read.length
+    if (kind !== 'lfs') return { ids: read, hasMore }
+    const usages = await repositoryUsages.byIds(this.#tx, read)
+    const partitioned = read.filter((id) => (usages.get(id)?.inRepositoryPartition ?? 0) > 0)
+    return { ids: partitioned, hasMore }
+  }
+
+  /** The largest entries of a listing, as far as the budget allows: their index keys say all that counts. */
+  async #largest(
+    index: 'size' | 'partition',
+    id: number,
+    kind: LedgerKind,
+    count: number,
+  ): Promise<CountedEntry[]> {
+    const limit = Math.min(count, this.#left)
+    const found: CountedEntry[] = []
+    if (limit === 0) return found
+    this.#take(limit)
+    for await (const { order } of ledgerEntries.entries(this.#tx, index, { prefix: [id, kind], limit })) {
+      const [size, , , key] = decodeKey(order) as [number, string, LedgerKind, string]
+      found.push(countedEntry({ size: 0 - size, key }))
+    }
+    return found
+  }
+}
+
+const NO_PARTITIONS = { ids: [], hasMore: false }
+
+const bytesOf = (
+  usage: Record<'issues' | 'releases' | Exclude<LedgerKind, 'attachments'>, Sum>,
+  kind: LedgerKind,
+): Sum => (kind === 'attachments' ? add(usage.issues, usage.releases) : usage[kind])
+
+const placeOf = async (tx: ReadTransaction, kind: LedgerKind): Promise<boolean | undefined> => {
+  const firstFrom = async (from: string): Promise<string | undefined> => {
+    for await (const { key } of ledgerEntries.allFrom(tx, [kind], from)) return key
+    return undefined
+  }
+  const isReserved = (key: string | undefined) => key?.startsWith(RESERVED_PREFIX) ?? false
+  const [first, reserved, after] = await Promise.all(['', RESERVED_PREFIX, AFTER_RESERVED].map(firstFrom))
+  const hasOthers = (first !== undefined && !isReserved(first)) || after !== undefined
+  return isReserved(reserved) && hasOthers ? undefined : isReserved(reserved)
+}
+
+interface CountedEntry {
+  readonly isStoredHere: boolean
+  readonly size: number
+}
+
+const countedEntry = ({ key, size }: Pick<LedgerEntry, 'key' | 'size'>): CountedEntry => ({
+  isStoredHere: key.startsWith(RESERVED_PREFIX),
+  size,
+})
+
+interface Amount {
+  readonly count: number
+  readonly bytes: Sum
+  readonly hasMore?: boolean
+}
 
 const KINDS: readonly RemovedKind['kind'][] = ['git', ...ENTRY_KINDS]
 
 class RemovedSums {
-  readonly #sums = new Map<string, { count: number; bytes: Sum }>()
-  #read = 0
+  readonly #sums = new Map<string, Required<Amount>>()
 
-  add(kind: RemovedKind['kind'], isStoredHere: boolean, bytes: Sum): void {
-    const key = `${kind} ${isStoredHere}`
-    const { count, bytes: before } = this.#sums.get(key) ?? { count: 0, bytes: 0 }
-    this.#sums.set(key, { count: count + 1, bytes: add(before, bytes) })
+  add(kind: RemovedKind['kind'], isStoredHere: boolean | undefined, added: Amount): void {
+    if (added.count === 0 && added.bytes === 0) return
+    const name = `${kind} ${isStoredHere}`
+    const { count, bytes, hasMore } = this.#sums.get(name) ?? { count: 0, bytes: 0, hasMore: false }
+    this.#sums.set(name, {
+      count: count + added.count,
+      bytes: add(bytes, added.bytes),
+      hasMore: hasMore || (added.hasMore ?? false),
+    })
   }
 
-  /** The further entries of a repository with many. */
-  async addPartition(tx: ReadTransaction, { id, inRepositoryPartition }: RepositoryUsage): Promise<void> {
-    if (inRepositoryPartition === 0) return
-    for (const kind of ENTRY_KINDS) await this.addListed(tx, 'partition', [id, kind])
+  /** Adds entries that were looked at, and as one amount the others of the same kind. */
+  addRead(kind: LedgerKind, read: readonly CountedEntry[], all: Amount): void {
+    for (const { isStoredHere, size } of read) this.add(kind, isStoredHere, { count: 1, bytes: size })
+    const rest = read.reduce<Sum>((sum, { size }) => subtract(sum, size), all.bytes)
+    const others = Math.max(0, all.count - read.length)
+    if (compare(rest, 0) > 0) this.add(kind, undefined, { ...all, count: others, bytes: rest })
   }
 
-  /** Adds the entries of a listing by size, whose index keys say all that counts: no record is read. */
-  async addListed(tx: ReadTransaction, index: 'size' | 'partition', prefix: KeyTuple): Promise<void> {
-    for await (const { order } of ledgerEntries.entries(tx, index, { prefix })) {
-      const [size, , kind, key] = decodeKey(order) as [number, string, LedgerKind, string]
-      this.add(kind, key.startsWith(RESERVED_PREFIX), 0 - size)
-      if (++this.#read % YIELD_EVERY === 0) await setImmediate()
-    }
-  }
-
-  /** What this server stores comes first. */
+  /** What this server stores comes first, and what was not looked at last. */
   kinds(): RemovedKind[] {
-    return [true, false].flatMap((isStoredHere) =>
+    return [true, false, undefined].flatMap((isStoredHere) =>
       KINDS.flatMap((kind) => {
         const sum = this.#sums.get(`${kind} ${isStoredHere}`)
         return sum === undefined ? [] : [{ kind, isStoredHere, ...sum }]

@@ -1,14 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Asks before an account is deleted: what must go first, or what goes with it, what that frees, and what stays elsewhere. */
-import { formatSize } from '../../byte-sizes.ts'
-import { type Ownership, ownershipOf } from '../../content/removal.ts'
-import {
-  freedBy,
-  type RemovedKind,
-  sizesOfOwners,
-  sizesOfRepository,
-} from '../../content/usage/removal-sizes.ts'
-import { type Account, accounts } from '../../records/schema/index.ts'
+import type { Identity } from '../../accounts/access.ts'
+import type { Account } from '../../records/schema/index.ts'
 import {
   accountPath,
   FlashMessage,
@@ -22,7 +15,8 @@ import {
 } from '../parts/components.tsx'
 import { type Confirmation, TypedConfirmation } from '../parts/confirmation.tsx'
 import type { PageServices, View } from '../parts/route.ts'
-import { RemovedRepository, RemovedRows, StayingText } from '../storage/removed-kinds.tsx'
+import { freedText, RemovalNotes, RemovedRepository, RemovedRows } from '../storage/removed-kinds.tsx'
+import { type Contents, type Owned, ownedBy } from './account-contents.ts'
 import { CRUMBS } from './account-views.tsx'
 import { AdminTabs } from './form.tsx'
 
@@ -30,73 +24,6 @@ export const confirmationOf = ({ name, kind }: Account): Confirmation => ({
   expected: name,
   what: `the name of the ${kind}`,
 })
-
-/** Repositories of each owner that are listed at most. */
-const MAX_LISTED = 50
-
-/** What owners have. */
-interface Contents {
-  readonly kinds: readonly RemovedKind[]
-  /** The largest repositories, with what goes with each. */
-  readonly repositories: readonly { owner: string; name: string; kinds: readonly RemovedKind[] }[]
-  /** Repositories that are not listed. */
-  readonly more: number
-}
-
-interface Owned {
-  readonly ownership: Ownership
-  /** Organizations that have no other owner. */
-  readonly organizations: readonly Account[]
-  /** Those of them that the account founded, which keep it from being deleted alone. */
-  readonly founded: readonly Account[]
-  /** What goes with the account: also that of these organizations when it is not deleted without them. */
-  readonly contents: Contents
-  /** What these organizations have, when they go only if the box is ticked. */
-  readonly optional: Contents
-}
-
-const ownedBy = async (services: PageServices, account: Account): Promise<Owned> => {
-  const found = await services.store.read(async (tx) => {
-    const ownership = await ownershipOf(tx, account.id)
-    const ids = ownership.organizations.map(({ organization }) => organization)
-    return { ownership, organizations: [...(await accounts.byIds(tx, ids)).values()] }
-  })
-  const { ownership, organizations } = found
-  const isFounded = ({ id }: Account) =>
-    ownership.organizations.some(({ organization, founder }) => organization === id && founder === true)
-  // Without need of a purge, the account owns nothing else, and its organizations stay unless the box is ticked.
-  const [certain, optional] = ownership.isPurgeNeeded
-    ? [[account, ...organizations], []]
-    : [[account], organizations]
-  return {
-    ...found,
-    founded: organizations.filter(isFounded),
-    contents: await contentsOf(services, certain),
-    optional: await contentsOf(services, optional),
-  }
-}
-
-const contentsOf = async (
-  { store, hosting }: PageServices,
-  owners: readonly Account[],
-): Promise<Contents> => {
-  const ids = owners.map(({ id }) => id)
-  const pages = await Promise.all(
-    ids.map((id) => hosting.usage.largestRepositories(id, { offset: 0, limit: MAX_LISTED })),
-  )
-  const listed = pages.flatMap(({ items }) => items)
-  const total = pages.reduce((sum, page) => sum + page.total, 0)
-  return store.read(async (tx) => {
-    const repositories = await Promise.all(
-      listed.map(async ({ repository, owner, usage }) => ({
-        owner: owner.name,
-        name: repository.name,
-        kinds: await sizesOfRepository(tx, usage),
-      })),
-    )
-    return { kinds: await sizesOfOwners(tx, ids), repositories, more: total - listed.length }
-  })
-}
 
 interface Refusal {
   /** Why the deletion was refused. */
@@ -107,11 +34,12 @@ interface Refusal {
 
 export const deletionView = async (
   services: PageServices,
+  user: Identity,
   account: Account,
   { failure, isTicked = false }: Refusal = {},
 ): Promise<View> => {
   const { name, kind } = account
-  const owned = await ownedBy(services, account)
+  const owned = await ownedBy(services, user, account)
   const title = `Delete the ${kind} ${name}?`
   return {
     title,
@@ -180,13 +108,12 @@ const Deletion = ({
   const { name, kind } = account
   const { ownership, organizations, contents } = owned
   const { isPurgeNeeded } = ownership
-  const freed = freedBy(contents.kinds)
   const all = `${name} and everything it owns`
   return (
     <Section id="delete" title={isPurgeNeeded ? `Or delete ${all}` : 'Delete'}>
       <Notice kind="over">
         The account is deleted at once, with its tokens, keys and memberships
-        {isPurgeNeeded && `, and everything below: this frees ${formatSize(freed)}`}.
+        {isPurgeNeeded && `, and everything below: this frees ${freedText(contents.kinds)}`}.
       </Notice>
       {isPurgeNeeded && organizations.length > 0 && (
         <p>
@@ -231,7 +158,7 @@ const AlsoOrganizations = ({
     <p>
       {optional.kinds.length === 0
         ? 'Nothing is stored there.'
-        : `This also deletes everything below, which frees ${formatSize(freedBy(optional.kinds))} more.`}
+        : `This also deletes everything below, which frees ${freedText(optional.kinds)} more.`}
     </p>
     <WhatGoes contents={optional} isOpen />
   </>
@@ -264,7 +191,7 @@ const WhatGoes = ({
         <RemovedRows kinds={kinds} listOf={undefined} />
       </Table>
     )}
-    <StayingText kinds={kinds} />
+    <RemovalNotes kinds={kinds} />
     {repositories.length > 0 && (
       <details open={isOpen}>
         <summary>By repository</summary>

@@ -138,7 +138,7 @@ export const accountFormRoutes = [
   }),
   accountForm('/-/admin/account/delete', async ({ form, user }, services, account) => {
     if (account.id === user.id) throw invalid('you cannot delete your own account')
-    if (!hasConfirmation(form)) return deletionView(services, account)
+    if (!hasConfirmation(form)) return deletionView(services, user, account)
     const purge = form.text('purge') !== ''
     try {
       checkConfirmation(form, confirmationOf(account))
@@ -146,7 +146,7 @@ export const accountFormRoutes = [
     } catch (error) {
       if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
       const refusal = { failure: error.message, isTicked: purge }
-      return { ...(await deletionView(services, account, refusal)), status: 422 }
+      return { ...(await deletionView(services, user, account, refusal)), status: 422 }
     }
     return { to: '/-/admin/owners?done=deleted' }
   }),

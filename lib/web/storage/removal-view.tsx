@@ -2,7 +2,7 @@
 /** Asks before selected items are deleted: what goes, what that frees, and what stays in other systems. */
 import type { Identity } from '../../accounts/access.ts'
 import { formatSize } from '../../byte-sizes.ts'
-import { freedBy, type RemovedKind, sizesOfRepository } from '../../content/usage/removal-sizes.ts'
+import { freedBy, mayFreeMore, RemovalSizes, type RemovedKind } from '../../content/usage/removal-sizes.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
 import { add, type Sum } from '../../integers.ts'
 import { type Account, type RepositoryUsage, repositoryUsages } from '../../records/schema/index.ts'
@@ -21,7 +21,7 @@ import { type Confirmation, TypedConfirmation } from '../parts/confirmation.tsx'
 import type { PageServices, View } from '../parts/route.ts'
 import { ownerCrumbs } from './access.tsx'
 import { KIND_NAMES, titleOf } from './item-text.tsx'
-import { RemovedRepository, StayingText } from './removed-kinds.tsx'
+import { RemovalNotes, RemovedRepository } from './removed-kinds.tsx'
 
 interface Asked {
   readonly owner: Account
@@ -54,10 +54,11 @@ const removedIn = ({ store }: PageServices, items: readonly StorageItem[]): Prom
       kind === 'repositories' ? (repositoryId ?? []) : [],
     )
     const usages = await repositoryUsages.byIds(tx, ids)
+    const sizes = new RemovalSizes(tx)
     return Promise.all(
       items.map(async (item) => {
         const usage = usageOf(item, usages)
-        const kinds = usage === undefined ? [] : await sizesOfRepository(tx, usage)
+        const kinds = usage === undefined ? [] : await sizes.ofRepository(usage)
         return { item, kinds, freed: usage === undefined ? item.size : freedBy(kinds) }
       }),
     )
@@ -76,16 +77,17 @@ export const confirmationView = async (
 ): Promise<View> => {
   const { owner, user, items, confirmation } = asked
   const removed = await removedIn(services, items)
-  const freed = removed.reduce<Sum>((sum, one) => add(sum, one.freed), 0)
+  const bytes = removed.reduce<Sum>((sum, one) => add(sum, one.freed), 0)
+  const freed = `${removed.some(({ kinds }) => mayFreeMore(kinds)) ? 'at least ' : ''}${formatSize(bytes)}`
   const title = titleFor(items)
   const usagePath = `/-/storage/${owner.name}/usage`
-  const button = `Delete and free ${formatSize(freed)}`
+  const button = `Delete and free ${freed}`
   return {
     title,
     crumbs: [...ownerCrumbs(owner, user), { name: `Usage of ${owner.name}`, to: usagePath }],
     body: (
       <>
-        <PageHead title={title} subtitle={`This frees ${formatSize(freed)} and cannot be undone.`} />
+        <PageHead title={title} subtitle={`This frees ${freed} and cannot be undone.`} />
         <FlashMessage failure={failure} />
         <WhatGoes items={items} />
         <Section id="selected" title="Selected">
@@ -94,7 +96,7 @@ export const confirmationView = async (
               <RemovedItem key={one.item.id} owner={owner.name} {...one} />
             ))}
           </Table>
-          <StayingText kinds={removed.flatMap(({ kinds }) => kinds)} />
+          <RemovalNotes kinds={removed.flatMap(({ kinds }) => kinds)} />
           <Post
             to={`/-/storage/${owner.name}/remove`}
             fields={[['confirmed', 'yes'], ...items.map(({ id }): [string, string] => ['item', id])]}

@@ -1,13 +1,21 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** What a deletion frees and what stays in other systems, in words. */
 import { formatSize } from '../../byte-sizes.ts'
-import { freedBy, type RemovedKind } from '../../content/usage/removal-sizes.ts'
-import { formatCount, Link, SizeCell } from '../parts/components.tsx'
+import { freedBy, mayFreeMore, type RemovedKind } from '../../content/usage/removal-sizes.ts'
+import { formatCount, Link, Size, SizeCell } from '../parts/components.tsx'
 import { KIND_NAMES } from './item-text.tsx'
 
-/** `Git data`, or `3 LFS objects` */
-const kindText = ({ kind, count }: RemovedKind): string =>
-  kind === 'git' ? KIND_NAMES.git[1] : formatCount(count, KIND_NAMES[kind][0])
+/** `Git data`, `3 LFS objects`, `More than 3 LFS objects`, or `3 other packages` for those that were not looked at */
+const kindText = ({ kind, count, hasMore, isStoredHere }: RemovedKind): string => {
+  const [singular, plural] = KIND_NAMES[kind]
+  if (kind === 'git' || count === 0) return plural
+  const counted = formatCount(count, isStoredHere === undefined ? `other ${singular}` : singular)
+  return hasMore ? `More than ${counted}` : counted
+}
+
+/** `3 MiB`, or `at least 3 MiB` when not all items were looked at. */
+export const freedText = (kinds: readonly RemovedKind[]): string =>
+  `${mayFreeMore(kinds) ? 'at least ' : ''}${formatSize(freedBy(kinds))}`
 
 /** Rows of a table with the columns `Name` and `Frees`: what is deleted here, then what stays. */
 export const RemovedRows = ({
@@ -23,7 +31,10 @@ export const RemovedRows = ({
       <tr key={`${removed.kind} ${removed.isStoredHere}`} class="part">
         <td>
           {kindText(removed)}
-          {!removed.isStoredHere && (
+          {removed.isStoredHere === undefined && (
+            <div class="small">Those that another system stores stay there.</div>
+          )}
+          {removed.isStoredHere === false && (
             <div class="small">
               {formatSize(removed.bytes)}, kept elsewhere: not deleted there.{' '}
               {listOf !== undefined && (
@@ -34,16 +45,17 @@ export const RemovedRows = ({
             </div>
           )}
         </td>
-        {removed.isStoredHere ? (
-          <SizeCell bytes={removed.bytes} />
-        ) : (
-          <td class="number">
-            <span class="state near">Stays</span>
-          </td>
-        )}
+        <Freed {...removed} />
       </tr>
     ))}
   </>
+)
+
+const Freed = ({ bytes, isStoredHere }: RemovedKind) => (
+  <td class="number">
+    {isStoredHere === undefined && 'up to '}
+    {isStoredHere === false ? <span class="state near">Stays</span> : <Size bytes={bytes} />}
+  </td>
 )
 
 /** A repository with everything that goes with it, and what stays. */
@@ -71,9 +83,21 @@ export const RemovedRepository = ({
   </>
 )
 
+/** Says that items were not looked at, and what happens to entries of other systems. */
+export const RemovalNotes = ({ kinds }: { kinds: readonly RemovedKind[] }) => (
+  <>
+    {mayFreeMore(kinds) && (
+      <p class="small">
+        There are too many items to look at each here: only the largest are sorted by where they are stored.
+      </p>
+    )}
+    <StayingText kinds={kinds} />
+  </>
+)
+
 /** What happens to entries of other systems. */
-export const StayingText = ({ kinds }: { kinds: readonly RemovedKind[] }) =>
-  kinds.some(({ isStoredHere }) => !isStoredHere) ? (
+const StayingText = ({ kinds }: { kinds: readonly RemovedKind[] }) =>
+  kinds.some(({ isStoredHere }) => isStoredHere === false) ? (
     <p class="small">
       What is kept elsewhere no longer counts toward the limits, but its files stay where they are: delete
       them in the system that keeps them.

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { MAX_READ } from '../../lib/content/usage/removal-sizes.ts'
+import { countReads } from '../counted.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import type { Person } from '../support/test-server.ts'
+import { type PageClient, type PageServer, startPages, words } from './browser.ts'
+import { PASSWORD } from './fixture.ts'
+
+/** Records and index entries that a page reads at most: its own items within the budget, with their records, and what every page reads. */
+const BOUND = 3 * MAX_READ
+const MANY = 2 * BOUND
+
+const rowOf = (html: string, of: RegExp): string =>
+  [...html.matchAll(/<tr.*?<\/tr>/gs)].map(([row]) => words(row).trim()).find((row) => of.test(row)) ?? ''
+
+describe('Before an owner with more items than a page looks at is deleted', () => {
+  const counted = countReads(memory())
+  let allot: PageServer
+  let ann: Person
+  let browser: PageClient
+  let root: PageClient
+
+  const putMany = async (entryOf: (index: number) => Parameters<typeof allot.allot.ledger.put>[0]) => {
+    for (let from = 0; from < MANY; from += 1000)
+      await allot.allot.ledger.batch(
+        Array.from({ length: 1000 }, (_, index) => ({ op: 'put' as const, ...entryOf(from + index) })),
+      )
+  }
+  const upload = (person: Person, name: string, size: number) =>
+    fetch(`${allot.base}/api/packages/${person.name}/generic/${name}/1.0/app.bin`, {
+      method: 'PUT',
+      headers: { authorization: `token ${person.token}` },
+      body: 'x'.repeat(size),
+    })
+
+  before(async () => {
+    allot = await startPages({ driver: counted.driver, repositories: { directory: temporaryDirectory() } })
+    ann = await allot.person('ann', { password: PASSWORD })
+    for (const name of ['large', 'small']) {
+      const created = await allot.as(ann, 'POST', '/user/repos', { name })
+      assert.equal(created.status, 201, JSON.stringify(created.body))
+    }
+    await putMany((index) => ({
+      ...{
+        kind: 'artifacts',
+        key: `a${index}`,
+        repository: 'ann/large',
+        name: `a${index}`,
+        size: 1024,
+        run: 1,
+      },
+    }))
+    browser = allot.browser()
+    await browser.signIn('ann', PASSWORD)
+    root = allot.browser()
+    await root.signIn('', allot.root.token)
+    await root.get('/-/admin')
+  })
+  after(() => allot.stop())
+
+  /** Sends a form, and checks what it reads. */
+  const pageOf = async (client: PageClient, path: string, fields: Record<string, string | string[]>) => {
+    let text = ''
+    const reads = await counted.during(async () => {
+      const answer = await client.post(path, fields)
+      assert.equal(answer.status, 200)
+      text = answer.text
+    })
+    assert.ok(reads < BOUND, `${path} read ${reads} records and index entries`)
+    return text
+  }
+  const repository = async (name: string) =>
+    `repositories:${(await allot.as(ann, 'GET', `/repos/ann/${name}`)).body.id}`
+
+  it('the numbers and sizes of a kind that is stored in one place come from the counters', async () => {
+    assert.equal((await upload(ann, 'app', 2048)).status, 201)
+    const counts = `${MANY.toLocaleString('en')} artifacts`
+    const size = `${((MANY * 1024) / 2 ** 20).toFixed(2)} MiB`
+    const asked = await pageOf(browser, '/-/storage/ann/remove', {
+      item: [await repository('large'), await repository('small')],
+    })
+    assert.match(rowOf(asked, /artifacts/), new RegExp(`^${counts} ${size}.*Stays`))
+    assert.doesNotMatch(words(asked), /at least|up to/)
+    const account = await pageOf(root, '/-/admin/account/delete', { name: 'ann' })
+    assert.match(rowOf(account, /artifacts/), new RegExp(`^${counts} ${size}.*Stays`))
+    assert.match(rowOf(account, /package/), /^1 package 2 KiB$/)
+    assert.doesNotMatch(words(account), /at least|up to/)
+  })
+
+  it('a kind that is stored here and elsewhere says what was looked at, and what the others take at most', async () => {
+    await putMany((index) => ({
+      ...{ kind: 'packages', key: `p${index}`, repository: 'ann/large', name: `p${index}`, size: 1024 },
+      ...{ type: 'npm', version: '1' },
+    }))
+    const account = await pageOf(root, '/-/admin/account/delete', { name: 'ann' })
+    assert.match(words(account), /this frees at least /)
+    assert.match(rowOf(account, /^1 package 2/), /^1 package 2 KiB$/)
+    assert.match(rowOf(account, /^\d+ packages/), /Stays$/)
+    const [, others, size] = /^([\d,]+) other packages Those that .* up to ([\d.]+) MiB$/.exec(
+      rowOf(account, /other packages/),
+    )!
+    const number = Number(others!.replace(',', ''))
+    assert.ok(number > MANY - MAX_READ && number < MANY, others)
+    assert.equal(size, ((number * 1024) / 2 ** 20).toFixed(2))
+    assert.match(words(account), /There are too many items to look at each here/)
+    const asked = await pageOf(browser, '/-/storage/ann/remove', { item: await repository('large') })
+    assert.match(words(asked), /Delete and free at least /)
+    assert.match(rowOf(asked, /other packages/), /other packages .* up to/)
+  })
+
+  it('an owner with more repositories than are listed says how many are left', async () => {
+    const many = await allot.person('many')
+    const account = (await allot.allot.hosting.accounts.byId(many.id))!
+    const names = Array.from({ length: 60 }, (_, index) => `r${index}`)
+    for (const name of names) await allot.allot.hosting.repositories.create(account, account, { name })
+    await allot.allot.ledger.batch(
+      names.map((name) => ({
+        ...{ op: 'put' as const, kind: 'lfs' as const, key: `l-${name}`, repository: `many/${name}` },
+        ...{ name: 'l', size: 1024 },
+      })),
+    )
+    const text = await pageOf(root, '/-/admin/account/delete', { name: 'many' })
+    assert.match(rowOf(text, /LFS/), /^60 LFS objects 60 KiB, .*Stays/)
+    assert.match(words(text), /And 10 smaller ones\./)
+  })
+})
