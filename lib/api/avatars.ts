@@ -15,7 +15,7 @@ import {
   ValidationError,
 } from '../http/index.ts'
 import { matchesETag } from '../http/responses.ts'
-import { example } from './fields.ts'
+import { base64, example } from './fields.ts'
 import { reply, replyEmpty, route, type StreamServices, stream } from './route.ts'
 import { accountDeleted } from './users.ts'
 
@@ -25,7 +25,7 @@ const SAMPLE =
 
 const UpdateAvatarOption = v.object({
   /** A PNG, JPEG, GIF or WebP image in base64 */
-  image: example(v.pipe(v.string(), v.regex(/^[A-Za-z0-9+/\s]*={0,2}\s*$/, 'must be base64')), SAMPLE),
+  image: example(base64, SAMPLE),
 })
 
 const user = { auth: 'required', scope: 'write:user', tag: 'user', path: '/user/avatar' } as const

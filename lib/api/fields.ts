@@ -38,6 +38,8 @@ export const attachmentId = idParameter('Id of the attachment.', 11)
 export const shortText = v.pipe(v.string(), v.maxLength(255))
 /** The body of an issue, a comment or a release. */
 export const longText = v.pipe(v.string(), v.maxLength(128 * 1024))
+/** Bytes as base64. The expression takes linear time: only what an equals sign precedes can match its last blanks. */
+export const base64 = v.pipe(v.string(), v.regex(/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/, 'must be base64'))
 /** The name of a quota rule or group. */
 const quotaName = v.pipe(v.string(), v.minLength(1), v.maxLength(255))
 export const ruleName = example(quotaName, 'small')

@@ -92,12 +92,14 @@ export class GitStorage {
 
   /** The branch `wanted` if it exists, else the first by name; undefined when there are no branches. */
   async firstBranch(id: number, wanted: string): Promise<string | undefined> {
-    const first = (pattern: string) => {
+    const first = async (pattern: string) => {
       const command = ['for-each-ref', '--count=1', '--format=%(refname)', pattern]
-      return runGit(this.#git, [`--git-dir=${this.#folderOf(id)}`, ...command])
+      return (await runGit(this.#git, [`--git-dir=${this.#folderOf(id)}`, ...command])).trimEnd()
     }
-    const ref = (await first(BRANCHES + wanted)) || (await first(BRANCHES))
-    return ref === '' ? undefined : ref.trimEnd().slice(BRANCHES.length)
+    // The pattern also matches branches below the name, such as `main/x`, which exist only when `main` does not.
+    if ((await first(BRANCHES + wanted)) === BRANCHES + wanted) return wanted
+    const ref = await first(BRANCHES)
+    return ref === '' ? undefined : ref.slice(BRANCHES.length)
   }
 
   /** Filters changes of references: returns those that have taken place. */

@@ -107,12 +107,14 @@ export class GitProcesses {
         release()
         throw error
       })
+    const stop = () => child.stop()
+    signal.addEventListener('abort', stop, { once: true })
+    if (signal.aborted) stop()
     void child.ended.then((result) => {
+      signal.removeEventListener('abort', stop)
       release()
       reportFailure(this.#options, program, id, result)
     })
-    if (signal.aborted) child.stop()
-    signal.addEventListener('abort', () => child.stop(), { once: true })
     return child
   }
 
@@ -180,10 +182,22 @@ const reportFailure = (
 }
 
 /**
- * The failure of a response whose git did not write all of its output. The log already has the reason, unless the server or
- * the client ended git on purpose.
+ * Resolves when git has written all of its output, and rejects when it was stopped or has failed: a client must not take a part
+ * for the whole. May be left without a reader, since a client may leave, and the reply to a HEAD has no body.
  */
-export const incompleteOutput = ({ cause, code }: ExitResult): AllotError => {
+export const completionOf = (
+  { ended }: GitProcess,
+  isComplete = ({ code }: ExitResult): boolean => code !== null,
+): Promise<void> => {
+  const completed = ended.then((result) => {
+    if (result.cause !== 'exited' || !isComplete(result)) throw incompleteOutput(result)
+  })
+  completed.catch(() => undefined)
+  return completed
+}
+
+/** The log already has the reason, unless the server or the client ended git on purpose. */
+const incompleteOutput = ({ cause, code }: ExitResult): AllotError => {
   const error = new AllotError('unavailable', `git ended before its output was complete: ${code ?? cause}`)
   error.isLogged = true
   return error

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -231,7 +232,7 @@ export class PushCheck {
 /** Writes the hook by a rename: several servers may write it at the same time, while git runs the previous one. */
 const writeHook = async (folder: string): Promise<void> => {
   await mkdir(folder, { recursive: true })
-  const unfinished = join(folder, `pre-receive.${process.pid}`)
+  const unfinished = join(folder, `pre-receive.${randomUUID()}`)
   await writeFile(unfinished, HOOK, { mode: 0o755 })
   await rename(unfinished, join(folder, 'pre-receive'))
 }

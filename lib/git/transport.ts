@@ -3,11 +3,11 @@ import { Readable } from 'node:stream'
 import { bufferStart, feedChecked, feedConnection } from './fetch.ts'
 import { folderOf } from './folders.ts'
 import { Maintenance, type MaintenanceListener } from './maintenance.ts'
-import { announce, configuration, feed, type GitProcess, type WriteListener } from './process.ts'
+import { announce, configuration, feed, type WriteListener } from './process.ts'
 import {
+  completionOf,
   type EndListener,
   GitProcesses,
-  incompleteOutput,
   type ProcessClient,
   type ProcessesOptions,
 } from './processes.ts'
@@ -111,7 +111,7 @@ export class Transport {
     const args = [...configuration(...UPLOAD), 'upload-pack', '--stateless-rpc', folder]
     const child = await this.#processes.start(id, 'upload-pack', args, request)
     const refusal = await feedChecked(body, child, this.#findUnreachable(folder, request))
-    if (refusal === undefined) return { output: child.stdout, completed: checkCompleted(child) }
+    if (refusal === undefined) return { output: child.stdout, completed: completionOf(child) }
     return { output: Readable.from([refusal]), completed: child.ended.then(() => undefined) }
   }
 
@@ -124,7 +124,7 @@ export class Transport {
     const args = [...configuration(...UPLOAD), 'upload-pack', folder]
     const child = await this.#processes.start(id, 'upload-pack', args, request)
     const refusal = feedConnection(request.body, child, this.#findUnreachable(folder, request))
-    const completed = refusal.then((bytes) => (bytes === undefined ? checkCompleted(child) : undefined))
+    const completed = refusal.then((bytes) => (bytes === undefined ? completionOf(child) : undefined))
     // The reader of the output may have left.
     completed.catch(() => undefined)
     return { output: Readable.from(withRefusal(child.stdout, refusal), { objectMode: false }), completed }
@@ -201,12 +201,6 @@ async function* withRefusal(output: Readable, refusal: Promise<Buffer | undefine
   yield* output as AsyncIterable<Buffer>
   const bytes = await refusal.catch(() => undefined)
   if (bytes !== undefined) yield bytes
-}
-
-/** A stopped git has not sent everything, and the client must not take its output for a whole response. */
-const checkCompleted = async ({ ended }: GitProcess): Promise<void> => {
-  const result = await ended
-  if (result.cause !== 'exited' || result.code === null) throw incompleteOutput(result)
 }
 
 /** A larger push is stored as a pack, and not unpacked into a file for each object. */

@@ -20,7 +20,16 @@ import {
 } from './responses.ts'
 import type { HtmlUrlsOf, Route } from './route.ts'
 import { Router } from './router.ts'
-import { HTML_HEADERS, JSON_HEADERS, send, sendEmpty, sendHead, sendLines, sendStreamReply } from './send.ts'
+import {
+  HTML_HEADERS,
+  headersOf,
+  JSON_HEADERS,
+  send,
+  sendEmpty,
+  sendHead,
+  sendLines,
+  sendStreamReply,
+} from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
 
 interface JsonEndpointsOptions<I extends Caller, S> {
@@ -150,7 +159,7 @@ const countOf = ({ total, body }: Reply, { limit }: Pagination) => ({
 const sendDownload = async ({ req, res }: RequestContext, open: OpenDownload): Promise<void> => {
   const disconnected = new AbortController()
   res.once('close', () => disconnected.abort())
-  const reply = await open({ headers: req.headers, signal: disconnected.signal })
+  const reply = await open({ headers: headersOf(req), signal: disconnected.signal })
   if (req.method === 'HEAD') sendHead(res, reply)
   else await sendStreamReply(res, reply)
 }

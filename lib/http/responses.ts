@@ -119,7 +119,10 @@ export interface StreamReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Readable | string
-  /** Rejects when the body ended before it was complete; then the connection is cut, so that the client notices. */
+  /**
+   * Rejects when the body ended before it was complete; then the connection is cut, so that the client notices. Its rejection is
+   * handled where it is made, too, since the reply to a HEAD does not await it.
+   */
   readonly completed?: Promise<unknown>
 }
 

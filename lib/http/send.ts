@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -96,6 +96,10 @@ const disconnected = () => new ClientDisconnected('the client disconnected befor
 /** A reply, and a promise that rejects when the body of the request breaks off. */
 export type PendingReply = StreamReply & { readonly brokenBody?: Promise<never> }
 
+/** The headers that a handler follows. RFC 9110 §14.2 defines Range for GET only. */
+export const headersOf = ({ method, headers }: IncomingMessage): IncomingHttpHeaders =>
+  method === 'HEAD' ? { ...headers, range: undefined } : headers
+
 /** The response to a GET without its body. */
 export const sendHead = (res: ServerResponse, { status, headers, body }: StreamReply): void => {
   if (typeof body !== 'string') body.destroy()
@@ -109,7 +113,6 @@ export const sendHead = (res: ServerResponse, { status, headers, body }: StreamR
  */
 export const sendStreamReply = async (res: ServerResponse, reply: PendingReply): Promise<void> => {
   const { status, headers, body, completed } = reply
-  completed?.catch(() => undefined)
   if (typeof body === 'string') return send(res, status, body, Object.entries(headers).flat())
   let isClosed = res.destroyed
   res.once('close', () => {

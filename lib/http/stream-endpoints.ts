@@ -5,7 +5,15 @@ import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
 import type { StreamRoute } from './route.ts'
 import { type Routed, Router } from './router.ts'
-import { type PendingReply, send, sendEmpty, sendHead, sendStreamReply, TEXT_HEADERS } from './send.ts'
+import {
+  headersOf,
+  type PendingReply,
+  send,
+  sendEmpty,
+  sendHead,
+  sendStreamReply,
+  TEXT_HEADERS,
+} from './send.ts'
 
 interface StreamEndpointsOptions<I extends Caller, S> {
   routes: readonly StreamRoute<I, S>[]
@@ -60,7 +68,7 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
     res.once('close', () => disconnected.abort())
     const request = {
       user,
-      headers: req.headers,
+      headers: headersOf(req),
       body,
       size,
       baseUrl,

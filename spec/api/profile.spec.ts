@@ -303,6 +303,7 @@ describe('The image of an account', () => {
     ['nothing', '', /^image: must not be empty$/],
     ['what is not text', 7, /^image: /],
     ['what is not base64', 'a picture!', /^image: must be base64/],
+    ['many blanks', `${' '.repeat(500_000)}!`, /^image: must be base64/],
     ['text', btoa('a picture'), /^image: must be a PNG, JPEG, GIF or WebP image$/],
     ['SVG', btoa('<svg xmlns="http://www.w3.org/2000/svg"/>'), /^image: must be a PNG/],
     ['a beginning alone', cut(12), /^image: the file is damaged/],

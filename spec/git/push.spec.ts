@@ -108,6 +108,13 @@ describe('git push', () => {
     )
   })
 
+  it('makes the first branch by name the default, rather than one below the configured default', async () => {
+    const path = await allot.repository(alice, 'below')
+    const checkout = await aCheckout()
+    await git(checkout, 'push', '--quiet', urlFor(allot, path, alice), 'main:aaa', 'main:main/x')
+    assert.equal((await resource(path)).default_branch, 'aaa')
+  })
+
   it('is followed by clones that check out the default branch set by the API', async () => {
     const { path, checkout } = await pushed('switched')
     await git(checkout, 'push', '--quiet', 'origin', 'main:a-rather-long-name')

@@ -2,7 +2,7 @@ import type { Identity } from '../../accounts/access.ts'
 import { noreplyAddress } from '../../accounts/names.ts'
 import { AllotError } from '../../errors.ts'
 import type { GitProcess } from '../../git/process.ts'
-import { incompleteOutput } from '../../git/processes.ts'
+import { completionOf } from '../../git/processes.ts'
 import type { StreamReply } from '../../http/index.ts'
 import type { OpenRepository, RepositoryContents } from '../../repositories/contents/open-repository.ts'
 import type { Pusher } from '../../repositories/contents/push-changes.ts'
@@ -24,9 +24,7 @@ export const contentsIn = ({ hosting }: Pick<Services, 'hosting'>): RepositoryCo
 /** A download of what a git process writes. It is cut off when git is stopped, so that the client notices. */
 export const processReply = (child: GitProcess, headers: StreamReply['headers']): StreamReply => {
   child.stdin.end()
-  const completed = child.ended.then((result) => {
-    if (result.cause !== 'exited' || result.code !== 0) throw incompleteOutput(result)
-  })
+  const completed = completionOf(child, ({ code }) => code === 0)
   return { status: 200, headers: { ...DOWNLOAD_HEADERS, ...headers }, body: child.stdout, completed }
 }
 

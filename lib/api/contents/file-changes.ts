@@ -11,7 +11,7 @@ import {
 } from '../../repositories/contents/file-changes.ts'
 import { findEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
-import { example, shortText, text, timestamp } from '../fields.ts'
+import { base64, example, shortText, text, timestamp } from '../fields.ts'
 import { type Recipient, reply, route, type Services } from '../route.ts'
 import { type Changeable, openForPush, write } from './access.ts'
 import { ContentsResponse, presentFile } from './files.ts'
@@ -61,10 +61,7 @@ type CommitBody = v.InferOutput<v.ObjectSchema<typeof commitOptions, undefined>>
 /** Bytes of a body with files, which are a third larger as base64. */
 const BODY_LIMIT = 16 * 1024 * 1024
 
-const content = example(
-  v.pipe(v.string(), v.maxLength(BODY_LIMIT), v.regex(/^[A-Za-z0-9+/\s]*={0,2}\s*$/, 'must be base64')),
-  'IyBhcHAK',
-)
+const content = example(v.pipe(base64, v.maxLength(BODY_LIMIT)), 'IyBhcHAK')
 /** Id of the blob that is changed, or of the head of the branch. */
 const sha = v.optional(example(v.pipe(v.string(), v.maxLength(64)), ID))
 const fromPath = v.optional(v.pipe(v.string(), v.maxLength(4096)))

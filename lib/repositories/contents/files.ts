@@ -143,16 +143,20 @@ export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, strin
   const found = await findEntry(open, '.gitmodules')
   const text = found === undefined ? '' : (await readFile(open, found)).toString('utf8')
   const urls = new Map<string, string>()
-  for (const section of text.split(/^\s*\[/m)) {
-    const path = settingIn(section, 'path')
-    const url = settingIn(section, 'url')
+  let section: Map<string, string> = new Map()
+  for (const line of text.split('\n')) {
+    if (line.trimStart().startsWith('[')) section = new Map()
+    const [, name, value] = SETTING.exec(line.trim()) ?? []
+    if (name === undefined || section.has(name)) continue
+    section.set(name, value!.replace(/^"|"$/g, ''))
+    const [path, url] = [section.get('path'), section.get('url')]
     if (path !== undefined && url !== undefined) urls.set(path, url)
   }
   return urls
 }
 
-const settingIn = (section: string, name: string): string | undefined =>
-  new RegExp(`^\\s*${name}\\s*=\\s*"?(.*?)"?\\s*$`, 'm').exec(section)?.[1]
+/** A setting of a submodule, on a line without blanks at its ends. */
+const SETTING = /^(path|url)\s*=\s*(.*)$/
 
 /** A file that stands for an LFS object (git-lfs, "Specification"). */
 export interface LfsPointer {

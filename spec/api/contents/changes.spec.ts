@@ -192,6 +192,8 @@ describe('Files', () => {
       ['a path into git', 'POST', '.git/config', { content }, 422, /not a path that git can store/],
       ['a path outside', 'POST', 'a%2F..%2Fb', { content }, 422, /not a path that git can store/],
       ['content that is not base64', 'POST', 'new', { content: '!' }, 422, /content: must be base64/],
+      ['a megabyte of blanks', 'POST', 'new', { content: `${' '.repeat(2 ** 20)}!` }, 422, /must be base64/],
+      ['equals signs in between', 'POST', 'new', { content: 'QQ==QQ==' }, 422, /content: must be base64/],
       ['no content', 'POST', 'new', {}, 422, /Content is required/],
       ['a branch name that git refuses', 'POST', 'new', { content, branch: 'a..b' }, 422, /branch: "a..b"/],
       ['a malformed time', 'POST', 'new', { content, dates: { author: 'noon' } }, 422, /dates.author: noon/],

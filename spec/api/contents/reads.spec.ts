@@ -287,6 +287,11 @@ describe('The contents of a commit', () => {
     assert.equal((await download('/raw/big.bin', headers)).status, 304)
     const head = await fetch(`${allot.api}${at}/raw/big.bin`, { method: 'HEAD' })
     assert.deepEqual([head.status, head.headers.get('content-length')], [200, String(BIG.length)])
+    const ranged = await fetch(`${allot.api}${at}/raw/big.bin`, {
+      method: 'HEAD',
+      headers: { range: 'bytes=0-9' },
+    })
+    assert.equal(ranged.status, 200, 'Range is for GET only')
   })
 
   it('/media returns the LFS object when the repository has it', async () => {
@@ -438,6 +443,20 @@ describe('An archive', () => {
     for (const name of ['nope.zip', 'main.rar', 'main']) assertNotFound(await get(`/archive/${name}`))
     assert.equal((await fetch(`${allot.base}/ann/app/archive/nope.zip`)).status, 404)
   })
+
+  it('has headers without a body for HEAD, whose end stops git, and nothing else', async (test) => {
+    const stopped: unknown[] = []
+    const onRejection = (reason: unknown) => void stopped.push(reason)
+    process.on('unhandledRejection', onRejection)
+    test.after(() => process.off('unhandledRejection', onRejection))
+    for (const url of [`${allot.api}${at}/archive/main.zip`, `${allot.base}/ann/app/archive/main.zip`]) {
+      const { status, headers } = await fetch(url, { method: 'HEAD' })
+      assert.deepEqual([status, headers.get('content-type')], [200, 'application/zip'])
+      // The next archive of this client is made when git has ended.
+      await (await fetch(url)).arrayBuffer()
+    }
+    assert.deepEqual(stopped, [])
+  })
 })
 
 describe('A comparison', () => {
@@ -459,6 +478,22 @@ describe('A comparison', () => {
     const path = await narrow.repository(narrow.root, 'app', { auto_init: true })
     const { status, text } = await narrow.request('GET', `/repos/${path}/compare/main...main`)
     assert.equal(status, 200, text)
+  })
+})
+
+describe('Submodules', () => {
+  it('are read from a file of a million empty lines at once', async () => {
+    const path = await allot.repository(ann, 'blank')
+    const folder = `${checkout}-blank`
+    await git(checkout, 'clone', '--quiet', urlFor(allot, path, ann), folder)
+    const module = '[submodule "lib"]\n\tpath = "lib"\n\turl = https://code.example.org/lib.git\n'
+    writeFileSync(`${folder}/.gitmodules`, `${module}${'\n'.repeat(1_000_000)}`)
+    await git(folder, 'add', '-A')
+    await git(folder, 'update-index', '--add', '--cacheinfo', `160000,${SUBMODULE_COMMIT},lib`)
+    await git(folder, 'commit', '--quiet', '-m', 'Add a submodule')
+    await git(folder, 'push', '--quiet', 'origin', 'HEAD:main')
+    const { body } = await allot.as(ann, 'GET', `/repos/${path}/contents/lib`)
+    assert.equal(body.submodule_git_url, 'https://code.example.org/lib.git')
   })
 })
 
