@@ -80,6 +80,8 @@ interface HistoryOptions {
 interface ApplyOptions {
   /** Whether to return what the plan would change, and change nothing. */
   dryRun?: boolean
+  /** Who applies the plan, for the audit log. */
+  by?: Actor
 }
 
 /** Usage at the end of one day, in bytes. A sum beyond 2^53-1 is a bigint. */
@@ -146,6 +148,6 @@ export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaServic
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
     explain: async (owner, subject) => quota.explain(await idOf(owner), subject && checkSubject(subject)),
     history: async (owner, { days } = {}) => presentHistory(await quota.history(await idOf(owner), days)),
-    apply: (plan, options) => plans.apply(plan, options),
+    apply: async (plan, { dryRun, by } = {}) => plans.apply(plan, { dryRun, by: actor(by) }),
   }
 }

@@ -188,7 +188,7 @@ interface RuleExplanation {
 interface GroupExplanation {
   /** Name of the group. */
   name: string
-  /** Whether all of its rules that cover the subject stand. */
+  /** Whether all of its rules that limit the subject stand. */
   stands: boolean
   /** Rules of the group, with what each of them measures. */
   rules: RuleExplanation[]

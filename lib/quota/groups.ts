@@ -1,12 +1,13 @@
 import { type Actor, recordAudit } from '../audit.ts'
-import { AllotError, checkArgument, checkName, invalid } from '../errors.ts'
+import { AllotError, checkArgument, checkName, invalid, isObject } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
+import { paced } from '../records/pacing.ts'
 import { accounts, assignments, type Group, groups, quotaOwners, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import type { Owner } from './owners.ts'
-import { checkRule, refuseRepeated, toRule } from './rules.ts'
+import { checkNames, checkRule, toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
 
 /** An owner's id, or a function that finds the owner in the transaction that changes its groups. */
@@ -69,7 +70,9 @@ export class Groups {
   }
 
   /** Creates a group. @throws AllotError conflict when the name is taken; invalid when a rule is unknown, or named twice. */
-  async create({ name, rules: given = [] }: NewGroup, by?: Actor): Promise<QuotaGroup> {
+  async create(newGroup: NewGroup, by?: Actor): Promise<QuotaGroup> {
+    checkArgument(isObject(newGroup), 'group', 'an object with name and rules', newGroup)
+    const { name, rules: given = [] } = newGroup
     checkName(name)
     checkArgument(Array.isArray(given), 'rules', 'a list of rules', given)
     const { sequences } = this.#store
@@ -79,11 +82,12 @@ export class Groups {
       checkRule(rule)
       newRules.push({ ...rule, sequence: await sequences.next('rule') })
     }
+    const names = newRules.map((rule) => rule.name)
+    checkNames('rules', names)
     return this.#write(async (tx) => {
       if ((await groups.get(tx, [name])) !== undefined)
         throw new AllotError('conflict', `a group named ${name} already exists`)
-      const group = { name, rules: newRules.map((rule) => rule.name), sequence }
-      refuseRepeated('rules', group.rules)
+      const group = { name, rules: names, sequence }
       for (const rule of newRules) await createMissingRule(tx, rule, by)
       await groups.save(tx, group)
       await recordAudit(tx, by, { action: 'group created', subject: name, after: { rules: group.rules } })
@@ -95,7 +99,7 @@ export class Groups {
   remove(name: string, by?: Actor): Promise<boolean> {
     return this.#write(async (tx) => {
       const assigned = await assignments.list(tx, 'group', { prefix: [name] })
-      for (const { owner } of assigned) await assignments.remove(tx, [owner, name])
+      for await (const { owner } of paced(assigned)) await assignments.remove(tx, [owner, name])
       const group = await groups.remove(tx, [name])
       if (group === undefined) return false
       const before = { rules: group.rules, owners: assigned.length }
@@ -162,11 +166,11 @@ export class Groups {
   }
 
   /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated name */
-  setFor(reference: OwnerReference, names: readonly string[], by?: Actor): Promise<void> {
+  async setFor(reference: OwnerReference, names: readonly string[], by?: Actor): Promise<void> {
+    checkNames('groups', names)
     return this.#write(async (tx) => {
       const owner = await ownerIn(tx, reference)
       const before = await assignedTo(tx, owner)
-      refuseRepeated('groups', names)
       await this.unassignAll(tx, owner)
       for (const group of names) {
         if ((await groups.get(tx, [group])) === undefined) throw invalid(`there is no group named ${group}`)
@@ -177,8 +181,8 @@ export class Groups {
   }
 
   /**
-   * Removes an owner from every group. The change that calls it is what the audit log names. The cached status is dropped by
-   * `setFor`, or when the counters of a deleted owner are removed; until then, its id can no longer be found.
+   * Removes an owner from every group. Its caller writes the audit record, and drops the cached status: `setFor`, or the removal
+   * of an owner, which cannot be found by name meanwhile.
    */
   async unassignAll(tx: WriteContext, owner: number): Promise<void> {
     for (const group of await assignedTo(tx, owner)) await assignments.remove(tx, [owner, group])

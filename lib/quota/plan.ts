@@ -1,10 +1,11 @@
-import { checkName, invalid } from '../errors.ts'
+import { invalid } from '../errors.ts'
+import { paced } from '../records/pacing.ts'
 import { assignments, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedTo } from './groups.ts'
-import { checkWholeRule, refuseRepeated } from './rules.ts'
+import { toRule } from './rules.ts'
 import { type Policy, type QuotaDefaults, readPolicy } from './status.ts'
 
 interface PlannedGroup {
@@ -20,7 +21,7 @@ export interface QuotaPlan {
   rules?: readonly QuotaRule[] | undefined
   /** Groups to create or to change. */
   groups?: readonly PlannedGroup[] | undefined
-  /** Complete list of groups for each owner in it. */
+  /** Complete list of groups for each owner in it, by name. */
   assignments?: ReadonlyMap<number, readonly string[]> | undefined
   /** Removes rules and groups that are not in the plan, and the assignments of owners that are not in it. */
   prune?: boolean | undefined
@@ -96,28 +97,18 @@ export class Plans {
   }
 }
 
-/** @returns the policy with the plan applied. @throws AllotError invalid for repeated and unknown names */
+/** @returns the policy with the plan applied. @throws AllotError invalid for unknown names */
 export const applyPlan = (plan: QuotaPlan, before: Policy): Policy => {
-  refuseRepeated('rules', plan.rules?.map(nameOf))
-  refuseRepeated('groups', plan.groups?.map(nameOf))
-  for (const rule of plan.rules ?? []) checkWholeRule(rule)
-  for (const group of plan.groups ?? []) checkName(group.name)
   const rules = new Map(plan.prune ? [] : before.rules)
-  for (const rule of plan.rules ?? []) rules.set(rule.name, rule)
+  for (const rule of plan.rules ?? []) rules.set(rule.name, toRule(rule))
   const groups = new Map(plan.prune ? [] : before.groups)
   for (const { name, rules: names } of plan.groups ?? []) {
-    refuseRepeated(`groups.${name}.rules`, names)
     refuseUnknown(`groups.${name}.rules`, 'rule', names, rules)
     groups.set(name, names)
   }
-  for (const names of plan.assignments?.values() ?? []) {
-    refuseRepeated('assignments', names)
-    refuseUnknown('assignments', 'group', names, groups)
-  }
+  for (const names of plan.assignments?.values() ?? []) refuseUnknown('assignments', 'group', names, groups)
   return { rules, groups, defaults: before.defaults }
 }
-
-const nameOf = ({ name }: { name: string }) => name
 
 const refuseUnknown = (
   member: string,
@@ -131,9 +122,7 @@ const refuseUnknown = (
 
 const assignmentDifferences = async (tx: ReadTransaction, plan: QuotaPlan) => {
   const before = await assignedBefore(tx, plan)
-  const after = new Map(
-    [...before.keys()].map((owner) => [owner, [...(plan.assignments?.get(owner) ?? [])].sort()]),
-  )
+  const after = new Map([...before.keys()].map((owner) => [owner, plan.assignments?.get(owner) ?? []]))
   return differing(before, after)
 }
 
@@ -177,7 +166,7 @@ const setGroups = async (
 }
 
 const setAssignments = async (tx: WriteContext, differences: Differences['assignments']) => {
-  for (const { key: owner, before = [], after = [] } of differences) {
+  for await (const { key: owner, before = [], after = [] } of paced(differences)) {
     for (const group of before) if (!after.includes(group)) await assignments.remove(tx, [owner, group])
     for (const group of after) if (!before.includes(group)) await assignments.save(tx, { owner, group })
   }

@@ -1,5 +1,5 @@
 import { type Actor, recordAudit } from '../audit.ts'
-import { invalid } from '../errors.ts'
+import { checkArgument, checkName, invalid, isObject } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -8,6 +8,7 @@ import type { QuotaRule } from './evaluate.ts'
 import type { QuotaEngine } from './index.ts'
 import { NO_OWNER, type Owner, type OwnerDirectory } from './owners.ts'
 import type { Difference, Differences, QuotaPlan } from './plan.ts'
+import { checkNames, checkWholeRule } from './rules.ts'
 import type { ChangedOwner, SimulationOptions } from './simulation.ts'
 
 /** The wanted rules, groups and assignments, with owners by name. */
@@ -49,6 +50,7 @@ export class PlansByName {
     plan: NamedPlan,
     { dryRun, by }: { dryRun?: boolean | undefined; by?: Actor | undefined } = {},
   ): Promise<NamedDifferences> {
+    checkPlan(plan)
     const { store, quota, owners } = this.#services
     const { plans } = quota
     if (dryRun)
@@ -70,10 +72,12 @@ export class PlansByName {
     plan: NamedPlan & { defaultGroups?: readonly string[] | undefined },
     slice: Slice,
   ): Promise<Page<ChangedOwner>> {
+    checkPlan(plan)
     const { store, quota, owners } = this.#services
     return store.read(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
-      return quota.reports.simulate(tx, resolved.plan, slice, plan)
+      const { defaultGroups } = plan
+      return quota.reports.simulate(tx, resolved.plan, slice, { defaultGroups })
     })
   }
 
@@ -85,6 +89,7 @@ export class PlansByName {
     plan: NamedPlan,
     options: Pick<SimulationOptions, 'without'> & { readonly limit: number },
   ): Promise<Effects> {
+    checkPlan(plan)
     const { store, quota, owners } = this.#services
     return store.read(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
@@ -103,7 +108,7 @@ export class PlansByName {
       // Owners that would be created get ids that no owner has.
       const id = owner.id === NO_OWNER ? -1 - assignments.size : owner.id
       if (assignments.has(id)) throw invalid(`assignments: ${owner.name} is named twice`)
-      assignments.set(id, groups)
+      assignments.set(id, [...groups].sort())
       names.set(id, owner.name)
     }
     return { plan: { ...plan, assignments }, names }
@@ -126,6 +131,26 @@ export class PlansByName {
     }
   }
 }
+
+/** @throws AllotError invalid for a plan without its form, which a host can pass in process, and for repeated names */
+const checkPlan = (plan: NamedPlan): void => {
+  checkArgument(isObject(plan), 'plan', 'an object with rules, groups and assignments', plan)
+  const { rules = [], groups = [], assignments = {} } = plan
+  checkArgument(Array.isArray(rules), 'rules', 'a list of rules', rules)
+  for (const rule of rules) checkWholeRule(rule)
+  checkArgument(Array.isArray(groups), 'groups', 'a list of groups', groups)
+  for (const group of groups) {
+    checkArgument(isObject(group), 'group', 'an object with name and rules', group)
+    checkName(group.name)
+    checkNames(`groups.${group.name}.rules`, group.rules)
+  }
+  checkNames('rules', rules.map(nameOf))
+  checkNames('groups', groups.map(nameOf))
+  checkArgument(isObject(assignments), 'assignments', 'lists of groups by owner', assignments)
+  for (const names of Object.values(assignments)) checkNames('assignments', names)
+}
+
+const nameOf = ({ name }: { name: string }) => name
 
 const recordPlan = async (
   tx: WriteContext,

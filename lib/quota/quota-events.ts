@@ -97,8 +97,8 @@ export const recordQuotaEvents = async (
 
 /**
  * Calls the listener once for each quota event, in the order of the changes. The usage of each transaction begins where the
- * one before it ended, so no event is reported twice. One is lost only when the outcome of its commit is not known, its
- * listener fails, or the process ends first.
+ * one before it ended, so no event is reported twice. It uses the groups that apply when it is called, which can have changed
+ * since the commit. An event is lost when the outcome of its commit is not known, its listener fails, or the process ends first.
  */
 export class QuotaEvents {
   readonly #statusOf: (owner: number) => Promise<QuotaStatus>

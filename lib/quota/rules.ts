@@ -57,6 +57,7 @@ export class Rules {
 
   /** Changes the members that are given. @returns undefined when the rule does not exist */
   async edit(name: string, edit: RuleEdit, by?: Actor): Promise<QuotaRule | undefined> {
+    checkArgument(isObject(edit), 'edit', 'an object with limit or subjects', edit)
     checkLimit(edit.limit)
     checkSubjects(edit.subjects)
     return this.#store.write(async (tx) => {
@@ -105,11 +106,13 @@ const leaveGroups = async (tx: WriteContext, name: string, by: Actor | undefined
   }
 }
 
-export const toRule = (rule: Rule): QuotaRule => ({
-  name: rule.name,
-  limit: rule.limit,
-  subjects: rule.subjects as Subject[],
+/** The members of a rule in their order, and no others, so that equal rules are equal as JSON. */
+export const toRule = ({ name, limit, subjects }: Pick<Rule, 'name' | 'limit'> & Subjects): QuotaRule => ({
+  name,
+  limit,
+  subjects: subjects as Subject[],
 })
+type Subjects = { readonly subjects: readonly string[] }
 
 /** Bounds the cost of an evaluation, since a rule can list a subject more than once. */
 export const MAX_SUBJECTS = 100
@@ -123,22 +126,24 @@ interface UncheckedRule {
 }
 
 /** @throws AllotError invalid, with the name of the member that is wrong */
-export const checkRule = ({ name, limit, subjects }: UncheckedRule): void => {
-  checkName(name)
-  checkLimit(limit)
-  checkSubjects(subjects)
+export const checkRule = (rule: UncheckedRule): void => {
+  checkArgument(isObject(rule), 'rule', 'an object with name, limit and subjects', rule)
+  checkName(rule.name)
+  checkLimit(rule.limit)
+  checkSubjects(rule.subjects)
 }
 
 /** Checks a rule whose members must all be there. @throws AllotError invalid, with the name of the member that is wrong */
 export const checkWholeRule = (rule: UncheckedRule): void => {
-  checkArgument(isObject(rule), 'rule', 'an object with name, limit and subjects', rule)
   checkRule(rule)
   if (rule.limit === undefined) throw invalid('Limit is required')
   checkArgument(rule.subjects !== undefined, 'subjects', "a list, such as ['size:all']", rule.subjects)
 }
 
-/** @throws AllotError invalid when the list holds a name twice */
-export const refuseRepeated = (member: string, names: readonly string[] = []): void => {
+/** @throws AllotError invalid unless it is a list of texts, none of them twice */
+export const checkNames = (member: string, names: readonly string[]): void => {
+  const isList = Array.isArray(names) && names.every((name) => typeof name === 'string')
+  checkArgument(isList, member, 'a list of names', names)
   const seen = new Set<string>()
   const repeated = names.find((name) => seen.size === seen.add(name).size)
   if (repeated !== undefined) throw invalid(`${member}: ${repeated} is named twice`)

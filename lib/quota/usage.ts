@@ -139,8 +139,8 @@ const readOldest = async (tx: ReadTransaction, owner: number, limit: number): Pr
 }
 
 /**
- * The usage of each repository. Every operation runs in the transaction that makes a repository private, renames, transfers
- * or deletes it, so usage and repository always agree. The number of ledger entries that an operation changes is bounded,
+ * The usage of each repository. Every operation runs in the transaction that creates, resizes, hides, transfers or
+ * deletes a repository, so usage and repository always agree. The number of ledger entries that an operation changes is bounded,
  * because the owner's partition holds a bounded number of entries of each repository (ledger.ts).
  */
 export class RepositoryCounters {
@@ -178,7 +178,7 @@ export class RepositoryCounters {
 
   /**
    * Removes the repository's usage and its ledger entries, the rest of them by a job.
-   * @param limit entries to remove in this transaction at most
+   * @param limit entries to remove in this transaction besides those in the owner's partition, which are all removed
    * @returns how many were removed
    */
   async remove(tx: WriteContext, id: number, limit: number): Promise<number> {

@@ -23,7 +23,8 @@ export interface WriteContext extends WriteTransaction {
   /**
    * The time of this call. It is taken inside the run that is committed, so when a transaction reads what another one of this
    * process wrote, its time is later, unless the clock was set back. Times of several processes are ordered as well as their
-   * clocks agree. A rerun gets another time: never use it in a key to read (`Collection.add` does not).
+   * clocks agree. A rerun gets another time, so do not read a key that contains it: PostgreSQL runs a body again until it finds
+   * all that the body reads in its cache. `Collection.add` saves a record without reading its id.
    */
   uniqueTime(): UniqueTime
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { QuotaRule, Subject } from '../../lib/index.ts'
+import type { HostQuota, QuotaRule, Subject } from '../../lib/index.ts'
 import { start, type TestServer } from '../support/test-server.ts'
 
 let allot: TestServer
@@ -10,6 +10,8 @@ before(async () => {
 after(() => allot.stop())
 
 const rule = { name: 'r', limit: 1, subjects: ['size:all'] } satisfies QuotaRule
+/** What a host without types can pass. */
+const never = (value: unknown) => value as never
 const wrongly = (given: object) => ({ ...rule, ...given }) as unknown as QuotaRule
 
 const BAD: [what: string, rule: QuotaRule, message: RegExp][] = [
@@ -51,8 +53,55 @@ describe('A host that keeps rules in process', () => {
     await quota.rules.remove('kept')
   })
 
+  const WRONG: [call: string, send: (quota: HostQuota) => Promise<unknown>, message: RegExp][] = [
+    ['a plan that is absent', (quota) => quota.apply(never(undefined)), /^plan: expected an object/],
+    ['rules that are not a list', (quota) => quota.apply(never({ rules: 5 })), /^rules: expected a list/],
+    ['a rule that is null', (quota) => quota.apply(never({ rules: [null] })), /^rule: expected an object/],
+    [
+      'a group without rules',
+      (quota) => quota.apply(never({ groups: [{ name: 'x' }] })),
+      /^groups\.x\.rules: /,
+    ],
+    ['groups that are a text', (quota) => quota.apply(never({ groups: 'x' })), /^groups: expected a list/],
+    [
+      'an owner without a list',
+      (quota) => quota.apply(never({ assignments: { root: 'x' } })),
+      /^assignments: /,
+    ],
+    ['a new group that is absent', (quota) => quota.groups.create(never(undefined)), /^group: expected an/],
+    ['a new group with null', (quota) => quota.groups.create(never({ name: 'n', rules: [null] })), /^rule: /],
+    ['groups of an owner as a text', (quota) => quota.groups.setFor('root', never('x')), /^groups: expected/],
+    [
+      'an edit that is absent',
+      (quota) => quota.rules.edit('r', never(undefined)),
+      /^edit: expected an object/,
+    ],
+    [
+      'no account that applies',
+      (quota) => quota.apply({}, { by: never('root') }),
+      /^by: expected an account/,
+    ],
+  ]
+  for (const [what, send, message] of WRONG)
+    it(`gets an error for ${what}`, async () => {
+      await assert.rejects(send(allot.allot.quota), { code: 'invalid', message })
+    })
+
+  it('applies a plan again without a change, whatever the order of members, names and other members', async () => {
+    const { quota } = allot.allot
+    const planned = { limit: 5, note: 'ours', name: 'again', subjects: ['size:all'] } as QuotaRule
+    const groups = ['b', 'a'].map((name) => ({ name, rules: ['again'] }))
+    const plan = { rules: [planned], groups, assignments: { root: ['b', 'a'] } }
+    assert.equal((await quota.apply(plan)).rules.length, 1)
+    assert.deepEqual(await quota.apply(plan), { rules: [], groups: [], assignments: [] })
+    const { affected } = await allot.allot.hosting.plans.effectsOf(plan, { limit: 1 })
+    assert.equal(affected, 0, 'nor does it say that owners would have other groups')
+    for (const name of ['a', 'b']) await quota.groups.remove(name)
+    await quota.rules.remove('again')
+  })
+
   it('has in the audit log the changes for which it says who makes them, and no others', async () => {
-    const { rules, groups } = allot.allot.quota
+    const { rules, groups, apply } = allot.allot.quota
     const by = { id: allot.root.id, username: 'root', admin: true }
     const logged = async () =>
       (await allot.as(allot.root, 'GET', '/admin/audit')).body.map(({ action }: { action: string }) => action)
@@ -67,6 +116,8 @@ describe('A host that keeps rules in process', () => {
       await groups.setFor('root', ['g'], who)
       await groups.remove('g', who)
       await rules.remove('mine', who)
+      await apply({ groups: [{ name: 'planned', rules: [] }] }, who && { by: who })
+      await groups.remove('planned')
     }
     const before: string[] = await logged()
     await change()
@@ -76,6 +127,7 @@ describe('A host that keeps rules in process', () => {
     assert.deepEqual(after.slice(0, after.length - before.length).reverse(), [
       ...['rule created', 'rule changed', 'group created', 'group changed', 'group changed'],
       ...['groups assigned', 'groups assigned', 'groups assigned', 'group deleted', 'rule deleted'],
+      'group created',
     ])
   })
 

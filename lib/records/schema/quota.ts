@@ -184,9 +184,12 @@ export const ledgerEntries = new Collection({
   schema: LedgerEntry,
   id: (entry) => [entry.kind, entry.key],
   ordered: {
+    // Entries in the partition of the owner.
     size: (entry) => inPartitionOfOwner(entry, (owner) => [owner, ...bySize(entry)]),
+    // Entries in the partition of the repository.
     partition: (entry) =>
       partitionOwner(entry) === null ? [entry.repository!, ...bySize(entry)] : undefined,
+    // Entries of the repository that are in the partition of its owner.
     repository: (entry) =>
       entry.repository === null ? undefined : inPartitionOfOwner(entry, () => [entry.repository!]),
   },
