@@ -28,7 +28,7 @@ import {
   mountListener,
 } from './http/index.ts'
 import { createHostQuota, type HostQuota } from './in-process-quota.ts'
-import { createApiListener, createGitServices, createPagesListener } from './listeners.ts'
+import { createApiListener, createPagesListener } from './listeners.ts'
 import { Markdown } from './markdown/index.ts'
 import { HOUR } from './options/checks.ts'
 import type { AllotOptions, DataPlace } from './options/index.ts'
@@ -175,14 +175,13 @@ export const openAllot = async (
     const { exportStore } = await import('./exports/export.ts')
     return exportStore({ driver, ...storage }, to, onProgress, owners)
   }
-  const git = createGitServices(storage.transport, { hosting: domain.hosting, host })
+  const { git } = domain.hosting
   const ssh = isServer
     ? await orClose(driver, startSsh({ options, store, hosting: domain.hosting, git, log }))
     : undefined
   const lfsTokens = ssh?.lfsTokens
   const { gitReader } = storage
-  const reading = { git, gitReader, lfsTokens }
-  const parts = { options, host, store, markdown, write, htmlUrls, ...reading, ...domain }
+  const parts = { options, host, store, markdown, write, htmlUrls, gitReader, lfsTokens, ...domain }
   const api = createApiListener(parts)
   const pages = createPagesListener(parts)
   const listener = (mount: MountOptions) =>
@@ -285,9 +284,9 @@ const startBackground = ({
 
 /** Closes the parts in the order in which they depend on each other. */
 const closeParts = async (parts: Parts) => {
-  const { host, git, gitReader, hosting, quota, markdown, jobRunner, compactor, sender } = parts
+  const { host, gitReader, hosting, quota, markdown, jobRunner, compactor, sender } = parts
   await sender?.stop()
-  await git?.transport.close()
+  await hosting.git?.transport.close()
   await gitReader?.close()
   await jobRunner.stop()
   await compactor.stop()

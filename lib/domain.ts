@@ -12,6 +12,7 @@ import type { Options } from './options/index.ts'
 import type { QuotaEventRecorder } from './quota/quota-events.ts'
 import { searchIndexes } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
+import type { Push } from './repositories/push-journal.ts'
 import { saveLfsSize } from './repositories/repositories.ts'
 import { Compactor } from './search/index.ts'
 import { AllowedAddresses } from './webhooks/addresses.ts'
@@ -79,6 +80,7 @@ export const createDomain = ({
     ...storage,
     hostName: hostOf(options.baseUrl ?? 'http://localhost'),
     ...errorListeners(log),
+    onPush: pushListener(host),
     authenticate: host.authenticate,
     login: options.login,
     trustedProxies: options.trustedProxies,
@@ -109,12 +111,20 @@ const errorListeners = (log: Host['log']) => ({
     log,
     'a push that was interrupted could not be counted; the next push or start counts it',
   ),
+  onSizeError: logError(log, 'the size of a repository could not be updated'),
   onLostObject: logError(log, 'a fork lacks an LFS object, whose file is lost or damaged: run allot verify'),
   onMaintenanceError: logError(
     log,
     'a repository could not be maintained; its next push or search tries it again',
   ),
 })
+
+/** Calls `onPush`. An error that it throws is logged and does not affect the push. */
+const pushListener =
+  ({ onPush, log }: Host) =>
+  (push: Push): void => {
+    new Promise((resolve) => resolve(onPush?.(push))).catch(logError(log, 'onPush failed'))
+  }
 
 const quotaRecorder = (outbox: Outbox): Omit<QuotaEventRecorder, 'share'> => ({
   isWatched: (tx, owner) => outbox.isQuotaWatched(tx, owner),

@@ -43,10 +43,11 @@ import { RepositoryContents } from './repositories/contents/open-repository.ts'
 import { GitData } from './repositories/git-data.ts'
 import { createLedgerByName } from './repositories/ledger-by-name.ts'
 import { Profiles } from './repositories/lists.ts'
+import { RepositoryMaintenance } from './repositories/maintenance.ts'
 import { MigratedRecords } from './repositories/migrated.ts'
 import { updateRelationsJob } from './repositories/pending-relations.ts'
-import { PushJournal } from './repositories/push-journal.ts'
-import { RepositoryMaintenance } from './repositories/pushes.ts'
+import { type Push, PushJournal } from './repositories/push-journal.ts'
+import { type GitServices, Pushes } from './repositories/pushes.ts'
 import { Relations } from './repositories/relations.ts'
 import { Repositories, type RepositoryServices } from './repositories/repositories.ts'
 import { Search } from './repositories/search.ts'
@@ -80,6 +81,10 @@ interface HostingOptions {
   onRecountError: (error: unknown, fields: object) => void
   /** Called when a fork does not get an LFS object, since its file is lost or damaged. */
   onLostObject: (error: unknown, fields: object) => void
+  /** Called after a push that is counted. */
+  onPush: (push: Push) => void
+  /** Called when the size of a repository could not be counted after a push. */
+  onSizeError: (error: unknown, fields: object) => void
   /** Called when the maintenance of a repository could not be counted: the next push or start counts it. */
   onMaintenanceError: (error: unknown, fields: object) => void
   /** The host's own login, instead of tokens and passwords. */
@@ -102,10 +107,10 @@ export const createHosting = (options: HostingOptions) => {
   const files = new StoredFiles(options)
   const pushJournal = new PushJournal(options)
   const keyReader = createKeyReader()
-  const maintenance = maintenanceOf(options, pushJournal)
-  const services = { store, quota, jobs, gitData, files, outbox, maintenance }
+  const services = { store, quota, jobs, gitData, files, outbox }
   const removal = new AccountRemoval(services)
   const accounts = new Accounts(store, jobs, removal)
+  const git = gitServicesOf(options, accounts, pushJournal)
   const credentials = credentialsOf(options, accounts)
   const repositories = new Repositories(services, gitStorage && pushJournal)
   registerJobs(services)
@@ -119,8 +124,8 @@ export const createHosting = (options: HostingOptions) => {
     gpgKeys: new GpgKeys(store, keyReader),
     setUp: new SetUp(store, options.authenticate !== undefined),
     pushJournal,
-    maintenance,
-    contents: contentsOf(options, maintenance),
+    git,
+    contents: contentsOf(options, git?.maintenance),
     files,
     repositories,
     ...sharingOf(store, repositories),
@@ -129,7 +134,7 @@ export const createHosting = (options: HostingOptions) => {
     profiles: new Profiles(store),
     search: new Search(store),
     ...contentOf(services),
-    ...lfsAndForksOf(services, options),
+    ...lfsAndForksOf(services, options, git?.maintenance),
     hooks: new Hooks(options),
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new PlansByName({ store, quota, owners: accountOwners }),
@@ -194,11 +199,19 @@ const contentsOf = (
     onSearched: (repository) => maintenance?.afterSearch(repository),
   })
 
-/** Undefined when this process takes no pushes. */
-const maintenanceOf = (
-  { store, transport, onMaintenanceError: onError }: HostingOptions,
+/** Undefined when no git data is served. */
+const gitServicesOf = (
+  options: HostingOptions,
+  accounts: Accounts,
   pushJournal: PushJournal,
-) => transport && new RepositoryMaintenance({ store, transport, pushJournal, onError })
+): (GitServices & { readonly maintenance: RepositoryMaintenance }) | undefined => {
+  const { store, transport, onPush, onSizeError, onMaintenanceError } = options
+  if (transport === undefined) return undefined
+  const shared = { transport, pushJournal }
+  const maintenance = new RepositoryMaintenance({ ...shared, store, onError: onMaintenanceError })
+  const pushes = new Pushes({ ...shared, accounts, maintenance, onPush, onError: onSizeError })
+  return { transport, pushes, maintenance }
+}
 
 /** Services that only the pages use. */
 const forPages = (store: Store, quota: QuotaEngine) => ({
@@ -208,11 +221,15 @@ const forPages = (store: Store, quota: QuotaEngine) => ({
 })
 
 /** Forks are copies with their LFS objects. */
-const lfsAndForksOf = (services: RepositoryServices, { onLostObject }: HostingOptions) => {
+const lfsAndForksOf = (
+  services: RepositoryServices,
+  { onLostObject }: HostingOptions,
+  maintenance: RepositoryMaintenance | undefined,
+) => {
   const lfs = new Lfs(services)
   const lfsCopies = new LfsCopies(services, lfs, onLostObject)
   services.jobs.handle('copyLfsObjects', lfsCopies.job)
-  return { lfs, forks: new Forks(services, lfsCopies) }
+  return { lfs, forks: new Forks(services, lfsCopies, maintenance) }
 }
 
 /** Services of the contents of repositories besides git data. */

@@ -7,7 +7,6 @@ import type { Services } from './api/route.ts'
 import { documentOf } from './api/server.ts'
 import { clientOf } from './clients.ts'
 import type { LfsTokens } from './content/lfs-tokens.ts'
-import type { Transport } from './git/transport.ts'
 import type { HtmlUrls, ServedPage } from './host-pages/html-urls.ts'
 import type { Hosting } from './hosting.ts'
 import {
@@ -23,8 +22,6 @@ import type { Markdown } from './markdown/index.ts'
 import type { HostParts, Options } from './options/index.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Store } from './records/store.ts'
-import type { Push } from './repositories/push-journal.ts'
-import { type GitServices, Pushes } from './repositories/pushes.ts'
 import type { StorageDriver } from './storage/index.ts'
 import { VERSION } from './version.ts'
 import { createLazyPages } from './web/index.ts'
@@ -45,8 +42,6 @@ export interface Host {
 interface ListenerDependencies {
   readonly options: Options
   readonly host: Host
-  /** Undefined when no git data is served. */
-  readonly git: GitServices | undefined
   /** Undefined while git over SSH or Git LFS is off. */
   readonly lfsTokens: LfsTokens | undefined
   readonly store: Store
@@ -95,7 +90,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
       quota: dependencies.quota,
       markdown: dependencies.markdown,
       htmlUrls,
-      git: dependencies.git,
+      git: hosting.git,
       owners: accountQuotaOwners(hosting),
       exportTo: dependencies.write,
       version: VERSION,
@@ -138,9 +133,9 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
   })
 }
 
-const streamParts = ({ options, host, git, lfsTokens, store, hosting }: ListenerDependencies) => ({
+const streamParts = ({ options, host, lfsTokens, store, hosting }: ListenerDependencies) => ({
   routes: streamRoutesFor({
-    git: git !== undefined && options.git.http,
+    git: hosting.git !== undefined && options.git.http,
     contents: hosting.contents !== undefined,
     // A host that stores repositories itself serves URLs below their clone_url itself.
     lfs: options.lfs !== false && options.repositories !== false,
@@ -150,19 +145,19 @@ const streamParts = ({ options, host, git, lfsTokens, store, hosting }: Listener
   services: {
     store,
     hosting,
-    git,
+    git: hosting.git,
     lfsTokens,
     maxFileBytes: {
       lfs: options.lfs ? options.lfs.maxSize : undefined,
       packages: options.packages ? options.packages.maxSize : undefined,
     },
-    onError: logError(host.log, SIZE_FAILURE),
+    onError: logError(host.log, 'the download of an attachment could not be counted'),
   },
 })
 
 /** The listener of the pages. */
 export const createPagesListener = (dependencies: ListenerDependencies) => {
-  const { options, host, git, store, hosting, quota, htmlUrls, markdown } = dependencies
+  const { options, host, store, hosting, quota, htmlUrls, markdown } = dependencies
   return createLazyPages({
     services: {
       store,
@@ -173,7 +168,7 @@ export const createPagesListener = (dependencies: ListenerDependencies) => {
       settings: {
         warnAt: options.quota.warnAt,
         links: options.pages.links,
-        clones: git !== undefined && options.git.http,
+        clones: hosting.git !== undefined && options.git.http,
         servedPages: servedPagesOf(dependencies),
       },
     },
@@ -196,29 +191,3 @@ const servedPagesOf = ({ options, htmlUrls }: ListenerDependencies): ReadonlySet
   }
   return new Set(pages.links ? [] : [...htmlUrls.servedPages].filter(isServed))
 }
-
-/** @param transport undefined when no git data is served */
-export const createGitServices = (
-  transport: Transport | undefined,
-  { hosting, host }: Pick<ListenerDependencies, 'hosting' | 'host'>,
-): GitServices | undefined =>
-  transport && {
-    transport,
-    pushes: new Pushes({
-      transport,
-      maintenance: hosting.maintenance!,
-      accounts: hosting.accounts,
-      pushJournal: hosting.pushJournal,
-      onPush: pushListener(host),
-      onError: logError(host.log, SIZE_FAILURE),
-    }),
-  }
-
-const SIZE_FAILURE = 'the size of a repository could not be updated'
-
-/** Calls `onPush`. An error that it throws is logged and does not affect the push. */
-const pushListener =
-  ({ onPush, log }: Host) =>
-  (push: Push): void => {
-    new Promise((resolve) => resolve(onPush?.(push))).catch(logError(log, 'onPush failed'))
-  }

@@ -13,8 +13,8 @@ import { AllotError, invalid } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { type Account, accounts, type Repository, repositories } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import { countFork } from '../repositories/forks.ts'
 import type { GitContent, NewRepository } from '../repositories/git-data.ts'
+import type { RepositoryMaintenance } from '../repositories/maintenance.ts'
 import { insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
@@ -50,10 +50,17 @@ interface Copied {
 export class Forks {
   readonly #services: RepositoryServices
   readonly #lfsCopies: LfsCopies
+  readonly #maintenance: RepositoryMaintenance | undefined
 
-  constructor(services: RepositoryServices, lfsCopies: LfsCopies) {
+  /** @param maintenance undefined when this process takes no pushes */
+  constructor(
+    services: RepositoryServices,
+    lfsCopies: LfsCopies,
+    maintenance: RepositoryMaintenance | undefined,
+  ) {
     this.#services = services
     this.#lfsCopies = lfsCopies
+    this.#maintenance = maintenance
   }
 
   /**
@@ -94,7 +101,7 @@ export class Forks {
       return { into, given, changes: { parent: current.id, empty: current.empty } }
     })
     await this.#lfsCopies.finish(fork.id)
-    this.#services.maintenance?.afterChange(fork)
+    this.#maintenance?.afterChange(fork)
     return fork
   }
 
@@ -154,7 +161,6 @@ export class Forks {
       store.write(async (tx) => {
         const { into, given, changes } = await prepare(tx)
         const record = { ...recordOf(id, into, given, size), ...changes }
-        if (record.parent !== null) await countFork(tx, record.parent, 1)
         if ('from' in content) await this.#lfsCopies.begin(tx, content.from, id)
         const repository = await insertRepository(tx, this.#services, creator, record)
         await this.#recordCopy(tx, repository, creator.id)

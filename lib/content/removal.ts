@@ -35,7 +35,6 @@ import {
   watches,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
-import { detachForks } from '../repositories/forks.ts'
 import { removeRedirectsOf } from '../repositories/redirects.ts'
 import { unrelate } from '../repositories/relations.ts'
 import { type RepositoryServices, removeRepository } from '../repositories/repositories.ts'
@@ -204,6 +203,13 @@ export const registerRemovalJobs = (services: RepositoryServices): void => {
   ])
   handle('removeComments', (tx, id) => issues.get(tx, [id]), onIssues())
   handle('removePackageFiles', (tx, id) => packageVersions.get(tx, [id]), [removePackageFiles])
+}
+
+/** Makes forks of a deleted repository independent. */
+const detachForks: Remover = async (tx, parent, limit) => {
+  const forks = await repositories.list(tx, 'parent', { prefix: [parent], limit })
+  for await (const fork of paced(forks)) await repositories.save(tx, { ...fork, parent: null })
+  return forks.length
 }
 
 type Exists = (tx: ReadTransaction, id: number) => Promise<unknown>

@@ -8,7 +8,7 @@ import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
 import { accounts, avatars, type Migrated, migrated, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
-import { countFork } from './forks.ts'
+import { countFork } from './new-repository.ts'
 
 export interface NewMigrated extends Omit<Migrated, 'source' | 'ids' | 'grants'> {
   readonly ids: readonly number[]

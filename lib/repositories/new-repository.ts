@@ -49,15 +49,16 @@ export const recordOf = (
   updatedAt: now(),
 })
 
-/** Saves a new repository, which its creator watches if it is a user. */
+/** Saves a new repository, which its creator watches if it is a user, and counts it for its parent if it is a fork. */
 export const insertRepository = async (
   tx: WriteContext,
   { quota, gitData }: { readonly quota: QuotaEngine; readonly gitData: GitData },
   creator: Account,
   repository: Repository,
 ): Promise<Repository> => {
-  const { id, owner, name } = repository
+  const { id, owner, name, parent } = repository
   await refuseTaken(tx, owner, name)
+  if (parent !== null) await countFork(tx, parent, 1)
   await takeName(tx, repository)
   const isWatched = creator.kind === 'user'
   if (isWatched) await saveRelation(tx, watches, creator.id, repository)
@@ -70,6 +71,13 @@ export const insertRepository = async (
   await gitData.confirm(tx, id)
   await quota.repositories.create(tx, { id, owner, private: record.private, git: record.size })
   return record
+}
+
+/** Counts a fork that is made or deleted, for its parent. */
+export const countFork = async (tx: WriteContext, parent: number, change: 1 | -1): Promise<void> => {
+  const repository = await repositories.get(tx, [parent])
+  if (repository !== undefined)
+    await repositories.save(tx, { ...repository, forks: repository.forks + change })
 }
 
 /** @throws AllotError conflict */

@@ -3,7 +3,7 @@ import type { Accounts } from '../accounts/accounts.ts'
 import { AllotError } from '../errors.ts'
 import type { PushListener, PushRequest, Transport } from '../git/transport.ts'
 import type { Repository } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import type { RepositoryMaintenance } from './maintenance.ts'
 import type { Push, PushJournal } from './push-journal.ts'
 
 interface PushesOptions {
@@ -90,54 +90,5 @@ export class Pushes {
   ): Promise<void> {
     const account = await this.#options.accounts.byId(owner)
     this.#options.onPush({ repository: `${account?.name}/${name}`, repositoryId: id, pusher, updates, size })
-  }
-}
-
-interface MaintenanceOptions {
-  readonly store: Store
-  readonly transport: Transport
-  readonly pushJournal: PushJournal
-  readonly onError: (error: unknown, fields: object) => void
-}
-
-/**
- * Maintains repositories in the background (`Maintenance` in lib/git), and counts what that changes: after a push or a fork, and
- * after the first search of a history, since repositories also come from imports, migrations and former versions.
- */
-export class RepositoryMaintenance {
-  readonly #options: MaintenanceOptions
-
-  constructor(options: MaintenanceOptions) {
-    this.#options = options
-  }
-
-  /** Begins the maintenance that a repository needs after a push, or as a new copy. */
-  afterChange(repository: Repository): void {
-    this.#begin(repository)
-  }
-
-  /** Begins the maintenance that makes searches of a history faster, if the repository lacks it. */
-  afterSearch(repository: Repository): void {
-    const { store, transport } = this.#options
-    // A search is part of a read of the store, and maintenance writes.
-    if (transport.mayLackGraph(repository.id, repository.size))
-      store.runOutside(() => this.#begin(repository))
-  }
-
-  #begin({ id, size }: Repository): void {
-    const { transport, pushJournal, onError } = this.#options
-    let entry: number
-    const listener = {
-      async started(pid: number) {
-        entry = await pushJournal.begin(id, pid)
-      },
-      async finished(isRecovered: boolean) {
-        await pushJournal.settle(entry, id, undefined, isRecovered)
-      },
-      async recovered() {
-        await pushJournal.settle(entry, id)
-      },
-    }
-    transport.maintain(id, size, listener).catch((error) => onError(error, { repository: id }))
   }
 }

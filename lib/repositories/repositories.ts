@@ -21,12 +21,18 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Outbox } from '../webhooks/outbox.ts'
 import { removeHooksOf } from '../webhooks/removal.ts'
-import { countFork } from './forks.ts'
 import type { GitData, NewRepository } from './git-data.ts'
 import { type RepositoryOrder, repositoriesOf } from './lists.ts'
-import { authorFor, insertRepository, isNameTaken, recordOf, refuseTaken, taken } from './new-repository.ts'
+import {
+  authorFor,
+  countFork,
+  insertRepository,
+  isNameTaken,
+  recordOf,
+  refuseTaken,
+  taken,
+} from './new-repository.ts'
 import type { PushJournal } from './push-journal.ts'
-import type { RepositoryMaintenance } from './pushes.ts'
 import { findRedirect, redirect, removeRedirects } from './redirects.ts'
 import type { RepositoryName } from './relations.ts'
 import type { StoredFiles } from './stored-files.ts'
@@ -57,8 +63,6 @@ export interface RepositoryServices {
   readonly gitData: GitData
   readonly files: StoredFiles
   readonly outbox: Outbox
-  /** Undefined when this process takes no pushes. */
-  readonly maintenance?: RepositoryMaintenance | undefined
 }
 
 /** Repositories of users and organizations. */

@@ -60,6 +60,10 @@ export const openFixture = async (
     onDeletionError: (error) => {
       throw error
     },
+    onSizeError: (error) => {
+      throw error
+    },
+    onPush: () => undefined,
     onLostObject: (error) => {
       throw error
     },
