@@ -17,6 +17,9 @@ interface MaintenanceOptions {
   readonly closing: AbortSignal
 }
 
+/** What a maintenance may do: `graph` writes the commit-graph alone, for a search, which shall not begin a long `git gc`. */
+export type MaintenanceScope = 'all' | 'graph'
+
 /** `git gc` moves unreachable objects into a cruft pack, and deletes them after two weeks. */
 const GC = ['gc.cruftPacks=true', 'gc.autoDetach=false']
 
@@ -39,9 +42,9 @@ export class Maintenance {
    * Does what a repository needs, unless a maintenance runs already or the server is busy.
    * @param size bytes of the repository
    */
-  async run(id: number, size: number, listener: MaintenanceListener): Promise<void> {
+  async run(id: number, size: number, scope: MaintenanceScope, listener: MaintenanceListener): Promise<void> {
     const folder = folderOf(this.#options.directory, id)
-    const isGcNeeded = await needsGc(folder)
+    const isGcNeeded = scope === 'all' && (await needsGc(folder))
     const hasGraph = await hasChangedPaths(folder)
     const isGraphNeeded = this.#needsGraph(id, size, hasGraph) || (isGcNeeded && hasGraph)
     if (!(isGcNeeded || isGraphNeeded) || !this.#mayRun()) return

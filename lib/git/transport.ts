@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { bufferStart, feedChecked, feedConnection } from './fetch.ts'
 import { folderOf } from './folders.ts'
-import { Maintenance, type MaintenanceListener } from './maintenance.ts'
+import { Maintenance, type MaintenanceListener, type MaintenanceScope } from './maintenance.ts'
 import { announce, configuration, feed, type WriteListener } from './process.ts'
 import {
   completionOf,
@@ -156,8 +156,13 @@ export class Transport {
   }
 
   /** Maintains a repository in the background. @param size bytes of the repository */
-  async maintain(id: number, size: number, listener: MaintenanceListener): Promise<void> {
-    const work = this.#maintenance.run(id, size, listener)
+  async maintain(
+    id: number,
+    size: number,
+    scope: MaintenanceScope,
+    listener: MaintenanceListener,
+  ): Promise<void> {
+    const work = this.#maintenance.run(id, size, scope, listener)
     this.#track(work.catch(() => undefined))
     await work
   }

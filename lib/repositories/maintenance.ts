@@ -1,3 +1,4 @@
+import type { MaintenanceScope } from '../git/maintenance.ts'
 import type { Transport } from '../git/transport.ts'
 import type { Repository } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
@@ -23,7 +24,7 @@ export class RepositoryMaintenance {
 
   /** Begins the maintenance that a repository needs after a push, or as a new copy. */
   afterChange(repository: Repository): void {
-    this.#begin(repository)
+    this.#begin(repository, 'all')
   }
 
   /** Begins the maintenance that makes searches of a history faster, if the repository lacks it. */
@@ -31,10 +32,10 @@ export class RepositoryMaintenance {
     const { store, transport } = this.#options
     // A search is part of a read of the store, and maintenance writes.
     if (transport.mayLackGraph(repository.id, repository.size))
-      store.runOutside(() => this.#begin(repository))
+      store.runOutside(() => this.#begin(repository, 'graph'))
   }
 
-  #begin({ id, size }: Repository): void {
+  #begin({ id, size }: Repository, scope: MaintenanceScope): void {
     const { transport, pushJournal, onError } = this.#options
     let entry: number
     const listener = {
@@ -48,6 +49,6 @@ export class RepositoryMaintenance {
         await pushJournal.settle(entry, id)
       },
     }
-    transport.maintain(id, size, listener).catch((error) => onError(error, { repository: id }))
+    transport.maintain(id, size, scope, listener).catch((error) => onError(error, { repository: id }))
   }
 }

@@ -63,9 +63,8 @@ export const commitRoutes = [
       const times = { since: secondsOf('since', query.since), until: secondsOf('until', query.until) }
       const found = commit && (await listCommits({ ...open, commit }, { ...query, ...times }, page))
       if (!found) return reply(404)
-      const presented = present(services, request, open, found.items, partsIn(query))
-      const [commits, total] = await Promise.all([presented, found.total])
-      return pageOf(commits, total)
+      const commits = await present(services, request, open, found.items, partsIn(query))
+      return pageOf(commits, await found.count())
     },
   }),
   route({

@@ -205,8 +205,10 @@ export const fileChangeRoutes = [
       const changed = await change(services, request, operations, `Change ${operations.length} files`)
       if (changed === undefined) return reply(404)
       const { commit, verification } = changed
-      const files = await Promise.all(operations.map(({ path }) => presentPath(changed, path)))
-      return reply(201, { files: files.map((one) => one ?? null), commit, verification })
+      const files: (v.InferOutput<typeof ContentsResponse> | null)[] = []
+      // One after another: together, a hundred searches would wait for each other.
+      for (const { path } of operations) files.push((await presentPath(changed, path)) ?? null)
+      return reply(201, { files, commit, verification })
     },
   }),
   route({

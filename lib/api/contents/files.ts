@@ -116,14 +116,14 @@ export const presentFile = async (
   context: EntryContext,
   search?: Promise<string | undefined>,
 ): Promise<ContentsResponse> => {
-  const [{ size, content }, lastCommit = null, submodules] = await Promise.all([
-    contentOf(open, found),
-    search ?? lastCommitOf(open, found.path),
-    submodulesAmong(open, [found]),
-  ])
+  const lastCommit = search ?? lastCommitOf(open, found.path)
+  // The content may fail before the search is awaited.
+  lastCommit.catch(() => undefined)
+  const { size, content } = await contentOf(open, found)
+  const submodules = await submodulesAmong(open, [found])
   const presented = {
     ...presentEntry({ ...found, size }, context, submodules),
-    last_commit_sha: lastCommit,
+    last_commit_sha: (await lastCommit) ?? null,
   }
   if (content === undefined) return presented
   if (presented.type === 'symlink') return { ...presented, target: content.toString('utf8') }

@@ -16,7 +16,7 @@ import { reply, replyEmpty, route } from '../route.ts'
 import { openForPush, write } from './access.ts'
 import { Branch, presentBranches } from './branches.ts'
 import { urlsOf } from './schema.ts'
-import { presentTag, Tag } from './tags.ts'
+import { presentTags, Tag } from './tags.ts'
 
 const name = example(v.pipe(shortText, v.minLength(1)), 'feature')
 
@@ -125,7 +125,8 @@ export const tagChangeRoutes = [
         message: body.message?.trim() ?? '',
         tagger: { ...author, time: now(), offset: 0 },
       })
-      return reply(201, await presentTag(open, await urlsOf(services, open.repository, request), created))
+      const [tag] = await presentTags(open, await urlsOf(services, open.repository, request), [created])
+      return reply(201, tag!)
     },
   }),
   route({

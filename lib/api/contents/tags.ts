@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Tag as GitTag } from '../../git/objects/parse.ts'
 import { NotFound } from '../../http/index.ts'
-import { readCommit, readTag } from '../../repositories/contents/commits.ts'
+import { readCommits, readTags } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { findTag, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
 import { number, text, timestamp } from '../fields.ts'
@@ -52,24 +52,29 @@ const archiveUrls = ({ base }: Pick<RepositoryUrls, 'base'>, name: string) => {
   return { zipball_url: `${url}.zip`, tarball_url: `${url}.tar.gz` }
 }
 
-export const presentTag = async (
+export const presentTags = async (
   open: OpenRepository,
   urls: RepositoryUrls,
-  ref: Ref,
-): Promise<v.InferOutput<typeof Tag>> => {
-  const annotated = ref.type === 'tag' ? await readTag(open, ref.id) : undefined
-  const commit = await readCommit(open, ref.target)
-  return {
-    name: shortName(ref),
-    message: (annotated ?? commit)?.message.trim() ?? '',
-    id: ref.id,
-    commit:
-      commit === undefined
-        ? null
-        : { url: commitUrl(urls, commit.id), sha: commit.id, created: timestamp(commit.committer.time) },
-    ...archiveUrls(urls, shortName(ref)),
-    archive_download_count: NO_DOWNLOADS,
-  }
+  refs: readonly Ref[],
+): Promise<v.InferOutput<typeof Tag>[]> => {
+  const annotated = refs.filter(({ type }) => type === 'tag').map(({ id }) => id)
+  const tags = new Map((await readTags(open, annotated)).map((tag) => [tag.id, tag]))
+  const targets = refs.map(({ target }) => target)
+  const commits = new Map((await readCommits(open, targets)).map((commit) => [commit.id, commit]))
+  return refs.map((ref) => {
+    const commit = commits.get(ref.target)
+    return {
+      name: shortName(ref),
+      message: (tags.get(ref.id) ?? commit)?.message.trim() ?? '',
+      id: ref.id,
+      commit:
+        commit === undefined
+          ? null
+          : { url: commitUrl(urls, commit.id), sha: commit.id, created: timestamp(commit.committer.time) },
+      ...archiveUrls(urls, shortName(ref)),
+      archive_download_count: NO_DOWNLOADS,
+    }
+  })
 }
 
 const presentAnnotated = (
@@ -104,7 +109,7 @@ export const tagRoutes = [
       const found = await openTag(services, request)
       if (found === undefined) return reply(404)
       const { items, total } = await listTags(found.open, request.page)
-      return pageOf(await Promise.all(items.map((ref) => presentTag(found.open, found.urls, ref))), total)
+      return pageOf(await presentTags(found.open, found.urls, items), total)
     },
   }),
   route({
@@ -119,7 +124,8 @@ export const tagRoutes = [
       const found = await openTag(services, request)
       const ref = found && (await findTag(found.open, request.params.tag))
       if (ref === undefined) return reply(404)
-      return reply(200, await presentTag(found!.open, found!.urls, ref))
+      const [tag] = await presentTags(found!.open, found!.urls, [ref])
+      return reply(200, tag!)
     },
   }),
   route({
@@ -131,8 +137,9 @@ export const tagRoutes = [
     responses: { 200: AnnotatedTag, 404: NotFound },
     handle: async (request, services) => {
       const found = await openTag(services, request)
-      const tag = found && (await readTag(found.open, request.params.sha))
-      return tag === undefined ? reply(404) : reply(200, presentAnnotated(tag, found!.urls))
+      if (found === undefined) return reply(404)
+      const [tag] = await readTags(found.open, [request.params.sha])
+      return tag === undefined ? reply(404) : reply(200, presentAnnotated(tag, found.urls))
     },
   }),
 ]

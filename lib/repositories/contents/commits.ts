@@ -19,10 +19,10 @@ export const readCommit = async (open: OpenRepository, id: string): Promise<Comm
   return commit
 }
 
-/** An annotated tag, by the id of the tag itself. */
-export const readTag = async ({ git, access }: OpenRepository, id: string): Promise<Tag | undefined> => {
-  const object = await git.object(access, id)
-  return object?.type === 'tag' ? parseTag(object.id, object.content) : undefined
+/** Annotated tags, by the ids of the tags themselves; those that do not exist are left out. */
+export const readTags = async ({ git, access }: OpenRepository, ids: readonly string[]): Promise<Tag[]> => {
+  const objects = await git.objects(access, ids)
+  return objects.flatMap((object) => (object?.type === 'tag' ? [parseTag(object.id, object.content)] : []))
 }
 
 /** Which commits of a history are listed; everything that is absent does not matter. */
@@ -38,11 +38,14 @@ interface CommitFilter {
   readonly not?: string | undefined
 }
 
-/** A page of a history. The commits of all pages are counted while the caller presents this one. */
 interface CommitPage {
   readonly items: readonly Commit[]
-  /** Undefined for a long history, which is counted after its first page is read. */
-  readonly total: Promise<number | undefined>
+  /**
+   * Counts the commits of all pages. Called after everything else of the request, since a request runs one git command at a time:
+   * two would wait for each other where the client's share is one.
+   * @returns undefined for a long history, which is counted after its first page is read
+   */
+  count(): Promise<number | undefined>
 }
 
 /**
@@ -56,11 +59,8 @@ export const listCommits = async (
 ): Promise<CommitPage | undefined> => {
   const selection = await selectionOf(open, filter)
   if (selection === undefined) return undefined
-  const page = revList(open, [`--max-count=${limit}`, `--skip=${offset}`, ...selection])
-  const total = countFor(open, selection)
-  // The caller may fail before it waits for the total.
-  total.catch(() => undefined)
-  return { items: await readCommits(open, await page), total }
+  const page = await revList(open, [`--max-count=${limit}`, `--skip=${offset}`, ...selection])
+  return { items: await readCommits(open, page), count: () => countFor(open, selection) }
 }
 
 const selectionOf = async (open: OpenCommit, filter: CommitFilter): Promise<string[] | undefined> => {

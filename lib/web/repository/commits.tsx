@@ -89,7 +89,7 @@ const historyView = async (
   const { items } = history
   const people = await authorsOf(services, request, items)
   const choices = await readChoices(open)
-  const total = await history.total
+  const total = await history.count()
   const to = (page: number) => `${filePath(view, ref, path, 'commits')}?page=${page}`
   return {
     title: `Commits of ${path || refTitle(ref)} · ${view.name.owner}/${view.name.name}`,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
@@ -181,7 +181,12 @@ describe('In a repository of some MiB, git writes the changed paths of its commi
 })
 
 /** Searches at a server that has just started, on a repository without a commit-graph. @returns its folder, and what is logged */
-const searchAfterStart = async (driver: StorageDriver, options: Partial<AllotOptions>, script = '') => {
+const searchAfterStart = async (
+  driver: StorageDriver,
+  options: Partial<AllotOptions>,
+  script = '',
+  prepare: (folder: string) => void = () => undefined,
+) => {
   const directory = temporaryDirectory()
   const first = await startGit({ driver, repositories: { directory } })
   const person = await first.person('ann')
@@ -189,6 +194,7 @@ const searchAfterStart = async (driver: StorageDriver, options: Partial<AllotOpt
   await eventually(() => existsSync(chainOf(folder)))
   await first.stop()
   rmSync(dirname(chainOf(folder)), { recursive: true })
+  prepare(folder)
   const logged: string[] = []
   const log = { error: ({ err }: { err?: Error }) => void logged.push(String(err)), info: () => undefined }
   const repositories = { directory, git: wrappedGit(script) }
@@ -218,6 +224,31 @@ describe('A search of a last commit', () => {
     } finally {
       await second.stop()
     }
+  })
+
+  it('has only them written where a push would have the repository packed again', async () => {
+    const started = join(temporaryDirectory(), 'started')
+    const addPacks = (folder: string) => {
+      for (let index = 0; index < 60; index++)
+        execFileSync(
+          'git',
+          ['-c', 'fastimport.unpackLimit=0', '--git-dir', folder, 'fast-import', '--quiet'],
+          { input: `blob\ndata <<END\n${index}\nEND\n` },
+        )
+    }
+    const script = `echo "$*" >> ${started}`
+    const { second, folder, status } = await searchAfterStart(memory(), {}, script, addPacks)
+    try {
+      assert.equal(status, 200)
+      await eventually(() => existsSync(chainOf(folder)))
+    } finally {
+      await second.stop()
+    }
+    const commands = readFileSync(started, 'utf8')
+    assert.match(commands, / commit-graph write /)
+    assert.doesNotMatch(commands, / gc --quiet/)
+    const packs = readdirSync(join(folder, 'objects/pack')).filter((name) => name.endsWith('.pack'))
+    assert.ok(packs.length > 50, `${packs.length} packs`)
   })
 
   it('looks for no maintenance in the process that has written them', async (t) => {
