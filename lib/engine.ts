@@ -13,8 +13,8 @@ import { HostListeners } from './webhooks/host-listeners.ts'
 
 /** Opens the store, and brings it to the current layout. @throws AllotError unavailable when that is not possible */
 export const openStore = async (given: StorageDriver, log: Log): Promise<Store> => {
-  // A store of one process is no database elsewhere, and each of its reads would pay for the observer.
-  const driver = given.shared ? reportOutages(given, outageLog(log)) : given
+  // A database in a folder of this machine cannot be away, and each of its reads would pay for the observer.
+  const driver = given.folder === undefined ? reportOutages(given, outageLog(log)) : given
   await driver.open()
   await orClose(
     driver,

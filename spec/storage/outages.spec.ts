@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import { StorageError } from '../../lib/storage/index.ts'
+import { withFaults } from '../driver-spec/fault-injection.ts'
+import { assertError } from '../support/expectations.ts'
+import { start } from '../support/test-server.ts'
+
+for (const shared of [false, true])
+  it(`An outage of a host's own database, ${shared ? 'shared with' : 'without'} other processes, has one line in the log when it begins and one when it ends`, async () => {
+    let isAway = false
+    const driver = withFaults({ ...memory(), shared }, async () => {
+      if (isAway) throw new StorageError('away', 'the cluster cannot be reached')
+    })
+    const lines: string[] = []
+    const logged = (_: object, message: string) => void lines.push(message)
+    const allot = await start({ driver, repositories: false, log: { error: logged, info: logged } })
+    lines.length = 0
+    for (let outage = 0; outage < 2; outage++) {
+      isAway = true
+      for (const [method, path] of [
+        ['GET', '/user'],
+        ['PATCH', '/user/settings'],
+        ['GET', '/users/search'],
+      ] as const)
+        assertError(await allot.as(allot.root, method, path), 503, /^the cluster cannot be reached$/)
+      isAway = false
+      assert.equal((await allot.as(allot.root, 'GET', '/user')).status, 200)
+    }
+    await allot.stop()
+    const pair = ['the cluster cannot be reached: requests get 503 until it is back', 'the database is back']
+    assert.deepEqual(lines, [...pair, ...pair])
+  })
