@@ -44,9 +44,8 @@ export const removeAll = async (
 
 /** The methods of a collection that `removeListed` calls. */
 interface ListedCollection<R, O extends string> {
-  readonly options: { readonly id: (record: R) => KeyTuple }
   list(tx: ReadTransaction, index: O, listing: { prefix: KeyTuple; limit?: number }): Promise<R[]>
-  remove(tx: WriteContext, id: KeyTuple): Promise<unknown>
+  removeLoaded(tx: WriteContext, record: R): Promise<void>
 }
 
 /** Removes the records that an index has at an id; without a limit, all of them. */
@@ -55,7 +54,7 @@ export const removeListed =
   async (tx: WriteContext, id: number, limit?: number): Promise<number> => {
     const listing = { prefix: [id], ...(limit === undefined ? {} : { limit }) }
     const found = await collection.list(tx, index, listing)
-    for await (const record of paced(found)) await collection.remove(tx, collection.options.id(record))
+    for await (const record of paced(found)) await collection.removeLoaded(tx, record)
     return found.length
   }
 

@@ -80,8 +80,8 @@ export class Ledger {
 
   /** @returns whether the entry existed */
   async remove(tx: WriteContext, kind: LedgerKind, key: string): Promise<boolean> {
-    const { wasLive } = await this.#uncount(tx, kind, key)
-    await ledgerEntries.remove(tx, [kind, key])
+    const { before, wasLive } = await this.#uncount(tx, kind, key)
+    if (before !== undefined) await ledgerEntries.removeLoaded(tx, before)
     return wasLive
   }
 
@@ -90,7 +90,7 @@ export class Ledger {
     const owned = await ledgerEntries.list(tx, 'size', { prefix: [owner], limit })
     for await (const entry of paced(owned)) {
       await this.#count(tx, entry, -1)
-      await ledgerEntries.remove(tx, [entry.kind, entry.key])
+      await ledgerEntries.removeLoaded(tx, entry)
     }
     return owned.length
   }

@@ -218,7 +218,7 @@ export const removeEntriesJob: JobHandler = {
 }
 
 const removeAll = async (tx: WriteContext, entries: readonly LedgerEntry[]): Promise<number> => {
-  for await (const { kind, key } of paced(entries)) await ledgerEntries.remove(tx, [kind, key])
+  for await (const entry of paced(entries)) await ledgerEntries.removeLoaded(tx, entry)
   return entries.length
 }
 

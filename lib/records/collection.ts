@@ -232,10 +232,18 @@ export class Collection<R, U extends string = never, O extends string = never, C
   async remove(tx: WriteTransaction, id: KeyTuple): Promise<R | undefined> {
     const key = this.#lookupKey(id)
     const before = await readRecord<R>(tx, key)
-    if (before === undefined) return undefined
+    if (before !== undefined) await this.#remove(tx, before, key)
+    return before
+  }
+
+  /** Like {@link remove}, without reading the record again. @param before the record as this transaction has read it */
+  removeLoaded(tx: WriteTransaction, before: R): Promise<void> {
+    return this.#remove(tx, before, recordKey(this.#name, this.options.id(before)))
+  }
+
+  async #remove(tx: WriteTransaction, before: R, key: Bytes): Promise<void> {
     for (const index of this.#indexes) await index.update(tx, before, undefined, key)
     tx.delete(key)
-    return before
   }
 
   /** An id that is too long for a key finds nothing. */

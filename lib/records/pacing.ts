@@ -21,8 +21,10 @@ export const pause = async (milliseconds: number, signal: AbortSignal): Promise<
   await setTimeout(milliseconds, undefined, { signal, ref: false }).catch(() => undefined)
 }
 
-const MAX_PAUSE_MS = 100
+const MAX_PAUSE_MS = 300
+/** Pauses are so many times as long as steps: a write waits for the step that runs, and so does the store for what it must compact. */
+const PAUSES_PER_STEP = 3
 
-/** Waits as long as the previous step took, so that background steps use at most half of the time. */
+/** Waits three times as long as the previous step took, so that background steps use at most a quarter of the time. */
 export const pauseSince = (begun: number, signal: AbortSignal): Promise<void> =>
-  pause(Math.min(performance.now() - begun, MAX_PAUSE_MS), signal)
+  pause(Math.min(PAUSES_PER_STEP * (performance.now() - begun), MAX_PAUSE_MS), signal)

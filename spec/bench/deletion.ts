@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import type { Shape } from './filled.ts'
 import { filledStore, type Instances } from './instance.ts'
 import { type Bench, type Latency, latencyOf, type Measurement } from './report/measure.ts'
-import { ask, type Hosted, host } from './servers/index.ts'
+import { ask, type Hosted, hostOnAllCores } from './servers/index.ts'
 
 /** Of two accounts, one with two thirds of all repositories, which have more than a million ledger entries. */
 const SHAPE: Shape = { people: 2, repos: 4000, entries: 1_500_000, stars: 0 }
 const LARGEST = 'user-1'
 
 const BEFORE = 2000
-/** Removing a million entries takes several minutes, in which the waits stay the same. */
+/** Removing a million entries takes ten minutes, in which the waits stay the same. */
 const MAX_MEASURED_MS = 60_000
 
 /** Milliseconds that another user waits for a list that is not cached, and for a durable write. */
@@ -59,7 +59,8 @@ export const deletionOf = ({ folder }: Instances): Bench => ({
     const copy = mkdtempSync(join(tmpdir(), 'allot-bench-'))
     try {
       cpSync(filled, copy, { recursive: true })
-      const served = await host('instance', copy, String(SHAPE.people))
+      // LevelDB compacts in a thread of its own, which one core for the whole process would put before requests.
+      const served = await hostOnAllCores('instance', copy, String(SHAPE.people))
       try {
         say('removing it')
         return await removeLargest(served)

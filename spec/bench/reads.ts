@@ -1,7 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { atLeast, type Bench, type Measurement, median } from './report/measure.ts'
+import {
+  atLeast,
+  type Bench,
+  type Latency,
+  type Measurement,
+  markDisturbed,
+  median,
+  medianLatency,
+} from './report/measure.ts'
 import { ask, type Hosted, host } from './servers/index.ts'
 import { loadWith, local, processorTime } from './servers/load.ts'
 import { API, latencyAt, type Program, post, program } from './servers/program.ts'
@@ -68,6 +76,23 @@ const samples = async (servers: readonly Hosted[], tokens: string[], path: strin
   return all.map(medianOf)
 }
 
+const LATENCY_ROUNDS = 3
+
+/** Of two servers in turns, for each the round whose p99 is in the middle. */
+const latenciesAt = async (
+  servers: readonly [Hosted, Hosted],
+  path: string,
+  token: string,
+  rate: number,
+): Promise<readonly [Latency, Latency]> => {
+  const [ours, references]: [Latency[], Latency[]] = [[], []]
+  for (let round = 0; round < LATENCY_ROUNDS; round++) {
+    ours.push(await latencyAt(servers[0], path, token, rate))
+    references.push(await latencyAt(servers[1], path, token, rate))
+  }
+  return [medianLatency(ours), medianLatency(references)]
+}
+
 /** Both servers and a bare one that sends the same bytes and headers, for one path. */
 const measure = async (
   [served, hosted]: readonly [Program, Program],
@@ -79,8 +104,7 @@ const measure = async (
     const tokens = [served.token, hosted.token, served.token]
     const [ours, mounted, reference] = await samples([served, hosted, bare], tokens, path, rounds)
     const half = ours!.rate / 2
-    const latency = await latencyAt(served, path, served.token, half)
-    const latencyOfReference = await latencyAt(bare, path, served.token, half)
+    const [latency, latencyOfReference] = await latenciesAt([served, bare], path, served.token, half)
     const row = (name: string, { processor, rate }: Sample): Measurement => ({
       ...{ name: `\`GET ${path.split('?subject')[0]}\`, ${name}`, value: processor, rate, unit: 'µs' },
       ...{ reference: reference!.processor, against: 'bare node:http, the same bytes' },
@@ -112,7 +136,7 @@ export const reads: Bench = {
         say(`GET ${read[0]}`)
         measured.push(...(await measure(servers, read, rounds)))
       }
-      return measured
+      return markDisturbed(measured)
     } finally {
       await Promise.all(servers.map(({ stop }) => stop()))
       rmSync(data, { recursive: true, force: true })

@@ -18,11 +18,14 @@ const row = (measurement: Measurement): string => {
   return `| ${name}${records} | ${figure(value)} ${unit}${served}${times} | ${compared} | ${ratio} | ${goal}${reached} |`
 }
 
-const latencyRow = ({ name, latency, latencyOfReference }: Measurement): string[] =>
+/** In the place of latencies that would be taken for those of the server. */
+const DISTURBED = 'disturbed by other processes: measure again'
+
+const latencyRow = ({ name, latency, latencyOfReference, isDisturbed }: Measurement): string[] =>
   latency?.rate === undefined
     ? []
     : [
-        `| ${name} | ${figure(latency.rate)} | ${latencies(latency)} | ${latencyOfReference === undefined ? '' : latencies(latencyOfReference)} |`,
+        `| ${name} | ${figure(latency.rate)} | ${isDisturbed ? DISTURBED : latencies(latency)} | ${latencyOfReference === undefined ? '' : latencies(latencyOfReference)} |`,
       ]
 
 /** Medians and ratios, and after them the latencies at fixed rates. */

@@ -18,6 +18,8 @@ export interface Measurement {
   latency?: Latency
   /** Of the reference at the same rate, with the same generator. */
   latencyOfReference?: Latency
+  /** Whether other processes delayed even the reference, so that the latency says nothing: see {@link markDisturbed}. */
+  isDisturbed?: true
 }
 
 /** Milliseconds that half of the requests, 99 of 100 and 999 of 1000 took at most. */
@@ -56,6 +58,23 @@ export const median = (numbers: readonly number[]): number => {
 export const latencyOf = (waits: readonly number[]): Latency => {
   const sorted = waits.toSorted((one, other) => one - other)
   return { p50: median(sorted), p99: sorted[Math.floor(sorted.length * 0.99)]! }
+}
+
+/** The one of several measurements of the same latency whose p99 is in the middle. */
+export const medianLatency = (measured: readonly Latency[]): Latency =>
+  measured.toSorted((one, other) => one.p99 - other.p99)[Math.floor(measured.length / 2)]!
+
+/** A reference that took so many times its usual p99 was delayed by other processes. */
+const DISTURBED = 4
+
+/**
+ * Marks the rows whose references were delayed. References do nearly nothing, so what they usually take is the median of their
+ * p99 in all rows.
+ */
+export const markDisturbed = (all: readonly Measurement[]): Measurement[] => {
+  const p99s = all.flatMap(({ latencyOfReference }) => latencyOfReference?.p99 ?? [])
+  const limit = DISTURBED * median(p99s)
+  return all.map((one) => ((one.latencyOfReference?.p99 ?? 0) > limit ? { ...one, isDisturbed: true } : one))
 }
 
 /**

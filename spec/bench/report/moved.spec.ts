@@ -54,6 +54,17 @@ describe('npm run bench', () => {
     for (const option of new Set(documented)) assert.ok(stdout.includes(option), option)
   })
 
+  it('has a place for the table of every benchmark in docs/performance.md', () => {
+    const page = readDocument('docs/performance.md')
+    for (const storage of ['level', 'postgres']) {
+      const { stderr } = bench('--storage', storage, '--only', 'none')
+      const names = /expected (.+)\n/.exec(stderr)![1]!.split(', ')
+      assert.ok(names.length > 1)
+      for (const name of names)
+        assert.match(page, new RegExp(`<!-- bench of ${name} -->[^]*<!-- end of bench of ${name} -->`))
+    }
+  })
+
   it('names an unknown option in one line', () => {
     const { status, stderr } = bench('--round', '5')
     assert.deepEqual([status, stderr], [2, "bench: Unknown option '--round': see npm run bench -- --help\n"])
