@@ -12,7 +12,7 @@ import type { Releases } from './content/releases.ts'
 import { type DiskStorage, locate, openDiskStorage } from './data-folder.ts'
 import { createDomain, type Domain } from './domain.ts'
 import { openStore, orClose } from './engine.ts'
-import { AllotError } from './errors.ts'
+import { AllotError, checkList } from './errors.ts'
 import type { LastLine, OnProgress, Write } from './exports/format.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
@@ -209,7 +209,8 @@ export const openAllot = async (
     off: (event, listener) => listeners.off(event, listener),
     verify: async () => (await import('./verify.ts')).verify(driver, storage.fileStorage),
     export: (to, onProgress) => write(to, undefined, onProgress),
-    exportOwners: (names, to, onProgress) => write(to, names, onProgress),
+    // Without a list it would be an export of everything.
+    exportOwners: async (names, to, onProgress) => write(to, checkList('names', names), onProgress),
     async close() {
       await Promise.all([api.idle(), pages.close(), ssh?.server.close()])
       clearInterval(timer)

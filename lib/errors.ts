@@ -54,6 +54,14 @@ export const checkArgument = (isRight: boolean, name: string, expected: string, 
   if (!isRight) throw invalid(`${name}: expected ${expected}, received ${describeValue(value)}`)
 }
 
+/** @returns the list of texts that a caller in JavaScript may have passed. @throws AllotError invalid that names the argument */
+export const checkList = (name: string, value: readonly string[]): readonly string[] => {
+  checkArgument(Array.isArray(value), name, 'a list', value)
+  for (const [index, text] of value.entries())
+    checkArgument(typeof text === 'string', `${name}[${index}]`, 'a string', text)
+  return value
+}
+
 export const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
 /** Characters of a name: two names of this length fit into one key of the store. */
@@ -134,6 +142,10 @@ export const describeValue = (input: unknown): string => {
   const text = typeof input === 'string' ? JSON.stringify(input) : String(input)
   return `the ${typeof input} ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`
 }
+
+/** A value that should be a name, in a message: such as `"small"`, or `the number 5`. */
+export const describeName = (value: unknown): string =>
+  typeof value === 'string' ? JSON.stringify(value) : describeValue(value)
 
 /** Message of a failed check, such as `v.maxLength`. */
 const requirementOf = (issue: v.BaseIssue<unknown>): string => {

@@ -9,6 +9,7 @@ import type { Owner, OwnerDirectory } from './quota/owners.ts'
 import type { NamedDifferences, NamedPlan, PlansByName } from './quota/plans-by-name.ts'
 import { checkSubject, type Rules } from './quota/rules.ts'
 import type { Subject } from './quota/subjects.ts'
+import { checkSlice } from './records/collection.ts'
 import type { Store, WriteContext } from './records/store.ts'
 
 /**
@@ -67,7 +68,7 @@ export interface HostQuota {
   /**
    * Applies a plan of rules, groups and assignments in one transaction. Applying it again changes nothing.
    * @returns the differences between the stored state and the plan
-   * @throws AllotError invalid for an unknown or repeated owner, rule or group
+   * @throws AllotError invalid for an unknown or repeated owner, rule or group, and for a member that is wrong
    */
   apply(plan: NamedPlan, options?: ApplyOptions): Promise<NamedDifferences>
 }
@@ -78,10 +79,10 @@ interface HistoryOptions {
 }
 
 interface ApplyOptions {
+  /** Who applies the plan: the audit log has its changes then. */
+  by?: Actor
   /** Whether to return what the plan would change, and change nothing. */
   dryRun?: boolean
-  /** Who applies the plan, for the audit log. */
-  by?: Actor
 }
 
 /** Usage at the end of one day, in bytes. A sum beyond 2^53-1 is a bigint. */
@@ -108,46 +109,59 @@ const actor = (by: Actor | undefined): Actor | undefined => {
   return by
 }
 
+/** @throws AllotError invalid that names the argument */
+const text = (argument: string, value: string): string => {
+  checkArgument(typeof value === 'string', argument, 'a string', value)
+  return value
+}
+
 export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaServices): HostQuota => {
   const found = (name: string, owner: Owner | undefined): Owner => {
     if (owner === undefined) throw new AllotError('not_found', `there is no ${owners.title} named ${name}`)
     return owner
   }
-  const checked = (name: string): string => {
-    checkArgument(typeof name === 'string', 'owner', 'a string', name)
-    return name
-  }
   const idOf = async (name: string): Promise<number> =>
-    found(name, await store.read((tx) => owners.find(tx, checked(name)))).id
+    found(name, await store.read((tx) => owners.find(tx, text('owner', name)))).id
   // Looked up within the transaction of the change, so that a deleted owner gets no groups.
-  const find = (name: string) => async (tx: WriteContext) => found(name, await owners.find(tx, checked(name)))
+  const find = (name: string) => async (tx: WriteContext) =>
+    found(name, await owners.find(tx, text('owner', name)))
   const claim = (name: string) => async (tx: WriteContext) =>
-    found(name, await owners.claim(tx, checked(name)))
+    found(name, await owners.claim(tx, text('owner', name)))
   const { rules, groups } = quota
   return {
     rules: {
-      list: (slice) => rules.list(slice),
-      get: (name) => rules.get(name),
+      list: async (slice) => rules.list(checkSlice(slice)),
+      get: async (name) => rules.get(text('name', name)),
       create: async (rule, by) => rules.create(rule, actor(by)),
-      edit: async (name, edit, by) => rules.edit(name, edit, actor(by)),
-      remove: async (name, by) => rules.remove(name, actor(by)),
+      edit: async (name, edit, by) => rules.edit(text('name', name), edit, actor(by)),
+      remove: async (name, by) => rules.remove(text('name', name), actor(by)),
     },
     groups: {
-      list: (slice) => groups.list(slice),
-      get: (name) => groups.get(name),
+      list: async (slice) => groups.list(checkSlice(slice)),
+      get: async (name) => groups.get(text('name', name)),
       create: async (group, by) => groups.create(group, actor(by)),
-      remove: async (name, by) => groups.remove(name, actor(by)),
-      addRule: async (group, rule, by) => groups.addRule(group, rule, actor(by)),
-      removeRule: async (group, rule, by) => groups.removeRule(group, rule, actor(by)),
-      assign: async (owner, group, by) => groups.assign(claim(owner), group, actor(by)),
-      unassign: async (owner, group, by) => groups.unassign(find(owner), group, actor(by)),
+      remove: async (name, by) => groups.remove(text('name', name), actor(by)),
+      addRule: async (group, rule, by) => groups.addRule(text('group', group), text('rule', rule), actor(by)),
+      removeRule: async (group, rule, by) =>
+        groups.removeRule(text('group', group), text('rule', rule), actor(by)),
+      assign: async (owner, group, by) => groups.assign(claim(owner), text('group', group), actor(by)),
+      unassign: async (owner, group, by) => groups.unassign(find(owner), text('group', group), actor(by)),
       setFor: async (owner, names, by) => groups.setFor(claim(owner), names, actor(by)),
       assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
     },
     info: async (owner) => presentStatus(await quota.statuses.of(await idOf(owner)), true),
     isOver: async (owner, subject) => quota.isOver(await idOf(owner), checkSubject(subject)),
-    explain: async (owner, subject) => quota.explain(await idOf(owner), subject && checkSubject(subject)),
-    history: async (owner, { days } = {}) => presentHistory(await quota.history(await idOf(owner), days)),
-    apply: async (plan, { dryRun, by } = {}) => plans.apply(plan, { dryRun, by: actor(by) }),
+    explain: async (owner, subject) =>
+      quota.explain(await idOf(owner), subject === undefined ? undefined : checkSubject(subject)),
+    history: async (owner, options = {}) => {
+      checkArgument(isObject(options), 'options', 'an object, such as { days: 30 }', options)
+      return presentHistory(await quota.history(await idOf(owner), options.days))
+    },
+    apply: async (plan, options = {}) => {
+      checkArgument(isObject(options), 'options', 'an object, such as { dryRun: true }', options)
+      const { dryRun = false, by } = options
+      checkArgument(typeof dryRun === 'boolean', 'dryRun', 'true or false', dryRun)
+      return plans.apply(plan, { dryRun, by: actor(by) })
+    },
   }
 }

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { checkArgument } from '../errors.ts'
 import type { FileStorage } from '../files/index.ts'
 import type { GitStorage } from '../git/index.ts'
 import { jsonOf } from '../integers.ts'
@@ -29,7 +30,7 @@ export interface TransferStorage {
  * Exports the records as of one moment, while others write. Deletions of repositories and files are deferred until the
  * export is done. Each repository is read in its turn, so pushes before that are included.
  * @param owners names of accounts: only what belongs to these and to the members of organizations among them
- * @throws AllotError not_found when there is no account with one of the names
+ * @throws AllotError not_found when there is no account with one of the names; invalid without a function that writes
  */
 export const exportStore = async (
   { driver, gitStorage, fileStorage }: TransferStorage,
@@ -37,6 +38,7 @@ export const exportStore = async (
   onProgress?: OnProgress,
   owners?: readonly string[],
 ): Promise<LastLine> => {
+  checkArgument(typeof write === 'function', 'write', 'a function', write)
   const releases = [gitStorage?.holdDeletions(), fileStorage?.holdDeletions()]
   try {
     return await driver.read(async (tx) => {

@@ -20,6 +20,7 @@ import type { DataOptions, QuotaSettings } from '../options/types.ts'
 import { HostOwners, hostOwnerDirectory } from '../quota/host-owners.ts'
 import { PlansByName } from '../quota/plans-by-name.ts'
 import type { QuotaEvent } from '../quota/quota-events.ts'
+import { checkSlice } from '../records/collection.ts'
 import { accounts, quotaOwners } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { createLedgerByName } from '../repositories/ledger-by-name.ts'
@@ -126,7 +127,7 @@ export const createQuota = async (options: QuotaOptions): Promise<Quota> => {
     off: (event, listener) => listeners.off(event, listener),
     fetch: fetchOf(({ prefix }) => mountAtPrefix(handler, prefix)),
     ledger: ledger as Ledger<OwnerEntry>,
-    owners: { list: (slice) => owners.list(slice), remove: (name) => owners.remove(name) },
+    owners: { list: async (slice) => owners.list(checkSlice(slice)), remove: (name) => owners.remove(name) },
     verify: async () => (await import('../verify.ts')).verify(driver),
     async export(write, onProgress) {
       const { exportStore } = await import('../exports/export.ts')

@@ -1,4 +1,4 @@
-import { invalid } from '../errors.ts'
+import { describeValue, invalid } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { type DailyUsage, type RepositoryUsage, repositoryUsages } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -108,7 +108,7 @@ export class QuotaEngine {
    */
   async history(owner: number, days = HISTORY_DAYS): Promise<DailyUsage[]> {
     if (!Number.isInteger(days) || days < 1 || days > HISTORY_DAYS)
-      throw invalid(`days must be an integer from 1 to ${HISTORY_DAYS}, got ${days}`)
+      throw invalid(`days must be an integer from 1 to ${HISTORY_DAYS}, got ${describeValue(days)}`)
     return this.#store.read((tx) => readHistory(tx, owner, days))
   }
 

@@ -21,7 +21,7 @@ export interface QuotaPlan {
   rules?: readonly QuotaRule[] | undefined
   /** Groups to create or to change. */
   groups?: readonly PlannedGroup[] | undefined
-  /** Complete list of groups for each owner in it, by name. */
+  /** Complete list of groups for each owner in it, in the order in which the store lists them. */
   assignments?: ReadonlyMap<number, readonly string[]> | undefined
   /** Removes rules and groups that are not in the plan, and the assignments of owners that are not in it. */
   prune?: boolean | undefined
@@ -128,11 +128,11 @@ const assignmentDifferences = async (tx: ReadTransaction, plan: QuotaPlan) => {
 
 /** Present groups of the owners in the plan, or of all owners when the plan prunes. */
 const assignedBefore = async (tx: ReadTransaction, { assignments: planned, prune }: QuotaPlan) => {
-  const before = new Map<number, string[]>()
-  for (const owner of planned?.keys() ?? []) before.set(owner, (await assignedTo(tx, owner)).sort())
+  const before = new Map<number, readonly string[]>()
+  for (const owner of planned?.keys() ?? []) before.set(owner, await assignedTo(tx, owner))
   if (!prune) return before
   for await (const { owner, group } of assignments.all(tx))
-    if (!before.get(owner)?.includes(group)) before.set(owner, [...(before.get(owner) ?? []), group].sort())
+    if (!planned?.has(owner)) before.set(owner, [...(before.get(owner) ?? []), group])
   return before
 }
 

@@ -68,16 +68,15 @@ export class PlansByName {
   }
 
   /** Lists the owners for whom the plan would change whether they are over quota. Stores nothing. */
-  simulate(
-    plan: NamedPlan & { defaultGroups?: readonly string[] | undefined },
+  async simulate(
+    plan: NamedPlan & Pick<SimulationOptions, 'defaultGroups'>,
     slice: Slice,
   ): Promise<Page<ChangedOwner>> {
     checkPlan(plan)
     const { store, quota, owners } = this.#services
     return store.read(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
-      const { defaultGroups } = plan
-      return quota.reports.simulate(tx, resolved.plan, slice, { defaultGroups })
+      return quota.reports.simulate(tx, resolved.plan, slice, { defaultGroups: plan.defaultGroups })
     })
   }
 
@@ -85,7 +84,7 @@ export class PlansByName {
    * What a plan, or the deletion of a rule or a group, would do to all owners. Stores nothing.
    * @param limit owners that are listed at most
    */
-  effectsOf(
+  async effectsOf(
     plan: NamedPlan,
     options: Pick<SimulationOptions, 'without'> & { readonly limit: number },
   ): Promise<Effects> {
@@ -108,7 +107,7 @@ export class PlansByName {
       // Owners that would be created get ids that no owner has.
       const id = owner.id === NO_OWNER ? -1 - assignments.size : owner.id
       if (assignments.has(id)) throw invalid(`assignments: ${owner.name} is named twice`)
-      assignments.set(id, [...groups].sort())
+      assignments.set(id, groups.toSorted(byUtf8))
       names.set(id, owner.name)
     }
     return { plan: { ...plan, assignments }, names }
@@ -132,10 +131,14 @@ export class PlansByName {
   }
 }
 
+/** The order in which the store lists the groups of an owner, which decides between equal limits. */
+const byUtf8 = (left: string, right: string): number => Buffer.compare(Buffer.from(left), Buffer.from(right))
+
 /** @throws AllotError invalid for a plan without its form, which a host can pass in process, and for repeated names */
 const checkPlan = (plan: NamedPlan): void => {
   checkArgument(isObject(plan), 'plan', 'an object with rules, groups and assignments', plan)
-  const { rules = [], groups = [], assignments = {} } = plan
+  const { rules = [], groups = [], assignments = {}, prune } = plan
+  checkArgument(prune === undefined || typeof prune === 'boolean', 'prune', 'true or false', prune)
   checkArgument(Array.isArray(rules), 'rules', 'a list of rules', rules)
   for (const rule of rules) checkWholeRule(rule)
   checkArgument(Array.isArray(groups), 'groups', 'a list of groups', groups)
@@ -146,7 +149,9 @@ const checkPlan = (plan: NamedPlan): void => {
   }
   checkNames('rules', rules.map(nameOf))
   checkNames('groups', groups.map(nameOf))
-  checkArgument(isObject(assignments), 'assignments', 'lists of groups by owner', assignments)
+  // Object.entries finds nothing in a Map.
+  const isRecord = isObject(assignments) && !(Symbol.iterator in assignments)
+  checkArgument(isRecord, 'assignments', 'an object with a list of groups for each owner', assignments)
   for (const names of Object.values(assignments)) checkNames('assignments', names)
 }
 

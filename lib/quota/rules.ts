@@ -1,5 +1,13 @@
 import { type Actor, recordAudit } from '../audit.ts'
-import { AllotError, checkArgument, checkName, invalid, isObject } from '../errors.ts'
+import {
+  AllotError,
+  checkArgument,
+  checkName,
+  describeName,
+  describeValue,
+  invalid,
+  isObject,
+} from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
@@ -151,7 +159,9 @@ export const checkNames = (member: string, names: readonly string[]): void => {
 
 const checkLimit = (limit: number | undefined): void => {
   if (limit !== undefined && !Number.isSafeInteger(limit))
-    throw invalid(`limit: must be an integer between -${MAX_LIMIT} and ${MAX_LIMIT}, got ${limit}`)
+    throw invalid(
+      `limit: must be an integer between -${MAX_LIMIT} and ${MAX_LIMIT}, got ${describeValue(limit)}`,
+    )
 }
 
 export const checkSubjects = (subjects: readonly string[] | undefined): void => {
@@ -164,6 +174,6 @@ export const checkSubjects = (subjects: readonly string[] | undefined): void => 
 export const checkSubject = (subject: string, member = 'subject'): Subject => {
   if (isSubject(subject)) return subject
   throw invalid(
-    `${member}: unknown subject ${JSON.stringify(subject)}; expected one of: ${allSubjects.join(', ')}`,
+    `${member}: unknown subject ${describeName(subject)}; expected one of: ${allSubjects.join(', ')}`,
   )
 }

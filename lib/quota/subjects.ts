@@ -69,7 +69,8 @@ const definitions: Record<Subject, Definition> = {
   'size:wiki': { used: () => 0 },
 }
 
-export const isSubject = (text: string): text is Subject => Object.hasOwn(definitions, text)
+export const isSubject = (value: unknown): value is Subject =>
+  typeof value === 'string' && Object.hasOwn(definitions, value)
 
 /** Bytes that count toward one subject. */
 export const usedBy = (subject: Subject, usage: Usage): Sum => definitions[subject].used(usage)

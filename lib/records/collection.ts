@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { checkArgument, isObject } from '../errors.ts'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import {
   countersOf,
@@ -36,6 +37,14 @@ export interface Slice {
   offset: number
   /** Number of items at most. */
   limit: number
+}
+
+/** Checks a part that a host asks for in process. @throws AllotError invalid */
+export const checkSlice = (slice: Slice): Slice => {
+  checkArgument(isObject(slice), 'slice', 'an object, such as { offset: 0, limit: 30 }', slice)
+  for (const [name, value] of Object.entries({ offset: slice.offset, limit: slice.limit }))
+    checkArgument(Number.isSafeInteger(value) && value >= 0, name, 'a whole number from 0', value)
+  return slice
 }
 
 /** A part of a listing. */

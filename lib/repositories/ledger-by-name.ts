@@ -76,7 +76,7 @@ export const createLedgerByName = (dependencies: LedgerByNameDependencies): Ledg
   }
   return {
     get: async (name) => {
-      requireObject(name)
+      checkLedgerName(name)
       return store.read(async (tx) => {
         const record = await ledger.get(tx, name.kind, name.key)
         return record && namedEntry(tx, owners, record)
@@ -141,11 +141,16 @@ const requireObject = (entry: object, what = 'entry: expected an object with kin
     throw invalid(`${what}, received ${describeValue(entry)}`)
 }
 
-/** Refuses keys reserved for the server. @throws AllotError invalid */
-const refuseReservedKey = (name: LedgerName) => {
+/** @throws AllotError invalid, with the name of the member */
+const checkLedgerName = (name: LedgerName) => {
   requireObject(name)
   const { issues } = v.safeParse(LedgerNameSchema, name, { abortEarly: true })
   if (issues !== undefined) throw invalid(describeIssue(issues[0]))
+}
+
+/** Refuses keys reserved for the server. @throws AllotError invalid */
+const refuseReservedKey = (name: LedgerName) => {
+  checkLedgerName(name)
   const { key } = name
   if (key.startsWith(RESERVED_PREFIX))
     throw invalid(

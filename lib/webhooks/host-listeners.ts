@@ -1,4 +1,4 @@
-import { checkArgument, invalid } from '../errors.ts'
+import { checkArgument, describeName, invalid } from '../errors.ts'
 
 type Listener = (event: never) => unknown
 
@@ -41,6 +41,6 @@ export class HostListeners<Events extends object> {
     const listeners = this.#byEvent.get(event)
     if (listeners !== undefined) return listeners
     const names = [...this.#byEvent.keys()].map((name) => JSON.stringify(name)).join(', ')
-    throw invalid(`there is no event ${JSON.stringify(event)}; the events are: ${names}`)
+    throw invalid(`there is no event ${describeName(event)}; the events are: ${names}`)
   }
 }

@@ -131,6 +131,21 @@ describe('A host that keeps rules in process', () => {
     ])
   })
 
+  it('affects nobody with a plan that names the groups of an owner in another order', async () => {
+    const { quota, hosting } = allot.allot
+    for (const name of ['a', 'b', '\u{1f600}', '\uffee']) await quota.groups.create({ name })
+    await quota.groups.setFor('root', ['\u{1f600}', '\uffee', 'b', 'a'])
+    for (const groups of [
+      ['b', 'a', '\uffee', '\u{1f600}'],
+      ['\u{1f600}', 'a', 'b', '\uffee'],
+    ]) {
+      const plan = { assignments: { root: groups } }
+      assert.equal((await hosting.plans.effectsOf(plan, { limit: 1 })).affected, 0)
+      assert.deepEqual((await quota.apply(plan)).assignments, [])
+    }
+    for (const name of ['a', 'b', '\u{1f600}', '\uffee']) await quota.groups.remove(name)
+  })
+
   it('gets an error when it says wrongly who makes a change, and nothing changes', async () => {
     const { rules, groups } = allot.allot.quota
     const refused = { code: 'invalid', message: /^by: expected an account, such as .*, received / }

@@ -156,8 +156,11 @@ const WRONG_ARGUMENTS: Wrong[] = [
     () => rules.create({ ...small }),
     /^subjects: expected a list, such as \['size:all'\], received undefined$/,
   ],
-  // @ts-expect-error
-  [() => rules.create({ ...small, limit: '2 GB', subjects: [] }), /^limit: must be an integer .*, got 2 GB$/],
+  [
+    // @ts-expect-error
+    () => rules.create({ ...small, limit: '2 GB', subjects: [] }),
+    /^limit: must be an integer .*, got the string "2 GB"$/,
+  ],
   [
     // @ts-expect-error
     () => rules.create({ ...small, subjects: ['size:al'] }),
