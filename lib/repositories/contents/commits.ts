@@ -59,9 +59,21 @@ export const listCommits = async (
 ): Promise<CommitPage | undefined> => {
   const selection = await selectionOf(open, filter)
   if (selection === undefined) return undefined
-  const page = await revList(open, [`--max-count=${limit}`, `--skip=${offset}`, ...selection])
+  if (isImpossible(filter)) return { items: [], count: () => Promise.resolve(0) }
+  const skip = Math.min(offset, MAX_SKIP)
+  const page = await revList(open, [`--max-count=${limit}`, `--skip=${skip}`, ...selection])
   return { items: await readCommits(open, page), count: () => countFor(open, selection) }
 }
+
+/** Larger numbers overflow in git, which then skips nothing. */
+const MAX_SKIP = 2 ** 31 - 1
+
+/** No path or author has these characters: arguments end at a NUL, and git takes each line of an author as an alternative. */
+const isImpossible = ({ path = '', author = '', until = 0 }: CommitFilter): boolean =>
+  path.includes('\0') || author.includes('\0') || author.includes('\n') || until < 0
+
+/** A time as git reads it exactly: it would guess what a small number without `@` means. */
+const timeOf = (seconds: number): string => `@${Math.max(0, seconds)} +0000`
 
 const selectionOf = async (open: OpenCommit, filter: CommitFilter): Promise<string[] | undefined> => {
   const { path, author, since, until, not } = filter
@@ -69,8 +81,8 @@ const selectionOf = async (open: OpenCommit, filter: CommitFilter): Promise<stri
   if (not && excluded === undefined) return undefined
   return [
     ...(author ? ['--fixed-strings', '--regexp-ignore-case', `--author=${author}`] : []),
-    ...(since === undefined ? [] : [`--since=${since}`]),
-    ...(until === undefined ? [] : [`--until=${until}`]),
+    ...(since === undefined ? [] : [`--since=${timeOf(since)}`]),
+    ...(until === undefined ? [] : [`--until=${timeOf(until)}`]),
     open.commit,
     ...(excluded === undefined ? [] : [`^${excluded}`]),
     '--',

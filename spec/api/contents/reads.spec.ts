@@ -61,9 +61,19 @@ describe('The commits of a repository', () => {
       ['author=nobody', []],
       ['since=2001-01-01T00:00:00Z&until=2001-01-02T00:00:00Z', []],
       ['since=2001-01-01T00:00:00Z', [ids.third, ids.second, ids.first]],
+      ...['1970-06-01', '1970-01-01T00:00:05Z', '1969-07-20', '0001-01-01'].flatMap((day): typeof some => [
+        [`since=${day}`, [ids.third, ids.second, ids.first]],
+        [`until=${day}`, []],
+      ]),
+      ['since=9999-01-01', []],
+      ['until=9999-01-01', [ids.third, ids.second, ids.first]],
+      ['path=README.md%00', []],
+      ['author=ada%00', []],
+      ['author=nobody%0Aada', []],
       ['not=feature/x', [ids.third]],
     ]
     for (const [query, expected] of some) assertList(await get(`/commits?${query}`), 'sha', expected)
+    assertList(await get('/commits?page=1000000000000'), 'sha', [], 3)
     assertError(await get('/commits?since=yesterday'), 422, /since: must be a time/)
   })
 
