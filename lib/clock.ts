@@ -7,6 +7,12 @@ export const today = (): number => Math.floor(Date.now() / 86_400_000)
 /** @returns the date in UTC, such as `2026-11-21` @param day days since 1970-01-01 */
 export const dateOf = (day: number): string => new Date(day * 86_400_000).toISOString().slice(0, 10)
 
-/** @returns RFC 3339 in UTC with whole seconds, such as `2026-11-21T04:09:00Z` @param seconds since 1970 */
+/** The last second with a year of four digits: RFC 3339 has no other years. */
+export const LAST_SECOND = Date.UTC(9999, 11, 31, 23, 59, 59) / 1000
+
+/**
+ * @returns RFC 3339 in UTC with whole seconds, such as `2026-11-21T04:09:00Z`
+ * @param seconds since 1970; those of a commit can be later than {@link LAST_SECOND}, which is shown then
+ */
 export const timestamp = (seconds: number): string =>
-  `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`
+  `${new Date(Math.min(seconds, LAST_SECOND) * 1000).toISOString().slice(0, 19)}Z`

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { now } from '../../clock.ts'
+import { LAST_SECOND, now } from '../../clock.ts'
 import { invalid } from '../../errors.ts'
 import type { PersonAtTime } from '../../git/objects/parse.ts'
 import { ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
@@ -93,7 +93,8 @@ const bytesOf = (base64: string | undefined): Buffer | undefined =>
 const timeOf = (member: string, date: string | undefined): number => {
   if (!date || date.startsWith('0001-')) return now()
   const time = Math.floor(Date.parse(date) / 1000)
-  if (!(time >= 0)) throw invalid(`dates.${member}: ${date} is not a time such as 2026-11-21T04:09:00Z`)
+  if (!(time >= 0 && time <= LAST_SECOND))
+    throw invalid(`dates.${member}: ${date} is not a time such as 2026-11-21T04:09:00Z`)
   return time
 }
 

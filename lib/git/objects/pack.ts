@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { deflate } from 'node:zlib'
 import { FLUSH, pktLine } from '../pkt-lines.ts'
 import type { RefUpdate } from '../push.ts'
-import { MODES, type PersonAtTime, type TreeEntry } from './parse.ts'
+import { MODES, type NameEncoding, type PersonAtTime, type TreeEntry } from './parse.ts'
 
 /** An object that a push brings. */
 export interface NewObject {
@@ -21,12 +21,15 @@ export const newObject = (type: NewObject['type'], content: Buffer): NewObject =
 }
 
 /** @param entries in any order: git sorts folders as if their names ended with a slash */
-export const newTree = (entries: Iterable<TreeEntry>): NewObject => {
+export const newTree = (entries: Iterable<TreeEntry>, encoding: NameEncoding = 'utf8'): NewObject => {
   const sorted = [...entries]
-    .map((entry) => ({ entry, key: Buffer.from(entry.mode === MODES.tree ? `${entry.name}/` : entry.name) }))
+    .map((entry) => ({
+      entry,
+      key: Buffer.from(entry.mode === MODES.tree ? `${entry.name}/` : entry.name, encoding),
+    }))
     .sort((left, right) => left.key.compare(right.key))
   const parts = sorted.flatMap(({ entry: { mode, name, id } }) => [
-    Buffer.from(`${mode.replace(/^0/, '')} ${name}\0`),
+    Buffer.from(`${mode.replace(/^0/, '')} ${name}\0`, encoding),
     Buffer.from(id, 'hex'),
   ])
   return newObject('tree', Buffer.concat(parts))

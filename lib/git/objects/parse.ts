@@ -154,16 +154,23 @@ function* positionsIn(tree: Buffer): Generator<EntryPosition> {
   }
 }
 
-const entryAt = (tree: Buffer, { start, space, nul }: EntryPosition): TreeEntry => ({
+const entryAt = (
+  tree: Buffer,
+  { start, space, nul }: EntryPosition,
+  encoding: NameEncoding = 'utf8',
+): TreeEntry => ({
   mode: tree.toString('latin1', start, space).padStart(6, '0'),
-  name: tree.toString('utf8', space + 1, nul),
+  name: tree.toString(encoding, space + 1, nul),
   id: tree.toString('hex', nul + 1, nul + 1 + ID_BYTES),
 })
 
+/** `latin1` has a character for each byte, and so keeps names that are not UTF-8. */
+export type NameEncoding = 'utf8' | 'latin1'
+
 /** The entries of a folder, in the order of git. */
-export const parseTree = (tree: Buffer): TreeEntry[] => {
+export const parseTree = (tree: Buffer, encoding?: NameEncoding): TreeEntry[] => {
   const entries: TreeEntry[] = []
-  for (const position of positionsIn(tree)) entries.push(entryAt(tree, position))
+  for (const position of positionsIn(tree)) entries.push(entryAt(tree, position, encoding))
   return entries
 }
 

@@ -1,11 +1,10 @@
-import { isRefName } from '../../accounts/names.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { type NewObject, newCommit, newObject } from '../../git/objects/pack.ts'
 import { MODES, type PersonAtTime } from '../../git/objects/parse.ts'
 import { readCommit } from './commits.ts'
 import type { OpenCommit, OpenRepository } from './open-repository.ts'
 import { type Pusher, pushChanges } from './push-changes.ts'
-import { findBranch } from './refs.ts'
+import { checkRefName, findBranch } from './refs.ts'
 import { checkedPath, checkSha, TreeEditor } from './tree-editor.ts'
 
 /** A change of one file. */
@@ -77,7 +76,7 @@ const placeOf = async (open: OpenRepository, options: CommitOptions): Promise<Pl
   const branch = options.branch || repository.defaultBranch
   const target = options.newBranch || branch
   for (const [member, name] of Object.entries({ branch, new_branch: target }))
-    if (!isRefName(name)) throw invalid(`${member}: ${JSON.stringify(name)} is not a valid branch name`)
+    checkRefName(member, name, 'branch name')
   const base = (await findBranch(open, branch))?.target
   if (base === undefined && !repository.empty)
     throw new AllotError('not_found', `there is no branch named ${branch}`)

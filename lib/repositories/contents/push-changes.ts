@@ -20,7 +20,7 @@ const REPORT = 1
 /**
  * Changes references as a push over git does, so that the same limits hold and the size is counted before this resolves.
  * @param objects that the references need, and the repository does not have
- * @throws AllotError conflict when a reference is not where it was; too_large for more than `git.maxPushSize`; invalid when
+ * @throws AllotError conflict when a reference is not where it was, or below another; too_large for more than `git.maxPushSize`; invalid when
  * git refuses the objects
  */
 export const pushChanges = async (
@@ -62,6 +62,9 @@ const readReport = (response: Buffer) => {
   }
 }
 
+/** git's message for a reference below another one, or above it. */
+const COLLISION = /'refs\/(?:heads|tags)\/([^ ]+)' exists; cannot create /
+
 const checkReport = (response: Buffer): void => {
   const { unpacked, refused, output } = readReport(response)
   if (unpacked === 'unpack ok' && refused === undefined) return
@@ -74,6 +77,12 @@ const checkReport = (response: Buffer): void => {
     const code = reason.includes(EXCEEDS_SIZE) ? 'too_large' : 'invalid'
     throw new AllotError(code, `git refuses the change: ${reason || unpacked}`)
   }
+  const other = COLLISION.exec(reason)?.[1]
+  if (other !== undefined)
+    throw new AllotError(
+      'conflict',
+      `${other} exists, and no name of a branch or a tag begins with another and a slash`,
+    )
   throw new AllotError(
     'conflict',
     'the branch or tag has changed meanwhile: read it again, and repeat the change',

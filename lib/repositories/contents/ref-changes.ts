@@ -1,14 +1,9 @@
-import { isRefName } from '../../accounts/names.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { newTag } from '../../git/objects/pack.ts'
 import type { PersonAtTime } from '../../git/objects/parse.ts'
 import { commitOf, type OpenRepository } from './open-repository.ts'
 import { type Pusher, pushChanges } from './push-changes.ts'
-import { findBranch, findTag, type Ref } from './refs.ts'
-
-const checkName = (member: string, name: string): void => {
-  if (!isRefName(name)) throw invalid(`${member}: ${JSON.stringify(name)} is not a valid name`)
-}
+import { checkRefName, findBranch, findTag, type Ref } from './refs.ts'
 
 const checkFree = (kind: string, name: string, present: Ref | undefined): void => {
   if (present !== undefined) throw new AllotError('conflict', `a ${kind} named ${name} already exists`)
@@ -31,7 +26,7 @@ export const createBranch = async (
   name: string,
   from: string,
 ): Promise<Ref> => {
-  checkName('new_branch_name', name)
+  checkRefName('new_branch_name', name)
   checkFree('branch', name, await findBranch(open, name))
   const commit = await existingCommit(open, from)
   const ref = `refs/heads/${name}`
@@ -87,7 +82,7 @@ export const renameBranch = async (
   { from, to }: { from: string; to: string },
   makeDefault: () => Promise<unknown>,
 ): Promise<boolean> => {
-  checkName('name', to)
+  checkRefName('name', to)
   const present = await findBranch(open, from)
   if (present === undefined) return false
   checkFree('branch', to, await findBranch(open, to))
@@ -114,7 +109,7 @@ export const createTag = async (
   pusher: Pusher,
   { name, target, message, tagger }: { name: string; target: string; message: string; tagger: PersonAtTime },
 ): Promise<Ref> => {
-  checkName('tag_name', name)
+  checkRefName('tag_name', name)
   checkFree('tag', name, await findTag(open, name))
   const commit = await existingCommit(open, target)
   const ref = `refs/tags/${name}`

@@ -1,4 +1,5 @@
 import { isRefName } from '../../accounts/names.ts'
+import { invalid } from '../../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../../records/collection.ts'
 import type { OpenRepository } from './open-repository.ts'
 
@@ -63,6 +64,20 @@ export const findBranch = async (open: OpenRepository, name: string): Promise<Re
 
 export const findTag = async (open: OpenRepository, name: string): Promise<Ref | undefined> =>
   isRefName(name) ? findRef(open, `refs/tags/${name}`) : undefined
+
+/** Bytes of each part: git locks a reference with a file whose name is 5 longer, and file systems allow 255. */
+const MAX_PART = 250
+
+/**
+ * Checks the name of a new branch or tag.
+ * @param member of the request, which the error names
+ * @throws AllotError invalid when git would refuse it
+ */
+export const checkRefName = (member: string, name: string, kind = 'name'): void => {
+  if (!isRefName(name)) throw invalid(`${member}: ${JSON.stringify(name)} is not a valid ${kind}`)
+  if (name.split('/').some((part) => Buffer.byteLength(part) > MAX_PART))
+    throw invalid(`${member}: each part of a name between slashes must have at most ${MAX_PART} bytes`)
+}
 
 /** The name of a branch or a tag. */
 export const shortName = ({ ref }: Ref): string => ref.replace(/^refs\/(?:heads|tags)\//, '')

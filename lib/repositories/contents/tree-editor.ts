@@ -4,9 +4,13 @@ import { MODES, parseTree, type TreeEntry } from '../../git/objects/parse.ts'
 import { normalizePath } from './files.ts'
 import type { OpenRepository } from './open-repository.ts'
 
+/** Entries by name, with a character for each byte of it: names in old histories are not always UTF-8. */
 type Folder = Map<string, TreeEntry>
 
-/** The folders of a commit, changed in memory. Only folders on the way to a change are read and written. */
+/**
+ * The folders of a commit, changed in memory. Only folders on the way to a change are read and written. Invariant: a folder that
+ * is known is an entry of its parent.
+ */
 export class TreeEditor {
   readonly #open: OpenRepository
   readonly #folders = new Map<string, Folder>()
@@ -42,7 +46,7 @@ export class TreeEditor {
     const paths = [...this.#folders.keys()].sort((left, right) => depthOf(right) - depthOf(left))
     for (const path of paths) {
       const entries = this.#folders.get(path)!
-      const tree = newTree(entries.values())
+      const tree = newTree(entries.values(), 'latin1')
       if (path !== '') {
         const { folder, name } = splitPath(path)
         const parent = this.#folders.get(folder)!
@@ -64,24 +68,30 @@ export class TreeEditor {
 
   async #below(path: string, isCreated: boolean): Promise<Folder | undefined> {
     const { folder, name } = splitPath(path)
-    const entry = (await this.#folder(folder, isCreated))?.get(name)
+    const parent = await this.#folder(folder, isCreated)
+    const entry = parent?.get(name)
     if (entry?.mode === MODES.tree) return this.#read(entry.id)
-    if (entry !== undefined && isCreated) throw invalid(`${path} is a file: nothing can be below it`)
-    return isCreated ? new Map() : undefined
+    if (!isCreated) return undefined
+    if (entry !== undefined) throw invalid(`${path} is a file: nothing can be below it`)
+    parent!.set(name, { mode: MODES.tree, name, id: '' })
+    return new Map()
   }
 
   async #read(id: string | undefined): Promise<Folder> {
     const { git, access } = this.#open
     const tree = id === undefined ? undefined : await git.object(access, id)
-    return new Map(tree === undefined ? [] : parseTree(tree.content).map((entry) => [entry.name, entry]))
+    const entries = tree === undefined ? [] : parseTree(tree.content, 'latin1')
+    return new Map(entries.map((entry) => [entry.name, entry]))
   }
 }
 
 const depthOf = (path: string): number => (path === '' ? 0 : path.split('/').length)
 
+/** @returns the name as in a {@link Folder} */
 const splitPath = (path: string): { folder: string; name: string } => {
   const slash = path.lastIndexOf('/')
-  return { folder: path.slice(0, Math.max(slash, 0)), name: path.slice(slash + 1) }
+  const name = Buffer.from(path.slice(slash + 1)).toString('latin1')
+  return { folder: path.slice(0, Math.max(slash, 0)), name }
 }
 
 /**

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import type { Push } from '../../../lib/index.ts'
@@ -112,6 +113,15 @@ describe('Files', () => {
     const wrong = { operation: 'delete', path: 'a/b', sha: 'f'.repeat(40) }
     const both = { files: [{ operation: 'create', path: 'x', content: '' }, wrong] }
     assertError(await ask('POST', `${at}/contents`, both), 409, /a\/b has changed/)
+    const created = (...paths: string[]) => ({
+      files: paths.map((path) => ({ operation: 'create', path, content: '' })),
+    })
+    for (const [paths, message] of [
+      [['d/e/f', 'd'], /path: d already exists/],
+      [['d/e/f', 'd/e'], /path: d\/e already exists/],
+      [['d', 'd/e'], /d is a file: nothing can be below it/],
+    ] as const)
+      assertError(await ask('POST', `${at}/contents`, created(...paths)), 422, message)
     assert.equal(await tipOf(at), commit.sha)
     const remove = { operation: 'delete', path: 'a/b', sha: presented[0].sha }
     assert.deepEqual((await done('POST', `${at}/contents`, { files: [remove] })).files, [null])
@@ -167,6 +177,25 @@ describe('Files', () => {
     assert.match(await git(folder, 'ls-tree', 'main', 'run.sh'), /^100755 blob/)
   })
 
+  it('leave the other files of their folders as they are, whose names may not be UTF-8', async () => {
+    const at = await aRepository()
+    const folder = await allot.folderOf(at.slice('/repos/'.length))
+    const write = (args: string[], input: string) =>
+      execFileSync('git', args, { cwd: folder, input, encoding: 'utf8' }).trim()
+    const blob = write(['hash-object', '-w', '--stdin'], 'x')
+    const names = ['caf\\351', 'caf\\350', '\\377']
+    const entries = names.map((name) => `100644 blob ${blob}\t"${name}"\n`).join('')
+    const below = write(['mktree'], entries)
+    const top = write(['mktree'], `040000 tree ${below}\t"d\\366"\n${entries}`)
+    await git(folder, 'update-ref', 'refs/heads/main', await git(folder, 'commit-tree', top, '-m', 'x'))
+    await done('PATCH', at, { default_branch: 'main' })
+    await done('POST', `${at}/contents/new/é`, { content: base64('x') })
+    const listed = (await git(folder, 'ls-tree', '-r', '--name-only', 'main')).split('\n')
+    const expected = [...names, ...names.map((name) => `d\\366/${name}`), 'new/\\303\\251']
+    assert.deepEqual(listed.sort(), expected.map((name) => `"${name}"`).sort())
+    await git(folder, 'fsck', '--strict')
+  })
+
   const content = base64('x')
   const wrong: [what: string, method: string, path: string, body: object, status: number, message: RegExp][] =
     [
@@ -197,6 +226,14 @@ describe('Files', () => {
       ['no content', 'POST', 'new', {}, 422, /Content is required/],
       ['a branch name that git refuses', 'POST', 'new', { content, branch: 'a..b' }, 422, /branch: "a..b"/],
       ['a malformed time', 'POST', 'new', { content, dates: { author: 'noon' } }, 422, /dates.author: noon/],
+      [
+        'a year with more than four digits',
+        'POST',
+        'new',
+        { content, dates: { author: '+010000-01-01T00:00:00Z' } },
+        422,
+        /dates.author: \+010000-01-01T00:00:00Z is not a time/,
+      ],
       [
         'a push that is too large',
         'POST',
@@ -264,6 +301,25 @@ describe('Branches', () => {
     for (const name of ['a..b', '-x', 'a b', '.a', 'HEAD'])
       assertError(await ask('POST', `${at}/branches`, { new_branch_name: name }), 422, /new_branch_name/)
     assertError(await ask('PATCH', `${at}/branches/main`, { name: 'a..b' }), 422, /name: "a..b"/)
+    for (const name of ['b'.repeat(251), `x/${'é'.repeat(126)}`]) {
+      const refused = [
+        await ask('POST', `${at}/branches`, { new_branch_name: name }),
+        await ask('POST', `${at}/tags`, { tag_name: name }),
+        await ask('POST', `${at}/contents/new`, { content: '', new_branch: name }),
+      ]
+      for (const answer of refused) assertError(answer, 422, /at most 250 bytes/)
+    }
+    await done('POST', `${at}/branches`, { new_branch_name: 'b'.repeat(250) })
+    await done('POST', `${at}/branches`, { new_branch_name: 'below/it' })
+    for (const [name, other] of [
+      ['main/x', 'main'],
+      ['below', 'below/it'],
+    ] as const)
+      for (const answer of [
+        await ask('POST', `${at}/branches`, { new_branch_name: name }),
+        await ask('POST', `${at}/contents/new`, { content: '', new_branch: name }),
+      ])
+        assertError(answer, 409, new RegExp(`^${other} exists, and no name`))
     assertError(await ask('POST', `${at}/branches`, { new_branch_name: 'main' }), 409)
     assertNotFound(await ask('POST', `${at}/branches`, { new_branch_name: 'x', old_ref_name: 'nope' }))
   })

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
-import { git, urlFor } from '../../git/client.ts'
+import { attempt, git, urlFor } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import { eventually } from '../../git/slow-push.ts'
 import { assertError, assertList, assertNotFound, RFC3339 } from '../../support/expectations.ts'
@@ -75,6 +75,19 @@ describe('The commits of a repository', () => {
     for (const [query, expected] of some) assertList(await get(`/commits?${query}`), 'sha', expected)
     assertList(await get('/commits?page=1000000000000'), 'sha', [], 3)
     assertError(await get('/commits?since=yesterday'), 422, /since: must be a time/)
+  })
+
+  it('have times that clients can read, however far in the future they are', async () => {
+    const folder = await allot.folderOf(at.slice('/repos/'.length))
+    const far = '@9223372036854775807 +0000'
+    const env = { GIT_AUTHOR_DATE: far, GIT_COMMITTER_DATE: far }
+    const { out } = await attempt(folder, ['commit-tree', `${ids.first}^{tree}`, '-m', 'far'], env)
+    await git(folder, 'update-ref', 'refs/heads/far', out.trim())
+    const [{ created, commit }] = await body('/commits?sha=far')
+    for (const time of [created, commit.author.date, commit.committer.date])
+      assert.equal(time, '9999-12-31T23:59:59Z')
+    assert.equal((await body('/branches/far')).commit.timestamp, '9999-12-31T23:59:59Z')
+    await git(folder, 'update-ref', '-d', 'refs/heads/far')
   })
 
   it('of a long history come at once, and have their number once they are counted', async () => {
