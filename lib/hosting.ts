@@ -8,7 +8,7 @@ import { GpgKeys, SshKeys } from './accounts/keys.ts'
 import { type LoginLimits, LoginThrottle, PasswordLogin } from './accounts/login.ts'
 import { Memberships } from './accounts/memberships.ts'
 import { Organizations } from './accounts/organizations.ts'
-import { PasswordLinks } from './accounts/password-links.ts'
+import { PasswordChange, PasswordLinks } from './accounts/own-passwords.ts'
 import { SetUp } from './accounts/set-up.ts'
 import { Teams } from './accounts/teams.ts'
 import { TokenUses } from './accounts/token-uses.ts'
@@ -259,11 +259,13 @@ const credentialsOf = (options: HostingOptions, accounts: Accounts) => {
   const throttle = login === false ? undefined : new LoginThrottle(login)
   const passwords = new PasswordLogin(store, throttle)
   const tokenUses = new TokenUses(store)
+  const sessions = new Sessions(store, sessionLifetime)
   return {
     identities: new Identities({ store, accounts, passwords, tokenUses, throttle, proxies, authenticate }),
     tokens: new Tokens(store),
     passwordLinks: new PasswordLinks(store, throttle),
     tokenUses,
-    sessions: new Sessions(store, sessionLifetime),
+    passwordChange: new PasswordChange(accounts, passwords, sessions),
+    sessions,
   }
 }

@@ -77,7 +77,7 @@ const quoted = (word: string): string =>
 const makeLink = async (name: string, flags: StoreFlags): Promise<void> => {
   const [{ requireStore, withStore }, { LINK_DAYS }, { OPERATOR }] = await Promise.all([
     import('../config/store.ts'),
-    import('../../lib/accounts/password-links.ts'),
+    import('../../lib/accounts/own-passwords.ts'),
     import('../../lib/accounts/access.ts'),
   ])
   requireStore(flags, 'name another folder with --data')

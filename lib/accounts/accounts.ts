@@ -289,6 +289,7 @@ const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
 /** @throws AllotError invalid */
 export const checkPassword = (password: string): string => {
   if (password.length < 8) throw invalid('password: must have at least 8 characters')
+  if (password.length > 255) throw invalid('password: must have at most 255 characters')
   return password
 }
 

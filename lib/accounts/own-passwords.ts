@@ -1,3 +1,4 @@
+/** How users set their own passwords: with a link, or with the current password. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
@@ -5,10 +6,10 @@ import { AllotError, invalid } from '../errors.ts'
 import { type Account, accounts } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { accountByName } from './access.ts'
-import { checkPassword } from './accounts.ts'
-import { hashSecret, refuseInactive } from './credentials.ts'
-import { hashPassword, type LoginThrottle } from './login.ts'
+import { accountByName, type Identity } from './access.ts'
+import { type Accounts, checkPassword } from './accounts.ts'
+import { hashSecret, refuseInactive, type Sessions } from './credentials.ts'
+import { hashPassword, type LoginThrottle, type PasswordLogin } from './login.ts'
 
 /** Days for which a link is valid. */
 export const LINK_DAYS = 14
@@ -113,3 +114,52 @@ const notValid = (): AllotError =>
     'not_found',
     'this link is not valid: it was used, replaced, or has expired; ask an administrator for a new one',
   )
+
+interface NewPassword {
+  /** The password until now. */
+  readonly current: string
+  readonly password: string
+  /** IP address of the client, whose wrong passwords are counted as failed logins. */
+  readonly address: string
+  /** Client whose budget hashing the password counts against. */
+  readonly client: string
+}
+
+/** Changes of passwords by their users, who must know the current one. Administrators set passwords with `Accounts.edit`. */
+export class PasswordChange {
+  readonly #accounts: Accounts
+  readonly #passwords: PasswordLogin
+  readonly #sessions: Sessions
+
+  constructor(accounts: Accounts, passwords: PasswordLogin, sessions: Sessions) {
+    this.#accounts = accounts
+    this.#passwords = passwords
+    this.#sessions = sessions
+  }
+
+  /**
+   * Changes the password, and ends all sessions of the user, also those that began with a token. Tokens stay valid.
+   * @returns the secret of a new session
+   * @throws AllotError invalid for a wrong current password, and for a new one that the rules refuse; too_many_requests after
+   * too many wrong ones; unavailable when too many passwords wait to be checked
+   */
+  async change(user: Identity, { current, password, address, client }: NewPassword): Promise<string> {
+    checkPassword(password)
+    const before = await this.#passwords.signIn({ login: user.username, address }, current)
+    if (before === undefined || before.id !== user.id) throw invalid('currentPassword: it is wrong')
+    const account = await this.#accounts.edit(
+      async (tx) => {
+        const found = await accounts.get(tx, [user.id])
+        if (found !== undefined && found.password !== before.password)
+          throw invalid('currentPassword: it was changed meanwhile')
+        return found
+      },
+      { password },
+      client,
+      user,
+    )
+    if (account === undefined) throw invalid('currentPassword: the account was deleted')
+    await this.#sessions.endAll(account.id)
+    return this.#sessions.begin({ account, token: null })
+  }
+}

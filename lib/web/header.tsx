@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The header of every page: the brand, the sections of the pages, and the menu of the user. */
-import { SET_PASSWORD } from '../accounts/password-links.ts'
+import { SET_PASSWORD } from '../accounts/own-passwords.ts'
 import { Link, Post, usePageContext } from './parts/components.tsx'
 import type { PageContext } from './parts/route.ts'
 import { SIGN_IN, signInTo } from './session.tsx'
@@ -76,7 +76,7 @@ const UserMenu = ({ username }: { username: string }) => {
             <Link to={`/-/storage/${username}/usage`}>Usage</Link>
           </li>
           <li>
-            <Link to="/-/settings" currentBelow={['/-/avatars']}>
+            <Link to="/-/settings" currentBelow={['/-/settings', '/-/avatars']}>
               Settings
             </Link>
           </li>

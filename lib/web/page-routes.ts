@@ -6,6 +6,8 @@ import { ownerRoutes } from './admin/owners.tsx'
 import { ruleRoutes } from './admin/rules.tsx'
 import { accountPageRoutes } from './people/account.tsx'
 import { avatarPageRoutes } from './people/avatar.tsx'
+import { emailPageRoutes } from './people/emails.tsx'
+import { keyPageRoutes } from './people/keys.tsx'
 import { packagePageRoutes } from './people/packages.tsx'
 import { settingsPageRoutes } from './people/settings.tsx'
 import { tokenRoutes } from './people/tokens.tsx'
@@ -31,6 +33,8 @@ export const pageRoutes = [
   ...tokenRoutes,
   ...avatarPageRoutes,
   ...settingsPageRoutes,
+  ...emailPageRoutes,
+  ...keyPageRoutes,
   ...adminRoutes,
   ...ownerRoutes,
   ...accountFormRoutes,

@@ -11,6 +11,7 @@ import { PageResponses } from './page-responses.ts'
 import { pageRoutes } from './page-routes.ts'
 import { type Form, formOf, readFileForm, readForm } from './parts/form.ts'
 import { type PageReply, type PageRoute, type PageServices, page, type View } from './parts/route.ts'
+import { passwordRoutes } from './people/password.tsx'
 import { setPasswordRoutes } from './people/set-password.tsx'
 import {
   type BrowserSession,
@@ -260,7 +261,7 @@ const allowHeader = (methods: string): string =>
 const routerOf = ({ brand, hostAuthenticates, services }: Options): Router<AnyRoute> => {
   const { servedPages } = services.settings
   const served = pageRoutes.filter(({ kind }) => kind === undefined || servedPages.has(kind))
-  const signIn = hostAuthenticates ? [] : [...signInRoutes, ...setPasswordRoutes]
+  const signIn = hostAuthenticates ? [] : [...signInRoutes, ...setPasswordRoutes, ...passwordRoutes]
   return new Router<AnyRoute>([...served, ...signIn, ...assetRoutesOf(brand)], ROUTER_OPTIONS)
 }
 

@@ -21,9 +21,11 @@ interface Step {
   readonly shows: RegExp
 }
 
+const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGU6OdBnY3rU51bES1RTx1xKxBSGqHc/ez7f2c0fLART'
+
 /** Each form of the pages, as a walk of its own. */
 const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> = {
-  'a filter of things': {
+  'a filter of items': {
     who: 'ann',
     steps: [
       {
@@ -56,6 +58,32 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
         enter: { 'Display name': 'Ann', Website: 'https://ann.example' },
         press: 'Save profile',
         shows: /Saved\./,
+      },
+    ],
+  },
+  'the email addresses of the user': {
+    who: 'ann',
+    steps: [
+      { at: '/-/settings/emails', enter: { Email: 'ann@work.test' }, press: 'Add address', shows: /Added\./ },
+      { press: 'Remove…', shows: /Remove this address\?/ },
+      { press: 'Remove address', shows: /Removed\./ },
+    ],
+  },
+  'the SSH keys of the user': {
+    who: 'ann',
+    steps: [
+      {
+        at: '/-/settings/keys',
+        enter: { Title: 'desktop', 'SSH public key': SSH_KEY },
+        press: 'Add SSH key',
+        shows: /Added\./,
+      },
+      { press: 'Delete…', shows: /Delete this key\?/ },
+      { press: 'Delete key', shows: /Deleted\./ },
+      {
+        enter: { 'GPG public key': 'no key' },
+        press: 'Add GPG key',
+        shows: /GPG public key: .*Add a GPG key/s,
       },
     ],
   },
@@ -153,6 +181,21 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
       { press: 'Enable', shows: /Enabled\./ },
       { press: 'Delete user…', shows: /Delete the user cleo\?/ },
       { enter: { 'Type cleo': 'cleo' }, press: 'Delete the user', shows: /Deleted\./ },
+    ],
+  },
+  'the password of the user': {
+    who: 'ben',
+    steps: [
+      {
+        at: '/-/settings/password',
+        enter: {
+          'Current password': PASSWORD,
+          'New password': 'quite a new one',
+          'Repeat new password': 'quite a new one',
+        },
+        press: 'Change password',
+        shows: /The password was changed/,
+      },
     ],
   },
   'the end of all sessions': {

@@ -28,6 +28,9 @@ export const startFixture = async (now = Date.now()): Promise<PageServer> => {
   }
 }
 
+/** A public key that nobody has. */
+export const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFPr7Mm60ALRWE24VPU1YvZPKEMA4Ckzo7OK+C2+mnQT'
+
 const fill = async (allot: OpenAllot): Promise<void> => {
   const { accounts, organizations } = allot.hosting
   const { rules, groups } = allot.quota
@@ -37,6 +40,8 @@ const fill = async (allot: OpenAllot): Promise<void> => {
   await groups.create({ name: 'free', rules: ['total', 'builds'] })
   await groups.create({ name: 'paid', rules: ['plenty'] })
   const ann = await accounts.createUser({ name: 'ann', password: PASSWORD, fullName: MARKUP })
+  await allot.hosting.emails.add(ann.id, ['ann@a-rather-long-name-of-a-company-for-a-narrow-screen.test'])
+  await allot.hosting.sshKeys.add(ann.id, { title: 'laptop', key: SSH_KEY })
   const ben = await accounts.createUser({ name: 'ben', password: PASSWORD })
   await organizations.create(ann.id, { name: 'acme' })
   await organizations.create(ben.id, { name: 'secret', visibility: 'private' })

@@ -196,7 +196,7 @@ const formsIn = (html: string): PageForm[] =>
     const texts: string[] = []
     for (const [tag] of body!.matchAll(TAGS)) {
       const name = attribute(tag, 'name')
-      const type = tag.startsWith('<input') ? attribute(tag, 'type') || 'text' : 'list'
+      const type = tag.startsWith('<select') ? 'list' : attribute(tag, 'type') || 'text'
       // A list offers only what is accepted.
       if (type === 'list') fields[name] = [/<option value="([^"]*)"/.exec(body!.split(tag)[1]!)![1]!]
       else if (type !== 'checkbox' || / checked/.test(tag))
@@ -208,11 +208,19 @@ const formsIn = (html: string): PageForm[] =>
 
 let names = 0
 
+const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGU6OdBnY3rU51bES1RTx1xKxBSGqHc/ez7f2c0fLART'
+
 /** The fields with what is accepted in those that begin empty. */
 const accepted = (fields: PageForm['fields']): FormFields => {
   const fresh = `fresh${++names}`
   const texts: Readonly<Record<string, string>> = {
-    ...{ name: fresh, token: fresh, limit: '1 MiB', password: PASSWORD, owner: 'ann' },
+    ...{ name: fresh, token: fresh, limit: '1 MiB', password: PASSWORD, owner: 'ann', title: fresh },
+    ...{
+      currentPassword: PASSWORD,
+      newPassword: fresh.padEnd(8, 'x'),
+      repeatedPassword: fresh.padEnd(8, 'x'),
+      key: SSH_KEY,
+    },
   }
   return Object.fromEntries(
     Object.entries(fields).map(([name, values]) => [

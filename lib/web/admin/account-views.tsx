@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Views of the pages of administrators about one account. */
 import type { Identity } from '../../accounts/access.ts'
-import { LINK_DAYS } from '../../accounts/password-links.ts'
+import { LINK_DAYS } from '../../accounts/own-passwords.ts'
 import { formatExactLimit, formatSize } from '../../byte-sizes.ts'
 import type { QuotaExplanation } from '../../quota/evaluate.ts'
 import type { Account } from '../../records/schema/index.ts'

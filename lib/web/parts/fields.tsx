@@ -9,7 +9,8 @@ interface FieldProps {
   label: string
   value?: string
   hint?: string
-  type?: 'text' | 'email' | 'password'
+  /** `password`: a new one. */
+  type?: 'text' | 'email' | 'password' | 'current-password'
   isRequired?: boolean
   /** Why the form was refused. */
   failure?: string | undefined
@@ -40,6 +41,9 @@ export const Field = ({
       {type === 'text' && <input type="text" autocomplete="off" {...attributes} />}
       {type === 'email' && <input type="email" autocomplete="off" {...attributes} />}
       {type === 'password' && <input type="password" autocomplete="new-password" {...attributes} />}
+      {type === 'current-password' && (
+        <input type="password" autocomplete="current-password" {...attributes} />
+      )}
       {hint !== undefined && (
         <p class="hint" id={`${id}-hint`}>
           {hint}
@@ -48,6 +52,34 @@ export const Field = ({
     </>
   )
 }
+
+/** A field for a text of several lines, which a refusal calls by its label. */
+export const LongField = ({
+  id,
+  label,
+  value,
+  hint,
+  failure,
+}: Required<Pick<FieldProps, 'id' | 'label' | 'value' | 'hint'>> & Pick<FieldProps, 'failure'>) => (
+  <>
+    <label for={id}>{label}</label>
+    <textarea
+      id={id}
+      name={id}
+      rows={5}
+      required
+      spellcheck={false}
+      autocapitalize="none"
+      autocomplete="off"
+      {...invalidAttributes(label, failure, `${id}-hint`)}
+    >
+      {value}
+    </textarea>
+    <p class="hint" id={`${id}-hint`}>
+      {hint}
+    </p>
+  </>
+)
 
 const VISIBILITIES = { public: 'Public', limited: 'Limited', private: 'Private' } as const
 

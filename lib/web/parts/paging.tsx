@@ -7,9 +7,9 @@ import { Empty, usePageContext } from './components.tsx'
 const PAGE_SIZE = 50
 const MAX_PAGE = 1_000_000
 
-/** The number in `?page=`, or 1 when it is missing or invalid. */
-export const pageNumber = (query: URLSearchParams): number => {
-  const number = Number(query.get('page') ?? 1)
+/** The number in `?page=`, or in another parameter, or 1 when it is missing or invalid. */
+export const pageNumber = (query: URLSearchParams, name = 'page'): number => {
+  const number = Number(query.get(name) ?? 1)
   return Number.isInteger(number) && number >= 1 && number <= MAX_PAGE ? number : 1
 }
 

@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The page on which a user sets a password once, with a link that an administrator or a migration has made. */
-import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../../accounts/password-links.ts'
+import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../../accounts/own-passwords.ts'
 import { AllotError } from '../../errors.ts'
 import { FlashMessage, Post } from '../parts/components.tsx'
 import { invalidAttributes } from '../parts/refused.ts'

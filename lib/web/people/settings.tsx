@@ -2,7 +2,7 @@
 /** The user's own profile in a form, and the head of the pages of settings. */
 import type { Identity } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
-import { FlashMessage, Link, PageHead, Post, Section, Tabs } from '../parts/components.tsx'
+import { FlashMessage, Link, PageHead, Post, Section, Tabs, usePageContext } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
 import { type PageServices, page, type View } from '../parts/route.ts'
 import { Avatar } from './account-parts.tsx'
@@ -87,7 +87,7 @@ const settingsView = async (
   }
 }
 
-/** The heading and the tabs of the pages of settings. */
+/** The heading and the tabs of the pages of settings. Where the host signs users in, they have no password here. */
 export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: string }) => (
   <>
     <PageHead title={title} subtitle={subtitle} />
@@ -95,6 +95,9 @@ export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: str
       label="Settings"
       tabs={[
         { name: 'Profile', to: '/-/settings' },
+        ...(usePageContext().hasSessions ? [{ name: 'Password', to: '/-/settings/password' }] : []),
+        { name: 'Email addresses', to: '/-/settings/emails' },
+        { name: 'Keys', to: '/-/settings/keys' },
         { name: 'Tokens and sessions', to: '/-/account' },
       ]}
     />

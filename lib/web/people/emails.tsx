@@ -1,0 +1,138 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The email addresses of the user: the one of the account, and further ones that the user adds. */
+import type { Identity } from '../../accounts/access.ts'
+import { AllotError } from '../../errors.ts'
+import { ConfirmButtons, Empty, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
+import { Field } from '../parts/fields.tsx'
+import { type PageServices, page, type View } from '../parts/route.ts'
+import { SettingsHead } from './settings.tsx'
+
+const PATH = '/-/settings/emails'
+
+/** Errors that the form shows, with their status. */
+const REFUSALS: Readonly<Record<string, number>> = { invalid: 422, conflict: 409 }
+
+export const emailPageRoutes = [
+  page({
+    method: 'GET',
+    path: PATH,
+    auth: 'required',
+    scope: 'read:user',
+    handle: ({ user, query }, services) => emailsView(services, user, { done: query.get('done') }),
+  }),
+  page({
+    method: 'POST',
+    path: PATH,
+    auth: 'required',
+    scope: 'write:user',
+    async handle({ user, form }, services) {
+      const email = form.text('email')
+      try {
+        await services.hosting.emails.add(user.id, [email])
+      } catch (error) {
+        const status = error instanceof AllotError ? REFUSALS[error.code] : undefined
+        if (status === undefined) throw error
+        const failure = (error as AllotError).message.replace(/^emails: /, 'Email: ')
+        return { ...(await emailsView(services, user, { failure }, email)), status }
+      }
+      return { to: `${PATH}?done=added` }
+    },
+  }),
+  page({
+    method: 'POST',
+    path: `${PATH}/remove`,
+    auth: 'required',
+    scope: 'write:user',
+    async handle({ user, form }, { hosting }) {
+      const email = form.text('email')
+      if (form.text('confirmed') === '') return confirmation(email)
+      if (!(await hosting.emails.remove(user.id, [email])))
+        throw new AllotError('not_found', 'this address is already removed')
+      return { to: `${PATH}?done=removed` }
+    },
+  }),
+]
+
+/** @param entered the address that the form was refused for */
+const emailsView = async (
+  { hosting }: PageServices,
+  user: Identity,
+  message: FlashMessage,
+  entered = '',
+): Promise<View> => ({
+  title: 'Email addresses',
+  body: (
+    <>
+      <SettingsHead
+        title="Email addresses"
+        subtitle="Commits with one of these addresses show as yours. The list is not shown to others."
+      />
+      <FlashMessage {...message} />
+      <Addresses emails={await hosting.emails.list(user.id)} />
+      <Section id="new" title="Add an address">
+        <Post to={PATH} class="stacked">
+          <Field
+            id="email"
+            member="Email"
+            label="Email"
+            type="email"
+            value={entered}
+            hint="Nothing is sent to it."
+            isRequired
+            failure={message.failure}
+          />
+          <button type="submit">Add address</button>
+        </Post>
+      </Section>
+    </>
+  ),
+})
+
+const Addresses = ({ emails }: { emails: readonly { email: string; isPrimary: boolean }[] }) => (
+  <Section id="addresses" title="Your addresses">
+    {emails.length === 0 ? (
+      <Empty title="No addresses">
+        <p>Add the address that your commits have.</p>
+      </Empty>
+    ) : (
+      <ul class="plain rows">
+        {emails.map(({ email, isPrimary }) => (
+          <li key={email} class="line">
+            <bdi>{email}</bdi>
+            {isPrimary ? (
+              <span class="small">Signs in, and is changed by administrators</span>
+            ) : (
+              <Post to={`${PATH}/remove`} fields={[['email', email]]}>
+                <button type="submit" class="danger small" aria-label={`Remove ${email}…`}>
+                  Remove…
+                </button>
+              </Post>
+            )}
+          </li>
+        ))}
+      </ul>
+    )}
+  </Section>
+)
+
+const confirmation = (email: string): View => ({
+  title: 'Remove this address?',
+  crumbs: [{ name: 'Email addresses', to: PATH }],
+  body: (
+    <>
+      <PageHead title="Remove this address?" subtitle={<bdi>{email}</bdi>} />
+      <Section id="remove" title="What happens">
+        <p>Commits with the address no longer show as yours, and others can add it.</p>
+        <Post
+          to={`${PATH}/remove`}
+          fields={[
+            ['email', email],
+            ['confirmed', 'yes'],
+          ]}
+        >
+          <ConfirmButtons cancel={PATH}>Remove address</ConfirmButtons>
+        </Post>
+      </Section>
+    </>
+  ),
+})

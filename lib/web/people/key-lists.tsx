@@ -1,0 +1,102 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The lists of the user's keys, each with a button to delete a key. */
+import type { ComponentChildren } from 'preact'
+import type { Page } from '../../records/collection.ts'
+import type { GpgKey, SshKey } from '../../records/schema/index.ts'
+import { Empty, formatCount, Post, Section } from '../parts/components.tsx'
+import { EmptyPage, Pages } from '../parts/paging.tsx'
+import { Day } from '../parts/times.tsx'
+
+/** Path of the page. */
+export const KEYS = '/-/settings/keys'
+
+type ListProps<K> = Page<K> & { page: number }
+
+export const SshKeyList = ({ items, total, page }: ListProps<SshKey>) => (
+  <KeyList
+    kind="ssh"
+    title="SSH keys"
+    empty="Add one below to clone and push over SSH."
+    {...{ total, page }}
+    keys={items.map(({ id, title, key, fingerprint, createdAt }) => ({
+      id,
+      name: title,
+      details: (
+        <>
+          {key.split(' ')[0]} <code>{fingerprint}</code> · added on <Day seconds={createdAt} />
+        </>
+      ),
+    }))}
+  />
+)
+
+export const GpgKeyList = ({ items, total, page }: ListProps<GpgKey>) => (
+  <KeyList
+    kind="gpg"
+    title="GPG keys"
+    empty="Add one below, so that others can check what you signed."
+    {...{ total, page }}
+    keys={items.map(({ id, keyId, emails, createdAt, expiresAt }) => ({
+      id,
+      name: keyId,
+      details: (
+        <>
+          <bdi>{emails.join(', ')}</bdi> · made on <Day seconds={createdAt} />
+          {expiresAt !== null && (
+            <>
+              {' '}
+              · expires on <Day seconds={expiresAt} />
+            </>
+          )}
+        </>
+      ),
+    }))}
+  />
+)
+
+interface KeyListProps {
+  kind: 'ssh' | 'gpg'
+  title: string
+  empty: string
+  keys: readonly { id: number; name: string; details: ComponentChildren }[]
+  total: number
+  page: number
+}
+
+const KeyList = ({ kind, title, empty, keys, total, page }: KeyListProps) => (
+  <Section id={kind} title={title} aside={<span class="small">{formatCount(total, 'key')}</span>}>
+    {keys.length === 0 ? (
+      <EmptyPage total={total}>
+        <Empty title={`No ${title}`}>
+          <p>{empty}</p>
+        </Empty>
+      </EmptyPage>
+    ) : (
+      <ul class="plain rows">
+        {keys.map(({ id, name, details }) => (
+          <li key={id} class="line">
+            <div>
+              <strong>
+                <bdi>{name}</bdi>
+              </strong>
+              <div class="small">{details}</div>
+            </div>
+            <Post
+              to={`${KEYS}/delete`}
+              fields={[
+                ['kind', kind],
+                ['id', String(id)],
+                ['name', name],
+              ]}
+            >
+              <button type="submit" class="danger small" aria-label={`Delete ${name}…`}>
+                Delete…
+              </button>
+            </Post>
+          </li>
+        ))}
+      </ul>
+    )}
+    <Pages to={(to) => `${KEYS}?${kind}=${to}`} page={page} total={total} label={`Pages of the ${title}`} />
+  </Section>
+)

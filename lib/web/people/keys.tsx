@@ -1,0 +1,199 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The public keys of the user: SSH keys, which sign in to git, and GPG keys, which signatures are checked with. */
+import type { Identity } from '../../accounts/access.ts'
+import { AllotError } from '../../errors.ts'
+import { ConfirmButtons, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
+import { Field, LongField } from '../parts/fields.tsx'
+import { pageNumber, sliceOf } from '../parts/paging.tsx'
+import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
+import { GpgKeyList, KEYS, SshKeyList } from './key-lists.tsx'
+import { SettingsHead } from './settings.tsx'
+
+type KeyRequest = PageRequest<string, Identity>
+
+/** What was entered in the form of a kind of keys that was refused. */
+interface Refused {
+  readonly kind: 'ssh' | 'gpg'
+  readonly title: string
+  readonly key: string
+}
+
+export const keyPageRoutes = [
+  page({
+    method: 'GET',
+    path: KEYS,
+    auth: 'required',
+    scope: 'read:user',
+    handle: (request, services) => keysView(services, request, { done: request.query.get('done') }),
+  }),
+  page({
+    method: 'POST',
+    path: `${KEYS}/ssh`,
+    auth: 'required',
+    scope: 'write:user',
+    handle: (request, services) => {
+      const [title, key] = [request.form.text('title'), request.form.text('key')]
+      const { sshKeys } = services.hosting
+      return added(services, request, { kind: 'ssh', title, key }, () =>
+        sshKeys.add(request.user.id, { title, key }, request.client),
+      )
+    },
+  }),
+  page({
+    method: 'POST',
+    path: `${KEYS}/gpg`,
+    auth: 'required',
+    scope: 'write:user',
+    handle: (request, services) => {
+      const armored = request.form.text('armored')
+      const { gpgKeys } = services.hosting
+      return added(services, request, { kind: 'gpg', title: '', key: armored }, () =>
+        gpgKeys.add(request.user.id, { armored }, request.client),
+      )
+    },
+  }),
+  page({
+    method: 'POST',
+    path: `${KEYS}/delete`,
+    auth: 'required',
+    scope: 'write:user',
+    async handle({ user, form }, { hosting }) {
+      const [kind, id] = [form.text('kind'), form.text('id')]
+      if (form.text('confirmed') === '') return confirmation(kind, id, form.text('name'))
+      const keys = kind === 'gpg' ? hosting.gpgKeys : hosting.sshKeys
+      if (!/^\d{1,15}$/.test(id) || !(await keys.remove(user.id, Number(id))))
+        throw new AllotError('not_found', 'this key is already deleted')
+      return { to: `${KEYS}?done=deleted` }
+    },
+  }),
+]
+
+/** Adds a key, or shows the form again with what was entered. */
+const added = async (
+  services: PageServices,
+  request: KeyRequest,
+  entered: Refused,
+  add: () => Promise<unknown>,
+) => {
+  try {
+    await add()
+  } catch (error) {
+    if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
+    const failure = aboutField(error.message, entered.kind)
+    return { ...(await keysView(services, request, { failure }, entered)), status: 422 }
+  }
+  return { to: `${KEYS}?done=added` }
+}
+
+/** The labels of the fields. */
+const LABELS = { title: 'Title', key: 'SSH public key', armored: 'GPG public key' }
+
+/** The API words some messages as Forgejo does, without the name of the field. */
+const aboutField = (message: string, kind: Refused['kind']): string => {
+  const isTitle = /^(?:Key )?[Tt]itle\b/.test(message)
+  const label = isTitle ? LABELS.title : kind === 'ssh' ? LABELS.key : LABELS.armored
+  return `${label}: ${FORGEJO[message] ?? message.replace(/^\w+: /, '')}`
+}
+
+const FORGEJO: Readonly<Record<string, string>> = {
+  'Title is required': 'must not be empty',
+  'Key is required': 'must not be empty',
+  'Key title has been used': 'another key of yours has this title',
+  'Key content has been used as non-deploy key': 'the key was added before, by you or by another user',
+  'A key with the same id already exists': 'the key was added before, by you or by another user',
+}
+
+const keysView = async (
+  { hosting }: PageServices,
+  { user, query }: KeyRequest,
+  { done, failure }: FlashMessage,
+  entered?: Refused,
+): Promise<View> => {
+  const [sshPage, gpgPage] = [pageNumber(query, 'ssh'), pageNumber(query, 'gpg')]
+  const ssh = await hosting.sshKeys.list(user.id, sliceOf(sshPage))
+  const gpg = await hosting.gpgKeys.list(user.id, sliceOf(gpgPage))
+  const ofKind = (kind: Refused['kind']) => (entered?.kind === kind ? { ...entered, failure } : undefined)
+  return {
+    title: 'SSH and GPG keys',
+    body: (
+      <>
+        <SettingsHead title="SSH and GPG keys" subtitle="Public keys, which everyone may read." />
+        <FlashMessage done={done} failure={failure} />
+        <SshKeyList {...ssh} page={sshPage} />
+        <NewSshKey {...ofKind('ssh')} />
+        <GpgKeyList {...gpg} page={gpgPage} />
+        <NewGpgKey {...ofKind('gpg')} />
+      </>
+    ),
+  }
+}
+
+type Entered = Partial<Refused> & { failure?: string | undefined }
+
+const NewSshKey = ({ title = '', key = '', failure }: Entered) => (
+  <Section id="new-ssh" title="Add an SSH key">
+    <Post to={`${KEYS}/ssh`} class="stacked">
+      <Field
+        id="title"
+        member={LABELS.title}
+        label={LABELS.title}
+        value={title}
+        hint="Such as the name of the computer."
+        isRequired
+        failure={failure}
+      />
+      <LongField
+        id="key"
+        label={LABELS.key}
+        value={key}
+        hint="The line in a file such as ~/.ssh/id_ed25519.pub."
+        failure={failure}
+      />
+      <button type="submit">Add SSH key</button>
+    </Post>
+  </Section>
+)
+
+const NewGpgKey = ({ key = '', failure }: Entered) => (
+  <Section id="new-gpg" title="Add a GPG key">
+    <Post to={`${KEYS}/gpg`} class="stacked">
+      <LongField
+        id="armored"
+        label={LABELS.armored}
+        value={key}
+        hint="The output of gpg --armor --export, with your address."
+        failure={failure}
+      />
+      <button type="submit" class="secondary">
+        Add GPG key
+      </button>
+    </Post>
+  </Section>
+)
+
+const confirmation = (kind: string, id: string, name: string): View => ({
+  title: 'Delete this key?',
+  crumbs: [{ name: 'SSH and GPG keys', to: KEYS }],
+  body: (
+    <>
+      <PageHead title="Delete this key?" subtitle={<bdi>{name}</bdi>} />
+      <Section id="delete" title="What happens">
+        <p>
+          {kind === 'gpg'
+            ? 'Others no longer find the key here, with which they check your signatures.'
+            : 'Computers with the key can no longer clone, fetch and push over SSH as you.'}
+        </p>
+        <Post
+          to={`${KEYS}/delete`}
+          fields={[
+            ['kind', kind],
+            ['id', id],
+            ['confirmed', 'yes'],
+          ]}
+        >
+          <ConfirmButtons cancel={KEYS}>Delete key</ConfirmButtons>
+        </Post>
+      </Section>
+    </>
+  ),
+})

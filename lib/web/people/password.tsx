@@ -1,0 +1,96 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** The form with which users change their passwords. Only where accounts sign in here. */
+import type { Identity } from '../../accounts/access.ts'
+import { checkPassword } from '../../accounts/accounts.ts'
+import { AllotError, invalid } from '../../errors.ts'
+import { FlashMessage, Post, Section } from '../parts/components.tsx'
+import { Field } from '../parts/fields.tsx'
+import { type PageServices, page, type View } from '../parts/route.ts'
+import { SettingsHead } from './settings.tsx'
+
+const PATH = '/-/settings/password'
+
+/** The labels of the fields, by the names that services give them in messages. */
+const LABELS: Readonly<Record<string, string>> = {
+  currentPassword: 'Current password',
+  password: 'New password',
+  repeatedPassword: 'Repeat new password',
+}
+
+/** Errors that the form shows, with their status. */
+const REFUSALS: Readonly<Record<string, number>> = { invalid: 422, too_many_requests: 429 }
+
+export const passwordRoutes = [
+  page({
+    method: 'GET',
+    path: PATH,
+    auth: 'required',
+    scope: 'write:user',
+    handle: ({ user, query }, services) => passwordView(services, user, { done: query.get('done') }),
+  }),
+  page({
+    method: 'POST',
+    path: PATH,
+    auth: 'required',
+    scope: 'write:user',
+    async handle({ user, form, address, client }, services) {
+      const { passwordChange, sessions } = services.hosting
+      const [current, password] = [form.raw('currentPassword'), form.raw('newPassword')]
+      try {
+        checkPassword(password)
+        if (form.raw('repeatedPassword') !== password)
+          throw invalid('repeatedPassword: it is not the same as the new password')
+        const value = await passwordChange.change(user, { current, password, address, client })
+        return { to: `${PATH}?done=password`, secret: { value, seconds: sessions.lifetime } }
+      } catch (error) {
+        const status = error instanceof AllotError ? REFUSALS[error.code] : undefined
+        if (status === undefined) throw error
+        const { message, retryAfter } = error as AllotError
+        const failure = message.replace(/^\w+(?=: )/, (name) => LABELS[name] ?? name)
+        return { ...(await passwordView(services, user, { failure })), status, retryAfter }
+      }
+    },
+  }),
+]
+
+const passwordView = async (
+  { hosting }: PageServices,
+  user: Identity,
+  message: FlashMessage,
+): Promise<View> => {
+  const account = await hosting.accounts.byId(user.id)
+  return {
+    title: 'Password',
+    body: (
+      <>
+        <SettingsHead title="Password" subtitle="For signing in here, and for git over HTTPS." />
+        <FlashMessage {...message} />
+        <Section id="password" title="Change password">
+          {account?.password == null ? (
+            <p>
+              Your account has no password yet. An administrator can make a link with which you choose one.
+            </p>
+          ) : (
+            <PasswordForm failure={message.failure} />
+          )}
+        </Section>
+      </>
+    ),
+  }
+}
+
+const PasswordForm = ({ failure }: { failure: string | undefined }) => {
+  const field = (name: string) => ({ member: LABELS[name]!, label: LABELS[name]!, isRequired: true, failure })
+  return (
+    <Post to={PATH} class="stacked">
+      <Field id="currentPassword" type="current-password" {...field('currentPassword')} />
+      <Field id="newPassword" type="password" hint="At least 8 characters." {...field('password')} />
+      <Field id="repeatedPassword" type="password" {...field('repeatedPassword')} />
+      <p class="hint">
+        This signs you out of all other devices. Access tokens and keys stay valid: revoke those that others
+        may know.
+      </p>
+      <button type="submit">Change password</button>
+    </Post>
+  )
+}

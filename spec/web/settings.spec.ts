@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { gnupg } from '../keys/gnupg.ts'
+import { type Person, start } from '../support/test-server.ts'
+import { createPageClient, type PageClient, type PageServer, startPages, words } from './browser.ts'
+
+const PASSWORD = 'a long password'
+const CHOSEN = 'another long one'
+const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFPr7Mm60ALRWE24VPU1YvZPKEMA4Ckzo7OK+C2+mnQT'
+
+const fieldOf = (html: string, name: string): string =>
+  new RegExp(`<(?:input|textarea)[^>]*name="${name}"[^>]*>`).exec(html)![0]
+
+/** Names of the fields that are marked as wrong, and described by the message. */
+const markedIn = (html: string): string[] =>
+  [...html.matchAll(/<(?:input|textarea)[^>]*aria-invalid[^>]*aria-describedby="failure\b[^>]*>/g)].map(
+    ([tag]) => /name="([^"]*)"/.exec(tag)![1]!,
+  )
+
+describe('The password in the settings', () => {
+  let allot: PageServer
+  before(async () => {
+    allot = await startPages({ login: { failures: 6 } })
+  })
+  after(() => allot.stop())
+
+  const signedIn = async (name: string, secret = PASSWORD) => {
+    const browser = allot.browser()
+    assert.equal((await browser.signIn(name, secret)).status, 303)
+    return browser
+  }
+  const change = (browser: PageClient, currentPassword: string, newPassword = CHOSEN, again = newPassword) =>
+    browser.post('/-/settings/password', { currentPassword, newPassword, repeatedPassword: again })
+
+  it('changes with the current one, ends all other sessions, keeps tokens, and is logged', async () => {
+    const ann = await allot.person('ann', { password: PASSWORD })
+    const [browser, other] = [await signedIn('ann'), await signedIn('ann')]
+    const byToken = await signedIn('', ann.token)
+    assert.match(
+      words((await browser.get('/-/settings/password')).text),
+      /signs you out of all other devices/,
+    )
+    const done = await change(browser, PASSWORD)
+    assert.deepEqual([done.status, done.headers.get('location')], [303, '/-/settings/password?done=password'])
+    const { status, text } = await browser.get('/-/settings/password?done=password')
+    assert.equal(status, 200)
+    assert.match(words(text), /The password was changed, and all other sessions have ended\. Access tokens/)
+    for (const ended of [other, byToken]) assert.equal((await ended.get('/-/settings')).status, 303)
+    assert.equal((await allot.as(ann, 'GET', '/user')).status, 200)
+    assert.equal((await allot.browser().signIn('ann', PASSWORD)).status, 422)
+    await signedIn('ann', CHOSEN)
+    const { body } = await allot.as(allot.root, 'GET', '/admin/audit')
+    assert.deepEqual(
+      [body[0].action, body[0].subject, body[0].actor.login],
+      ['password changed', 'ann', 'ann'],
+    )
+  })
+
+  it('is refused with the rules of the API, and the field is marked', async () => {
+    await allot.person('ben', { password: PASSWORD })
+    const browser = await signedIn('ben')
+    for (const [fields, message, marked] of [
+      [['wrong', CHOSEN], /Current password: it is wrong\./, 'currentPassword'],
+      [[PASSWORD, 'short'], /New password: must have at least 8 characters\./, 'newPassword'],
+      [[PASSWORD, 'x'.repeat(256)], /New password: must have at most 255 characters\./, 'newPassword'],
+      [
+        [PASSWORD, CHOSEN, 'a different one'],
+        /Repeat new password: it is not the same as the new password\./,
+        'repeatedPassword',
+      ],
+    ] as const) {
+      const { status, text } = await change(browser, ...(fields as unknown as [string, string, string]))
+      assert.equal(status, 422, String(fields))
+      assert.match(text, message)
+      assert.deepEqual(markedIn(text), [marked])
+      for (const secret of fields) assert.ok(!text.includes(`value="${secret}"`), 'no password is sent back')
+    }
+    await signedIn('ben')
+    assert.equal((await browser.get('/-/settings')).status, 200)
+  })
+
+  it('counts wrong current passwords as failed logins, also of a browser that is signed in', async () => {
+    await allot.person('cleo', { password: PASSWORD })
+    const browser = await signedIn('cleo')
+    const statuses: number[] = []
+    for (let times = 0; times < 7; times++) statuses.push((await change(browser, 'wrong')).status)
+    assert.deepEqual(statuses, [422, 422, 422, 422, 422, 422, 429])
+    const refused = await change(browser, PASSWORD)
+    assert.equal(refused.status, 429)
+    assert.match(words(refused.text), /Too many failed logins: try again in \d+ seconds/)
+    assert.ok(Number(refused.headers.get('retry-after')) > 0)
+    assert.equal((await allot.browser().signIn('cleo', PASSWORD)).status, 429)
+  })
+
+  it('is not asked for where there is none, and needs the scope', async () => {
+    const dora = await allot.person('dora')
+    const browser = await signedIn('', dora.token)
+    const { text } = await browser.get('/-/settings/password')
+    assert.match(words(text), /has no password yet\. An administrator can make a link/)
+    assert.doesNotMatch(text, /name="newPassword"/)
+    assert.equal((await change(browser, '')).status, 422)
+    const reader = await signedIn('', await allot.scoped(dora, 'read:user'))
+    assert.equal((await change(reader, PASSWORD)).status, 403)
+  })
+
+  it('is not shown where the host signs users in', async () => {
+    let pages: PageServer['allot']['pages'] | undefined
+    const host = await start(
+      { repositories: false, authenticate: () => ({ username: 'ann' }) },
+      { mount: () => (req, res) => pages!(req, res) },
+    )
+    pages = host.allot.pages
+    try {
+      const browser = createPageClient(host.base)
+      const { text } = await browser.get('/-/settings')
+      assert.doesNotMatch(text, /settings\/password/)
+      for (const tab of ['emails', 'keys']) assert.match(text, new RegExp(`href="/-/settings/${tab}"`))
+      assert.equal((await browser.get('/-/settings/password')).status, 404)
+      assert.equal((await change(browser, PASSWORD)).status, 404)
+    } finally {
+      await host.stop()
+    }
+  })
+})
+
+describe('The other settings of a user', () => {
+  let allot: PageServer
+  let ann: Person
+  let browser: PageClient
+  before(async () => {
+    allot = await startPages()
+    ann = await allot.person('ann', { password: PASSWORD, email: 'ann@example.test' })
+    browser = allot.browser()
+    await browser.signIn('ann', PASSWORD)
+  })
+  after(() => allot.stop())
+
+  it('list email addresses, add further ones, and remove them after a question', async () => {
+    const emails = async () =>
+      ((await allot.as(ann, 'GET', '/user/emails')).body as { email: string }[]).map(({ email }) => email)
+    const first = await browser.get('/-/settings/emails')
+    assert.match(words(first.text), /ann@example\.test Signs in, and is changed by administrators/)
+    assert.doesNotMatch(first.text, /Remove…/)
+    await allot.person('ben', { email: 'ben@example.test' })
+    for (const email of ['', 'x', 'ben@example.test', 'ann@example.test']) {
+      const { status, text } = await browser.post('/-/settings/emails', { email })
+      assert.equal(status, 422, email)
+      assert.deepEqual(markedIn(text), ['email'])
+      assert.ok(email === '' || fieldOf(text, 'email').includes(`value="${email}"`))
+    }
+    const added = await browser.post('/-/settings/emails', { email: ' ann@work.test ' })
+    assert.equal(added.headers.get('location'), '/-/settings/emails?done=added')
+    assert.deepEqual(await emails(), ['ann@example.test', 'ann@work.test'])
+    assert.match((await browser.get('/-/settings/emails')).text, /aria-label="Remove ann@work\.test…"/)
+    const asked = await browser.post('/-/settings/emails/remove', { email: 'ann@work.test' })
+    assert.match(words(asked.text), /Remove this address\? ann@work\.test/)
+    assert.equal((await emails()).length, 2)
+    const remove = (email: string) => browser.post('/-/settings/emails/remove', { email, confirmed: 'yes' })
+    const removed = await remove('ann@work.test')
+    assert.equal(removed.headers.get('location'), '/-/settings/emails?done=removed')
+    assert.deepEqual(await emails(), ['ann@example.test'])
+    assert.equal((await remove('ann@work.test')).status, 404)
+    assert.equal((await remove('ben@example.test')).status, 404)
+  })
+
+  it('list SSH keys, add them, and delete them after a question', async () => {
+    const add = (title: string, key: string) => browser.post('/-/settings/keys/ssh', { title, key })
+    assert.match(words((await browser.get('/-/settings/keys')).text), /No SSH keys .* No GPG keys/)
+    for (const [title, key, marked] of [
+      ['laptop', 'no key', 'key'],
+      ['laptop', '', 'key'],
+      ['', SSH_KEY, 'title'],
+      ['x'.repeat(256), SSH_KEY, 'title'],
+    ] as const) {
+      const { status, text } = await add(title, key)
+      assert.equal(status, 422, title)
+      assert.deepEqual(markedIn(text), [marked])
+      assert.ok(title === '' || fieldOf(text, 'title').includes(`value="${title}"`))
+      assert.ok(key === '' || text.includes(`>${key}</textarea>`), 'what was entered stays')
+    }
+    assert.equal((await add('laptop', `${SSH_KEY} ann@laptop\n`)).status, 303)
+    const { text } = await browser.get('/-/settings/keys')
+    assert.match(words(text), /laptop ssh-ed25519 SHA256:[\w+/]{43} · added on/)
+    const again = await add('desktop', SSH_KEY)
+    assert.match(words(again.text), /SSH public key: the key was added before/)
+    assert.deepEqual(markedIn(again.text), ['key'])
+    const [[, id]] = [...text.matchAll(/name="id" value="(\d+)"/g)] as [RegExpMatchArray]
+    const fields = { kind: 'ssh', id: id!, name: 'laptop' }
+    assert.match(
+      words((await browser.post('/-/settings/keys/delete', fields)).text),
+      /Delete this key\? laptop/,
+    )
+    assert.equal((await allot.as(ann, 'GET', '/user/keys')).body.length, 1)
+    const eve = await allot.person('eve', { password: PASSWORD })
+    const stranger = allot.browser()
+    await stranger.signIn(eve.name, PASSWORD)
+    const confirmed = { ...fields, confirmed: 'yes' }
+    assert.equal((await stranger.post('/-/settings/keys/delete', confirmed)).status, 403)
+    const deleted = await browser.post('/-/settings/keys/delete', confirmed)
+    assert.equal(deleted.headers.get('location'), '/-/settings/keys?done=deleted')
+    assert.deepEqual((await allot.as(ann, 'GET', '/user/keys')).body, [])
+    for (const gone of [id!, '0', 'x', ''])
+      assert.equal((await browser.post('/-/settings/keys/delete', { ...confirmed, id: gone })).status, 404)
+  })
+
+  it('list GPG keys with their addresses, add them, and delete them', async () => {
+    const gpg = gnupg()
+    try {
+      const fingerprint = gpg.generate('Ann <ann@example.test>')
+      const armored = gpg.armored(fingerprint)
+      const refused = await browser.post('/-/settings/keys/gpg', { armored: 'no key' })
+      assert.equal(refused.status, 422)
+      assert.deepEqual(markedIn(refused.text), ['armored'])
+      assert.doesNotMatch(refused.text, /armored_public_key/)
+      assert.equal((await browser.post('/-/settings/keys/gpg', { armored })).status, 303)
+      const { text } = await browser.get('/-/settings/keys')
+      assert.match(words(text), new RegExp(`${fingerprint.slice(-16)} ann@example\\.test · made on`))
+      assert.equal((await browser.post('/-/settings/keys/gpg', { armored })).status, 422)
+      const [[, id]] = [...text.matchAll(/name="id" value="(\d+)"/g)] as [RegExpMatchArray]
+      const fields = { kind: 'gpg', id: id!, confirmed: 'yes' }
+      assert.equal((await browser.post('/-/settings/keys/delete', fields)).status, 303)
+      assert.deepEqual((await allot.as(ann, 'GET', '/user/gpg_keys')).body, [])
+    } finally {
+      gpg.end()
+    }
+  })
+
+  it('need the scopes that the API asks for', async () => {
+    const reader = allot.browser()
+    await reader.signIn('', await allot.scoped(ann, 'read:user'))
+    for (const [path, form] of [
+      ['/-/settings/emails', '/-/settings/emails'],
+      ['/-/settings/emails', '/-/settings/emails/remove'],
+      ['/-/settings/keys', '/-/settings/keys/ssh'],
+      ['/-/settings/keys', '/-/settings/keys/gpg'],
+      ['/-/settings/keys', '/-/settings/keys/delete'],
+    ] as const) {
+      assert.equal((await reader.get(path)).status, 200)
+      assert.equal((await reader.post(form, { email: 'x', title: 'x', key: 'x' })).status, 403, form)
+    }
+    const other = allot.browser()
+    await other.signIn('', await allot.scoped(ann, 'read:repository'))
+    for (const path of ['emails', 'keys', 'password'])
+      assert.equal((await other.get(`/-/settings/${path}`)).status, 403)
+  })
+})
