@@ -52,13 +52,15 @@ const READ_BYTES = 256 * 1024
 export class FileStorage {
   readonly #directory: string
   readonly #deletions: DeletionHold
+  readonly #onDeletionError: OnDeletionError
   readonly #folders: FolderSync
   readonly #hashThreads = new HashThreads()
 
-  constructor({ directory, isAlone = false, onDeletionError }: FileStorageOptions) {
+  constructor({ directory, isAlone = false, onDeletionError = () => undefined }: FileStorageOptions) {
     this.#directory = resolve(directory)
     this.#folders = new FolderSync(isAlone)
     this.#deletions = new DeletionHold(onDeletionError)
+    this.#onDeletionError = onDeletionError
   }
 
   /**
@@ -152,14 +154,26 @@ export class FileStorage {
     return listFiles(this.#directory, [])
   }
 
-  /** Removes staged files that have not changed for `age` seconds: a killed process left them. */
+  /**
+   * Removes staged files that have not changed for `age` seconds: a killed process left them. What cannot be removed is reported, and
+   * stays until the next start.
+   */
   async recover(age = 0): Promise<void> {
-    const folder = join(this.#directory, STAGING_FOLDER)
-    for (const name of await readdir(folder).catch(ifMissing([]))) {
-      const path = join(folder, name)
-      if (await isUnchangedFor(path, age)) await rm(path, { force: true })
-    }
+    const path = join(this.#directory, STAGING_FOLDER)
+    const names = readdir(path).catch(ifMissing<string[]>([]))
+    const listed = await names.catch((error) => {
+      this.#onDeletionError(error, { path })
+      return []
+    })
+    for (const name of listed)
+      await removeUnchanged(join(path, name), age).catch((error) =>
+        this.#onDeletionError(error, { path: join(path, name) }),
+      )
   }
+}
+
+const removeUnchanged = async (path: string, age: number): Promise<void> => {
+  if (await isUnchangedFor(path, age)) await rm(path, { force: true })
 }
 
 const NAME = /^[0-9a-f][0-9a-f-]{3,99}$/

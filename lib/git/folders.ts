@@ -5,7 +5,7 @@ import { readdir as list, readFile, rename, rm, writeFile } from 'node:fs/promis
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { ifMissing, isUnchangedFor, syncToDisk } from '../disk.ts'
+import { ifMissing, isUnchangedFor, type OnDeletionError, syncToDisk } from '../disk.ts'
 
 /** Path of a repository, made of its id, so that renaming or transferring it moves no files. */
 export const folderOf = (directory: string, id: number): string =>
@@ -90,16 +90,33 @@ export const removeRepository = async (folder: string): Promise<void> => {
 export const markDue = (folder: string): Promise<void> =>
   writeFile(`${folder}${DUE}`, '').catch(ifMissing(undefined))
 
-/** Deletes what a killed process left, unless it changed within the last `age` seconds. */
-export const recoverFolders = async (directory: string, age: number): Promise<void> => {
-  const buckets = await list(directory, { withFileTypes: true }).catch(ifMissing([]))
-  for (const bucket of buckets.filter((entry) => entry.isDirectory()))
-    for (const name of await list(join(directory, bucket.name))) {
-      const path = join(directory, bucket.name, name)
+/**
+ * Deletes what a killed process left, unless it changed within the last `age` seconds.
+ * @param onError called for what cannot be listed or deleted, which stays until the next start; the rest is deleted anyway
+ */
+export const recoverFolders = async (
+  directory: string,
+  age: number,
+  onError: OnDeletionError,
+): Promise<void> => {
+  const listed = (path: string) =>
+    list(path, { withFileTypes: true })
+      .catch(ifMissing([]))
+      .catch((error) => {
+        onError(error, { path })
+        return []
+      })
+  const buckets = (await listed(directory)).filter((entry) => entry.isDirectory())
+  for (const { name: bucket } of buckets)
+    for (const { name } of await listed(join(directory, bucket))) {
+      const path = join(directory, bucket, name)
       if (![DUE, UNFINISHED, DISCARDED].some((suffix) => name.endsWith(suffix))) continue
-      if (!(await isUnchangedFor(path, age))) continue
-      await removeLeftover(path)
+      await removeUnchanged(path, age).catch((error) => onError(error, { path }))
     }
+}
+
+const removeUnchanged = async (path: string, age: number): Promise<void> => {
+  if (await isUnchangedFor(path, age)) await removeLeftover(path)
 }
 
 const removeLeftover = (path: string): Promise<void> => {

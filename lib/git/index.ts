@@ -18,6 +18,7 @@ import {
 } from './folders.ts'
 import { initialize } from './initialize.ts'
 import type { RefUpdate } from './push.ts'
+import { checkOnDisk } from './repository-processes.ts'
 import { runGit } from './run.ts'
 
 const BRANCHES = 'refs/heads/'
@@ -34,11 +35,13 @@ export class GitStorage {
   readonly #git: string
   readonly #directory: string
   readonly #deletions: DeletionHold
+  readonly #onDeletionError: OnDeletionError
 
-  constructor({ directory, git, onDeletionError }: GitStorageOptions) {
+  constructor({ directory, git, onDeletionError = () => undefined }: GitStorageOptions) {
     this.#git = git
     this.#directory = resolve(directory)
     this.#deletions = new DeletionHold(onDeletionError)
+    this.#onDeletionError = onDeletionError
   }
 
   #folderOf(id: number): string {
@@ -83,6 +86,11 @@ export class GitStorage {
     }
     await placeFolder(unfinished, folder)
     return sizeOf(folder)
+  }
+
+  /** @throws Error when the repository is not on the disk */
+  checkOnDisk(id: number): Promise<void> {
+    return checkOnDisk(this.#folderOf(id))
   }
 
   /** Bytes of all files of the repository; 0 when it does not exist. */
@@ -153,6 +161,6 @@ export class GitStorage {
 
   /** Deletes what a process that was killed during `create` or `remove` left, unless it changed within `age` seconds. */
   recover(age = 0): Promise<void> {
-    return recoverFolders(this.#directory, age)
+    return recoverFolders(this.#directory, age, this.#onDeletionError)
   }
 }

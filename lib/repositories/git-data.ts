@@ -147,7 +147,7 @@ export class GitData {
 
   /** Deletes the pending folders that are abandoned. Without git data here, they wait for a start that has it. */
   async settleAbandoned(): Promise<void> {
-    const { store, gitStorage } = this.#options
+    const { store, gitStorage, onDeletionError } = this.#options
     if (gitStorage === undefined) return
     const isDue = async (tx: ReadTransaction, id: number): Promise<boolean> => {
       const pending = await pendingFolders.get(tx, [id])
@@ -161,7 +161,12 @@ export class GitData {
     })
     // The creation may have ended since the entries were read.
     for (const id of ids)
-      if (await store.write(async (tx) => (await isDue(tx, id)) && markLeaving(tx, id))) this.#deleteNext(id)
+      try {
+        if (await store.write(async (tx) => (await isDue(tx, id)) && markLeaving(tx, id)))
+          this.#deleteNext(id)
+      } catch (error) {
+        onDeletionError(error, { repository: id })
+      }
     await this.idle()
   }
 

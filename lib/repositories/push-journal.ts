@@ -3,7 +3,13 @@ import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { GitStorage } from '../git/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import { type PushJournalEntry, pushJournal, type Repository, repositories } from '../records/schema/index.ts'
+import {
+  accounts,
+  type PushJournalEntry,
+  pushJournal,
+  type Repository,
+  repositories,
+} from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { Mutex } from '../storage/index.ts'
 import type { ChangedRef } from '../webhooks/events.ts'
@@ -97,7 +103,7 @@ export class PushJournal {
         const applied = push && updates?.length ? { ...push, updates } : undefined
         await this.settle(id, repository, applied, isRecovered)
       } catch (error) {
-        onRecountError(error, { repository })
+        onRecountError(error, { repository, name: await nameOf(store, repository) })
       }
   }
 }
@@ -156,6 +162,8 @@ const measure = async (
   gitStorage: GitStorage,
   { id, empty, defaultBranch: wanted }: Repository,
 ): Promise<Measured> => {
+  // Without this, a disk that is not mounted would count as an empty repository.
+  await gitStorage.checkOnDisk(id)
   const branch = empty ? await gitStorage.firstBranch(id, wanted) : wanted
   const defaultBranch = branch ?? wanted
   await gitStorage.setBranch(id, defaultBranch)
@@ -164,6 +172,16 @@ const measure = async (
 
 const hasSameMeasures = (left: Measured | undefined, right: Measured | undefined): boolean =>
   left?.size === right?.size && left?.empty === right?.empty && left?.defaultBranch === right?.defaultBranch
+
+/** `owner/name` for the log; undefined when the store cannot be read. */
+const nameOf = (store: Store, id: number): Promise<string | undefined> => {
+  const name = store.read(async (tx) => {
+    const repository = await repositoryById(tx, id)
+    const owner = repository && (await accounts.get(tx, [repository.owner]))
+    return owner && `${owner.name}/${repository.name}`
+  })
+  return name.catch(() => undefined)
+}
 
 const abandonedIn = (store: Store): Promise<PushJournalEntry[]> =>
   store.read(async (tx) => {

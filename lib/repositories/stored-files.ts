@@ -122,15 +122,17 @@ export class StoredFiles {
 
   /** Deletes the files that are abandoned. */
   async settleAbandoned(): Promise<void> {
-    const { store } = this.#options
+    const { store, onDeletionError } = this.#options
     const unsettled = await store.read((tx) => files.list(tx, 'unsettled', { prefix: [] }))
     for (const file of unsettled.filter((one) => isAbandoned(store, one)))
-      await store.write(async (tx) => {
-        // The request may have ended since the records were read.
-        const current = await files.get(tx, idOf(file))
-        if (current !== undefined && current.state !== 'kept' && isAbandoned(store, current))
-          await this.#markLeaving(tx, current)
-      })
+      await store
+        .write(async (tx) => {
+          // The request may have ended since the records were read.
+          const current = await files.get(tx, idOf(file))
+          if (current !== undefined && current.state !== 'kept' && isAbandoned(store, current))
+            await this.#markLeaving(tx, current)
+        })
+        .catch((error) => onDeletionError(error, placeIn(file)))
     await this.idle()
   }
 
