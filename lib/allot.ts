@@ -181,12 +181,12 @@ export const openAllot = async (
     : undefined
   const lfsTokens = ssh?.lfsTokens
   const { gitReader } = storage
-  const parts = { options, host, store, markdown, write, htmlUrls, gitReader, lfsTokens, ...domain }
-  const api = createApiListener(parts)
-  const pages = createPagesListener(parts)
+  const services = { options, host, store, markdown, write, htmlUrls, gitReader, lfsTokens, ...domain }
+  const api = createApiListener(services)
+  const pages = createPagesListener(services)
   const listener = (mount: MountOptions) =>
     mountListener({ handler: api.handler, pages: pages.handler, basePath: options.basePath }, mount)
-  const timer = isServer ? startBackground(parts) : undefined
+  const timer = isServer ? startBackground(services) : undefined
   const { hosting, quota, listeners } = domain
   const named = { store, quota, owners: accountOwners }
   return {
@@ -214,7 +214,7 @@ export const openAllot = async (
     async close() {
       await Promise.all([api.idle(), pages.close(), ssh?.server.close()])
       clearInterval(timer)
-      await closeParts(parts)
+      await closeServices(services)
     },
   }
 }
@@ -261,7 +261,7 @@ export const importAllot = async (
   }
 }
 
-type Parts = Domain & Parameters<typeof createApiListener>[0] & Pick<DiskStorage, 'gitReader'>
+type StartedServices = Domain & Parameters<typeof createApiListener>[0] & Pick<DiskStorage, 'gitReader'>
 
 /**
  * Starts what runs between requests.
@@ -274,7 +274,7 @@ const startBackground = ({
   start,
   compactor,
   sender,
-}: Parts): NodeJS.Timeout | undefined => {
+}: StartedServices): NodeJS.Timeout | undefined => {
   start()
   compactor.start()
   sender?.start()
@@ -283,9 +283,9 @@ const startBackground = ({
   return store.driver.shared ? setInterval(settle, HOUR).unref() : undefined
 }
 
-/** Closes the parts in the order in which they depend on each other. */
-const closeParts = async (parts: Parts) => {
-  const { host, gitReader, hosting, quota, markdown, jobRunner, compactor, sender } = parts
+/** Closes them in the order in which they depend on each other. */
+const closeServices = async (services: StartedServices) => {
+  const { host, gitReader, hosting, quota, markdown, jobRunner, compactor, sender } = services
   await sender?.stop()
   await hosting.git?.transport.close()
   await gitReader?.close()

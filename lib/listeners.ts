@@ -19,7 +19,7 @@ import {
   serveReference,
 } from './http/index.ts'
 import type { Markdown } from './markdown/index.ts'
-import type { HostParts, Options } from './options/index.ts'
+import type { HostDependencies, Options } from './options/index.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Store } from './records/store.ts'
 import type { StorageDriver } from './storage/index.ts'
@@ -33,9 +33,9 @@ import { createLazyPages } from './web/index.ts'
 /** The options of the host that are not data. */
 export interface Host {
   readonly driver: StorageDriver
-  readonly authenticate: HostParts['authenticate'] | undefined
-  readonly onPush: HostParts['onPush'] | undefined
-  readonly htmlUrl: HostParts['htmlUrl'] | undefined
+  readonly authenticate: HostDependencies['authenticate'] | undefined
+  readonly onPush: HostDependencies['onPush'] | undefined
+  readonly htmlUrl: HostDependencies['htmlUrl'] | undefined
   readonly log: Log
 }
 
@@ -109,7 +109,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     pageLimits,
   })
   const streams = new StreamEndpoints({
-    ...streamParts(dependencies),
+    ...streamOptions(dependencies),
     clientOf: clientOfRequest,
     authenticate: lfsAuthenticator(dependencies.lfsTokens),
   })
@@ -133,7 +133,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
   })
 }
 
-const streamParts = ({ options, host, lfsTokens, store, hosting }: ListenerDependencies) => ({
+const streamOptions = ({ options, host, lfsTokens, store, hosting }: ListenerDependencies) => ({
   routes: streamRoutesFor({
     git: hosting.git !== undefined && options.git.http,
     contents: hosting.contents !== undefined,

@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises'
 import { isAbsolute, relative } from 'node:path'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { checkDataFolder, foldersIn, storeFolder } from '../../lib/data-folder.ts'
-import type { HostParts } from '../../lib/options/index.ts'
+import type { HostDependencies } from '../../lib/options/index.ts'
 import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { UsageError } from '../errors.ts'
 import { type Config, readConfig } from './config.ts'
@@ -125,7 +125,7 @@ export interface Opened {
   repositories: ReturnType<typeof foldersIn>['repositories']
 }
 
-interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
+interface OpenOptions extends Pick<HostDependencies, 'log' | 'authenticate'> {
   /** Wraps the driver, such as to measure it. */
   wrapDriver?: (driver: StorageDriver, config: Config) => StorageDriver | Promise<StorageDriver>
   /** Whether this process serves; a command needs neither SSH nor background work, which servers on the same store do. */
@@ -135,14 +135,14 @@ interface Parts extends Pick<HostParts, 'log' | 'authenticate'> {
 /** Opens the store for `allot serve`. The caller closes it. */
 export const openStore = async (
   location: StoreLocation,
-  { wrapDriver, isServer = false, ...parts }: Parts = {},
+  { wrapDriver, isServer = false, ...options }: OpenOptions = {},
 ): Promise<Opened> => {
   const { config, data } = location
   const { server: _, storage: __, api, ...sections } = config
   const stored = await driverFor(location)
   const driver = wrapDriver === undefined ? stored : await wrapDriver(stored, config)
   const folders = foldersOf(location)
-  const allot = await openAllot({ ...api, ...sections, ...folders, data, driver, ...parts }, { isServer })
+  const allot = await openAllot({ ...api, ...sections, ...folders, data, driver, ...options }, { isServer })
   return {
     allot,
     config,
@@ -152,7 +152,7 @@ export const openStore = async (
   }
 }
 
-interface CommandParts extends Parts {
+interface CommandOptions extends OpenOptions {
   /** What to do instead when another process has the store open, such as `name its server with --url`. */
   alternative?: string
 }
@@ -164,9 +164,9 @@ interface CommandParts extends Parts {
 export const withStore = async <T>(
   flags: StoreFlags,
   body: (opened: Opened) => Promise<T>,
-  { alternative, ...parts }: CommandParts = {},
+  { alternative, ...options }: CommandOptions = {},
 ): Promise<T> => {
-  const opened = await openStore(storeLocation(flags), parts).catch((error: unknown) => {
+  const opened = await openStore(storeLocation(flags), options).catch((error: unknown) => {
     const isLocked = error instanceof StorageError && error.reason === 'locked'
     if (!isLocked || alternative === undefined) throw error
     throw new Error(`${error.message}, or ${alternative}`, { cause: error })

@@ -14,12 +14,13 @@ import {
   type Visibility,
 } from '../records/schema/index.ts'
 import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
+import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { accountByName, holderOfEmail, type Viewer, visibleAccount } from './access.ts'
 import type { Target } from './authorize.ts'
 import { accountByFormerName, takeAccountName } from './former-names.ts'
 import { HOST, hashPassword } from './login.ts'
-import { checkAccountName, checkEmail, checkTexts } from './names.ts'
+import { checkAccountName, checkEmail } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
 
 /** Changes of an account; absent members stay as they are. */

@@ -2,9 +2,10 @@ import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import { accounts, type EmailAddress, emailAddresses } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
+import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { existingAccount, holderOfEmail } from './access.ts'
-import { checkTexts, isEmail } from './names.ts'
+import { isEmail } from './names.ts'
 
 /** Further addresses that a user can have. */
 const MAX_ADDRESSES = 50

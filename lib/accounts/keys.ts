@@ -6,11 +6,11 @@ import { requireAbove, writeAscending } from '../records/ascending-ids.ts'
 import type { Collection, Page, Slice } from '../records/collection.ts'
 import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
+import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { canSee, existingAccount, type Identity } from './access.ts'
 import { refuseInactive, unauthenticated } from './credentials.ts'
 import { pageOfOne } from './list-page.ts'
-import { checkTexts } from './names.ts'
 
 type Owned = { id: number; account: number; fingerprint: string }
 type KeyCollection<K> = Collection<K, 'fingerprint', 'account' | 'fingerprint', 'account'>

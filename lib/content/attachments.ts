@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { existingAccount, type SignedIn, type Viewer } from '../accounts/access.ts'
-import { checkFileName } from '../accounts/names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { ByteRange } from '../files/index.ts'
@@ -272,4 +271,11 @@ const ledgerKey = ({ id }: Attachment): string => PREFIX + id
 export const attachmentIdIn = (key: string): number | undefined => {
   const digits = key.startsWith(PREFIX) ? key.slice(PREFIX.length) : ''
   return /^[1-9]\d{0,15}$/.test(digits) ? Number(digits) : undefined
+}
+
+/** Accepts any file name of one line that is not a path. */
+export const checkFileName = (name: string): void => {
+  if (name.length < 1 || name.length > 255) throw invalid('name: must have 1 to 255 characters')
+  if (!name.isWellFormed() || /[\p{Cc}/\\]/u.test(name) || /^\.{1,2}$/.test(name))
+    throw invalid('name: must be a file name without slashes and control characters')
 }

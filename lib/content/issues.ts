@@ -1,13 +1,13 @@
 import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { definedMembers } from '../accounts/accounts.ts'
-import { checkIssue } from '../accounts/names.ts'
 import { ClientBudget } from '../client-budget.ts'
 import { now } from '../clock.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, invalid } from '../errors.ts'
 import { writeAscending } from '../records/ascending-ids.ts'
 import type { Slice, WithPage } from '../records/collection.ts'
 import { type Issue, issueSequences, issues, type Repository } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
+import { checkTexts } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import {
   type InRepository,
@@ -222,3 +222,8 @@ const nextNumber = async (tx: WriteContext, { id: repository }: Repository): Pro
 
 export const countOpenIssues = (tx: ReadTransaction, repository: number): Promise<number> =>
   issues.count(tx, 'state', [repository, 'open'])
+
+export const checkIssue = (texts: { title?: string | undefined; body?: string | undefined }): void => {
+  if (texts.title === '') throw invalid('title: must not be empty')
+  checkTexts('issue', texts)
+}

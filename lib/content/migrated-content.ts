@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { withAdminRights } from '../accounts/access.ts'
-import { checkFileName, checkIssue, checkTexts, isRefName } from '../accounts/names.ts'
 import { AllotError, invalid } from '../errors.ts'
+import { isRefName } from '../git/ref-names.ts'
 import {
   type Attachment,
   attachments,
@@ -20,17 +20,20 @@ import {
   releases,
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
+import { checkTexts } from '../records/text-limits.ts'
 import { type MigratedRecords, type NewMigrated, saveMigrated } from '../repositories/migrated.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { anyTarget } from './attachment-targets.ts'
 import {
   type ContentServices,
+  checkFileName,
   filePlaceOf,
   removeAttachment,
   removeAttachments,
   removeWithFiles,
   saveAttachment,
 } from './attachments.ts'
+import { checkIssue } from './issues.ts'
 import { addFile, type NewPackageFile } from './packages/add.ts'
 import type { PackageName } from './packages/types.ts'
 

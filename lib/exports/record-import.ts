@@ -1,24 +1,15 @@
 import * as v from 'valibot'
 import { AVATAR_KEY, avatarTypeOf } from '../accounts/avatars.ts'
 import { checkScopes } from '../accounts/credentials.ts'
-import {
-  BODY_LIMIT,
-  checkAccountName,
-  checkBranchName,
-  checkEmail,
-  checkFileName,
-  checkIssue,
-  checkPackageFileName,
-  checkPackageName,
-  checkRepositoryName,
-  checkTexts,
-  checkVersionName,
-  isRefName,
-} from '../accounts/names.ts'
+import { checkAccountName, checkEmail } from '../accounts/names.ts'
 import { checkTeamTexts } from '../accounts/teams.ts'
+import { checkFileName } from '../content/attachments.ts'
+import { checkIssue } from '../content/issues.ts'
+import { checkPackageFileName, checkPackageName, checkVersionName } from '../content/packages/names.ts'
 import { checkStatusTexts } from '../content/statuses.ts'
 import { AllotError, checkName, describeIssue, invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
+import { checkBranchName, isRefName } from '../git/ref-names.ts'
 import { checkRule } from '../quota/rules.ts'
 import type { Subject } from '../quota/subjects.ts'
 import type { Collection } from '../records/collection.ts'
@@ -57,8 +48,10 @@ import {
   tokens,
 } from '../records/schema/index.ts'
 import { setSequence } from '../records/store.ts'
+import { BODY_LIMIT, checkTexts } from '../records/text-limits.ts'
 import { checkLedgerKey } from '../repositories/ledger-by-name.ts'
 import { MAX_NAME } from '../repositories/migrated.ts'
+import { checkRepositoryName } from '../repositories/names.ts'
 import { checkTopics } from '../repositories/topics.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import { checkHook } from '../webhooks/hook-checks.ts'

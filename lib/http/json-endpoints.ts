@@ -112,7 +112,7 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     const { page, apiUrl, query } = request
     if (page !== undefined && 'total' in reply) {
       const headers = pageHeaders(page, countOf(reply, page), apiUrl + url.path, members, query)
-      // V8 takes fifty times as long for a literal that begins with a spread and adds a member.
+      // The members are listed, since `{ ...reply, headers }` takes V8 fifty times as long.
       return { status: reply.status, body: reply.body, headers }
     }
     if (!route.cacheable || reply.body === undefined) return reply

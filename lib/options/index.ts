@@ -207,7 +207,7 @@ export const Options = v.strictObject({
 export type Options = v.InferOutput<typeof Options>
 
 /** Options of a host that are not data. */
-export interface HostParts {
+export interface HostDependencies {
   /** Where the records are stored; in LevelDB, in the data folder, when absent. */
   driver?: StorageDriver
   /** The host's own login, instead of tokens and passwords. */
@@ -227,7 +227,7 @@ export const HostOptions = v.strictObject({
     ['open', 'read', 'write', 'close'],
   ),
   authenticate: optionalFunction<HostAuthenticate>(),
-  onPush: optionalFunction<NonNullable<HostParts['onPush']>>(),
+  onPush: optionalFunction<NonNullable<HostDependencies['onPush']>>(),
   htmlUrl: optionalFunction<HtmlUrlFunction>(),
   log: optionalObject<Log>(
     'a logger with the functions error(fields, message) and info(fields, message), such as pino()',
@@ -248,4 +248,4 @@ export type DataPlace =
     }
 
 /** Options of `createAllot`: at least `data`, a folder for everything, or `driver`. */
-export type AllotOptions = HostParts & DataOptions & DataPlace
+export type AllotOptions = HostDependencies & DataOptions & DataPlace

@@ -10,7 +10,7 @@ import {
   type SubjectLimit,
 } from './evaluate.ts'
 import type { QuotaPlan } from './plan.ts'
-import { ownersWithOtherGroups, type SimulationOptions, type SimulationParts } from './simulation.ts'
+import { ownersWithOtherGroups, type SimulationDependencies, type SimulationOptions } from './simulation.ts'
 import type { Subject, Usage } from './subjects.ts'
 
 /** How the state of an owner changes. Of several subjects with different effects, the first of this list is the owner's. */
@@ -50,7 +50,7 @@ export interface Effects {
 /** @param limit owners that are listed at most; all are counted */
 export const effectsOf = async (
   tx: ReadTransaction,
-  parts: SimulationParts,
+  dependencies: SimulationDependencies,
   plan: QuotaPlan,
   { limit, ...options }: SimulationOptions & { readonly limit: number },
 ): Promise<Effects> => {
@@ -59,7 +59,12 @@ export const effectsOf = async (
   )
   const groupsAfter = new Set<string>()
   let [affected, unlimited] = [0, 0]
-  for await (const { owner, before, after, usage } of ownersWithOtherGroups(tx, parts, plan, options)) {
+  for await (const { owner, before, after, usage } of ownersWithOtherGroups(
+    tx,
+    dependencies,
+    plan,
+    options,
+  )) {
     affected++
     for (const { name } of after) groupsAfter.add(name)
     if (bindingLimits(after, usage, distinctSubjects(after)).length === 0) unlimited++

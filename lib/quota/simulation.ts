@@ -35,7 +35,7 @@ export interface SimulationOptions {
   readonly without?: { readonly rule?: string | undefined; readonly group?: string | undefined }
 }
 
-export interface SimulationParts {
+export interface SimulationDependencies {
   readonly defaults: QuotaDefaults
   readonly owners: OwnerIds
 }
@@ -43,14 +43,19 @@ export interface SimulationParts {
 /** Lists the owners who would be over quota after the change and are not now, or the other way round. */
 export const simulate = async (
   tx: ReadTransaction,
-  parts: SimulationParts,
+  dependencies: SimulationDependencies,
   plan: QuotaPlan,
   { offset, limit }: Slice,
   options: SimulationOptions,
 ): Promise<Page<ChangedOwner>> => {
   const items: ChangedOwner[] = []
   let total = 0
-  for await (const { owner, before, after, usage } of ownersWithOtherGroups(tx, parts, plan, options)) {
+  for await (const { owner, before, after, usage } of ownersWithOtherGroups(
+    tx,
+    dependencies,
+    plan,
+    options,
+  )) {
     const answers = changedAnswers(before, after, usage)
     if (answers.length === 0) continue
     if (total++ >= offset && items.length < limit) items.push({ owner, answers })
@@ -69,7 +74,7 @@ interface OwnerWithOtherGroups {
 /** The owners to whom other groups apply after the change, or groups with other rules. */
 export async function* ownersWithOtherGroups(
   tx: ReadTransaction,
-  { defaults, owners }: SimulationParts,
+  { defaults, owners }: SimulationDependencies,
   plan: QuotaPlan,
   { defaultGroups = defaults.groups, without = {} }: SimulationOptions,
 ): AsyncGenerator<OwnerWithOtherGroups> {

@@ -4,6 +4,7 @@
  */
 import {
   canRead,
+  type ReadFor,
   readableRepository,
   repositoryById,
   type Viewer,
@@ -23,9 +24,17 @@ const MAX_REDIRECTS = 50
 export const findRedirect = async (
   tx: ReadTransaction,
   viewer: Viewer,
+  owner: string,
+  name: string,
+): Promise<RepositoryName | undefined> => (await findMoved(tx, viewer, owner, name))?.movedTo
+
+const findMoved = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
   ownerName: string,
   name: string,
-): Promise<RepositoryName | undefined> => {
+  readFor?: ReadFor,
+): Promise<FoundForGit | undefined> => {
   const owner = await visibleAccount(tx, viewer, ownerName)
   const former = owner ?? (await accountByFormerName(tx, viewer, ownerName))
   if (former === undefined) return undefined
@@ -35,9 +44,9 @@ export const findRedirect = async (
   const repository = byName
     ? await repositories.findBy(tx, 'name', key)
     : redirect && (await repositoryById(tx, redirect.repository))
-  if (repository === undefined || !(await canRead(tx, viewer, repository))) return undefined
+  if (repository === undefined || !(await canRead(tx, viewer, repository, readFor))) return undefined
   const newOwner = await accounts.get(tx, [repository.owner])
-  return newOwner && { owner: newOwner.name, name: repository.name }
+  return newOwner && { repository, movedTo: { owner: newOwner.name, name: repository.name } }
 }
 
 interface FoundForGit {
@@ -56,9 +65,7 @@ export const findForGit = (
   store.read(async (tx) => {
     const repository = await readableRepository(tx, viewer, owner, name, 'code')
     if (repository !== undefined) return { repository, movedTo: undefined }
-    const movedTo = await findRedirect(tx, viewer, owner, name)
-    const moved = movedTo && (await readableRepository(tx, viewer, movedTo.owner, movedTo.name, 'code'))
-    return moved && { repository: moved, movedTo }
+    return findMoved(tx, viewer, owner, name, 'code')
   })
 
 /** Adds a redirect from a repository's former name or owner, and removes the one that its new name had. */

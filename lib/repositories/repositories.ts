@@ -1,10 +1,10 @@
 import { canRead, type ReadFor, readableRepository, repositoryById, type Viewer } from '../accounts/access.ts'
 import { definedMembers } from '../accounts/accounts.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
-import { checkBranchName, checkRepositoryName, checkTexts } from '../accounts/names.ts'
 import { saveWithVisibility } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
 import { AllotError, checkArgument, isObject } from '../errors.ts'
+import { checkBranchName } from '../git/ref-names.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { LfsChanged } from '../quota/ledger.ts'
 import type { Page, Slice } from '../records/collection.ts'
@@ -18,11 +18,13 @@ import {
   transfers,
 } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
+import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Outbox } from '../webhooks/outbox.ts'
 import { removeHooksOf } from '../webhooks/removal.ts'
 import type { GitData, NewRepository } from './git-data.ts'
 import { type RepositoryOrder, repositoriesOf } from './lists.ts'
+import { checkRepositoryName } from './names.ts'
 import {
   authorFor,
   countFork,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { isRefName } from '../../lib/accounts/names.ts'
+import { isRefName } from '../../lib/git/ref-names.ts'
 
 const takenByGit = (name: string): boolean =>
   spawnSync('git', ['check-ref-format', '--branch', name], { stdio: 'ignore' }).status === 0

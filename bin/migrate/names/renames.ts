@@ -1,5 +1,6 @@
-import { checkAccountName, checkRepositoryName } from '../../../lib/accounts/names.ts'
+import { checkAccountName } from '../../../lib/accounts/names.ts'
 import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
+import { checkRepositoryName } from '../../../lib/repositories/names.ts'
 import { UsageError } from '../../errors.ts'
 import { apiPath, type Migration, OPERATOR } from '../migration.ts'
 import { type Renames, textOf } from './index.ts'

@@ -7,19 +7,19 @@ import { commitOf, type OpenRepository, refuseEmpty } from '../../repositories/c
 import { Moment, parameter, secondsOf, shortText } from '../fields.ts'
 import { pageOf, type Recipient, reply, route, type Services } from '../route.ts'
 import { openAt, openIn, processReply, read } from './access.ts'
-import { Commit, type CommitParts, presentCommits } from './schema.ts'
+import { Commit, type CommitFields, presentCommits } from './schema.ts'
 
 const wanted = (name: string) => v.optional(parameter(v.boolean(), `Whether ${name}; true when absent.`))
 
-const parts = {
+const fields = {
   stat: wanted('the number of changed lines is given'),
   verification: wanted('the signature is given'),
   files: wanted('the changed files are given'),
 }
 
-type PartsQuery = { [Part in keyof CommitParts]?: boolean | undefined }
+type FieldsQuery = { [Field in keyof CommitFields]?: boolean | undefined }
 
-const partsIn = ({ stat = true, verification = true, files = true }: PartsQuery): CommitParts => ({
+const fieldsIn = ({ stat = true, verification = true, files = true }: FieldsQuery): CommitFields => ({
   stat,
   verification,
   files,
@@ -30,10 +30,10 @@ const present = async (
   request: Recipient,
   open: OpenRepository,
   commits: readonly GitCommit[],
-  parts: CommitParts,
+  fields: CommitFields,
 ): Promise<v.InferOutput<typeof Commit>[]> => {
-  const changes = parts.stat || parts.files ? await changesOf(open, commits) : new Map()
-  return presentCommits(services, request, open, commits, { ...parts, changes })
+  const changes = fields.stat || fields.files ? await changesOf(open, commits) : new Map()
+  return presentCommits(services, request, open, commits, { ...fields, changes })
 }
 
 export const commitRoutes = [
@@ -50,7 +50,7 @@ export const commitRoutes = [
       since: v.optional(parameter(Moment, 'Only commits of this time and after it.')),
       until: v.optional(parameter(Moment, 'Only commits of this time and before it.')),
       not: v.optional(parameter(shortText, 'Leaves out the commits that this branch, tag or commit has.')),
-      ...parts,
+      ...fields,
     }),
     paging: 'lenient',
     responses: { 200: v.array(Commit), 404: NotFound, 409: ErrorBody, 422: ValidationError },
@@ -63,7 +63,7 @@ export const commitRoutes = [
       const times = { since: secondsOf('since', query.since), until: secondsOf('until', query.until) }
       const found = commit && (await listCommits({ ...open, commit }, { ...query, ...times }, page))
       if (!found) return reply(404)
-      const commits = await present(services, request, open, found.items, partsIn(query))
+      const commits = await present(services, request, open, found.items, fieldsIn(query))
       return pageOf(commits, await found.count())
     },
   }),
@@ -73,13 +73,13 @@ export const commitRoutes = [
     path: '/repos/{owner}/{repo}/git/commits/{sha}',
     operationId: 'repoGetSingleCommit',
     summary: 'A commit',
-    query: v.object(parts),
+    query: v.object(fields),
     responses: { 200: Commit, 404: NotFound },
     handle: async (request, services) => {
       const open = await openAt(services, request, request.params.sha)
       const commit = open && (await readCommit(open, open.commit))
       if (commit === undefined) return reply(404)
-      const [presented] = await present(services, request, open!, [commit], partsIn(request.query))
+      const [presented] = await present(services, request, open!, [commit], fieldsIn(request.query))
       return reply(200, presented!)
     },
   }),

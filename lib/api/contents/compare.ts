@@ -27,8 +27,8 @@ export const compareRoutes = [
       const open = await openIn(services, request)
       const found = open && (await compare(open, request.params.basehead))
       if (found === undefined) return reply(404)
-      const parts = { stat: false, files: false, verification: true, changes: new Map() }
-      const commits = await presentCommits(services, request, open!, found.commits, parts)
+      const fields = { stat: false, files: false, verification: true, changes: new Map() }
+      const commits = await presentCommits(services, request, open!, found.commits, fields)
       return reply(200, { total_commits: found.total, commits, files: [...found.files] })
     },
   }),

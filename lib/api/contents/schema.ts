@@ -102,8 +102,8 @@ export const presentVerification = (
   payload: signature?.payload ?? '',
 })
 
-/** Which parts of a commit a client wants. */
-export interface CommitParts {
+/** The fields of a commit that a client wants. */
+export interface CommitFields {
   readonly stat: boolean
   readonly files: boolean
   readonly verification: boolean
@@ -112,7 +112,7 @@ export interface CommitParts {
 /** Everything that commits are presented with. */
 interface CommitContext {
   readonly urls: RepositoryUrls
-  readonly parts: CommitParts
+  readonly fields: CommitFields
   readonly changes: ReadonlyMap<string, CommitChanges>
   /** Accounts by the addresses of authors and committers. */
   readonly people: ReadonlyMap<string, Account>
@@ -126,15 +126,15 @@ export const presentCommits = async (
   recipient: Recipient,
   open: OpenRepository,
   commits: readonly GitCommit[],
-  parts: CommitParts & { readonly changes: ReadonlyMap<string, CommitChanges> },
+  fields: CommitFields & { readonly changes: ReadonlyMap<string, CommitChanges> },
 ): Promise<Commit[]> => {
   const { store } = services
   const emails = new Set(commits.flatMap(({ author, committer }) => [author.email, committer.email]))
   const parents = await readCommits(open, [...new Set(commits.flatMap((commit) => commit.parents))])
   const context = {
     urls: await urlsOf(services, open.repository, recipient),
-    parts,
-    changes: parts.changes,
+    fields,
+    changes: fields.changes,
     people: await store.read((tx) => peopleWith(tx, recipient, emails)),
     times: new Map(parents.map(({ id, committer }) => [id, committer.time])),
   }
@@ -149,7 +149,7 @@ export const peopleWith = (
 ): Promise<Map<string, Account>> => accountsByAddress(tx, user, emails, hostOf(baseUrl))
 
 const presentCommit = (commit: GitCommit, recipient: Recipient, context: CommitContext): Commit => {
-  const { urls, parts, people, times, changes } = context
+  const { urls, fields, people, times, changes } = context
   const { id, author, committer, message, tree, parents } = commit
   const url = commitUrl(urls, id)
   const created = timestamp(committer.time)
@@ -168,7 +168,7 @@ const presentCommit = (commit: GitCommit, recipient: Recipient, context: CommitC
       committer: presentPerson(committer),
       message,
       tree: { url: `${urls.api}/git/trees/${tree}`, sha: tree, created },
-      verification: parts.verification ? presentVerification(commit.signature) : null,
+      verification: fields.verification ? presentVerification(commit.signature) : null,
     },
     author: user(author.email),
     committer: user(committer.email),
@@ -177,18 +177,18 @@ const presentCommit = (commit: GitCommit, recipient: Recipient, context: CommitC
       sha,
       created: timestamp(times.get(sha) ?? committer.time),
     })),
-    ...presentChanges(changes.get(id), parts),
+    ...presentChanges(changes.get(id), fields),
   }
 }
 
 const presentChanges = (
   changes: CommitChanges | undefined,
-  parts: CommitParts,
+  fields: CommitFields,
 ): Pick<Commit, 'files' | 'stats'> => {
   if (changes === undefined) return { files: null, stats: null }
   const { files, additions, deletions } = changes
   return {
-    files: parts.files ? [...files] : null,
-    stats: parts.stat ? { total: additions + deletions, additions, deletions } : null,
+    files: fields.files ? [...files] : null,
+    stats: fields.stat ? { total: additions + deletions, additions, deletions } : null,
   }
 }

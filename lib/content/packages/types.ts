@@ -1,6 +1,6 @@
-import { checkPackageFileName, checkPackageName, checkVersionName } from '../../accounts/names.ts'
 import { AllotError } from '../../errors.ts'
 import { PACKAGE_TYPES, type PackageType } from '../../records/schema/index.ts'
+import { checkPackageFileName, checkPackageName, checkVersionName } from './names.ts'
 
 /** A version of a package by names. */
 export interface PackageName {

@@ -1,5 +1,5 @@
-import { isRefName } from '../../accounts/names.ts'
 import { invalid } from '../../errors.ts'
+import { isRefName } from '../../git/ref-names.ts'
 import { type Page, pageOfAll, type Slice } from '../../records/collection.ts'
 import type { OpenRepository } from './open-repository.ts'
 
