@@ -3,6 +3,7 @@ import { now } from '../clock.ts'
 import { checkArgument, invalid, isObject } from '../errors.ts'
 import type { OwnerDirectory } from '../quota/owners.ts'
 import type { Page, Slice } from '../records/collection.ts'
+import { definedMembers } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import {
   type Account,
@@ -293,9 +294,3 @@ export const checkPassword = (password: string): string => {
   if (password.length > 255) throw invalid('password: must have at most 255 characters')
   return password
 }
-
-/** An edit without its undefined members, which leave the record as it is. */
-export const definedMembers = <T extends object>(edit: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(edit).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]: Exclude<T[K], undefined>
-  }

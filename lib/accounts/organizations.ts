@@ -2,6 +2,7 @@ import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { AllotError, checkArgument, isObject } from '../errors.ts'
 import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
+import { definedMembers } from '../records/edits.ts'
 import {
   type Account,
   accounts,
@@ -21,7 +22,7 @@ import {
   visibleAmong,
   visibleOrganization,
 } from './access.ts'
-import { blankAccount, definedMembers, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
+import { blankAccount, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
 import type { Target } from './authorize.ts'
 import { isFullMember, teamsOf } from './rights.ts'
 

@@ -5,11 +5,11 @@ import {
   type SignedIn,
   type Viewer,
 } from '../accounts/access.ts'
-import { definedMembers } from '../accounts/accounts.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import { isRefName } from '../git/ref-names.ts'
 import type { Page, Slice, WithPage } from '../records/collection.ts'
+import { definedMembers } from '../records/edits.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import { type Release, type Repository, releases } from '../records/schema/index.ts'

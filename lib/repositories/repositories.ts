@@ -1,5 +1,4 @@
 import { canRead, type ReadFor, readableRepository, repositoryById, type Viewer } from '../accounts/access.ts'
-import { definedMembers } from '../accounts/accounts.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { saveWithVisibility } from '../accounts/visibility.ts'
 import { now } from '../clock.ts'
@@ -8,6 +7,7 @@ import { checkBranchName } from '../git/ref-names.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { LfsChanged } from '../quota/ledger.ts'
 import type { Page, Slice } from '../records/collection.ts'
+import { definedMembers } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import {
   type Account,

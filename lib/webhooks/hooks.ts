@@ -1,10 +1,10 @@
 import type { SignedIn } from '../accounts/access.ts'
-import { definedMembers } from '../accounts/accounts.ts'
 import { type Authorizer, authorizeAdmin, authorizeMembersOf } from '../accounts/authorize.ts'
 import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
+import { definedMembers } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import {
   accounts,
