@@ -14,6 +14,8 @@ RUN apt-get update \
   && apt-get install -y --no-install-recommends ca-certificates git tini \
   && rm -rf /var/lib/apt/lists/*
 ENV NODE_ENV=production
+# Memory: see docs/operations.md.
+ENV NODE_OPTIONS=--max-semi-space-size=4
 WORKDIR /opt/allot
 COPY --from=build /build/package.json /build/LICENSE ./
 COPY --from=build /build/node_modules ./node_modules

@@ -9,6 +9,7 @@ import type { Command } from 'commander'
 import { readConfig } from '../../bin/config/config.ts'
 import { createProgram } from '../../bin/program.ts'
 import { served } from '../bin/program.ts'
+import { startOptions } from '../support/build.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { SAMPLE, sample } from './sample.ts'
 
@@ -66,6 +67,15 @@ const instructionsIn = (text: string): [name: string, rest: string][] =>
       const [, name, rest] = /^([A-Z]+) (.*)$/.exec(line) ?? assert.fail(line)
       return [name!, rest!]
     })
+
+it('starts Node with the same limit of memory by npm start, in the image and by the units', () => {
+  const options = startOptions().join(' ')
+  assert.match(options, /^--max-semi-space-size=\d+$/)
+  assert.match(read('Dockerfile'), new RegExp(`^ENV NODE_OPTIONS=${options}$`, 'm'))
+  for (const unit of ['examples/allot.service', 'examples/postgres/allot.service'])
+    assert.match(read(unit), new RegExp(`^Environment=NODE_OPTIONS=${options}$`, 'm'))
+  assert.ok(read('docs/operations.md').includes(`\`NODE_OPTIONS=${options} allot serve\``))
+})
 
 describe('The Dockerfile', () => {
   const all = instructionsIn(read('Dockerfile'))

@@ -1,7 +1,17 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
+
+/** The options of Node with which `npm start` runs the program. */
+export const startOptions = (): string[] => {
+  const { scripts } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+    scripts: { start: string }
+  }
+  const [, options] = /^exec node (.*)dist\/bin\/allot\.js serve$/.exec(scripts.start)!
+  return options!.split(' ').filter(Boolean)
+}
 
 /** Builds the published program, without type declarations. @returns its path */
 export const buildProgram = (): string => {

@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { promisify } from 'node:util'
-import { buildProgram } from '../../support/build.ts'
+import { buildProgram, startOptions } from '../../support/build.ts'
 import type { Latency } from '../report/measure.ts'
 import { built, type Hosted } from './index.ts'
 import { local, pinned, pinnedGenerator, SERVER_CORE } from './load.ts'
@@ -17,7 +17,7 @@ export const program = (
   data: string,
   { isPinned = true, known = '' }: { isPinned?: boolean; known?: string } = {},
 ): Promise<Program> => {
-  const args = [buildProgram(), 'serve', '--port', '0', '--data', data]
+  const args = [...startOptions(), buildProgram(), 'serve', '--port', '0', '--data', data]
   const command = isPinned ? pinned(SERVER_CORE, process.execPath, args) : ([process.execPath, args] as const)
   const child = spawn(...command, { stdio: ['ignore', 'pipe', 'inherit'] })
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
