@@ -4,14 +4,28 @@ import type { Sum } from './integers.ts'
  * Sizes in bytes as people write and read them, for the configuration, the command line and the pages.
  * Units are binary: 1 KiB is 1024 bytes.
  */
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 
 const UNLIMITED = -1
 
 /** Bytes of a size such as `2 GiB`, rounded to a whole number; undefined when the text is not a size. */
 export const parseSize = (text: string): number | undefined => {
-  const [, number, unit] = /^(\d+(?:\.\d+)?) ?(B|KiB|MiB|GiB|TiB|PiB)$/.exec(text) ?? []
-  return unit === undefined ? undefined : Math.round(Number(number) * 1024 ** UNITS.indexOf(unit))
+  const { number, unit } = SIZE.exec(text)?.groups ?? {}
+  const power = UNITS.indexOf(unit ?? '')
+  return power === -1 ? undefined : Math.round(Number(number) * 1024 ** power)
+}
+
+const SIZE = /^(?<number>\d+(?:\.\d+)?) ?(?<unit>\p{L}+)$/u
+
+/** Why a text is no limit, for the end of a message that says what is expected; empty when there is nothing to add to that. */
+export const limitFault = (text: string): string => {
+  const { unit } = SIZE.exec(text)?.groups ?? {}
+  if (unit !== undefined && !UNITS.includes(unit))
+    return `; "${unit}" is not a unit: use ${UNITS.slice(0, -1).join(', ')} or ${UNITS.at(-1)}`
+  const bytes = unit === undefined && /^\d+$/.test(text) ? Number(text) : (parseSize(text) ?? 0)
+  return bytes > Number.MAX_SAFE_INTEGER
+    ? `; the largest number is ${Number.MAX_SAFE_INTEGER}, one byte less than 8 PiB`
+    : ''
 }
 
 /** Bytes of a limit: a whole number, or a size such as `2 GiB`; -1 is unlimited. Undefined when the text is neither. */
@@ -55,7 +69,7 @@ export const formatLimit = (limit: number | null): string =>
 /** `unlimited`, or text that `parseLimit` reads as exactly this limit: `2 GiB`, or a number of bytes. */
 export const formatExactLimit = (limit: number): string => {
   if (limit === UNLIMITED) return 'unlimited'
-  for (let power = UNITS.indexOf('TiB'); power > 0 && limit > 0; power--)
+  for (let power = UNITS.length - 1; power > 0 && limit > 0; power--)
     if (limit % 1024 ** power === 0) return `${limit / 1024 ** power} ${UNITS[power]}`
   return String(limit)
 }

@@ -7,11 +7,12 @@ import {
   formatLimit,
   formatSize,
   formatSizeFixed,
+  limitFault,
   parseLimit,
   parseSize,
 } from '../lib/byte-sizes.ts'
 
-const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+const UNITS = ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 
 describe('Formatting bytes', () => {
   const SIZES: [bytes: number, fixed: string, significant: string][] = [
@@ -24,6 +25,7 @@ describe('Formatting bytes', () => {
     [1.5 * 1024 ** 3, '1.5 GiB', '1.5 GiB'],
     [-2 * 1024 ** 2, '-2.0 MiB', '−2 MiB'],
     [Number.MAX_SAFE_INTEGER, '8.0 PiB', '8 PiB'],
+    [3 * 1024 ** 6, '3.0 EiB', '3 EiB'],
   ]
   it('uses binary units, with one decimal or three significant digits', () => {
     for (const [bytes, fixed, significant] of SIZES)
@@ -45,7 +47,9 @@ describe('Formatting bytes', () => {
 
 describe('Parsing bytes', () => {
   it('accepts binary units only, and limits down to -1', () => {
-    assert.equal(parseSize('2 PiB'), 2 * 1024 ** 5)
+    assert.deepEqual(['2 PiB', '1 EiB'].map(parseSize), [2 * 1024 ** 5, 1024 ** 6])
+    assert.deepEqual(['8 PiB', '1 EiB'].map(parseLimit), [undefined, undefined])
+    assert.equal(formatExactLimit(2 * 1024 ** 5), '2 PiB')
     assert.deepEqual(['2 GiB', '1.5KiB', '7 B', '2 GB', '2 gib', '5', '-1 B', ''].map(parseSize), [
       2 * 1024 ** 3,
       1536,
@@ -66,12 +70,24 @@ describe('Parsing bytes', () => {
     ])
   })
 
+  it('says which unit is unknown, and which number is too large', () => {
+    const unknown = (unit: string) => `; "${unit}" is not a unit: use B, KiB, MiB, GiB, TiB, PiB or EiB`
+    const large = '; the largest number is 9007199254740991, one byte less than 8 PiB'
+    for (const [text, fault] of [
+      ...(['GB', 'gib', 'G', 'ГБ', 'ZiB'] as const).map((unit) => [`2 ${unit}`, unknown(unit)] as const),
+      ...(['8 PiB', '2 EiB', '9007199254740992'] as const).map((text) => [text, large] as const),
+      ...['', 'much', '1,5 GiB', '2 GiB', '9007199254740991', '-2'].map((text) => [text, ''] as const),
+    ])
+      assert.equal(limitFault(text), fault, text)
+  })
+
   it('reads back every limit that was formatted exactly', () => {
     const limit = fc.oneof(
       fc.integer({ min: -1, max: Number.MAX_SAFE_INTEGER }),
       fc
-        .tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 1, max: 8191 }))
-        .map(([power, n]) => n * 1024 ** power),
+        .tuple(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 1, max: 8191 }))
+        .map(([power, n]) => n * 1024 ** power)
+        .filter(Number.isSafeInteger),
     )
     fc.assert(
       fc.property(limit, (bytes) => {

@@ -12,6 +12,8 @@ const driver = memory()
 class Store {}
 const SECRET = 'postgres://allot:secret@db/allot'
 
+const UNITS = 'is not a unit: use B, KiB, MiB, GiB, TiB, PiB or EiB'
+
 /** Options that are wrong, and the whole message. */
 const WRONG: readonly [options: unknown, message: string][] = [
   [undefined, "expected an object with options, such as { data: './data' }, received undefined"],
@@ -76,8 +78,8 @@ const WRONG: readonly [options: unknown, message: string][] = [
     [
       [true, 'the boolean true'],
       [2.5, 'the number 2.5'],
-      ['2 GB', 'the string "2 GB"'],
-      ['2gb', 'the string "2gb"'],
+      ['2 GB', `the string "2 GB"; "GB" ${UNITS}`],
+      ['2gb', `the string "2gb"; "gb" ${UNITS}`],
       ['2,5 GiB', 'the string "2,5 GiB"'],
     ] as const
   ).map(([defaultTotal, received]): [unknown, string] => [

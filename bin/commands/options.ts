@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { parseLimit } from '../../lib/byte-sizes.ts'
+import { limitFault, parseLimit } from '../../lib/byte-sizes.ts'
 import { isSubject, type Subject, subjects } from '../../lib/quota/subjects.ts'
 import { HISTORY_DAYS } from '../../lib/quota/usage.ts'
 import { storageForms } from '../config/drivers.ts'
@@ -39,7 +39,9 @@ export const subjectOption = (fallback: string): Option =>
 export const parseLimitOption = (text: string): number => {
   const limit = parseLimit(text)
   if (limit !== undefined) return limit
-  throw new InvalidArgumentError('Expected bytes, as a whole number or as in "2 GiB"; -1 is unlimited.')
+  throw new InvalidArgumentError(
+    `Expected bytes, as a whole number or as in "2 GiB"; -1 is unlimited${limitFault(text)}.`,
+  )
 }
 
 /** `a,b`; empty text is an empty list. */

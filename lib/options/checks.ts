@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { isLimit, parseSize } from '../byte-sizes.ts'
+import { isLimit, limitFault, parseSize } from '../byte-sizes.ts'
 import { describeIssue, describeValue, invalid, isObject, issuePath } from '../errors.ts'
 
 /*
@@ -173,7 +173,7 @@ const kindOf = (input: unknown): string => {
 }
 
 const bytesFault = (input: unknown): string =>
-  `expected bytes, as a whole number or as in "2 GiB", received ${describeValue(input)}`
+  `expected bytes, as a whole number or as in "2 GiB", received ${describeValue(input)}${typeof input === 'string' ? limitFault(input) : ''}`
 
 /** Bytes, as a number or as `"2 GiB"`. */
 export const Size = v.pipe(

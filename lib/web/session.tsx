@@ -8,6 +8,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import { FlashMessage, Post } from './parts/components.tsx'
+import { labelOf } from './parts/labels.ts'
 import { type PageRequest, type PageServices, page, type View } from './parts/route.ts'
 
 export interface BrowserSession {
@@ -114,7 +115,8 @@ export const signInRoutes = [
         if (status === undefined) throw error
         const { message, retryAfter } = error as AllotError
         const name = form.text('name')
-        return { ...signInView({ to, name, failure: message, isToken: name === '' }), status, retryAfter }
+        const refused = { failure: message, isToken: name === '', isWrong: status === 422 }
+        return { ...signInView({ to, name, ...refused }), status, retryAfter }
       }
     },
   }),
@@ -173,49 +175,68 @@ interface SignInForm {
   readonly failure?: string
   /** Whether a token was refused. */
   readonly isToken?: boolean
+  /** Whether what was entered is wrong, and not the account or the number of attempts. */
+  readonly isWrong?: boolean
 }
 
-const signInView = ({ to, name = '', failure, isToken = false }: SignInForm): View => ({
+const signInView = (form: SignInForm): View => ({
   title: 'Sign in',
   body: (
     <div class="narrow">
       <h1>Sign in</h1>
-      <FlashMessage failure={failure} />
-      <Post to={SIGN_IN} fields={[['to', to]]} class="stacked">
-        <label for="name">User name or email</label>
-        <input
-          id="name"
-          name="name"
-          value={name}
-          autocomplete="username"
-          autocapitalize="none"
-          spellcheck={false}
-          required
-        />
-        <label for="secret">Password</label>
-        <input id="secret" name="secret" type="password" autocomplete="current-password" required />
-        <button type="submit">Sign in</button>
-      </Post>
-      <details class="alternative" open={isToken}>
-        <summary>Use an access token instead</summary>
-        <Post to={SIGN_IN} fields={[['to', to]]} class="stacked">
-          <label for="token">Access token</label>
-          <input
-            id="token"
-            name="secret"
-            type="password"
-            autocomplete="off"
-            required
-            aria-describedby="token-hint"
-          />
-          <p class="hint" id="token-hint">
-            The token names its user. The session may do what the token may do.
-          </p>
-          <button type="submit" class="secondary">
-            Sign in with the token
-          </button>
-        </Post>
-      </details>
+      <FlashMessage failure={form.failure} />
+      <WithPassword {...form} />
+      <WithToken {...form} />
     </div>
   ),
 })
+
+/** Which of the two is wrong is not said, so both are marked. */
+const WithPassword = ({ to, name = '', isToken, isWrong }: SignInForm) => {
+  const mark = isWrong && !isToken ? { 'aria-invalid': true, 'aria-describedby': 'failure' } : {}
+  return (
+    <Post to={SIGN_IN} fields={[['to', to]]} class="stacked">
+      <label for="name">{labelOf('login')}</label>
+      <input
+        id="name"
+        name="name"
+        value={name}
+        autocomplete="username"
+        autocapitalize="none"
+        spellcheck={false}
+        required
+        {...mark}
+      />
+      <label for="secret">{labelOf('password')}</label>
+      <input id="secret" name="secret" type="password" autocomplete="current-password" required {...mark} />
+      <button type="submit">Sign in</button>
+    </Post>
+  )
+}
+
+const WithToken = ({ to, isToken = false, isWrong = false }: SignInForm) => {
+  const isMarked = isToken && isWrong
+  return (
+    <details class="alternative" open={isToken}>
+      <summary>Use an access token instead</summary>
+      <Post to={SIGN_IN} fields={[['to', to]]} class="stacked">
+        <label for="token">{labelOf('accessToken')}</label>
+        <input
+          id="token"
+          name="secret"
+          type="password"
+          autocomplete="off"
+          required
+          aria-invalid={isMarked || undefined}
+          aria-describedby={isMarked ? 'failure token-hint' : 'token-hint'}
+        />
+        <p class="hint" id="token-hint">
+          The token names its user. The session may do what the token may do.
+        </p>
+        <button type="submit" class="secondary">
+          Sign in with the token
+        </button>
+      </Post>
+    </details>
+  )
+}

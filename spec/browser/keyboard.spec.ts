@@ -96,7 +96,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
         press: 'Delete selected…',
         shows: /Delete the repository scratch\?/,
       },
-      { enter: { 'Type scratch': 'scratch' }, press: 'Delete and free', shows: /Deleted\./ },
+      { enter: { 'Confirmation: type scratch': 'scratch' }, press: 'Delete and free', shows: /Deleted\./ },
     ],
   },
   'a rule, from its preview to its deletion': {
@@ -176,11 +176,11 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
         shows: /Created\./,
       },
       { enter: { Description: 'keys only' }, press: 'Save', shows: /Saved\./ },
-      { enter: { 'New password': `${PASSWORD}!` }, press: 'Set password', shows: /Saved\.|[Pp]assword/ },
+      { enter: { Password: `${PASSWORD}!` }, press: 'Set password', shows: /Saved\.|[Pp]assword/ },
       { at: '/-/admin/account?name=cleo', press: 'Disable', shows: /Disabled\./ },
       { press: 'Enable', shows: /Enabled\./ },
       { press: 'Delete user…', shows: /Delete the user cleo\?/ },
-      { enter: { 'Type cleo': 'cleo' }, press: 'Delete the user', shows: /Deleted\./ },
+      { enter: { 'Confirmation: type cleo': 'cleo' }, press: 'Delete the user', shows: /Deleted\./ },
     ],
   },
   'the password of the user': {
@@ -257,11 +257,11 @@ describe('A list of what can be deleted', { skip: withoutChromium }, () => {
       assert.equal(await button.isDisabled(), true)
       await page.getByLabel('Select scratch').check()
       await button.click()
-      await page.getByLabel('Type scratch').waitFor()
+      await page.getByLabel('Confirmation: type scratch').waitFor()
       await page.goBack()
       assert.equal(await page.getByLabel('Select scratch').isChecked(), true)
       await button.click()
-      await page.getByLabel('Type scratch').waitFor()
+      await page.getByLabel('Confirmation: type scratch').waitFor()
     } finally {
       await browser.close()
       await allot.stop()

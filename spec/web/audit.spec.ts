@@ -153,6 +153,14 @@ describe('The page of the audit log', () => {
     assert.doesNotMatch(text, /Search older changes/)
   })
 
+  it('names what was changed as the form does', async () => {
+    await allot.as(allot.root, 'PATCH', '/admin/users/ann', {
+      ...{ login_name: 'ann', source_id: 0, full_name: 'Ann A.', admin: false },
+    })
+    const [newest] = await shown('?kind=account&subject=ann')
+    assert.equal(newest!.text, 'ann account changed display name “” → Ann A.; administrator yes → no root')
+  })
+
   it('says in words that details were too long for the log, whatever was changed', async () => {
     const { rules, groups } = allot.allot.quota
     const by = { id: allot.root.id, username: 'root' }

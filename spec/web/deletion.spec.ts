@@ -117,7 +117,10 @@ describe('Before something is deleted', () => {
   it('several repositories are kept until their number is typed, and each is listed', async () => {
     const items = [await idOf('code'), await idOf('more')]
     const { text } = await remove({ item: items })
-    assert.match(words(text), /Delete 2 repositories\?.*Type 2 to confirm It is the number of repositories\./)
+    assert.match(
+      words(text),
+      /Delete 2 repositories\?.*Confirmation: type 2 It is the number of repositories\./,
+    )
     assert.deepEqual(
       rows(text)
         .filter((row) => row.includes('repository of'))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { refusalIn } from '../../lib/web/parts/labels.ts'
 import { createPageClient, type FormFields, type PageServer, startPages } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
@@ -257,25 +258,62 @@ describe('A field that was refused', () => {
       assert.ok(tried.size >= 17, [...tried].join('\n'))
       const root = allot.browser()
       await root.signIn('root', PASSWORD)
-      for (const [path, known] of [
-        ['/-/admin/rules', { name: 'total', limit: '1' }],
-        ['/-/admin/groups', { name: 'paid' }],
-        ['/-/account/tokens', { name: 'x', scope: 'read:user' }],
+      for (const [path, fields, field] of [
+        ['/-/admin/rules', { name: 'total', limit: '1' }, 'name'],
+        ['/-/admin/rules', { name: 'strange', limit: '1', subject: ['size:none'] }, 'subject'],
+        ['/-/admin/groups', { name: 'paid' }, 'name'],
+        ['/-/admin/group', { name: 'paid', rule: 'none' }, 'rule'],
+        ['/-/admin/group', { name: 'paid', rule: ['total', 'total'] }, 'rule'],
+        ['/-/admin/group/members', { name: 'paid', owner: 'ben' }, 'owner'],
+        ['/-/admin/owners', { group: 'paid' }, 'owner'],
+        ['/-/admin/owners', { group: 'paid', owner: 'nobody' }, 'owner'],
+        ['/-/admin/owners', { group: 'none', owner: 'ann' }, 'group'],
+        ['/-/admin/account', { name: 'ann', visibility: 'none' }, 'visibility'],
+        ['/-/admin/account', { name: 'root', visibility: 'public' }, 'admin'],
+        ['/-/admin/accounts/new', { name: 'free', kind: 'user', visibility: 'none' }, 'visibility'],
+        ['/-/admin/account/token', { name: 'ann', token: 'x' }, 'scope'],
+        ['/-/account/tokens', { name: 'x' }, 'scope'],
       ] as const)
-        assert.equal(await markedBy(['x', 'x'], () => root.post(path, known)), 'name', path)
-      assert.equal(
-        await markedBy(['ben'], (owner) => root.post('/-/admin/group/members', { name: 'paid', owner })),
-        'owner',
-      )
+        assert.equal(await markedBy(['x'], () => root.post(path, fields)), field, path)
+      const again = { name: 'x', scope: 'read:user' }
+      assert.equal(await markedBy(['x', 'x'], () => root.post('/-/account/tokens', again)), 'name')
       const ann = allot.browser()
       await ann.signIn('ann', PASSWORD)
       await ann.get('/-/avatars/ann')
       const upload = () => ann.upload('/-/avatars/ann', { image: new Blob(['no image']) })
       assert.equal(await markedBy(['x'], upload), 'image')
+      const visitor = allot.browser()
+      await visitor.get('/-/sign-in')
+      const signIn = (name: string) =>
+        markedBy(['x'], () => visitor.post('/-/sign-in', { name, secret: 'x' }))
+      assert.deepEqual([await signIn('ann'), await signIn('')], ['name and secret', 'secret'])
     } finally {
       await allot.stop()
     }
   })
+
+  it('is named by its label in the message, and by no name of the code', async () => {
+    for (const failure of [
+      'fullName: must have at most 100 characters',
+      'groups.a.rules: b.rules: c is named twice',
+      'subjects[0]: x is no subject',
+      'Limit is required',
+    ])
+      assert.match(refusalIn(failure).message, /^(Display name|Rules|Subjects|Limit)(: | is )/)
+    assert.deepEqual(refusalIn('the account was deleted'), {
+      field: undefined,
+      message: 'the account was deleted',
+    })
+  })
+
+  /** The labels that a field can be called by: its own, or for boxes, which have values for labels, those of all lists and fields. */
+  const labelsOf = (html: string, field: string): string[] => {
+    const id = attribute(field, 'id')
+    return [...html.matchAll(/<(label|legend)\b([^>]*)>(.*?)<\/\1>/gs)]
+      .filter(([, , attributes]) => id === '' || attributes!.includes(`for="${id}"`))
+      .map(([, , , content]) => content!.split(/<[^>]*>/).find((text) => text.trim() !== '') ?? '')
+      .map((text) => text.trim().replace(/:$/, ''))
+  }
 
   /** The field that is marked after the first value that is refused. */
   const markedBy = async (
@@ -285,13 +323,19 @@ describe('A field that was refused', () => {
     for (const value of values) {
       const { status, text } = await send(value)
       if (status !== 422 && status !== 409) continue
-      const [, failure] = /role="alert" id="failure">([^<]*)/.exec(text)!
+      const [, failure = ''] = /role="alert" id="failure">([^<]*)/.exec(text)!
       const shown = text.replace(/<details(?![^>]* open)[^>]*>.*?<\/details>/gs, '')
       const marked = [...shown.matchAll(TAGS)]
         .map(([tag]) => tag)
         .filter((tag) => tag.includes('aria-invalid'))
       const described = marked.filter((input) => /aria-describedby="failure\b/.test(input))
-      return described.map((input) => attribute(input, 'name')).join(' and ') || `no field for ${failure}`
+      const names = [...new Set(described.map((input) => attribute(input, 'name')))]
+      const labels = described.slice(0, 1).flatMap((input) => labelsOf(shown, input))
+      const named = failure.replace(/^The (\w)/, (_, letter: string) => letter.toUpperCase())
+      const isNamed = labels.some((label) => label !== '' && named.startsWith(label))
+      if (names.length === 1 && !isNamed && !/^A.* already exists\.$/.test(failure))
+        return `${names[0]}, whose label (${labels}) is not in the message "${failure}"`
+      return names.join(' and ') || `no field for ${failure}`
     }
     return 'not refused'
   }

@@ -314,6 +314,12 @@ describe('The administration pages', () => {
         /Limit: expected a size such as 2 GiB, .* got &quot;much&quot;\./,
       ],
       [{ name: 'x', limit: '', subject: 'size:all' }, 422, /expected a size/],
+      [
+        { name: 'x', limit: '2 GB', subject: 'size:all' },
+        422,
+        /; &quot;GB&quot; is not a unit: use B, KiB, /,
+      ],
+      [{ name: 'x', limit: '1 EiB', subject: 'size:all' }, 422, /; the largest number is 9007199254740991, /],
       [{ name: '', limit: '1', subject: 'size:all' }, 422, /Name: must have 1 to 255 characters\./],
       [
         { name: 'x', limit: '1', subject: 'size:nothing' },

@@ -85,18 +85,18 @@ interface AccountFormProps {
 }
 
 const Profile = ({ account, entered, failure }: AccountFormProps) => {
-  const { name, kind } = account
+  const { kind } = account
   const valueIn = (field: 'fullName' | 'description' | 'email' | 'visibility') =>
     entered?.text(field) ?? account[field]
   const isAdmin = entered === undefined ? account.admin : entered.text('admin') !== ''
-  const field = (id: 'fullName' | 'description' | 'email') => ({ id, value: valueIn(id), failure })
+  const field = (name: 'fullName' | 'description' | 'email') => ({ name, value: valueIn(name), failure })
   return (
     <Section id="profile" title="Profile">
-      <Post to={PROFILE} fields={[['name', name]]} class="stacked">
-        <Field {...field('fullName')} label="Display name" />
-        <Field {...field('description')} label="Description" />
-        {kind === 'user' && <Field {...field('email')} label="Email" type="email" />}
-        <Visibility value={valueIn('visibility')} />
+      <Post to={PROFILE} fields={[['name', account.name]]} class="stacked">
+        <Field {...field('fullName')} />
+        <Field {...field('description')} />
+        {kind === 'user' && <Field {...field('email')} type="email" />}
+        <Visibility value={valueIn('visibility')} failure={failure} />
         {kind === 'user' && <AdminBox isChecked={isAdmin} failure={failure} />}
         <button type="submit">Save</button>
       </Post>
@@ -109,8 +109,7 @@ const Access = ({ user, account: { name }, entered, failure }: AccountFormProps 
     <Post to="/-/admin/account/password" fields={[['name', name]]} class="stacked">
       <Field
         failure={failure}
-        id="password"
-        label="New password"
+        name="password"
         type="password"
         hint="At least 8 characters. It ends the sessions of the old one."
         isRequired
@@ -134,14 +133,17 @@ const Access = ({ user, account: { name }, entered, failure }: AccountFormProps 
       <Post to={TOKEN} fields={[['name', name]]} class="stacked">
         <Field
           failure={failure}
+          name="name"
           id="token"
-          member="name"
-          label="Name of the token"
           value={entered?.text('token') ?? ''}
           hint="The token is shown once, on the next page."
           isRequired
         />
-        <ScopeFields user={user} chosen={entered?.all('scope') ?? ['read:user', 'read:repository']} />
+        <ScopeFields
+          failure={failure}
+          user={user}
+          chosen={entered?.all('scope') ?? ['read:user', 'read:repository']}
+        />
         <button type="submit" class="secondary">
           Create token
         </button>

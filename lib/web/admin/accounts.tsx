@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Forms of administrators about accounts: create, edit, disable, delete, a new password, and a token that is shown once. */
 import type { Identity } from '../../accounts/access.ts'
-import { refuseWiderScopes } from '../../accounts/access.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { accountPath } from '../parts/components.tsx'
@@ -9,7 +8,7 @@ import { checkConfirmation, hasConfirmation } from '../parts/confirmation.tsx'
 import type { Form } from '../parts/form.ts'
 import { type PageReply, type PageRequest, type PageServices, page } from '../parts/route.ts'
 import { passwordLinkView } from '../people/set-password.tsx'
-import { createdView } from '../people/tokens.tsx'
+import { checkChosenScopes, createdView } from '../people/tokens.tsx'
 import { confirmationOf, deletionView } from './account-deletion.tsx'
 import { accountView } from './account-views.tsx'
 import { adminPage } from './form.tsx'
@@ -132,7 +131,7 @@ export const accountFormRoutes = [
   accountForm('/-/admin/account/token', async ({ form, user }, { hosting }, account) => {
     if (account.kind !== 'user') throw invalid('an organization has no tokens')
     const scopes = form.all('scope')
-    refuseWiderScopes(user, scopes)
+    checkChosenScopes(user, scopes)
     const { secret } = await hosting.tokens.create(account.id, form.text('token'), scopes, user)
     return createdView(account.name, form.text('token'), secret, crumbsOf(account.name))
   }),

@@ -4,6 +4,7 @@ import type { VNode } from 'preact'
 import { formatExactLimit } from '../../byte-sizes.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { Link, usePageContext } from '../parts/components.tsx'
+import { wordFor } from '../parts/labels.ts'
 import { type AuditLinks, detailsOf, isAssignment, kindInList, listOf, subjectKind } from './audit-names.ts'
 
 interface AuditProps {
@@ -54,11 +55,13 @@ export const AuditDetails = ({ record, links }: AuditProps) => {
     const pathOf = kind && ((one: string) => links.to(kind, one))
     const [old, now] = [before[name], after[name]]
     if (isAssignment(record) || (Array.isArray(old) && Array.isArray(now)))
-      return listParts(name, listOf(old), listOf(now), pathOf)
+      return listParts(wordFor(name), listOf(old), listOf(now), pathOf)
     if (Array.isArray(old ?? now))
-      return [<Names key={name} label={name} names={listOf(old ?? now)} pathOf={pathOf} />]
+      return [<Names key={name} label={wordFor(name)} names={listOf(old ?? now)} pathOf={pathOf} />]
     const texts = [old, now].filter((one) => one !== undefined).map((one) => textOf(name, one))
-    return texts[0] === texts[1] ? [] : [<span key={name}>{`${name} ${texts.join(' → ')}`.trim()}</span>]
+    return texts[0] === texts[1]
+      ? []
+      : [<span key={name}>{`${wordFor(name)} ${texts.join(' → ')}`.trim()}</span>]
   })
   return (
     <>
@@ -108,5 +111,6 @@ const differenceOf = (before: readonly string[], after: readonly string[]) => ({
 const textOf = (name: string, value: unknown): string => {
   if (name === 'limit' && typeof value === 'number') return formatExactLimit(value)
   if (Array.isArray(value)) return value.join(', ')
+  if (typeof value === 'boolean') return value ? 'yes' : 'no'
   return value === '' ? '“”' : String(value)
 }

@@ -6,7 +6,8 @@ import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
-import { FlashMessage, Link, Notice, PageHead, Post, PREVIEW, Section, Tabs } from '../parts/components.tsx'
+import { FlashMessage, Notice, PageHead, Post, PREVIEW, Section, Tabs } from '../parts/components.tsx'
+import type { Form } from '../parts/form.ts'
 import {
   type Crumb,
   type PageRequest,
@@ -34,8 +35,8 @@ interface AdminAction {
   concerns?(effects: Effects): string | Promise<string>
   /** Makes the change. @returns the path to redirect to */
   apply(): Promise<string>
-  /** The form again, with the message of the error that refused it. */
-  showAgain(failure: string): View | Promise<View>
+  /** The form again with what was entered, and with the message of the error that refused it, unless it was canceled. */
+  showAgain(failure?: string): View | Promise<View>
 }
 
 /** Declares the route of a form that an administrator can preview before submitting it. */
@@ -52,8 +53,8 @@ export const adminForm = <const Path extends string>(
       const action = await prepare(request, services)
       const { form, user } = request
       try {
-        const mustAsk = action.deletes !== undefined || action.asksFirst === true
-        if (form.text('do') === PREVIEW || (mustAsk && form.text('confirmed') === '')) {
+        if (form.text('do') === EDIT) return await action.showAgain()
+        if (isPreviewed(action, form)) {
           const fields = form.entries.filter(([name]) => name !== 'form' && name !== 'do')
           return await preview(services, action, { path, fields, deletes: action.deletes })
         }
@@ -67,6 +68,14 @@ export const adminForm = <const Path extends string>(
       }
     },
   })
+
+/** Whether the effect of the form is shown before it is saved. */
+const isPreviewed = ({ deletes, asksFirst }: AdminAction, form: Form): boolean =>
+  form.text('do') === PREVIEW ||
+  ((deletes !== undefined || asksFirst === true) && form.text('confirmed') === '')
+
+/** The value of the button that leads from a preview back to the form. */
+const EDIT = 'edit'
 
 /** Errors that the form shows; others get the error page. */
 const REFUSALS: ReadonlySet<string> = new Set(['invalid', 'conflict', 'not_found', 'bad_request'])
@@ -112,22 +121,15 @@ const preview = async (
               <button type="submit" class={deletes === undefined ? undefined : 'danger final'}>
                 {deletes === undefined ? 'Apply changes' : `Delete ${deletes}`}
               </button>
-              <Link class="button secondary" to={formPath(path, fields)}>
+              <button type="submit" class="secondary" name="do" value={EDIT}>
                 Cancel
-              </Link>
+              </button>
             </div>
           </Post>
         </Section>
       </>
     ),
   }
-}
-
-/** The path of the page that has the form. */
-const formPath = (path: string, fields: Fields): string => {
-  const name = fields.find(([field]) => field === 'name')?.[1] ?? ''
-  const [, page] = /^(\/-\/admin\/(?:rule|group))(?:\/|$)/.exec(path) ?? []
-  return page === undefined ? path : `${page}?name=${encodeURIComponent(name)}`
 }
 
 /** Adds the names of owners. Leaves out owners that were deleted since the page was read. */

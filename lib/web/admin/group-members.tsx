@@ -2,9 +2,9 @@
 /** The owners that a group is assigned to, with the forms that assign it and remove it. */
 import type { Account } from '../../records/schema/index.ts'
 import { ActionButtons, formatCount, Link, Post, PREVIEW, Section } from '../parts/components.tsx'
+import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages } from '../parts/paging.tsx'
 import { groupPath } from '../parts/quota-paths.ts'
-import { invalidAttributes } from '../parts/refused.ts'
 
 interface MembersProps {
   group: string
@@ -56,7 +56,7 @@ export const Members = ({ group, members, page, total, isDefault, owner, failure
     {members.length === 0 && <EmptyPage total={total} />}
     <Pages to={(number) => `${groupPath(group)}&page=${number}`} page={page} total={total} />
     <Post to="/-/admin/group/members" fields={[['name', group]]} class="stacked more">
-      <label for="owner">User or organization</label>
+      <label for="owner">{labelOf('assignee')}</label>
       <input
         id="owner"
         name="owner"
@@ -64,7 +64,7 @@ export const Members = ({ group, members, page, total, isDefault, owner, failure
         autocapitalize="none"
         spellcheck={false}
         required
-        {...invalidAttributes('owner', failure)}
+        {...invalidAttributes('assignee', failure)}
       />
       <ActionButtons label="Assign" kind="secondary" />
     </Post>

@@ -16,6 +16,7 @@ import {
   Section,
   Table,
 } from '../parts/components.tsx'
+import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
@@ -56,16 +57,17 @@ export const groupRoutes = [
   }),
   adminForm('/-/admin/group', async ({ form, user }, services) => {
     const group = await findGroup(services, form.text('name'))
-    const plan = { groups: [{ name: group.name, rules: form.all('rule') }] }
+    const chosen = form.all('rule')
+    const plan = { groups: [{ name: group.name, rules: chosen }] }
     return {
       plan: () => plan,
       // Without a rule, the group limits nothing.
-      asksFirst: group.rules.length > 0 && form.all('rule').length === 0,
+      asksFirst: group.rules.length > 0 && chosen.length === 0,
       async apply() {
         await services.hosting.plans.apply(plan, { by: user })
         return `${groupPath(group.name)}&done=saved`
       },
-      showAgain: (failure) => showGroup(services, group, { failure }),
+      showAgain: (failure) => showGroup(services, group, { failure, chosen }),
     }
   }),
   adminForm('/-/admin/group/members', async ({ form, user }, services) => {
@@ -80,7 +82,11 @@ export const groupRoutes = [
         else await services.quota.groups.unassign(id, group.name, user)
         return `${groupPath(group.name)}&done=${isAdded ? 'added' : 'removed'}`
       },
-      showAgain: (failure) => showGroup(services, group, { failure: ownerRefused(failure), owner }),
+      showAgain: (failure) =>
+        showGroup(services, group, {
+          failure: failure && assigneeRefused(failure),
+          owner: isAdded ? owner : '',
+        }),
     }
   }),
   adminForm('/-/admin/group/delete', async ({ form, user }, services) => {
@@ -106,13 +112,13 @@ const findGroup = async ({ quota }: PageServices, name: string): Promise<QuotaGr
 
 const findOwner = async ({ hosting }: PageServices, name: string): Promise<Account> => {
   const account = name === '' ? undefined : await hosting.accounts.byName(name)
-  if (account === undefined) throw invalid(`owner: there is no user or organization named "${name}"`)
+  if (account === undefined) throw invalid(`assignee: there is no user or organization named "${name}"`)
   return account
 }
 
 /** Whatever refuses the form to assign a group, the owner is its only field. */
-const ownerRefused = (failure: string): string =>
-  failure.startsWith('owner: ') ? failure : `owner: ${failure}`
+const assigneeRefused = (failure: string): string =>
+  failure.startsWith('assignee: ') ? failure : `assignee: ${failure}`
 
 /** Whom the deletion of a group concerns, and which limit decides afterwards. */
 const concernsOf = async ({ quota }: PageServices, name: string, effects: Effects): Promise<string> => {
@@ -189,10 +195,17 @@ const listGroups = async (
   )
 }
 
+/** What was entered in a form of a group that is shown again. */
+interface EnteredInGroup {
+  readonly owner?: string
+  /** Names of rules. */
+  readonly chosen?: readonly string[]
+}
+
 const showGroup = async (
   { quota, hosting }: PageServices,
   group: QuotaGroup,
-  { owner = '', ...message }: FlashMessage & { readonly owner?: string },
+  { owner = '', chosen = group.rules.map(({ name }) => name), ...message }: FlashMessage & EnteredInGroup,
   page = 1,
 ): Promise<View> => {
   const { items: rules } = await quota.rules.list(ALL)
@@ -202,7 +215,7 @@ const showGroup = async (
     `Group ${group.name}`,
     message,
     <>
-      <Rules group={group} rules={rules} />
+      <Rules group={group} rules={rules} chosen={chosen} failure={message.failure} />
       <Members
         group={group.name}
         members={members}
@@ -225,11 +238,20 @@ const showGroup = async (
   )
 }
 
-const Rules = ({ group, rules }: { group: QuotaGroup; rules: QuotaRule[] }) => (
-  <Section id="rules" title="Rules">
+interface RulesProps {
+  group: QuotaGroup
+  rules: readonly QuotaRule[]
+  /** Names of the rules that are ticked. */
+  chosen: readonly string[]
+  /** Why the form was refused. */
+  failure: string | undefined
+}
+
+const Rules = ({ group, rules, chosen, failure }: RulesProps) => (
+  <Section id="rules" title={labelOf('rules')}>
     <Post to="/-/admin/group" fields={[['name', group.name]]}>
       <fieldset>
-        <legend class="hidden">Rules of this group</legend>
+        <legend class="hidden">{labelOf('rules')}</legend>
         {rules.length === 0 && <p>No rules exist yet.</p>}
         {rules.map(({ name, limit, subjects }) => (
           <div key={name} class="line">
@@ -238,7 +260,8 @@ const Rules = ({ group, rules }: { group: QuotaGroup; rules: QuotaRule[] }) => (
                 type="checkbox"
                 name="rule"
                 value={name}
-                checked={group.rules.some((rule) => rule.name === name)}
+                checked={chosen.includes(name)}
+                {...invalidAttributes('rules', failure)}
               />
               <span>
                 {name}{' '}

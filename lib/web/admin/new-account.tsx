@@ -25,43 +25,35 @@ export const newAccountView = (kind: Account['kind'], message: FlashMessage, for
           <Post to="/-/admin/accounts/new" fields={[['kind', kind]]} class="stacked">
             <Field
               failure={failure}
-              id="name"
-              label="Name"
+              name="name"
               value={enteredIn('name')}
               hint="Part of every URL; it cannot be changed here later."
               isRequired
             />
-            <Field failure={failure} id="fullName" label="Display name" value={enteredIn('fullName')} />
+            <Field failure={failure} name="fullName" value={enteredIn('fullName')} />
             {kind === 'user' ? (
               <>
-                <Field failure={failure} id="email" label="Email" type="email" value={enteredIn('email')} />
+                <Field failure={failure} name="email" type="email" value={enteredIn('email')} />
                 <Field
                   failure={failure}
-                  id="password"
-                  label="Password"
+                  name="password"
                   type="password"
                   hint="At least 8 characters. Without one, the user signs in with a token."
                 />
               </>
             ) : (
               <>
+                <Field failure={failure} name="description" value={enteredIn('description')} />
                 <Field
                   failure={failure}
-                  id="description"
-                  label="Description"
-                  value={enteredIn('description')}
-                />
-                <Field
-                  failure={failure}
-                  id="owner"
-                  label="Owner"
+                  name="owner"
                   value={enteredIn('owner')}
                   hint="The user who owns it; without one, administrators manage it."
                 />
               </>
             )}
-            <Visibility value={enteredIn('visibility') || 'public'} />
-            {kind === 'user' && <AdminBox isChecked={enteredIn('admin') !== ''} />}
+            <Visibility value={enteredIn('visibility') || 'public'} failure={failure} />
+            {kind === 'user' && <AdminBox isChecked={enteredIn('admin') !== ''} failure={failure} />}
             <button type="submit">Create {kind}</button>
           </Post>
         </Section>

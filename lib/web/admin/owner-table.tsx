@@ -4,6 +4,7 @@ import { formatSize } from '../../byte-sizes.ts'
 import type { OwnerSummary } from '../../content/usage/owner-table.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { accountPath, Link, Post, PREVIEW, Size, usePageContext } from '../parts/components.tsx'
+import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { limitStateOf } from '../storage/limits.tsx'
 import { OwnerGrowth } from '../storage/pace.tsx'
 import { LimitText, RemovalLink, StateBadge } from '../storage/state.tsx'
@@ -17,38 +18,47 @@ export const OwnersBeingRead = () => (
   </p>
 )
 
-export const OwnerTable = ({
-  query,
-  rows,
-  history,
-  groups,
-}: OwnerRows & {
-  query: OwnerQuery
-  groups: readonly QuotaGroup[]
-}) => (
-  <Post to="/-/admin/owners">
+/** What was selected in the form that changes groups. */
+export interface OwnerSelection {
+  readonly names: readonly string[]
+  readonly group: string
+  /** Whether the group is added, and not removed. */
+  readonly isAdded: boolean
+}
+
+export interface AssignmentForm {
+  readonly query: OwnerQuery
+  readonly groups: readonly QuotaGroup[]
+  /** What was selected when the form was refused or canceled. */
+  readonly selection: OwnerSelection | undefined
+  readonly failure: string | undefined
+}
+
+/** The form has the query of the list, to show the same part of it afterwards. */
+export const OwnerTable = ({ rows, history, ...form }: OwnerRows & AssignmentForm) => (
+  <Post to="/-/admin/owners" fields={[['list', pathOf(form.query).split('?')[1] ?? '']]}>
     <table>
       <thead>
         <tr>
           <th scope="col" class="check">
             <span class="hidden">Select</span>
           </th>
-          <SortHead query={query} by="name" text="Name" />
-          <SortHead query={query} by="share" text="Limit" />
+          <SortHead query={form.query} by="name" text="Name" />
+          <SortHead query={form.query} by="share" text="Limit" />
           <th scope="col" class="wide">
             Groups
           </th>
-          <SortHead query={query} by="growth" text="30 days" class="number wide" />
-          <SortHead query={query} by="used" text="Usage" class="number wide" />
+          <SortHead query={form.query} by="growth" text="30 days" class="number wide" />
+          <SortHead query={form.query} by="used" text="Usage" class="number wide" />
         </tr>
       </thead>
       <tbody>
         {rows.map((row) => (
-          <Row key={row.id} row={row} history={history} />
+          <Row key={row.id} row={row} history={history} form={form} />
         ))}
       </tbody>
     </table>
-    {groups.length > 0 && <Assignment groups={groups} />}
+    {form.groups.length > 0 && <Assignment {...form} />}
   </Post>
 )
 
@@ -80,14 +90,21 @@ const SortHead = ({
   )
 }
 
-const Row = ({ row, history }: { row: OwnerSummary } & Pick<OwnerRows, 'history'>) => (
+interface RowProps extends Pick<OwnerRows, 'history'> {
+  row: OwnerSummary
+  form: AssignmentForm
+}
+
+const Row = ({ row, history, form: { selection, failure } }: RowProps) => (
   <tr>
     <td class="check">
       <input
         type="checkbox"
         name="owner"
         value={row.name}
+        checked={selection?.names.includes(row.name)}
         aria-label={`Select ${row.name}`}
+        {...invalidAttributes('owners', failure)}
         data-bytes={String(row.used)}
       />
     </td>
@@ -136,20 +153,22 @@ export const OwnerLimit = ({ owner: { name, state, binding, groups } }: { owner:
     </div>
   )
 
-const Assignment = ({ groups }: { groups: readonly QuotaGroup[] }) => (
+const Assignment = ({ groups, selection, failure }: AssignmentForm) => (
   <div class="inline assign">
     <div>
-      <label for="change">Selected owners</label>
+      <label for="change">{labelOf('owners')}</label>
       <select id="change" name="change">
         <option value="add">Add to</option>
-        <option value="remove">Remove from</option>
+        <option value="remove" selected={selection?.isAdded === false}>
+          Remove from
+        </option>
       </select>
     </div>
     <div>
-      <label for="group">Group</label>
-      <select id="group" name="group">
+      <label for="group">{labelOf('group')}</label>
+      <select id="group" name="group" {...invalidAttributes('group', failure)}>
         {groups.map(({ name }) => (
-          <option key={name} value={name}>
+          <option key={name} value={name} selected={name === selection?.group}>
             {name}
           </option>
         ))}

@@ -4,15 +4,16 @@ import { growthIn } from '../../content/usage/instance-history.ts'
 import { invalid } from '../../errors.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
-import { Empty, formatCount, Link, Search, Section } from '../parts/components.tsx'
+import { Empty, type FlashMessage, formatCount, Link, Search, Section } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
+import type { Form } from '../parts/form.ts'
 import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { subjectGroups, subjectTexts } from '../parts/subject-names.ts'
 import { STATE_NAMES } from '../storage/state.tsx'
 import { adminForm, adminPage, adminView } from './form.tsx'
 import { type OwnerQuery, type OwnerRows, pathOf, queryIn, rowsFor, rowsOfFile } from './owner-query.ts'
-import { OwnersBeingRead, OwnerTable } from './owner-table.tsx'
+import { type AssignmentForm, type OwnerSelection, OwnersBeingRead, OwnerTable } from './owner-table.tsx'
 import { ALL } from './rules.tsx'
 
 /** Owners in a CSV file at most. */
@@ -51,16 +52,17 @@ export const ownerRoutes = [
     },
   }),
   adminForm('/-/admin/owners', async ({ form, user }, services) => {
-    const [names, group] = [form.all('owner'), form.text('group')]
-    const isAdded = form.text('change') !== 'remove'
-    const plan = () => assignmentPlan(services, names, group, isAdded)
+    const selection = selectionIn(form)
+    const query = queryIn(new URLSearchParams(form.text('list')))
+    const plan = () => assignmentPlan(services, selection)
     return {
       plan,
       async apply() {
         await services.hosting.plans.apply(await plan(), { by: user })
-        return `/-/admin/owners?done=saved`
+        const list = pathOf(query)
+        return `${list}${list.includes('?') ? '&' : '?'}done=saved`
       },
-      showAgain: (failure) => ownersView(services, queryIn(new URLSearchParams()), { failure }),
+      showAgain: (failure) => ownersView(services, query, { failure }, selection),
     }
   }),
 ]
@@ -68,12 +70,16 @@ export const ownerRoutes = [
 /** Owners that one form changes at most. */
 const MAX_SELECTED = 50
 
+const selectionIn = (form: Form): OwnerSelection => ({
+  names: form.all('owner'),
+  group: form.text('group'),
+  isAdded: form.text('change') !== 'remove',
+})
+
 /** Adds a group to those of several owners, or removes it. */
 const assignmentPlan = async (
   { hosting, quota }: PageServices,
-  names: readonly string[],
-  group: string,
-  isAdded: boolean,
+  { names, group, isAdded }: OwnerSelection,
 ): Promise<NamedPlan> => {
   if (names.length === 0) throw invalid('owners: select at least one')
   if (names.length > MAX_SELECTED)
@@ -82,7 +88,7 @@ const assignmentPlan = async (
   const lists = await Promise.all(
     names.map(async (name) => {
       const account = await hosting.accounts.byName(name)
-      if (account === undefined) throw invalid(`there is no user or organization named "${name}"`)
+      if (account === undefined) throw invalid(`owners: there is no user or organization named "${name}"`)
       const others = (await quota.groups.assignedTo(account.id)).filter((assigned) => assigned !== group)
       return [account.name, isAdded ? [...others, group] : others] as const
     }),
@@ -93,7 +99,8 @@ const assignmentPlan = async (
 const ownersView = async (
   services: PageServices,
   query: OwnerQuery,
-  message: Parameters<typeof adminView>[1],
+  message: FlashMessage,
+  selection?: OwnerSelection,
 ) => {
   const found = await rowsFor(services, query)
   const { items: groups } = await services.quota.groups.list(ALL)
@@ -115,7 +122,11 @@ const ownersView = async (
       }
     >
       <Filters query={query} groups={groups} />
-      {found === undefined ? <OwnersBeingRead /> : <Rows query={query} found={found} groups={groups} />}
+      {found === undefined ? (
+        <OwnersBeingRead />
+      ) : (
+        <Rows query={query} found={found} groups={groups} selection={selection} failure={message.failure} />
+      )}
     </Section>,
   )
 }
@@ -128,13 +139,11 @@ const ORDER_TEXTS = {
   growth: ['most growth first', 'least growth first'],
 } as const
 
-interface RowsProps {
-  query: OwnerQuery
+interface RowsProps extends AssignmentForm {
   found: OwnerRows
-  groups: readonly QuotaGroup[]
 }
 
-const Rows = ({ query, found: { rows, history }, groups }: RowsProps) => {
+const Rows = ({ query, found: { rows, history }, ...form }: RowsProps) => {
   const { offset, limit } = sliceOf(query.page)
   const shown = rows.slice(offset, offset + limit)
   return (
@@ -153,7 +162,7 @@ const Rows = ({ query, found: { rows, history }, groups }: RowsProps) => {
           </Empty>
         </EmptyPage>
       ) : (
-        <OwnerTable query={query} rows={shown} history={history} groups={groups} />
+        <OwnerTable query={query} rows={shown} history={history} {...form} />
       )}
       <Pages to={(number) => pathOf({ ...query, page: number })} page={query.page} total={rows.length} />
     </>

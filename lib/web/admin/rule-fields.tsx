@@ -2,7 +2,7 @@
 /** The fields of a rule: its limit, and its subjects in the groups in which they contain each other. */
 import { isSubject, type Subject, withAncestors } from '../../quota/subjects.ts'
 import { SubjectCode } from '../parts/components.tsx'
-import { invalidAttributes, isRefused } from '../parts/refused.ts'
+import { invalidAttributes, isRefused, labelOf } from '../parts/labels.ts'
 import { subjectGroups, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'
 
 /** The fields of a rule, as text. */
@@ -19,7 +19,7 @@ interface LimitAndSubjectsProps {
 
 export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => (
   <>
-    <label for="limit">Limit</label>
+    <label for="limit">{labelOf('limit')}</label>
     <input
       id="limit"
       name="limit"
@@ -32,10 +32,10 @@ export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => 
     </p>
     <details class="options" open={isRefused('subjects', failure)}>
       <summary>
-        Subjects: <span>{subjectsInWords(withoutIncluded(values.subjects))}</span>
+        {labelOf('subjects')}: <span>{subjectsInWords(withoutIncluded(values.subjects))}</span>
       </summary>
       <fieldset aria-describedby="subjects-hint">
-        <legend class="hidden">Subjects</legend>
+        <legend class="hidden">{labelOf('subjects')}</legend>
         <p class="hint" id="subjects-hint">
           The limit is for the sum of all chosen subjects. A subject includes those that are indented below
           it, and Total includes all: what is included counts once.
@@ -48,6 +48,7 @@ export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => 
                 <SubjectBox
                   key={subject}
                   subject={subject}
+                  failure={failure}
                   depth={withAncestors(subject).length - withAncestors(subjects[0]!).length}
                   isChecked={withAncestors(subject).some((one) => values.subjects.includes(one))}
                 />
@@ -76,10 +77,12 @@ const SubjectBox = ({
   subject,
   depth,
   isChecked,
+  failure,
 }: {
   subject: Subject
   depth: number
   isChecked: boolean
+  failure: string | undefined
 }) => (
   <label class={depth > 0 ? `box deep${depth}` : 'box'}>
     <input
@@ -88,6 +91,7 @@ const SubjectBox = ({
       value={subject}
       checked={isChecked}
       data-in={withAncestors(subject).slice(1).join(' ') || undefined}
+      {...invalidAttributes('subjects', failure)}
     />
     <span>
       <span data-name="">{subjectTexts[subject].name}</span> <SubjectCode subject={subject} />{' '}

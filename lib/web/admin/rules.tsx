@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { formatExactLimit, parseLimit } from '../../byte-sizes.ts'
+import { formatExactLimit, limitFault, parseLimit } from '../../byte-sizes.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
@@ -109,10 +109,14 @@ const ruleFrom = ({ name, limit, subjects }: RuleFormValues): QuotaRule => ({
  */
 const limitFrom = (text: string): number => {
   if (/^unlimited$/i.test(text)) return -1
-  const digits = text.replace(/(?<=\d)[,_ ](?=\d{3}(?!\d))/g, '')
-  const limit = parseLimit(digits.replace(/ ?([kmgtp])ib$/i, (_, unit: string) => ` ${unit.toUpperCase()}iB`))
+  const size = text
+    .replace(/\s+/g, ' ')
+    .replace(/(?<=\d)[,_ ](?=\d{3}(?!\d))/g, '')
+    .replace(/ ?([kmgtpe])ib$/i, (_, unit: string) => ` ${unit.toUpperCase()}iB`)
+  const limit = parseLimit(size)
   if (limit !== undefined) return limit
-  throw invalid(`limit: expected a size such as 2 GiB, a number of bytes, or "unlimited", got "${text}"`)
+  const expected = 'a size such as 2 GiB, a number of bytes, or "unlimited"'
+  throw invalid(`limit: expected ${expected}, got "${text}"${limitFault(size)}`)
 }
 
 /** Boxes cannot show that a rule lists a subject twice, or with one that includes it: keeps such a list while no box changes. */

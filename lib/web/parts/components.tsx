@@ -4,7 +4,7 @@ import { useContext } from 'preact/hooks'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
 import type { Sum } from '../../integers.ts'
 import type { Subject } from '../../quota/subjects.ts'
-import { invalidAttributes } from './refused.ts'
+import { invalidAttributes, labelOf, refusalIn } from './labels.ts'
 import type { Crumb, PageContext } from './route.ts'
 
 const Context = createContext<PageContext | undefined>(undefined)
@@ -196,7 +196,7 @@ export const FlashMessage = ({ done, failure }: FlashMessage) => (
     {done && Object.hasOwn(DONE, done) && <Notice kind="success">{DONE[done]}</Notice>}
     {failure !== undefined && (
       <div class="notice over" role="alert" id="failure">
-        {sentence(failure)}
+        {sentence(refusalIn(failure).message)}
       </div>
     )}
   </>
@@ -212,7 +212,7 @@ interface NameFieldProps {
 /** The name of a rule, a group or a token. */
 export const NameField = ({ value, failure, hint }: NameFieldProps) => (
   <>
-    <label for="name">Name</label>
+    <label for="name">{labelOf('name')}</label>
     <input
       id="name"
       name="name"

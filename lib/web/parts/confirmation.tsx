@@ -3,7 +3,7 @@
 import { invalid } from '../../errors.ts'
 import { ConfirmButtons } from './components.tsx'
 import type { Form } from './form.ts'
-import { invalidAttributes } from './refused.ts'
+import { invalidAttributes, labelOf } from './labels.ts'
 
 /**
  * Field of the typed confirmation; a form without it is asked first. Forms that only a button confirms have the hidden field
@@ -41,7 +41,7 @@ interface TypedConfirmationProps extends Confirmation {
 export const TypedConfirmation = ({ expected, what, cancel, button, failure }: TypedConfirmationProps) => (
   <div class="stacked more">
     <label for={FIELD}>
-      Type <bdi>{expected}</bdi> to confirm
+      {labelOf(FIELD)}: type <bdi>{expected}</bdi>
     </label>
     <input
       id={FIELD}

@@ -1,12 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Fields of the forms about accounts. */
-import { invalidAttributes } from './refused.ts'
+import { type FieldName, invalidAttributes, labelOf } from './labels.ts'
 
 interface FieldProps {
-  id: string
-  /** The name by which a refusal calls the field, if not by its id. */
-  member?: string
-  label: string
+  name: FieldName
+  /** Id of the field, and its name in the form, if not the same. */
+  id?: string
   value?: string
   hint?: string
   /** `password`: a new one. */
@@ -17,9 +16,8 @@ interface FieldProps {
 }
 
 export const Field = ({
-  id,
-  member = id,
-  label,
+  name,
+  id = name,
   value = '',
   hint,
   type = 'text',
@@ -33,11 +31,11 @@ export const Field = ({
     required: isRequired,
     spellcheck: false,
     autocapitalize: 'none' as const,
-    ...invalidAttributes(member, failure, hint && `${id}-hint`),
+    ...invalidAttributes(name, failure, hint && `${id}-hint`),
   }
   return (
     <>
-      <label for={id}>{label}</label>
+      <label for={id}>{labelOf(name)}</label>
       {type === 'text' && <input type="text" autocomplete="off" {...attributes} />}
       {type === 'email' && <input type="email" autocomplete="off" {...attributes} />}
       {type === 'password' && <input type="password" autocomplete="new-password" {...attributes} />}
@@ -53,29 +51,25 @@ export const Field = ({
   )
 }
 
-/** A field for a text of several lines, which a refusal calls by its label. */
-export const LongField = ({
-  id,
-  label,
-  value,
-  hint,
-  failure,
-}: Required<Pick<FieldProps, 'id' | 'label' | 'value' | 'hint'>> & Pick<FieldProps, 'failure'>) => (
+type LongFieldProps = Required<Pick<FieldProps, 'name' | 'value' | 'hint'>> & Pick<FieldProps, 'failure'>
+
+/** A field for a text of several lines. */
+export const LongField = ({ name, value, hint, failure }: LongFieldProps) => (
   <>
-    <label for={id}>{label}</label>
+    <label for={name}>{labelOf(name)}</label>
     <textarea
-      id={id}
-      name={id}
+      id={name}
+      name={name}
       rows={5}
       required
       spellcheck={false}
       autocapitalize="none"
       autocomplete="off"
-      {...invalidAttributes(label, failure, `${id}-hint`)}
+      {...invalidAttributes(name, failure, `${name}-hint`)}
     >
       {value}
     </textarea>
-    <p class="hint" id={`${id}-hint`}>
+    <p class="hint" id={`${name}-hint`}>
       {hint}
     </p>
   </>
@@ -83,10 +77,20 @@ export const LongField = ({
 
 const VISIBILITIES = { public: 'Public', limited: 'Limited', private: 'Private' } as const
 
-export const Visibility = ({ value }: { value: string }) => (
+interface VisibilityProps {
+  value: string
+  /** Why the form was refused. */
+  failure: string | undefined
+}
+
+export const Visibility = ({ value, failure }: VisibilityProps) => (
   <>
-    <label for="visibility">Visibility</label>
-    <select id="visibility" name="visibility" aria-describedby="visibility-hint">
+    <label for="visibility">{labelOf('visibility')}</label>
+    <select
+      id="visibility"
+      name="visibility"
+      {...invalidAttributes('visibility', failure, 'visibility-hint')}
+    >
       {Object.entries(VISIBILITIES).map(([name, text]) => (
         <option key={name} value={name} selected={name === value}>
           {text}
@@ -111,7 +115,7 @@ export const AdminBox = ({ isChecked, failure }: { isChecked: boolean; failure?:
       {...invalidAttributes('administrator', failure)}
     />
     <span>
-      Administrator <span class="small">May see and change everything.</span>
+      {labelOf('administrator')} <span class="small">May see and change everything.</span>
     </span>
   </label>
 )

@@ -9,7 +9,7 @@ import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import { type Account, AvatarType } from '../../records/schema/index.ts'
 import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
-import { invalidAttributes } from '../parts/refused.ts'
+import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
 import { Avatar } from './account-parts.tsx'
 
@@ -92,7 +92,7 @@ const avatarView = async (
             <p>{account.avatar === undefined ? 'Made of the name.' : 'Uploaded.'}</p>
           </div>
           <Post to={to} class="stacked more" hasFile>
-            <label for="image">New picture</label>
+            <label for="image">{labelOf('image')}</label>
             <input
               id="image"
               name="image"

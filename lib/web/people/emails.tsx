@@ -4,6 +4,7 @@ import type { Identity } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
 import { ConfirmButtons, Empty, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
+import { aboutField } from '../parts/labels.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
 import { SettingsHead } from './settings.tsx'
 
@@ -32,7 +33,7 @@ export const emailPageRoutes = [
       } catch (error) {
         const status = error instanceof AllotError ? REFUSALS[error.code] : undefined
         if (status === undefined) throw error
-        const failure = (error as AllotError).message.replace(/^emails: /, 'Email: ')
+        const failure = aboutField((error as AllotError).message, 'emails', 'email')
         return { ...(await emailsView(services, user, { failure }, email)), status }
       }
       return { to: `${PATH}?done=added` }
@@ -72,9 +73,7 @@ const emailsView = async (
       <Section id="new" title="Add an address">
         <Post to={PATH} class="stacked">
           <Field
-            id="email"
-            member="Email"
-            label="Email"
+            name="email"
             type="email"
             value={entered}
             hint="Nothing is sent to it."

@@ -4,6 +4,7 @@ import type { Identity } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
 import { ConfirmButtons, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
 import { Field, LongField } from '../parts/fields.tsx'
+import type { FieldName } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { GpgKeyList, KEYS, SshKeyList } from './key-lists.tsx'
@@ -79,20 +80,17 @@ const added = async (
     await add()
   } catch (error) {
     if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
-    const failure = aboutField(error.message, entered.kind)
+    const failure = aboutKeyField(error.message, entered.kind)
     return { ...(await keysView(services, request, { failure }, entered)), status: 422 }
   }
   return { to: `${KEYS}?done=added` }
 }
 
-/** The labels of the fields. */
-const LABELS = { title: 'Title', key: 'SSH public key', armored: 'GPG public key' }
-
 /** The API words some messages as Forgejo does, without the name of the field. */
-const aboutField = (message: string, kind: Refused['kind']): string => {
+const aboutKeyField = (message: string, kind: Refused['kind']): string => {
   const isTitle = /^(?:Key )?[Tt]itle\b/.test(message)
-  const label = isTitle ? LABELS.title : kind === 'ssh' ? LABELS.key : LABELS.armored
-  return `${label}: ${FORGEJO[message] ?? message.replace(/^\w+: /, '')}`
+  const field: FieldName = isTitle ? 'title' : kind === 'ssh' ? 'key' : 'armored'
+  return `${field}: ${FORGEJO[message] ?? message.replace(/^\w+: /, '')}`
 }
 
 const FORGEJO: Readonly<Record<string, string>> = {
@@ -134,17 +132,14 @@ const NewSshKey = ({ title = '', key = '', failure }: Entered) => (
   <Section id="new-ssh" title="Add an SSH key">
     <Post to={`${KEYS}/ssh`} class="stacked">
       <Field
-        id="title"
-        member={LABELS.title}
-        label={LABELS.title}
+        name="title"
         value={title}
         hint="Such as the name of the computer."
         isRequired
         failure={failure}
       />
       <LongField
-        id="key"
-        label={LABELS.key}
+        name="key"
         value={key}
         hint="The line in a file such as ~/.ssh/id_ed25519.pub."
         failure={failure}
@@ -158,8 +153,7 @@ const NewGpgKey = ({ key = '', failure }: Entered) => (
   <Section id="new-gpg" title="Add a GPG key">
     <Post to={`${KEYS}/gpg`} class="stacked">
       <LongField
-        id="armored"
-        label={LABELS.armored}
+        name="armored"
         value={key}
         hint="The output of gpg --armor --export, with your address."
         failure={failure}

@@ -5,17 +5,11 @@ import { checkPassword } from '../../accounts/accounts.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { FlashMessage, Post, Section } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
+import { aboutField } from '../parts/labels.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
 import { SettingsHead } from './settings.tsx'
 
 const PATH = '/-/settings/password'
-
-/** The labels of the fields, by the names that services give them in messages. */
-const LABELS: Readonly<Record<string, string>> = {
-  currentPassword: 'Current password',
-  password: 'New password',
-  repeatedPassword: 'Repeat new password',
-}
 
 /** Errors that the form shows, with their status. */
 const REFUSALS: Readonly<Record<string, number>> = { invalid: 422, too_many_requests: 429 }
@@ -46,7 +40,7 @@ export const passwordRoutes = [
         const status = error instanceof AllotError ? REFUSALS[error.code] : undefined
         if (status === undefined) throw error
         const { message, retryAfter } = error as AllotError
-        const failure = message.replace(/^\w+(?=: )/, (name) => LABELS[name] ?? name)
+        const failure = aboutField(message, 'password', 'newPassword')
         return { ...(await passwordView(services, user, { failure })), status, retryAfter }
       }
     },
@@ -80,12 +74,11 @@ const passwordView = async (
 }
 
 const PasswordForm = ({ failure }: { failure: string | undefined }) => {
-  const field = (name: string) => ({ member: LABELS[name]!, label: LABELS[name]!, isRequired: true, failure })
   return (
     <Post to={PATH} class="stacked">
-      <Field id="currentPassword" type="current-password" {...field('currentPassword')} />
-      <Field id="newPassword" type="password" hint="At least 8 characters." {...field('password')} />
-      <Field id="repeatedPassword" type="password" {...field('repeatedPassword')} />
+      <Field name="currentPassword" type="current-password" isRequired failure={failure} />
+      <Field name="newPassword" type="password" hint="At least 8 characters." isRequired failure={failure} />
+      <Field name="repeatedPassword" type="password" isRequired failure={failure} />
       <p class="hint">
         This signs you out of all other devices. Access tokens and keys stay valid: revoke those that others
         may know.

@@ -3,7 +3,7 @@
 import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../../accounts/own-passwords.ts'
 import { AllotError } from '../../errors.ts'
 import { FlashMessage, Post } from '../parts/components.tsx'
-import { invalidAttributes } from '../parts/refused.ts'
+import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { type Crumb, type PageRequest, page, type View } from '../parts/route.ts'
 import { secretView } from '../parts/secret.tsx'
 
@@ -78,7 +78,7 @@ const setPasswordView = ({ user, code }: LinkUse, failure?: string): View => ({
         ]}
         class="stacked"
       >
-        <label for="password">New password</label>
+        <label for="password">{labelOf('password')}</label>
         <input
           id="password"
           name="password"

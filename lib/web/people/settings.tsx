@@ -7,15 +7,9 @@ import { Field } from '../parts/fields.tsx'
 import { type PageServices, page, type View } from '../parts/route.ts'
 import { Avatar } from './account-parts.tsx'
 
-/** The fields of the form, each with its label. */
-const FIELDS = {
-  fullName: 'Display name',
-  description: 'Description',
-  website: 'Website',
-  location: 'Location',
-} as const
+const FIELDS = ['fullName', 'description', 'website', 'location'] as const
 
-type Profile = Record<keyof typeof FIELDS, string>
+type Profile = Record<(typeof FIELDS)[number], string>
 
 export const settingsPageRoutes = [
   page({
@@ -31,8 +25,7 @@ export const settingsPageRoutes = [
     auth: 'required',
     scope: 'write:user',
     async handle({ user, form }, services) {
-      const names = Object.keys(FIELDS) as (keyof Profile)[]
-      const profile = Object.fromEntries(names.map((name) => [name, form.text(name)])) as Profile
+      const profile = Object.fromEntries(FIELDS.map((name) => [name, form.text(name)])) as Profile
       try {
         await services.hosting.accounts.edit(user.id, profile)
       } catch (error) {
@@ -62,14 +55,8 @@ const settingsView = async (
         <FlashMessage {...message} />
         <Section id="profile" title="Profile">
           <Post to="/-/settings" class="stacked">
-            {Object.entries(FIELDS).map(([name, label]) => (
-              <Field
-                key={name}
-                id={name}
-                label={label}
-                value={profile[name as keyof Profile]}
-                failure={message.failure}
-              />
+            {FIELDS.map((name) => (
+              <Field key={name} name={name} value={profile[name]} failure={message.failure} />
             ))}
             <button type="submit">Save profile</button>
           </Post>

@@ -2,7 +2,7 @@
 /** The user's own access tokens and sessions. */
 import { type Identity, refuseWiderScopes } from '../../accounts/access.ts'
 import { timestamp } from '../../clock.ts'
-import { AllotError } from '../../errors.ts'
+import { AllotError, invalid } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Page } from '../../records/collection.ts'
 import type { Token } from '../../records/schema/index.ts'
@@ -18,6 +18,7 @@ import {
   Section,
   usePageContext,
 } from '../parts/components.tsx'
+import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type Crumb, type PageServices, page, type View } from '../parts/route.ts'
 import { secretView } from '../parts/secret.tsx'
@@ -69,7 +70,7 @@ export const tokenRoutes = [
     async handle({ user, form }, services) {
       const values = { name: form.text('name'), scopes: form.all('scope') }
       try {
-        refuseWiderScopes(user, values.scopes)
+        checkChosenScopes(user, values.scopes)
         const { secret } = await services.hosting.tokens.create(user.id, values.name, values.scopes)
         return createdView(user.username, values.name, secret)
       } catch (error) {
@@ -93,6 +94,12 @@ export const tokenRoutes = [
     },
   }),
 ]
+
+/** @throws AllotError invalid without a scope; forbidden for one that the session does not have */
+export const checkChosenScopes = (user: Identity, scopes: readonly string[]): void => {
+  if (scopes.length === 0) throw invalid('scopes: choose at least one')
+  refuseWiderScopes(user, scopes)
+}
 
 const accountView = async (
   { hosting }: PageServices,
@@ -186,22 +193,35 @@ const NewToken = ({
   <Section id="new" title="New token">
     <Post to="/-/account/tokens" class="stacked">
       <NameField value={values.name} failure={failure} hint="What the token is for, such as “backup”." />
-      <ScopeFields user={user} chosen={values.scopes} />
+      <ScopeFields failure={failure} user={user} chosen={values.scopes} />
       <button type="submit">Create token</button>
     </Post>
   </Section>
 )
 
+interface ScopeFieldsProps {
+  user: Identity
+  chosen: readonly string[]
+  /** Why the form was refused. */
+  failure: string | undefined
+}
+
 /** The scopes that the session may give to a token. */
-export const ScopeFields = ({ user, chosen }: { user: Identity; chosen: readonly string[] }) => (
+export const ScopeFields = ({ user, chosen, failure }: ScopeFieldsProps) => (
   <fieldset class="options">
-    <legend>Scopes</legend>
+    <legend>{labelOf('scopes')}</legend>
     <div class="option-columns">
       {SCOPES.filter(
         (scope) => hasScope(user.scopes, scope) && (user.admin || !/admin|secrets/.test(scope)),
       ).map((scope) => (
         <label key={scope} class="box">
-          <input type="checkbox" name="scope" value={scope} checked={chosen.includes(scope)} />
+          <input
+            type="checkbox"
+            name="scope"
+            value={scope}
+            checked={chosen.includes(scope)}
+            {...invalidAttributes('scopes', failure)}
+          />
           <span>
             <code>{scope}</code> <span class="small">{SCOPE_TEXTS[scope]}</span>
           </span>

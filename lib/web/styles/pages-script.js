@@ -39,7 +39,7 @@ const enhanceChart = (figure) => {
   chart.addEventListener('blur', () => choose(-1))
 }
 
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB']
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 
 /** A size with three digits, as the server writes it. */
 const formatSize = (bytes) => {

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { PageClient, PageServer } from './browser.ts'
+import { PASSWORD, startFixture } from './fixture.ts'
+
+/** What a page of owners shows: the filter and the order, and what is selected in the form. */
+const stateOf = (html: string) => ({
+  search: /name="q" type="search" value="([^"]*)"/.exec(html)?.[1],
+  sorted: /aria-sort="(\w+)"><a[^>]*>(\w+)/.exec(html)?.slice(1),
+  checked: [...html.matchAll(/<input[^>]*name="owner"[^>]*>/g)]
+    .filter(([tag]) => / checked/.test(tag))
+    .map(([tag]) => /value="([^"]*)"/.exec(tag)![1]),
+  chosen: [...html.matchAll(/<option[^>]*value="([^"]+)"[^>]* selected/g)].map(([, value]) => value),
+})
+
+describe('The form that changes the groups of several owners', () => {
+  let allot: PageServer
+  let root: PageClient
+  before(async () => {
+    allot = await startFixture()
+    root = allot.browser()
+    await root.signIn('root', PASSWORD)
+    await allot.allot.quota.groups.create({ name: 'zeta' })
+  })
+  after(() => allot.stop())
+
+  const QUERY = 'q=n&sort=name&order=reverse'
+  /** The form of the list with the query, with some boxes ticked. */
+  const open = async (query: string, fields: Record<string, string | readonly string[]>) => {
+    const { text } = await root.get(`/-/admin/owners?${query}`)
+    const list = (/name="list" value="([^"]*)"/.exec(text)?.[1] ?? '').replaceAll('&amp;', '&')
+    return { list, ...fields }
+  }
+  const SELECTED = { owner: ['ben', 'ann'], change: 'remove', group: 'zeta' }
+  const KEPT = { search: 'n', sorted: ['descending', 'Name'], checked: ['ben', 'ann'] }
+
+  it('shows the same list with the same selection when it is refused', async () => {
+    const { status, text } = await root.post(
+      '/-/admin/owners',
+      await open(QUERY, { ...SELECTED, owner: ['ben', 'ann', 'nobody'] }),
+    )
+    assert.equal(status, 422)
+    assert.match(text, /Selected owners: there is no user or organization named &quot;nobody&quot;\./)
+    assert.deepEqual(stateOf(text), { ...KEPT, chosen: ['remove', 'zeta'] })
+  })
+
+  it('shows the same list with the same selection when its preview is canceled', async () => {
+    const preview = await root.post(
+      '/-/admin/owners',
+      await open(QUERY, { ...SELECTED, do: 'preview', change: 'add' }),
+    )
+    assert.match(preview.text, /Nothing has been saved yet/)
+    const fields: Record<string, string[]> = { do: ['edit'] }
+    const values = preview.text.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g)
+    for (const [, name, value] of values)
+      if (name !== 'form') fields[name!] = [...(fields[name!] ?? []), value!.replaceAll('&amp;', '&')]
+    const { status, text } = await root.post('/-/admin/owners', fields)
+    assert.equal(status, 200)
+    assert.deepEqual(stateOf(text), { ...KEPT, chosen: ['zeta'] })
+    assert.doesNotMatch(text, /role="alert"/)
+    assert.deepEqual(await allot.allot.quota.groups.assignedTo('ben'), ['paid'])
+  })
+
+  it('leads back to the same list when it is saved', async () => {
+    const fields = await open(`${QUERY}&page=1`, { owner: 'ben', change: 'add', group: 'zeta' })
+    const { headers } = await root.post('/-/admin/owners', fields)
+    assert.equal(headers.get('location'), `/-/admin/owners?${QUERY}&done=saved`)
+    const plain = await root.post('/-/admin/owners', await open('', { owner: 'ben', group: 'zeta' }))
+    assert.equal(plain.headers.get('location'), '/-/admin/owners?done=saved')
+  })
+})
+
+describe('A preview that is canceled', () => {
+  it('leads back to the form with what was entered', async () => {
+    const allot = await startFixture()
+    try {
+      const root = allot.browser()
+      await root.signIn('root', PASSWORD)
+      await root.get('/-/admin/rules')
+      for (const [path, fields, entered] of [
+        ['/-/admin/rules', { name: 'fresh', limit: '7 MiB' }, [/value="fresh"/, /value="7 MiB"/]],
+        ['/-/admin/rule', { name: 'total', limit: '8 MiB' }, [/<h1>Rule total/, /value="8 MiB"/]],
+        [
+          '/-/admin/group',
+          { name: 'free', rule: 'plenty' },
+          [/value="plenty" checked/, /name="rule" value="total"\/>/],
+        ],
+        ['/-/admin/group/members', { name: 'paid', owner: 'ann' }, [/<h1>Group paid/, /value="ann"/]],
+        ['/-/admin/rule/delete', { name: 'total' }, [/<h1>Rule total/]],
+        ['/-/admin/group/delete', { name: 'paid' }, [/<h1>Group paid/]],
+      ] as const) {
+        const preview = await root.post(path, { ...fields, do: 'preview' })
+        assert.match(preview.text, /name="do" value="edit"[^>]*>Cancel/, path)
+        const { status, text } = await root.post(path, { ...fields, do: 'edit' })
+        assert.equal(status, 200, path)
+        for (const pattern of entered) assert.match(text, pattern, path)
+      }
+    } finally {
+      await allot.stop()
+    }
+  })
+})
