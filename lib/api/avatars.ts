@@ -106,7 +106,11 @@ const uploaded = async (
   const cached = { ...HEADERS, ETag: tag, 'Cache-Control': 'public, max-age=31536000, immutable' }
   if (matchesETag(headers['if-none-match'], tag)) return { status: 304, headers: cached, body: '' }
   const sent = { ...cached, 'Content-Type': type, 'Content-Length': String(content.length) }
-  return { status: 200, headers: sent, body: Readable.from([content], { objectMode: false }) }
+  return {
+    status: 200,
+    headers: sent,
+    body: async () => ({ stream: Readable.from([content], { objectMode: false }) }),
+  }
 }
 
 /** The images themselves, at the `avatar_url` of each account. */

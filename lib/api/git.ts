@@ -6,7 +6,7 @@ import type { Identity } from '../accounts/access.ts'
 import { AllotError } from '../errors.ts'
 import { FLUSH, pktLine } from '../git/pkt-lines.ts'
 import { FETCH_LIMIT } from '../git/transport.ts'
-import { requireScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
+import { type OpenBody, requireScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
 import type { Repository } from '../records/schema/index.ts'
 import { findForGit } from '../repositories/redirects.ts'
 import { requirePush } from '../repositories/write-access.ts'
@@ -57,7 +57,7 @@ const protocolIn = ({ headers }: GitRequest): string | undefined => {
   return typeof protocol === 'string' ? protocol : undefined
 }
 
-const gitReply = (kind: string, body: StreamReply['body']): StreamReply => ({
+const gitReply = (kind: string, body: OpenBody): StreamReply => ({
   status: 200,
   headers: {
     'Content-Type': `application/x-git-${kind}`,
@@ -77,10 +77,12 @@ const advertise = async (request: GitRequest, services: StreamServices): Promise
       : (await writableRepository(services, request)).repository
   const { client, signal } = request
   const context = { client: client(), signal, protocol: protocolIn(request) }
-  const body = await services.git!.transport.advertise(repository.id, service, context)
   const isVersion2 = service === 'upload-pack' && /(?:^|:)version=2(?:$|:)/.test(context.protocol ?? '')
-  if (!isVersion2) body.unshift(Buffer.concat([pktLine(`# service=git-${service}\n`), FLUSH]))
-  return gitReply(`${service}-advertisement`, body)
+  return gitReply(`${service}-advertisement`, async () => {
+    const stream = await services.git!.transport.advertise(repository.id, service, context)
+    if (!isVersion2) stream.unshift(Buffer.concat([pktLine(`# service=git-${service}\n`), FLUSH]))
+    return { stream }
+  })
 }
 
 const fetch = async (request: GitRequest, services: StreamServices): Promise<StreamReply> => {
@@ -88,18 +90,21 @@ const fetch = async (request: GitRequest, services: StreamServices): Promise<Str
   const { body, client, signal } = request
   const context = { body, client: client(), signal, protocol: protocolIn(request) }
   const { output, completed } = await services.git!.transport.upload(id, context)
-  return { ...gitReply('upload-pack-result', output), completed }
+  return gitReply('upload-pack-result', async () => ({ stream: output, completed }))
 }
 
 const push = async (request: GitRequest, services: StreamServices): Promise<StreamReply> => {
   const { repository, user } = await writableRepository(services, request)
   const { body, size, client, signal } = request
   const context = { body, size, client: client(), signal, protocol: protocolIn(request) }
-  return gitReply('receive-pack-result', await services.git!.pushes.receive(repository, user, context))
+  const stream = await services.git!.pushes.receive(repository, user, context)
+  return gitReply('receive-pack-result', async () => ({ stream }))
 }
 
 export const gitRoutes = [
-  stream({ method: 'GET', path: '/{owner}/{repo}/info/refs', handle: advertise }),
+  ...(['GET', 'HEAD'] as const).map((method) =>
+    stream({ method, path: '/{owner}/{repo}/info/refs', handle: advertise }),
+  ),
   stream({
     method: 'POST',
     path: '/{owner}/{repo}/git-upload-pack',

@@ -4,7 +4,7 @@ import { avatarChangeRoutes, avatarRoutes } from './avatars.ts'
 import { attachmentRoutes, downloadRoutes } from './content/attachments.ts'
 import { commentRoutes } from './content/comments.ts'
 import { issueRoutes } from './content/issues.ts'
-import { packagePage } from './content/package-page.ts'
+import { packagePageRoutes } from './content/package-page.ts'
 import { packageRoutes } from './content/packages.ts'
 import { registryRoutes } from './content/registries.ts'
 import { releaseRoutes } from './content/releases.ts'
@@ -174,7 +174,7 @@ export const streamRoutesFor = (served: {
   ...(served.git ? gitRoutes : []),
   ...(served.contents ? archiveRoutes : []),
   ...(served.lfs ? lfsRoutes : []),
-  ...(served.packages ? [...registryRoutes, packagePage] : []),
+  ...(served.packages ? [...registryRoutes, ...packagePageRoutes] : []),
   ...(served.issues ? downloadRoutes : []),
   ...avatarRoutes,
 ]

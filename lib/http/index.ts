@@ -16,6 +16,7 @@ export {
   Html,
   Ndjson,
   NotFound,
+  type OpenBody,
   type OpenDownload,
   type Produce,
   SerializedJson,

@@ -118,10 +118,17 @@ export type ReplyOf<R extends Responses> = {
 export interface StreamReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Readable | string
+  readonly body: string | OpenBody
+}
+
+/** Opens the body of a reply. Not called for HEAD: no file is opened and no process is started for a response without a body. */
+export type OpenBody = () => Promise<StreamBody>
+
+export interface StreamBody {
+  readonly stream: Readable
   /**
-   * Rejects when the body ended before it was complete; then the connection is cut, so that the client notices. Its rejection is
-   * handled where it is made, too, since the reply to a HEAD does not await it.
+   * Rejects when the stream ended before it was complete; then the connection is cut, so that the client notices. Its rejection is
+   * handled where it is made, too, since the reply to a client that has left does not await it.
    */
   readonly completed?: Promise<unknown>
 }
@@ -144,7 +151,7 @@ interface FileContent {
  * Replies with a file: 200, 206 with the requested range, 416, or 304 when the client already has the content. The headers
  * keep browsers from rendering it as a page of this origin.
  */
-export const fileReply = async (headers: IncomingHttpHeaders, file: FileContent): Promise<StreamReply> => {
+export const fileReply = (headers: IncomingHttpHeaders, file: FileContent): StreamReply => {
   const { size } = file
   const tag = `"${file.tag}"`
   const headersOfFile = { ...COMMON_HEADERS, ETag: tag, ...contentHeaders(file) }
@@ -155,7 +162,7 @@ export const fileReply = async (headers: IncomingHttpHeaders, file: FileContent)
     return {
       status: 200,
       headers: { ...headersOfFile, ...NO_SNIFF, 'Content-Length': String(size) },
-      body: await file.read(),
+      body: bodyOf(file),
     }
   if (requested === 'unsatisfiable')
     return { status: 416, headers: { ...headersOfFile, 'Content-Range': `bytes */${size}` }, body: '' }
@@ -165,8 +172,12 @@ export const fileReply = async (headers: IncomingHttpHeaders, file: FileContent)
     'Content-Length': String(end - start + 1),
     ...NO_SNIFF,
   }
-  return { status: 206, headers: { ...headersOfFile, ...rangeHeaders }, body: await file.read(requested) }
+  return { status: 206, headers: { ...headersOfFile, ...rangeHeaders }, body: bodyOf(file, requested) }
 }
+
+const bodyOf =
+  (file: FileContent, range?: { start: number; end: number }): OpenBody =>
+  async () => ({ stream: await file.read(range) })
 
 const COMMON_HEADERS = {
   'Accept-Ranges': 'bytes',

@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { endAfterDrain } from './drain.ts'
 import { ClientDisconnected } from './failure.ts'
-import type { Produce, StreamReply } from './responses.ts'
+import type { OpenBody, Produce, StreamBody, StreamReply } from './responses.ts'
 
 const PRIVATE = ['Cache-Control', 'max-age=0, private, must-revalidate']
 export const JSON_HEADERS: readonly string[] = [...PRIVATE, 'Content-Type', 'application/json;charset=utf-8']
@@ -101,8 +101,7 @@ export const headersOf = ({ method, headers }: IncomingMessage): IncomingHttpHea
   method === 'HEAD' ? { ...headers, range: undefined } : headers
 
 /** The response to a GET without its body. */
-export const sendHead = (res: ServerResponse, { status, headers, body }: StreamReply): void => {
-  if (typeof body !== 'string') body.destroy()
+export const sendHead = (res: ServerResponse, { status, headers }: StreamReply): void => {
   res.writeHead(status, Object.entries(headers).flat()).end()
 }
 
@@ -112,18 +111,18 @@ export const sendHead = (res: ServerResponse, { status, headers, body }: StreamR
  * Content-Length
  */
 export const sendStreamReply = async (res: ServerResponse, reply: PendingReply): Promise<void> => {
-  const { status, headers, body, completed } = reply
+  const { status, headers, body } = reply
   if (typeof body === 'string') return send(res, status, body, Object.entries(headers).flat())
   let isClosed = res.destroyed
   res.once('close', () => {
     isClosed = true
   })
   try {
-    await begun(body, reply.brokenBody)
+    const { stream, completed } = await begun(body, reply.brokenBody)
     // Without this, a client would wait for the missing bytes of a body that is too short.
     res.strictContentLength = true
     res.writeHead(status, Object.entries(headers).flat())
-    await pipeline(body, res, { end: false })
+    await pipeline(stream, res, { end: false })
     await completed
     res.end()
   } catch (error) {
@@ -131,11 +130,17 @@ export const sendStreamReply = async (res: ServerResponse, reply: PendingReply):
   }
 }
 
-const begun = async (body: Readable, brokenBody: Promise<never> | undefined): Promise<void> => {
+/** Opens a body, and waits for its first byte. */
+const begun = async (open: OpenBody, brokenBody: Promise<never> | undefined): Promise<StreamBody> => {
+  const opening = open()
+  const beginning = opening.then(async (body) => {
+    await firstByte(body.stream)
+    return body
+  })
   try {
-    await Promise.race([firstByte(body), ...(brokenBody === undefined ? [] : [brokenBody])])
+    return await Promise.race([beginning, ...(brokenBody === undefined ? [] : [brokenBody])])
   } catch (error) {
-    body.destroy()
+    opening.then(({ stream }) => stream.destroy()).catch(() => undefined)
     throw error
   }
 }

@@ -62,7 +62,7 @@ export class PageResponses {
     if (typeof content === 'string') return this.#send(res, 200, content, Object.entries(headers).flat())
     const leaving = new AbortController()
     res.once('close', () => leaving.abort())
-    const body = typeof content === 'function' ? await content(leaving.signal) : content
+    const body = async () => ({ stream: await content(leaving.signal) })
     const all = { ...this.#headers, ...headers, 'Content-Length': String(size) }
     const reply = { status: 200, headers: all, body }
     if (req.method === 'HEAD') sendHead(res, reply)

@@ -8,7 +8,11 @@ import { type Listening, listen } from '../support/listen.ts'
 
 const stream = streamsFor<{ username: string; admin: boolean; scopes: ReadonlySet<string> }, null>()
 
-const reply = (body: Readable | string) => ({ status: 200, headers: { 'Content-Type': 'text/x-echo' }, body })
+const reply = (stream: Readable) => ({
+  status: 200,
+  headers: { 'Content-Type': 'text/x-echo' },
+  body: async () => ({ stream }),
+})
 
 const logged: string[] = []
 const endpoints = new StreamEndpoints({

@@ -175,7 +175,7 @@ describe('A download', () => {
   const download = async (): Promise<StreamReply> => ({
     status: 200,
     headers: { 'Content-Length': String(length) },
-    body,
+    body: async () => ({ stream: body }),
   })
   let ofApi: HttpFixture
   let atRoot: HttpFixture

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import type { AllotOptions } from '../../lib/index.ts'
 import { POINTER, SUBMODULE_COMMIT } from '../api/contents/repository.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
 import { png } from '../support/images.ts'
@@ -23,10 +24,10 @@ export interface Site extends PageServer {
  * Starts a server with people and repositories: of mia, whose name for people is written from right to left, and of the
  * organization guild, which has a private repository. noa can read what is public only.
  */
-export const startSite = async (): Promise<Site> => {
+export const startSite = async (options: Partial<AllotOptions> = {}): Promise<Site> => {
   let server: TestServer | undefined
   server = await start(
-    { ssh: { port: 2222 } },
+    { ssh: { port: 2222 }, ...options },
     {
       mount: (handler) => (req, res) => {
         const { pages } = server!.allot

@@ -237,7 +237,7 @@ const open = async ({ user, params, headers }: DownloadRequest, { hosting }: Str
   const { attachment } = found
   if (user !== null)
     requireScopes(user, { scope: attachment.on === 'release' ? 'read:repository' : 'read:issue' })
-  const reply = await fileReply(headers, {
+  const reply = fileReply(headers, {
     size: attachment.size,
     name: attachment.name,
     tag: attachment.uuid,

@@ -38,8 +38,6 @@ const PAGE_HEADERS = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
-export const packagePage = stream({
-  method: 'GET',
-  path: '/{owner}/-/packages/{type}/{name}/{version}',
-  handle: show,
-})
+export const packagePageRoutes = (['GET', 'HEAD'] as const).map((method) =>
+  stream({ method, path: '/{owner}/-/packages/{type}/{name}/{version}', handle: show }),
+)

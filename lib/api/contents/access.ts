@@ -22,11 +22,18 @@ export const contentsIn = ({ hosting }: Pick<Services, 'hosting'>): RepositoryCo
 }
 
 /** A download of what a git process writes. It is cut off when git is stopped, so that the client notices. */
-export const processReply = (child: GitProcess, headers: StreamReply['headers']): StreamReply => {
-  child.stdin.end()
-  const completed = completionOf(child, ({ code }) => code === 0)
-  return { status: 200, headers: { ...DOWNLOAD_HEADERS, ...headers }, body: child.stdout, completed }
-}
+export const processReply = (
+  start: () => Promise<GitProcess>,
+  headers: StreamReply['headers'],
+): StreamReply => ({
+  status: 200,
+  headers: { ...DOWNLOAD_HEADERS, ...headers },
+  async body() {
+    const child = await start()
+    child.stdin.end()
+    return { stream: child.stdout, completed: completionOf(child, ({ code }) => code === 0) }
+  },
+})
 
 const DOWNLOAD_HEADERS = {
   'Cache-Control': 'private, no-cache',

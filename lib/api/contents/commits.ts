@@ -95,22 +95,23 @@ export const commitRoutes = [
         const open = await openAt(services, request, request.params.sha)
         const commit = open && (await readCommit(open, open.commit))
         if (commit === undefined) return reply(404)
-        return reply(200, ({ signal }) => streamChange(open!, commit, kind, signal))
+        return reply(200, async ({ signal }) => changeReply(open!, commit, kind, signal))
       },
     }),
   ),
 ]
 
-const streamChange = async (
+const changeReply = (
   { git, access }: OpenRepository,
   { id, parents }: GitCommit,
   kind: 'diff' | 'patch',
   signal: AbortSignal,
-): Promise<StreamReply> => {
+): StreamReply => {
   const [parent] = parents
   const tree = parent === undefined ? ['--root', '--no-commit-id', id] : [parent, id]
-  const child = await (kind === 'patch'
-    ? git.start(access, 'format-patch', ['-1', '--stdout', '--no-signature', id], signal)
-    : git.start(access, 'diff-tree', ['-p', ...tree], signal))
-  return processReply(child, { 'Content-Type': 'text/plain;charset=utf-8' })
+  const start = () =>
+    kind === 'patch'
+      ? git.start(access, 'format-patch', ['-1', '--stdout', '--no-signature', id], signal)
+      : git.start(access, 'diff-tree', ['-p', ...tree], signal)
+  return processReply(start, { 'Content-Type': 'text/plain;charset=utf-8' })
 }

@@ -106,20 +106,19 @@ const findArchive = async (open: OpenRepository, archive: string): Promise<OpenD
   const commit = await commitOf(open, ref)
   return commit === undefined
     ? undefined
-    : ({ signal }) => sendArchive({ ...open, commit }, ref, format as keyof typeof TYPES, signal)
+    : async ({ signal }) => archiveReply({ ...open, commit }, ref, format as keyof typeof TYPES, signal)
 }
 
 /** Streamed as git makes it, and stored nowhere. */
-const sendArchive = async (
+const archiveReply = (
   { repository, git, access, commit }: OpenCommit,
   ref: string,
   format: keyof typeof TYPES,
   signal: AbortSignal,
-): Promise<StreamReply> => {
+): StreamReply => {
   const args = [`--format=${format}`, `--prefix=${repository.name}/`, commit]
-  const child = await git.start(access, 'archive', args, signal)
   const name = `${repository.name}-${ref.replace(/[^\w.-]+/g, '-')}.${format}`
-  return processReply(child, {
+  return processReply(() => git.start(access, 'archive', args, signal), {
     'Content-Type': TYPES[format],
     'Content-Disposition': `attachment; filename="${name}"`,
   })
@@ -156,7 +155,7 @@ export const downloadFileRoutes = [
       if (lfs === undefined) return reply(200, downloadFile(file.open, file.found))
       const { object, oid } = lfs
       const read = (range?: { start: number; end: number }) => services.hosting.files.read(object, range)
-      return reply(200, ({ headers }) => fileReply(headers, { size: object.size, tag: oid, read }))
+      return reply(200, async ({ headers }) => fileReply(headers, { size: object.size, tag: oid, read }))
     },
   }),
   route({
@@ -184,7 +183,7 @@ const archive = async (
   const open = services.hosting.contents!.of(repository, request.client())
   const found = await findArchive(open, request.params.archive)
   if (found === undefined) throw new AllotError('not_found', 'there is no such branch, tag or commit')
-  return found({ headers: request.headers, signal: request.signal })
+  return found(request)
 }
 
 export const archiveRoutes = (['GET', 'HEAD'] as const).map((method) =>

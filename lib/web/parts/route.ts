@@ -107,7 +107,8 @@ interface Redirect {
 export interface Download {
   readonly fileName: string
   readonly type: string
-  readonly content: string | Readable | ((signal: AbortSignal) => Promise<Readable>)
+  /** Text, or opens the file. */
+  readonly content: string | ((signal: AbortSignal) => Promise<Readable>)
   /** Bytes; required for a stream. */
   readonly size?: number
 }

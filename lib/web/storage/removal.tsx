@@ -115,14 +115,14 @@ const download = async (
   if (kind === 'lfs' && inRepository !== undefined) {
     const [stored] = await hosting.lfs.find(inRepository.id, [used?.entry.name ?? ''])
     if (stored !== undefined)
-      return { fileName: name, type, size: stored.size, content: await hosting.files.read(stored) }
+      return { fileName: name, type, size: stored.size, content: () => hosting.files.read(stored) }
   }
   if (kind === 'attachments' && used?.attached !== undefined) {
     const path = { owner: owner.name, name: inRepository?.name ?? '' }
     const { on, targetId, id } = used.attached
     const found = await hosting.attachments.find(user, path, attachedTo(on, targetId), id)
     if (found !== undefined)
-      return { fileName: name, type, size: found.size, content: await hosting.attachments.read(found) }
+      return { fileName: name, type, size: found.size, content: () => hosting.attachments.read(found) }
   }
   if (kind === 'packages') return downloadPackage(hosting, user, owner, item, file)
   throw new AllotError('not_found', `this server does not keep ${titleOf(item)}`)
@@ -139,7 +139,8 @@ const downloadPackage = async (
   const files = (await hosting.packages.files(user, packageOf(owner, item))) ?? []
   const found = files.length === 1 ? files[0] : files.find(({ name }) => name === file)
   if (found !== undefined) {
-    const content = await hosting.files.read({ area: 'packages', ownerId: found.owner, name: found.stored })
+    const place = { area: 'packages', ownerId: found.owner, name: found.stored } as const
+    const content = () => hosting.files.read(place)
     return { fileName: found.name, type: 'application/octet-stream', size: found.size, content }
   }
   if (files.length === 0) throw new AllotError('not_found', `this server does not keep ${item.name}`)
