@@ -169,7 +169,7 @@ export const remoteApi = ({ url, token, ...store }: ApiFlags): ApiClient | undef
   const authorization = `token ${readToken(token, 'ALLOT_TOKEN', 'a running server')}`
   const { origin, pathname } = parseAddress('--url', address, 'http://127.0.0.1:3000')
   // An address without a path: the API is where it is unless the server's configuration moves it.
-  const base = pathname === '/' ? `${origin}/api/v1` : origin + pathname.replace(/\/+$/, '')
+  const base = pathname === '/' ? `${origin}/api/v1` : origin + pathname.replace(/(?<!\/)\/+$/, '')
   const sendRequest: Connection['sendRequest'] = (url, request) =>
     fetch(url, request).catch((error: Error) => {
       throw new Error(`${url} cannot be reached: ${fetchErrorReason(error)}`)

@@ -217,6 +217,6 @@ async function* read(
 }
 
 const unreadable = (file: string, cause: unknown): Error => {
-  const reason = (cause as Error).message.replace(/^\w+: |, \w+( '.*')?$/g, '')
+  const reason = (cause as Error).message.replace(/^\w+: |, \w+( '[^']*')?$/g, '')
   return new Error(`${file} cannot be read: ${reason}`, { cause })
 }

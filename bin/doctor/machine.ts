@@ -27,7 +27,7 @@ export const gitVersion = async ({ repositories }: Config): Promise<string | und
     const reason = code === 'ENOENT' ? 'is not found' : `cannot be run (${message.split('\n')[0]})`
     throw new Error(`${git} ${reason}: ${advice}`)
   })
-  const [, version] = /(\d+\.\d+[\w.]*)/.exec(stdout) ?? []
+  const [, version] = /(?<!\d)(\d+\.\d+[\w.]*)/.exec(stdout) ?? []
   if (version === undefined) throw new Error(`${git} is not git, it says ${stdout.trim()}: ${advice}`)
   return version
 }

@@ -175,4 +175,4 @@ export const profileAt = (source: Source, account: Omit<SourceOrganization, 'nam
 
 /** A hidden email is shown as an address at `noreply.`, which receives nothing. */
 export const realEmail = ({ email }: SourceUser): string =>
-  email && !/@(?:.+\.)?noreply\./i.test(email) ? email : ''
+  email && !/[@.]noreply\./i.test(email.slice(email.indexOf('@'))) ? email : ''

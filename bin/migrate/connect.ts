@@ -24,7 +24,7 @@ const parseBase = (from: string): string => {
   if (from.length > 255) throw new UsageError('--from must not be longer than 255 characters')
   if (username !== '' || password !== '')
     throw new UsageError('--from must not hold a password: the token is enough')
-  return origin + pathname.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
+  return origin + pathname.replace(/(?<!\/)\/+$/, '').replace(/\/api\/v1$/, '')
 }
 
 const readVersion = async (source: Source): Promise<string> => {

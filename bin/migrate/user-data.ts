@@ -144,7 +144,7 @@ const keysOf = <K extends { id: number }>(
 /** @param key its type, the key in base64, and a comment */
 export const fingerprintOf = (key: string): string => {
   const bytes = Buffer.from(key.split(' ')[1] ?? key, 'base64')
-  return `SHA256:${createHash('sha256').update(bytes).digest('base64').replace(/=+$/, '')}`
+  return `SHA256:${createHash('sha256').update(bytes).digest('base64').replace('=', '')}`
 }
 
 /** The API has only the bare packets of a key, without its signatures. Gitea and Forgejo publish whole keys on a page. */

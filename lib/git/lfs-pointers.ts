@@ -40,10 +40,10 @@ export async function* lfsPointers(
   try {
     const seen = new Set<string>()
     for await (const blob of blobsIn(contents.stdout)) {
-      const [, oid, size] = POINTER.exec(blob.toString('latin1')) ?? []
-      if (oid === undefined || seen.has(oid)) continue
-      seen.add(oid)
-      yield { oid, size: Number(size) }
+      const pointer = lfsPointerIn(blob)
+      if (pointer === undefined || seen.has(pointer.oid)) continue
+      seen.add(pointer.oid)
+      yield pointer
     }
     await feeding
   } finally {
@@ -58,6 +58,13 @@ const POINTER =
 
 /** Bytes. A pointer file is smaller than 1024 bytes (specification of git-lfs), and the shortest has more than 100. */
 const [MIN_SIZE, MAX_SIZE] = [100, 1024]
+
+/** The LFS object that a file with this content stands for. */
+export const lfsPointerIn = (content: Buffer): LfsPointer | undefined => {
+  if (content.length >= MAX_SIZE) return undefined
+  const [, oid, size] = POINTER.exec(content.toString('latin1')) ?? []
+  return oid === undefined ? undefined : { oid, size: Number(size) }
+}
 
 /** Ids of the small blobs, a line each. */
 async function* smallBlobs(lines: AsyncIterable<Buffer>): AsyncGenerator<string> {

@@ -27,7 +27,7 @@ export const parseSshKey = (input: string): ParsedSshKey => {
     blob,
     comment,
     text: [type, blob, comment].join(' ').trimEnd(),
-    fingerprint: `SHA256:${createHash('sha256').update(bytes).digest('base64').replace(/=+$/, '')}`,
+    fingerprint: `SHA256:${createHash('sha256').update(bytes).digest('base64').replace('=', '')}`,
   }
 }
 

@@ -109,7 +109,7 @@ export class SshConnection {
     // Without a hash, signatures of RSA keys are made with SHA-1.
     if (username !== USER || (key.algo === 'ssh-rsa' && hashAlgo === undefined)) return undefined
     const digest = createHash('sha256').update(key.data).digest('base64')
-    const found = await findKey(`SHA256:${digest.replace(/=+$/, '')}`).catch((error) => {
+    const found = await findKey(`SHA256:${digest.replace('=', '')}`).catch((error) => {
       onError(error)
       throw error
     })

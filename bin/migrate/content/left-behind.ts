@@ -16,7 +16,7 @@ const MIRROR = 'mirrors, which become ordinary repositories'
 const AVATAR = 'avatars of repositories'
 
 /** Of an image that was uploaded: the file of a generated one has the id of the repository as its name. */
-const UPLOADED = /\/repo-avatars\/[^/]*[^/\d][^/]*$/
+const UPLOADED = /\/repo-avatars\/\d*[^/\d][^/]*$/
 
 /** Lists in the report of every run the data of a repository that is not copied. */
 export const reportLeftBehind = async (

@@ -53,7 +53,7 @@ export class KnownNames {
       this.#idsByKey.set(key, id)
     }
     this.#keysByName.set(path, key)
-    this.#namesByKey.set(key, path.includes('/') ? path.replace(/[^/]*$/, () => name) : name)
+    this.#namesByKey.set(key, path.includes('/') ? path.replace(/(?<![^/])[^/]*$/, () => name) : name)
   }
 
   #newKey(id: number | undefined, path: string): string {

@@ -21,7 +21,7 @@ export const parseRenames = (values: readonly string[]): Renames => {
     const [, old = '', chosen = ''] = /^([^=]+)=([^=]+)$/.exec(value) ?? []
     if (old === '') refuse('expected OLD=NEW, or OWNER/OLD=OWNER/NEW for a repository')
     const [path, name] = [old.toLowerCase(), nameIn(old, chosen, refuse)]
-    const result = path.replace(/[^/]*$/, () => name.toLowerCase())
+    const result = path.replace(/(?<![^/])[^/]*$/, () => name.toLowerCase())
     if (renames.has(path)) refuse(`${old} is given twice`)
     if (taken.has(result)) refuse(`${chosen} is given twice`)
     renames.set(path, name)
@@ -59,7 +59,7 @@ export const checkRenames = async (migration: Migration, accounts: readonly Name
 }
 
 const failed = (path: string, name: string, reason: string): Error => {
-  const chosen = path.replace(/[^/]*$/, () => name)
+  const chosen = path.replace(/(?<![^/])[^/]*$/, () => name)
   return new Error(`--rename ${path}=${chosen}: ${reason}; nothing was copied`)
 }
 

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
+import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES } from '../../git/objects/parse.ts'
 import {
   Download,
@@ -12,7 +13,7 @@ import {
   type StreamReply,
   type StreamRequest,
 } from '../../http/index.ts'
-import { type FoundEntry, findEntry, lfsPointerIn, sizesOf } from '../../repositories/contents/files.ts'
+import { type FoundEntry, findEntry, sizesOf } from '../../repositories/contents/files.ts'
 import {
   commitOf,
   type OpenCommit,

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES, type TreeEntry } from '../../git/objects/parse.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
 import { NotFound, SerializedJson, ValidationError } from '../../http/index.ts'
@@ -6,7 +7,6 @@ import { lastCommitOf } from '../../repositories/contents/commits.ts'
 import {
   type FoundEntry,
   findEntry,
-  lfsPointerIn,
   listFolder,
   readFile,
   type SizedEntry,

@@ -104,7 +104,11 @@ export const parseTag = (id: string, content: Buffer): Tag => {
 
 /** Damaged signatures of old histories keep what can be read of them. */
 const parsePerson = (text: string): PersonAtTime => {
-  const [, name = text, email = '', rest = ''] = /^(.*?) ?<([^>]*)>(.*)$/.exec(text) ?? []
+  const open = text.indexOf('<')
+  const close = open < 0 ? -1 : text.indexOf('>', open)
+  if (close < 0) return { name: text, email: '', time: 0, offset: 0 }
+  const name = text.slice(0, text[open - 1] === ' ' ? open - 1 : open)
+  const [email, rest] = [text.slice(open + 1, close), text.slice(close + 1)]
   const [, seconds = '0', sign = '+', hours = '0', minutes = '0'] =
     /^ (\d{1,12})(?: ([-+])(\d\d)(\d\d))?/.exec(rest) ?? []
   const offset = Number(hours) * 60 + Number(minutes)

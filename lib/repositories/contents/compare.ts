@@ -19,7 +19,9 @@ const MAX_COMMITS = 250
  * @returns undefined when one of the references does not exist
  */
 export const compare = async (open: OpenRepository, text: string): Promise<Comparison | undefined> => {
-  const [, base = '', head = text] = /^(.*?)\.\.\.?(.*)$/.exec(text) ?? []
+  const dots = text.indexOf('..')
+  const base = text.slice(0, Math.max(dots, 0))
+  const head = dots < 0 ? text : text.slice(dots + (text[dots + 2] === '.' ? 3 : 2))
   const [left, right] = [await commitOf(open, base), await commitOf(open, head)]
   if (left === undefined || right === undefined) return undefined
   const { git, access } = open

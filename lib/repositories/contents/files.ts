@@ -19,11 +19,10 @@ export interface SizedEntry extends FoundEntry {
 
 /** @returns the path without slashes at its ends; undefined when no file can be there */
 export const normalizePath = (path: string): string | undefined => {
-  const trimmed = path.replace(/^\/+|\/+$/g, '')
-  if (trimmed === '') return ''
-  return trimmed.split('/').every((name) => name !== '' && name !== '.' && name !== '..')
-    ? trimmed
-    : undefined
+  const names = path.split('/')
+  const first = names.findIndex((name) => name !== '')
+  const inner = first < 0 ? [] : names.slice(first, names.findLastIndex((name) => name !== '') + 1)
+  return inner.every((name) => name !== '' && name !== '.' && name !== '..') ? inner.join('/') : undefined
 }
 
 /**
@@ -140,11 +139,12 @@ export const readFile = async (open: OpenCommit, { entry }: FoundEntry): Promise
 
 /** The address of each submodule that the commit's `.gitmodules` names, by its path. */
 export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, string>> => {
-  const found = await findEntry(open, '.gitmodules')
-  const text = found === undefined ? '' : (await readFile(open, found)).toString('utf8')
   const urls = new Map<string, string>()
+  const found = await findEntry(open, '.gitmodules')
+  const [size = 0] = found === undefined ? [] : await sizesOf(open, [found.entry])
+  if (found === undefined || size > MAX_GITMODULES_BYTES) return urls
   let section: Map<string, string> = new Map()
-  for (const line of text.split('\n')) {
+  for (const line of (await readFile(open, found)).toString('utf8').split('\n')) {
     if (line.trimStart().startsWith('[')) section = new Map()
     const [, name, value] = SETTING.exec(line.trim()) ?? []
     if (name === undefined || section.has(name)) continue
@@ -155,25 +155,8 @@ export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, strin
   return urls
 }
 
+/** A larger file is not read, since each list of a folder that has a submodule reads it. */
+const MAX_GITMODULES_BYTES = 1024 * 1024
+
 /** A setting of a submodule, on a line without blanks at its ends. */
 const SETTING = /^(path|url)\s*=\s*(.*)$/
-
-/** A file that stands for an LFS object (git-lfs, "Specification"). */
-export interface LfsPointer {
-  /** SHA-256 of the object. */
-  readonly oid: string
-  /** Bytes */
-  readonly size: number
-}
-
-/** Larger files are not pointers. */
-const MAX_POINTER_BYTES = 1024
-
-export const lfsPointerIn = (content: Buffer): LfsPointer | undefined => {
-  if (content.length > MAX_POINTER_BYTES) return undefined
-  const text = content.toString('utf8')
-  if (!text.startsWith('version https://git-lfs.github.com/spec/v1\n')) return undefined
-  const [, oid] = /^oid sha256:([0-9a-f]{64})$/m.exec(text) ?? []
-  const [, size] = /^size (\d{1,16})$/m.exec(text) ?? []
-  return oid === undefined || size === undefined ? undefined : { oid, size: Number(size) }
-}

@@ -70,7 +70,8 @@ const checkReport = (response: Buffer): void => {
   if (unpacked === 'unpack ok' && refused === undefined) return
   const fault = diskFaultOfGit(new Error(`${unpacked}\n${output}`))
   if (fault !== undefined) throw fault
-  const reason = output.replaceAll(/\s*\n\s*/g, ' ')
+  const lines = output.split('\n').map((line) => line.trim())
+  const reason = lines.filter((line) => line !== '').join(' ')
   const isDeclined = unpacked !== 'unpack ok' || refused?.includes('declined') === true
   if (unpacked === undefined) throw new AllotError('unavailable', reason || 'git has stopped: try again')
   if (isDeclined) {

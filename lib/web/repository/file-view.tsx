@@ -1,14 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** One file on a page: as text in parts, as rendered markdown, as a picture, or as a download. */
+
 import { formatSize } from '../../byte-sizes.ts'
+import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES } from '../../git/objects/parse.ts'
-import {
-  type FoundEntry,
-  isMarkdown,
-  lfsPointerIn,
-  sizesOf,
-  submoduleUrls,
-} from '../../repositories/contents/files.ts'
+import { type FoundEntry, isMarkdown, sizesOf, submoduleUrls } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { formatCount, Link, Size, usePageContext } from '../parts/components.tsx'
 import { PAGES_ABOVE, PageLinks } from '../parts/paging.tsx'

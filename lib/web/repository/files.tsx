@@ -1,11 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Folders and files of a commit, and the bytes of a file. */
+
 import { Readable } from 'node:stream'
+import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { type Commit, MODES, type TreeEntry } from '../../git/objects/parse.ts'
 import {
   type FoundEntry,
   findEntry,
-  lfsPointerIn,
   pageOfFolder,
   type SizedEntry,
   sizesOf,

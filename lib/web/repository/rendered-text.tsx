@@ -78,7 +78,7 @@ const TASKS = [
   '<span role="img" aria-label="done">☑</span>',
 ] as const
 
-const LINK_OR_PICTURE = /<(\/?)a\b[^>]*>|<img [^>]*>/g
+const LINK_OR_PICTURE = /<(\/?)a\b[^<>]*>|<img [^<>]*>/g
 
 /** Replaces pictures, and knows which of them are in a link: a link cannot have another one within it. */
 const pictureReplacer = (mount: string) => {

@@ -56,7 +56,7 @@ const CLASSES: Readonly<Record<string, string>> = {
   deletion: 'd',
 }
 
-const TAG = /<span class="([^" ]*)[^"]*">|<\/span>|\n/g
+const TAG = /<span class="([^" ]*)(?: [^"]*)?">|<\/span>|\n/g
 
 /** The lines of highlighted text: short elements in place of `span`s, each line with its own, since lines are shown by themselves. */
 const linesOf = (html: string): string[] => {
