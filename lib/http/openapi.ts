@@ -8,7 +8,7 @@ import { REFERENCE_PATH } from './reference-page.ts'
 import { mayHaveMoved, movedStatus } from './request-url.ts'
 import { Download, Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
 import { type FileField, isFileField, type Route } from './route.ts'
-import { coercionOf } from './validate.ts'
+import { canRefuse, coercionOf } from './validate.ts'
 
 /** Descriptions of path parameters by name, for routes that have none of their own. */
 type ParameterTexts = Readonly<Record<string, { description: string; example: string }>>
@@ -198,7 +198,7 @@ export const impliedStatuses = (route: ImplyingRoute): number[] => [
   401,
   403,
   ...(route.body === undefined ? [] : [413, 415, 422]),
-  ...(route.paging === 'strict' ? [422] : []),
+  ...(route.paging === 'strict' || (route.query !== undefined && canRefuse(route.query)) ? [422] : []),
   429,
   500,
   503,

@@ -45,6 +45,20 @@ export const strict = <T>() => v.metadata<T, { strict: true }>({ strict: true })
 const isStrict = (member: v.GenericSchema): boolean =>
   'wrapped' in member && v.getMetadata(member.wrapped as v.GenericSchema).strict === true
 
+/** Whether some text of a query is invalid. */
+export const canRefuse = (schema: v.GenericSchema & { entries: unknown }): boolean =>
+  coercionOf(schema).members.some(({ optional, strict }) => !optional || strict) ||
+  Object.values(schema.entries as Entries).some(restricts)
+
+const restricts = (schema: v.GenericSchema): boolean => {
+  if ('wrapped' in schema) return restricts(schema.wrapped as v.GenericSchema)
+  if (!('pipe' in schema)) return !['string', 'number', 'boolean'].includes(schema.type)
+  // Descriptions and examples are metadata.
+  return (schema.pipe as (v.GenericSchema | v.PipeAction<unknown, unknown, never>)[]).some((item) =>
+    item.kind === 'schema' ? restricts(item as v.GenericSchema) : item.kind !== 'metadata',
+  )
+}
+
 const kindOf = (schema: v.GenericSchema): Kind => {
   if ('wrapped' in schema) return kindOf(schema.wrapped as v.GenericSchema)
   return schema.type === 'number' || schema.type === 'boolean' ? schema.type : 'text'

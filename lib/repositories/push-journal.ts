@@ -97,8 +97,10 @@ export class PushJournal {
     const { store, gitStorage, onRecountError } = this.#options
     for (const { id, repository, pid, push } of await abandonedIn(store))
       try {
-        // In a shared store, another server may be taking a push to the same repository: what is younger is left alone.
-        const isRecovered = await gitStorage?.recoverRepository(repository, pid, leftoverAge(store))
+        // In a shared store, another server may be taking a push to the same repository: what is younger is left alone. The pid
+        // can be that of a process of another machine; its git has been stopped by its time limit.
+        const left = store.driver.shared ? null : pid
+        const isRecovered = await gitStorage?.recoverRepository(repository, left, leftoverAge(store))
         const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
         const applied = push && updates?.length ? { ...push, updates } : undefined
         await this.settle(id, repository, applied, isRecovered)

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import { canSee, type Viewer } from '../accounts/access.ts'
+import { canSee, repositoryById, type Viewer } from '../accounts/access.ts'
 import { firstIn, type SearchListing } from '../accounts/list-page.ts'
 import { invalid } from '../errors.ts'
 import { add, compare, type Sum } from '../integers.ts'
@@ -101,11 +101,11 @@ const predicateOf = async (
   { open, texts, mode, starredBy, ...flags }: RepositoryFilter,
 ): Promise<Predicate> => {
   const hasStarred = starredBy === undefined ? undefined : await starPredicate(tx, viewer, starredBy)
-  return (repository) => {
+  return async (repository) => {
     if (open === true && repository.audience !== PUBLIC) return false
     if (!matchesFlags(repository, flags)) return false
     if (texts !== undefined && !matchesTexts(repository, texts)) return false
-    if (mode !== undefined && !matchesMode(repository, mode)) return false
+    if (mode !== undefined && !(await matchesMode(tx, repository, mode))) return false
     return hasStarred === undefined || hasStarred(repository)
   }
 }
@@ -127,10 +127,16 @@ const matchesTexts = (
     .some((word) => topics.includes(word) || texts.some((text) => text.includes(word)))
 }
 
-const matchesMode = ({ parent, mirror }: Repository, mode: SearchMode): boolean => {
-  if (mode === 'fork') return parent !== null
+const matchesMode = async (
+  tx: ReadTransaction,
+  { parent, mirror }: Repository,
+  mode: SearchMode,
+): Promise<boolean> => {
   if (mode === 'mirror') return mirror
-  return mode === 'collaborative' || (parent === null && !mirror)
+  if (mode === 'collaborative') return true
+  // A job makes the forks of a deleted repository independent.
+  const isFork = parent !== null && (await repositoryById(tx, parent)) !== undefined
+  return mode === 'fork' ? isFork : !isFork && !mirror
 }
 
 /** The stars of a user whom the viewer cannot see match nothing. */

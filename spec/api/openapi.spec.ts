@@ -55,6 +55,21 @@ describe('GET /openapi.json', () => {
       assert.ok(names.includes(name!), name)
   })
 
+  it('has 422 for each route that can refuse its query', async () => {
+    const { paths } = await theDocument()
+    let refusals = 0
+    for (const route of routes as unknown as Route[])
+      for (const member of Object.keys(route.query?.entries ?? {})) {
+        const path = route.path.replace(/\{\w+\}/g, '1')
+        const url = `${path}?${member}=${'x'.repeat(300)}`
+        const { status } = await allot.as(allot.root, route.method, url, route.body && {})
+        if (status !== 422 || route.body !== undefined) continue
+        refusals++
+        assert.ok('422' in paths[route.path][route.method.toLowerCase()].responses, `${route.method} ${url}`)
+      }
+    assert.ok(refusals > 10)
+  })
+
   it('describes parameters, bodies, paging, scopes and the content of each status', async () => {
     const { paths } = await theDocument()
     const rule = paths['/admin/quota/rules'].post

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { it, type TestContext } from 'node:test'
@@ -19,7 +21,7 @@ const begun = async (t: TestContext) => {
   const folder = await served.folderOf(await served.repository(alice, 'demo', { auto_init: true }))
   writeFileSync(join(folder, 'objects/more'), 'x'.repeat(1000))
   const number = await served.allot.hosting.pushJournal.nextId()
-  const leave = (age: number) =>
+  const leave = (age: number, pid: number | null = null) =>
     driver.write(async (tx) => {
       const since = Math.floor(Date.now() / 1000) - age
       const { id } = (await served.allot.hosting.repositories.find(
@@ -27,10 +29,10 @@ const begun = async (t: TestContext) => {
         'alice',
         'demo',
       ))!
-      await pushJournal.save(tx, { id: number, repository: id, pid: null, since })
+      await pushJournal.save(tx, { id: number, repository: id, pid, since })
     })
   const counted = async () => (await served.allot.quota.info('alice')).used.size.repos.public
-  return { leave, counted, there: bytesIn(folder) }
+  return { leave, counted, folder, there: bytesIn(folder) }
 }
 
 it('counts a push that another process left uncounted once it is a day and an hour old, within an hour', async (t) => {
@@ -50,4 +52,16 @@ it('does not count a push that may still be in progress in another process', asy
   await new Promise((resolve) => setTimeout(resolve, 200))
   assert.equal(await counted(), before)
   assert.notEqual(before, there)
+})
+
+it('ends no process with the pid that a push had on another machine', async (t) => {
+  const { leave, counted, folder, there } = await begun(t)
+  const process = spawn('sh', ['-c', 'read line', folder], { detached: true })
+  await once(process, 'spawn')
+  await leave(DAY + HOUR, process.pid)
+  t.mock.timers.tick(HOUR * 1000)
+  await waitFor(async () => (await counted()) === there)
+  assert.deepEqual([process.exitCode, process.signalCode], [null, null])
+  process.stdin.end()
+  await once(process, 'exit')
 })

@@ -10,6 +10,7 @@ import {
   comments,
   files,
   issues,
+  repositories as records,
   releases,
 } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
@@ -65,7 +66,7 @@ const used = async ({
 }
 
 /** How many records there are of each kind. */
-const records = ({ driver }: Filled): Promise<Record<string, number>> =>
+const recordCounts = ({ driver }: Filled): Promise<Record<string, number>> =>
   driver.read(async (tx) => {
     const found: Record<string, number> = {}
     for (const collection of [issues, comments, releases, attachments, files]) {
@@ -85,6 +86,37 @@ const runJobs = async ({ fixture, driver }: Filled): Promise<number> => {
   await fixture.hosting.idle()
   return rounds
 }
+
+describe('The forks of a deleted repository', () => {
+  it('are searched as what they are shown as while a job makes them independent', async () => {
+    const driver = memory()
+    const fixture = await openFixture(driver, BOUNDS)
+    const { accounts, repositories, search } = fixture.hosting
+    const ann = await accounts.createUser({ name: 'ann' })
+    const parent = await repositories.create(ann, ann, { name: 'parent' })
+    for (const name of ['one', 'two', 'three']) {
+      const owner = await accounts.createUser({ name: `owner-${name}` })
+      const fork = await repositories.create(owner, owner, { name })
+      await driver.write(async (tx) => {
+        await records.save(tx, { ...fork, parent: parent.id })
+        const counted = (await records.get(tx, [parent.id]))!
+        await records.save(tx, { ...counted, forks: counted.forks + 1 })
+      })
+    }
+    const found = async (mode: 'fork' | 'source') => {
+      const slice = { offset: 0, limit: 10 }
+      const { items } = await search.repositories(null, { filter: { mode } }, slice)
+      return items.map(({ name }) => name)
+    }
+    assert.deepEqual([await found('fork'), await found('source')], [['one', 'three', 'two'], ['parent']])
+    await repositories.remove(parent.id)
+    assert.ok((await driver.read((tx) => records.list(tx, 'parent', { prefix: [parent.id] }))).length > 0)
+    assert.deepEqual([await found('fork'), await found('source')], [[], ['one', 'three', 'two']])
+    while ((await fixture.jobRunner.round()).pending > 0);
+    assert.deepEqual([await found('fork'), await found('source')], [[], ['one', 'three', 'two']])
+    await fixture.close()
+  })
+})
 
 /** Deletes everyone, after which nothing may be left. */
 const end = async (all: Filled, ...more: Account[]): Promise<void> => {
@@ -119,7 +151,7 @@ describe('The content of a repository', () => {
     assert.deepEqual(await used(all), [0, 0, 0])
     assert.deepEqual((await verify(all.driver)).messages, [])
     assert.ok((await runJobs(all)) > 10)
-    assert.deepEqual(await records(all), {})
+    assert.deepEqual(await recordCounts(all), {})
     await repositories.create(all.ann, all.ann, { name: 'demo' })
     const made = await all.fixture.hosting.issues.create(all.ann, AT, { title: 'the first of another' })
     assert.equal(made!.issue.number, 1)
@@ -151,7 +183,7 @@ describe('An issue with more comments than one write may remove', () => {
     const all = await filled()
     await all.fixture.hosting.issues.remove({ ...all.ann, admin: true }, AT, 1)
     assert.deepEqual(await used(all), [30, 10, 8])
-    assert.deepEqual(await records(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
+    assert.deepEqual(await recordCounts(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
     assert.deepEqual((await verify(all.driver)).messages, [])
     assert.equal(await runJobs(all), 0)
     await end(all)
@@ -172,7 +204,7 @@ describe('An issue with more comments than one write may remove', () => {
     assert.ok((await runJobs(all)) > 0)
     assert.deepEqual(await used(all), [30, 10, 8])
     await all.fixture.hosting.files.recover()
-    assert.deepEqual(await records(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
+    assert.deepEqual(await recordCounts(all), { issue: 1, comment: 2, release: 2, attachment: 8, file: 8 })
     await end(all)
   })
 })
