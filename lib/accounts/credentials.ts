@@ -158,6 +158,17 @@ const MAX_SESSIONS = 50
 /** Expired sessions that each sign-in removes, so that they do not accumulate. */
 const EXPIRED_BATCH = 10
 
+/** A session as its user sees it. */
+export interface OwnSession {
+  readonly id: string
+  /** When the user signed in, in seconds since 1970. */
+  readonly createdAt: number
+  /** Name of the token that the user signed in with; undefined for the password. */
+  readonly token: string | undefined
+  /** Whether it is that of the browser that asks. */
+  readonly isCurrent: boolean
+}
+
 /** Sessions of the pages. The browser keeps the secret; the store has only its hash. */
 export class Sessions {
   readonly #store: Store
@@ -199,6 +210,29 @@ export class Sessions {
       const session = await sessions.get(tx, [hashSecret(secret)])
       const credential = session && (await credentialOf(tx, session))
       return credential && identityOf(credential)
+    })
+  }
+
+  /** The sessions of an account that are valid, the newest first. @param secret that of the browser that asks */
+  list(account: number, secret: string): Promise<OwnSession[]> {
+    const current = hashSecret(secret)
+    return this.#store.read(async (tx) => {
+      const own = await sessions.list(tx, 'account', { prefix: [account], reverse: true })
+      const credentials = await Promise.all(own.map((session) => credentialOf(tx, session)))
+      return own.flatMap(({ hash: id, createdAt }, index) => {
+        const credential = credentials[index]
+        if (credential === undefined) return []
+        return [{ id, createdAt, token: credential.token?.name, isCurrent: id === current }]
+      })
+    })
+  }
+
+  /** Ends one session of an account by the id that `list` says. @returns whether there was one */
+  endOne(account: number, id: string): Promise<boolean> {
+    return this.#store.write(async (tx) => {
+      if ((await sessions.get(tx, [id]))?.account !== account) return false
+      await sessions.remove(tx, [id])
+      return true
     })
   }
 

@@ -9,6 +9,9 @@ import { avatarPageRoutes } from './people/avatar.tsx'
 import { emailPageRoutes } from './people/emails.tsx'
 import { keyPageRoutes } from './people/keys.tsx'
 import { packagePageRoutes } from './people/packages.tsx'
+import { passwordRoutes } from './people/password.tsx'
+import { sessionRoutes } from './people/sessions.tsx'
+import { setPasswordRoutes } from './people/set-password.tsx'
 import { settingsPageRoutes } from './people/settings.tsx'
 import { tokenRoutes } from './people/tokens.tsx'
 import { commitPageRoutes } from './repository/commits.tsx'
@@ -17,13 +20,14 @@ import { homePageRoutes } from './repository/home.tsx'
 import { issuePageRoutes } from './repository/issues.tsx'
 import { refPageRoutes } from './repository/refs.tsx'
 import { releasePageRoutes } from './repository/releases.tsx'
+import { signInRoutes } from './session.tsx'
 import { historyRoutes } from './storage/history.tsx'
 import { itemRoutes } from './storage/items.tsx'
 import { overviewRoutes } from './storage/overview.tsx'
 import { removalRoutes } from './storage/removal.tsx'
 import { repositoryRoutes } from './storage/repository.tsx'
 
-/** Every page except those to sign in; the specs that walk all pages use this list. */
+/** Every page except {@link loginRoutes}; the specs that walk all pages use this list. */
 export const pageRoutes = [
   ...overviewRoutes,
   ...itemRoutes,
@@ -50,3 +54,6 @@ export const pageRoutes = [
   ...issuePageRoutes,
   ...releasePageRoutes,
 ]
+
+/** Pages of passwords and sessions, which a host that signs users in does not have. */
+export const loginRoutes = [...signInRoutes, ...setPasswordRoutes, ...passwordRoutes, ...sessionRoutes]

@@ -8,11 +8,9 @@ import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
 import { failureView, renderDocument } from './document.tsx'
 import { PageResponses } from './page-responses.ts'
-import { pageRoutes } from './page-routes.ts'
+import { loginRoutes, pageRoutes } from './page-routes.ts'
 import { type Form, formOf, readFileForm, readForm } from './parts/form.ts'
 import { type PageReply, type PageRoute, type PageServices, page, type View } from './parts/route.ts'
-import { passwordRoutes } from './people/password.tsx'
-import { setPasswordRoutes } from './people/set-password.tsx'
 import {
   type BrowserSession,
   browserSessionOf,
@@ -20,7 +18,6 @@ import {
   csrfToken,
   SIGN_IN,
   sessionCookie,
-  signInRoutes,
   signInTo,
 } from './session.tsx'
 import { Highlighter } from './source/highlighter.ts'
@@ -261,7 +258,7 @@ const allowHeader = (methods: string): string =>
 const routerOf = ({ brand, hostAuthenticates, services }: Options): Router<AnyRoute> => {
   const { servedPages } = services.settings
   const served = pageRoutes.filter(({ kind }) => kind === undefined || servedPages.has(kind))
-  const signIn = hostAuthenticates ? [] : [...signInRoutes, ...setPasswordRoutes, ...passwordRoutes]
+  const signIn = hostAuthenticates ? [] : loginRoutes
   return new Router<AnyRoute>([...served, ...signIn, ...assetRoutesOf(brand)], ROUTER_OPTIONS)
 }
 

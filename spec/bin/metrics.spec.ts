@@ -10,9 +10,7 @@ import { withRequestLog } from '../../bin/server/listeners.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { streamRoutesFor } from '../../lib/api/index.ts'
-import { pageRoutes } from '../../lib/web/page-routes.ts'
-import { setPasswordRoutes } from '../../lib/web/people/set-password.tsx'
-import { signInRoutes } from '../../lib/web/session.tsx'
+import { loginRoutes, pageRoutes } from '../../lib/web/page-routes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { listen } from '../support/listen.ts'
 import { createSender } from '../support/request.ts'
@@ -134,9 +132,7 @@ describe('/-/metrics', () => {
       return [of('pages'), of('none')] as const
     }
     const [pages, none] = await count()
-    const paths = [...pageRoutes, ...signInRoutes, ...setPasswordRoutes].map(({ path }) =>
-      path.replaceAll(/\{(\w+)\}/g, '$1'),
-    )
+    const paths = [...pageRoutes, ...loginRoutes].map(({ path }) => path.replaceAll(/\{(\w+)\}/g, '$1'))
     for (const path of paths) await (await fetch(origin + path, { redirect: 'manual' })).text()
     assert.deepEqual(await count(), [pages + paths.length, none])
   })

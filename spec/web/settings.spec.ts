@@ -123,6 +123,71 @@ describe('The password in the settings', () => {
   })
 })
 
+describe('The sessions in the settings', () => {
+  it('are listed with their start, the newest first, and end one by one', async () => {
+    const allot = await startPages()
+    try {
+      const ann = await allot.person('ann', { password: PASSWORD })
+      const eve = await allot.person('eve', { password: PASSWORD })
+      const [first, second, byToken, stranger] = [1, 2, 3, 4].map(() => allot.browser()) as [
+        PageClient,
+        PageClient,
+        PageClient,
+        PageClient,
+      ]
+      for (const browser of [first, second]) await browser.signIn('ann', PASSWORD)
+      await byToken.signIn('', ann.token)
+      await stranger.signIn(eve.name, PASSWORD)
+      const { text } = await first.get('/-/account')
+      assert.match(words(text), /Sessions 3 sessions/)
+      assert.match(words(text), /Signed in on \d{4}-\d\d-\d\d \d\d:\d\d UTC with the token spec/)
+      assert.equal(text.match(/This browser/g)!.length, 1)
+      const idsIn = (html: string) => [...html.matchAll(/name="session" value="(\w+)"/g)].map(([, id]) => id!)
+      const ids = idsIn(text)
+      assert.equal(ids.length, 2)
+      await stranger.get('/-/account')
+      for (const session of [...ids, '', 'x', '0'.repeat(64)])
+        assert.equal((await stranger.post('/-/account/sessions/end', { session })).status, 404, session)
+      // The session of the second browser is the one whose id its own page does not have.
+      const others = idsIn((await second.get('/-/account')).text)
+      const ofSecond = ids.find((id) => !others.includes(id))!
+      await first.get('/-/account')
+      await first.post('/-/account/sessions/end', { session: ofSecond })
+      assert.deepEqual(
+        [(await second.get('/-/account')).status, (await byToken.get('/-/account')).status],
+        [303, 200],
+      )
+      await first.get('/-/account')
+      for (const session of ids.filter((id) => id !== ofSecond)) {
+        const ended = await first.post('/-/account/sessions/end', { session })
+        assert.equal(ended.headers.get('location'), '/-/account?done=ended')
+      }
+      assert.equal((await byToken.get('/-/account')).status, 303)
+      assert.match(
+        words((await first.get('/-/account?done=ended')).text),
+        /The session has ended\. .*1 session /,
+      )
+    } finally {
+      await allot.stop()
+    }
+  })
+
+  it('that have lost their credential are not listed', async () => {
+    const allot = await startPages()
+    try {
+      const ann = await allot.person('ann', { password: PASSWORD })
+      const [browser, other] = [allot.browser(), allot.browser()]
+      await browser.signIn('ann', PASSWORD)
+      await other.signIn('', ann.token)
+      assert.match(words((await browser.get('/-/account')).text), /2 sessions/)
+      await allot.allot.hosting.tokens.remove(ann.id, 'spec')
+      assert.match(words((await browser.get('/-/account')).text), /1 session /)
+    } finally {
+      await allot.stop()
+    }
+  })
+})
+
 describe('The other settings of a user', () => {
   let allot: PageServer
   let ann: Person

@@ -188,6 +188,7 @@ const DONE: Readonly<Record<string, string>> = {
   revoked: 'Revoked.',
   disabled: 'Disabled.',
   enabled: 'Enabled.',
+  ended: 'The session has ended.',
   password: 'The password was changed, and all other sessions have ended. Access tokens and keys stay valid.',
 }
 

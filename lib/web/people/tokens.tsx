@@ -16,13 +16,13 @@ import {
   PageHead,
   Post,
   Section,
-  usePageContext,
 } from '../parts/components.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
-import { type Crumb, type PageServices, page, type View } from '../parts/route.ts'
+import { type Crumb, type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { secretView } from '../parts/secret.tsx'
 import { Day } from '../parts/times.tsx'
+import { Sessions } from './sessions.tsx'
 import { SettingsHead } from './settings.tsx'
 
 /** Descriptions of the scopes. */
@@ -59,15 +59,18 @@ export const tokenRoutes = [
     path: '/-/account',
     auth: 'required',
     scope: 'read:user',
-    handle: ({ user, query }, services) =>
-      accountView(services, user, { done: query.get('done') }, NEW, pageNumber(query)),
+    handle: (request, services) => {
+      const { query } = request
+      return accountView(services, request, { done: query.get('done') }, NEW, pageNumber(query))
+    },
   }),
   page({
     method: 'POST',
     path: '/-/account/tokens',
     auth: 'required',
     scope: 'write:user',
-    async handle({ user, form }, services) {
+    async handle(request, services) {
+      const { user, form } = request
       const values = { name: form.text('name'), scopes: form.all('scope') }
       try {
         checkChosenScopes(user, values.scopes)
@@ -76,7 +79,7 @@ export const tokenRoutes = [
       } catch (error) {
         if (!(error instanceof AllotError) || !['invalid', 'bad_request', 'forbidden'].includes(error.code))
           throw error
-        return { ...(await accountView(services, user, { failure: error.message }, values)), status: 422 }
+        return { ...(await accountView(services, request, { failure: error.message }, values)), status: 422 }
       }
     },
   }),
@@ -103,13 +106,14 @@ export const checkChosenScopes = (user: Identity, scopes: readonly string[]): vo
 
 const accountView = async (
   { hosting }: PageServices,
-  user: Identity,
+  { user, secret }: Pick<PageRequest<string, Identity>, 'user' | 'secret'>,
   message: FlashMessage,
   values: TokenForm,
   number = 1,
 ): Promise<View> => {
   requireScopes(user, { scope: 'read:user' })
   const tokens = await hosting.tokens.list(user.id, sliceOf(number))
+  const sessions = await hosting.sessions.list(user.id, secret)
   return {
     title: 'Tokens and sessions',
     body: (
@@ -121,7 +125,7 @@ const accountView = async (
         <FlashMessage {...message} />
         <Tokens tokens={tokens} page={number} />
         <NewToken user={user} values={values} failure={message.failure} />
-        <Sessions />
+        <Sessions sessions={sessions} />
       </>
     ),
   }
@@ -273,15 +277,3 @@ const confirmation = (id: string, name: string): View => ({
     </>
   ),
 })
-
-const Sessions = () =>
-  usePageContext().hasSessions ? (
-    <Section id="sessions" title="Sessions">
-      <p>Changing the password, or revoking the token that a session started with, also ends the session.</p>
-      <Post to="/-/sign-out">
-        <button type="submit" class="secondary" name="everywhere" value="yes">
-          Sign out of all devices
-        </button>
-      </Post>
-    </Section>
-  ) : null
