@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { constants, deflateSync } from 'node:zlib'
 
 /** An object as git stores a single one: gitformat-loose-object. */
-export interface LooseObject {
+interface LooseObject {
   readonly id: string
   readonly compressed: Buffer
 }

@@ -66,7 +66,7 @@ const parsePackedRefs = (text: string): Map<string, string[]> => {
   return packed
 }
 
-/** Capabilities that git has had since 2.4. */
+/** What git answers with the settings `RECEIVE` of transport.ts, since 2.4: another capability belongs to both. */
 const CAPABILITIES = 'report-status delete-refs side-band-64k quiet atomic ofs-delta'
 
 const NONE = '0'.repeat(40)

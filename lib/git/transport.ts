@@ -52,6 +52,7 @@ const UPLOAD = [
   'uploadpack.allowAnySHA1InWant=true',
 ]
 
+/** A setting that changes the capabilities of a push is also one of `CAPABILITIES` in references.ts. */
 const RECEIVE = [
   'receive.fsckObjects=true',
   // Old histories contain these errors, which are harmless.

@@ -20,7 +20,8 @@ import { smugglingFault } from './smuggling.ts'
 
 /**
  * The request pipeline. Every request of the API, of git and of the pages goes through the same steps: match a route, authenticate,
- * check access, read the input and call the handler, send the reply. Pages read a form first, and check its CSRF token when they
+ * check access, read the input and call the handler, send the reply. Routes of streams declare no scope: their handlers check it
+ * with `requireScopes`, since it can depend on the request. Pages read a form first, and check its CSRF token when they
  * have authenticated the request. The differences between JSON, streams and pages are in three implementations of
  * {@link Endpoints}.
  */

@@ -85,7 +85,10 @@ export interface Route<I extends Caller = Caller, S = unknown> extends RouteDecl
   query?: ObjectSchema
   body?: v.GenericSchema | FileField
   responses: Responses
-  /** Whether the resource in the path exists. Checked before the body is read, so that 404 precedes 413, 415 and 422. */
+  /**
+   * Whether the resource in the path exists. Checked before the body is read, so that 404 precedes 413, 415 and 422; only for
+   * resources that everyone who may call the route can see.
+   */
   exists?: (params: unknown, services: S) => Promise<boolean>
   handle: (request: RouteRequest<I, S>, services: S) => Promise<Reply>
 }

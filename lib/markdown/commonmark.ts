@@ -15,7 +15,7 @@ import {
 } from './html.ts'
 
 /** HTML in which every tag was written by the renderer, or HTML that must be sanitized. */
-export type CommonMarkHtml = { safe: string } | { unsafe: string }
+type CommonMarkHtml = { safe: string } | { unsafe: string }
 
 /**
  * Renders CommonMark. The sanitizer takes several times as long as the rest, so only texts with raw HTML or unusual addresses

@@ -83,7 +83,7 @@ export const effectsOf = async (
 }
 
 /** @returns undefined for an owner who is within quota before and after, with limits for the same subjects */
-export const effectOn = (
+const effectOn = (
   before: readonly QuotaGroup[],
   after: readonly QuotaGroup[],
   usage: Usage,

@@ -14,7 +14,7 @@ import { type Subject, type Usage, usedBy } from './subjects.ts'
 import { usageOf } from './usage.ts'
 
 /** An owner that is over a limit, or near it, with the subject and the rule that bind. */
-export interface OwnerOverQuota extends SubjectLimit {
+interface OwnerOverQuota extends SubjectLimit {
   owner: number
   over: boolean
   /** Bytes that count toward the subject. */
@@ -110,7 +110,7 @@ export class Reports {
 }
 
 /** The limit that an owner is over, or has at most a share of left; undefined when there is none. */
-export const overOrNear = (
+const overOrNear = (
   groups: readonly QuotaGroup[],
   usage: Usage,
   within: number,

@@ -30,7 +30,7 @@ export interface WriteContext extends WriteTransaction {
 }
 
 /** A time that no other call gets. */
-export interface UniqueTime {
+interface UniqueTime {
   /** Seconds since 1970. */
   readonly seconds: number
   /** Hexadecimal digits, ordered like the times within the second. */

@@ -152,7 +152,7 @@ export class Repositories {
    * Changes a repository.
    * @param by id of the account that does it, for webhooks; the owner when absent
    * @returns undefined when there is no such repository
-   * @throws AllotError invalid for a malformed or taken name
+   * @throws AllotError invalid for a malformed name; conflict for a taken one
    */
   async edit(which: Target<Repository>, edit: RepositoryEdit, by?: number): Promise<Repository | undefined> {
     const { quota, jobs, outbox } = this.#services

@@ -32,8 +32,8 @@ export class Transfers {
 
   /**
    * @returns undefined when the repository or the new owner does not exist or is hidden
-   * @throws AllotError forbidden for anyone but an owner; invalid when the new owner has another
-   * repository of that name; conflict when it is offered already
+   * @throws AllotError forbidden for anyone but an owner; conflict when it is offered already, or when it moves at once to an
+   * owner who has a repository of that name; an offer fails only when it is accepted
    */
   async begin(
     viewer: SignedIn,

@@ -37,7 +37,7 @@ interface CommandRequest {
 }
 
 /** Name of a command that the server runs. */
-export type CommandName = 'git-upload-pack' | 'git-receive-pack' | 'git-lfs-authenticate'
+type CommandName = 'git-upload-pack' | 'git-receive-pack' | 'git-lfs-authenticate'
 
 /** How a command ended, for the access log and the metrics. */
 export interface CommandResult {

@@ -70,7 +70,7 @@ export type WebhookEvent =
   | (Readonly<QuotaEventById> & { readonly event: 'quota' })
   | (Caused & { readonly event: 'ping'; readonly hook: Hook; readonly owner?: undefined })
 
-export type EventName = WebhookEvent['event']
+type EventName = WebhookEvent['event']
 
 /** Every event but `ping`, which the compiler checks. */
 const EVENT_NAMES = {

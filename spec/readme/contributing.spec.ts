@@ -8,7 +8,20 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
 const text = read('CONTRIBUTING.md')
 
+/** Names of the code that a sentence gives with their file: "`NAME` (`FILE`)" or "`NAME` and `OTHER` in `FILE`". */
+const NAMES_IN_FILE =
+  /((?:`[#\w.]+`(?:, | and | or )?)+)\s+(?:in|of|\() ?`((?:lib|bin|spec|drivers)\/[\w./-]+\.tsx?)`/g
+
 describe('CONTRIBUTING.md', () => {
+  it('names what is in the files that it names', () => {
+    const named = [...text.matchAll(NAMES_IN_FILE)].flatMap(([, names, file]) =>
+      [...names!.matchAll(/`#?(?:\w+\.)?(\w+)`/g)].map(([, name]) => ({ name: name!, file: file! })),
+    )
+    assert.ok(named.length > 30)
+    const wrong = named.filter(({ name, file }) => !new RegExp(`\\b${name}\\b`).test(read(file)))
+    assert.deepEqual(wrong, [])
+  })
+
   const NAMED: [word: string, file: string][] = [
     ['export const collections', 'lib/records/schema/index.ts'],
     ['export const numbered', 'lib/records/schema/index.ts'],

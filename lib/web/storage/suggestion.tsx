@@ -7,6 +7,7 @@ import type { StorageItemPage } from '../../content/usage/storage-items.ts'
 import { add, compare, type Sum, subtract } from '../../integers.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
+import { usageOf } from '../../quota/usage.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { formatCount, Link, Notice } from '../parts/components.tsx'
 import type { PageServices } from '../parts/route.ts'
@@ -125,17 +126,13 @@ class Selection {
 
 /** Bytes of an item, as a rule counts them: once for each of its subjects. */
 const countedIn = ({ subjects }: QuotaRule, item: StorageItem): Sum => {
-  const usage = usageOf(item)
+  const usage = usageOfItem(item)
   return subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
 }
 
 /** What an item adds to the usage of its owner: a repository with everything in it. */
-const usageOf = ({ kind, size, usage, used }: StorageItem): Usage => {
-  if (usage !== undefined) {
-    const { lfs, issues, releases, artifacts, packages } = usage
-    const git = usage.private ? { reposPrivate: usage.git } : { reposPublic: usage.git }
-    return { ...noUsage, ...git, lfs, issues, releases, artifacts, packages }
-  }
+const usageOfItem = ({ kind, size, usage, used }: StorageItem): Usage => {
+  if (usage !== undefined) return usageOf(usage)
   const attached = used?.entry.on === 'issue' ? 'issues' : 'releases'
   return { ...noUsage, [kind === 'attachments' ? attached : kind]: size }
 }
