@@ -4,7 +4,8 @@ import type { Server } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { OpenAllot } from '../../lib/allot.ts'
 import { type Log, sendEmpty } from '../../lib/http/index.ts'
-import { baseUrlOf, movedStatus, parseRequestUrl } from '../../lib/http/request-url.ts'
+import { movedStatus } from '../../lib/http/moved-paths.ts'
+import { baseUrlOf, parseRequestUrl } from '../../lib/http/request-url.ts'
 
 const STORE_TIMEOUT_MS = 3000
 /** Milliseconds for which the result of a check is reused. */

@@ -5,15 +5,9 @@ import { AllotError } from '../errors.ts'
 import { type AccessMessages, type AccessRule, type Caller, checkAccess } from './access.ts'
 import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
 import type { Log } from './log.ts'
+import { type FindMoved, movedPath, movedStatus } from './moved-paths.ts'
 import { inRequestOrder, trackInFlight } from './pipelining.ts'
-import {
-  baseUrlOf,
-  type FindMoved,
-  movedPath,
-  movedStatus,
-  parseRequestUrl,
-  type RequestUrl,
-} from './request-url.ts'
+import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
 import type { Match, Routed, Router } from './router.ts'
 import { sendEmpty } from './send.ts'
 import { smugglingFault } from './smuggling.ts'
