@@ -27,7 +27,7 @@ export class AllowedAddresses {
     if (this.#names.some((pattern) => matchesPattern(pattern, host.toLowerCase()))) return true
     if (!ipaddr.isValid(address)) return false
     const parsed = ipaddr.process(address)
-    if (parsed.range() === 'unicast') return true
+    if (isPublic(parsed)) return true
     return this.#networks.some(
       ([network, bits]) => network.kind() === parsed.kind() && parsed.match(network as never, bits),
     )
@@ -51,6 +51,12 @@ export class AllowedAddresses {
     })
   }
 }
+
+/** All public IPv6 addresses (RFC 4291 §2.4). Outside, ipaddr.js calls also `::127.0.0.1` unicast, which can lead to IPv4. */
+const PUBLIC_IPV6 = ipaddr.IPv6.parseCIDR('2000::/3')
+
+const isPublic = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean =>
+  address.range() === 'unicast' && (address instanceof ipaddr.IPv4 || address.match(PUBLIC_IPV6))
 
 const networkIn = (text: string): [ipaddr.IPv4 | ipaddr.IPv6, number] | undefined => {
   if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text)

@@ -149,6 +149,8 @@ for (const path of GROUPS)
           /^config\.url: the address 10\.0\.0\.1 is not public/,
         ],
         [{ type: 'gitea', config: { url: 'http://[::1]/' } }, /::1 is not public/],
+        [{ type: 'gitea', config: { url: 'http://[::127.0.0.1]/' } }, /::7f00:1 is not public/],
+        [{ type: 'gitea', config: { url: 'http://[4000::1]/' } }, /4000::1 is not public/],
         [{ type: 'gitea', config: { url: 'http://2130706434/' } }, /127\.0\.0\.2 is not public/],
         [{ type: 'gitea', config: { ...CONFIG, content_type: 'xml' } }, /^config\.content_type: /],
         [
