@@ -49,7 +49,7 @@ export const changeFiles = async (
   const editor = new TreeEditor(open, parent?.tree)
   const blobs: NewObject[] = []
   for (const operation of operations) blobs.push(...(await apply(editor, operation)))
-  const trees = editor.write()
+  const trees = await editor.write()
   const { author, committer, message } = options
   const parents = base === undefined ? [] : [base]
   const commit = newCommit({ tree: trees.at(-1)!.id, parents, author, committer, message })

@@ -1,8 +1,16 @@
+import { setImmediate } from 'node:timers/promises'
 import { AllotError, invalid } from '../../errors.ts'
 import { type NewObject, newTree } from '../../git/objects/pack.ts'
 import { MODES, parseTree, type TreeEntry } from '../../git/objects/parse.ts'
 import { normalizePath } from './files.ts'
 import type { OpenRepository } from './open-repository.ts'
+
+/** Folders of one change, and bytes of those that exist: a small request can name folders that take minutes. */
+const MAX_FOLDERS = 10_000
+const MAX_BYTES = 16 * 1024 * 1024
+
+/** What a server writes in a few milliseconds. */
+const [MANY_ENTRIES, MANY_FOLDERS] = [1000, 100]
 
 /** Entries by name, with a character for each byte of it: names in old histories are not always UTF-8. */
 type Folder = Map<string, TreeEntry>
@@ -15,6 +23,7 @@ export class TreeEditor {
   readonly #open: OpenRepository
   readonly #folders = new Map<string, Folder>()
   readonly #root: string | undefined
+  #bytesRead = 0
 
   /** @param root id of the tree; undefined begins with an empty one */
   constructor(open: OpenRepository, root: string | undefined) {
@@ -41,10 +50,10 @@ export class TreeEditor {
   }
 
   /** The trees that were changed, the root last. A folder without entries is removed, as git keeps none. */
-  write(): NewObject[] {
+  async write(): Promise<NewObject[]> {
     const written: NewObject[] = []
-    const paths = [...this.#folders.keys()].sort((left, right) => depthOf(right) - depthOf(left))
-    for (const path of paths) {
+    // A folder becomes known after its parent.
+    for (const path of [...this.#folders.keys()].reverse()) {
       const entries = this.#folders.get(path)!
       const tree = newTree(entries.values(), 'latin1')
       if (path !== '') {
@@ -54,6 +63,8 @@ export class TreeEditor {
         else parent.set(name, { mode: MODES.tree, name, id: tree.id })
       }
       if (entries.size > 0 || path === '') written.push(tree)
+      // Other requests are served between large folders, and between many.
+      if (entries.size > MANY_ENTRIES || written.length % MANY_FOLDERS === 0) await setImmediate()
     }
     return written
   }
@@ -62,7 +73,10 @@ export class TreeEditor {
     const known = this.#folders.get(path)
     if (known !== undefined) return known
     const entries = path === '' ? await this.#read(this.#root) : await this.#below(path, isCreated)
-    if (entries !== undefined) this.#folders.set(path, entries)
+    if (entries === undefined) return undefined
+    if (this.#folders.size >= MAX_FOLDERS)
+      throw invalid(`the paths lead through more than ${MAX_FOLDERS} folders: make several commits`)
+    this.#folders.set(path, entries)
     return entries
   }
 
@@ -80,12 +94,13 @@ export class TreeEditor {
   async #read(id: string | undefined): Promise<Folder> {
     const { git, access } = this.#open
     const tree = id === undefined ? undefined : await git.object(access, id)
+    this.#bytesRead += tree?.content.length ?? 0
+    if (this.#bytesRead > MAX_BYTES)
+      throw invalid(`the folders of the files have more than ${MAX_BYTES} bytes: make several commits`)
     const entries = tree === undefined ? [] : parseTree(tree.content, 'latin1')
     return new Map(entries.map((entry) => [entry.name, entry]))
   }
 }
-
-const depthOf = (path: string): number => (path === '' ? 0 : path.split('/').length)
 
 /** @returns the name as in a {@link Folder} */
 const splitPath = (path: string): { folder: string; name: string } => {

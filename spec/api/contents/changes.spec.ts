@@ -196,6 +196,27 @@ describe('Files', () => {
     await git(folder, 'fsck', '--strict')
   })
 
+  it('are not changed by a request that leads through very many folders, or very large ones', async () => {
+    const at = await aRepository()
+    const folder = await allot.folderOf(at.slice('/repos/'.length))
+    const write = (args: string[], input: string) =>
+      execFileSync('git', args, { cwd: folder, input, encoding: 'utf8' }).trim()
+    const create = (paths: string[]) =>
+      ask('POST', `${at}/contents`, {
+        files: paths.map((path) => ({ operation: 'create', path, content: '' })),
+      })
+    const numbers = Array.from({ length: 100 }, (_, index) => index)
+    const deep = await create(numbers.map((number) => `${number}/${'d/'.repeat(500)}f`))
+    assertError(deep, 422, /more than 10000 folders: make several commits/)
+    const blob = write(['hash-object', '-w', '--stdin'], '')
+    const names = Array.from({ length: 5000 }, (_, index) => `file-${index}`.padStart(12, '0'))
+    const large = write(['mktree'], names.map((name) => `100644 blob ${blob}\t${name}\n`).join(''))
+    const top = write(['mktree'], numbers.map((number) => `040000 tree ${large}\t${number}\n`).join(''))
+    await git(folder, 'update-ref', 'refs/heads/main', await git(folder, 'commit-tree', top, '-m', 'x'))
+    await done('PATCH', at, { default_branch: 'main' })
+    assertError(await create(numbers.map((number) => `${number}/new`)), 422, /more than 16777216 bytes/)
+  })
+
   const content = base64('x')
   const wrong: [what: string, method: string, path: string, body: object, status: number, message: RegExp][] =
     [
