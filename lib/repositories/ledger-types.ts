@@ -100,7 +100,7 @@ export interface LedgerListing {
   readonly limit?: number | undefined
 }
 
-/** Records what counts toward quota and is stored elsewhere, as entries with names that the host chooses. */
+/** Records what counts toward quota and is stored in another system, as entries with names that the host chooses. */
 export interface Ledger<E = LedgerEntry> {
   /**
    * Reads an entry. One that was put over HTTP can lack `run` or `index`, which the HTTP API does not require.

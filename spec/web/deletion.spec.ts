@@ -71,7 +71,7 @@ describe('Before something is deleted', () => {
       .sort()
   const remove = (fields: Record<string, string | string[]>) => ann.post('/-/storage/ann/remove', fields)
 
-  it('a repository is listed with everything that goes, by kind with sizes, and what is kept elsewhere is not counted', async () => {
+  it('a repository is listed with everything that goes, by kind with sizes, and what is stored in another system is not counted', async () => {
     const { text } = await remove({ item: await idOf('code') })
     const [row] = rows(text)
     const [, freed] = /^code repository of ann \| (.*)$/.exec(row!)!
@@ -83,8 +83,8 @@ describe('Before something is deleted', () => {
       `Git data | ${git} B`,
       '1 LFS object | 5 B',
       '1 attachment | 800 B',
-      '1 LFS object 68.4 KiB, kept elsewhere: not deleted there. View | Stays',
-      '1 artifact 586 KiB, kept elsewhere: not deleted there. View | Stays',
+      '1 LFS object 68.4 KiB, stored in another system: not deleted there. View | Stays',
+      '1 artifact 586 KiB, stored in another system: not deleted there. View | Stays',
     ])
     const [link] = /href="([^"]*kind=artifacts[^"]*)"/.exec(text)!.slice(1)
     const list = await ann.get(link!.replaceAll('&amp;', '&'))
@@ -143,12 +143,14 @@ describe('Before something is deleted', () => {
     const item = await idOf('other')
     const { text } = await remove({ item })
     assert.ok(
-      rows(text).includes('700 artifacts 684 KiB, kept elsewhere: not deleted there. View | Stays'),
+      rows(text).includes('700 artifacts 684 KiB, stored in another system: not deleted there. View | Stays'),
       rows(text).join('\n'),
     )
     const account = await root.post('/-/admin/account/delete', { name: 'ann' })
     assert.ok(
-      rows(account.text).includes('700 artifacts 684 KiB, kept elsewhere: not deleted there. | Stays'),
+      rows(account.text).includes(
+        '700 artifacts 684 KiB, stored in another system: not deleted there. | Stays',
+      ),
     )
     assert.equal((await remove({ item, confirmed: 'yes', confirmation: 'other' })).status, 303)
     assert.deepEqual(await names(), [])
@@ -226,7 +228,9 @@ describe('Before something is deleted', () => {
     })
     const asked = await root.post('/-/admin/account/delete', { name: 'ben' })
     assert.doesNotMatch(words(asked.text), /must go first|this frees/)
-    assert.deepEqual(rows(asked.text), ['1 package 9 B, kept elsewhere: not deleted there. | Stays'])
+    assert.deepEqual(rows(asked.text), [
+      '1 package 9 B, stored in another system: not deleted there. | Stays',
+    ])
     const done = await root.post('/-/admin/account/delete', { name: 'ben', confirmation: 'ben' })
     assert.equal(done.status, 303)
     assert.equal((await root.get('/-/admin/account?name=club')).status, 200)
@@ -258,7 +262,7 @@ describe('Before something is deleted', () => {
       listed.join('\n'),
     )
     assert.ok(
-      listed.some((row) => row.startsWith('1 artifact 2 KiB, kept elsewhere')),
+      listed.some((row) => row.startsWith('1 artifact 2 KiB, stored in another system')),
       listed.join('\n'),
     )
     assert.match(asked.text, /<details open>\s*<summary>By repository/)

@@ -89,7 +89,7 @@ describe('Before an owner with more items than a page looks at is deleted', () =
     assert.doesNotMatch(words(account), /at least|up to/)
   })
 
-  it('a kind that is stored here and elsewhere says what was looked at, and what the others take at most', async () => {
+  it('a kind that is stored here and in another system says what was looked at, and what the others take at most', async () => {
     await putMany((index) => ({
       ...{ kind: 'packages', key: `p${index}`, repository: 'ann/large', name: `p${index}`, size: 1024 },
       ...{ type: 'npm', version: '1' },

@@ -191,8 +191,10 @@ describe('The pages about usage', () => {
     assert.match(boxes[0]![0], /aria-label="Select art"/)
     assert.match(
       words(main(acme)),
-      /Without the 1 item below, 70 MiB less .* Git data is freed with its whole repository\./,
+      /Without the 1 item below, 70 MiB less .* Git data is freed with its whole repository\. View all/,
     )
+    const builds = (await ann.get('/-/storage/ann/usage?remove=builds')).text
+    assert.match(words(main(builds)), /Delete items that are stored in another system there\. View all/)
     const asked = await ann.post('/-/storage/acme/remove', { item: boxes[0]![1]! })
     assert.match(words(main(asked.text)), /70 MiB/)
   })
@@ -265,7 +267,7 @@ describe('The pages about usage', () => {
     assert.match((await ann.get('/-/storage/ann/usage.csv?kind=lfs')).text, /^lfs,[\da-f]{64},notes,/m)
   })
 
-  it('explain once per list what is stored elsewhere', async () => {
+  it('explain once per list what is stored in another system', async () => {
     const { text } = await ann.get('/-/storage/ann/usage')
     assert.equal(words(main(text)).match(/Stored in another system/g)!.length, 1)
     assert.equal(text.match(/aria-label="Stored in another system"/g)!.length, 25)

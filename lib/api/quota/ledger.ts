@@ -1,4 +1,4 @@
-/** The ledger over HTTP: what counts toward quota and is kept elsewhere, such as in a bucket or a CI system. */
+/** The ledger over HTTP: what counts toward quota and is stored in another system, such as in a bucket or a CI system. */
 import * as v from 'valibot'
 import { AllotError, withLineNumber } from '../../errors.ts'
 import {

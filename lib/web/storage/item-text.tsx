@@ -48,7 +48,7 @@ export const ItemCells = ({ owner, item, link, hasKind }: ItemProps & { hasKind:
 )
 
 /** Whether the host has put it into the ledger: what it is stored in, and deleted from, is another system. */
-const isElsewhere = ({ used, isStoredHere, isHidden }: StorageItem): boolean =>
+export const isElsewhere = ({ used, isStoredHere, isHidden }: StorageItem): boolean =>
   used !== undefined && !isStoredHere && !isHidden
 
 /** Says once for a list what the mark at some of its items means. */

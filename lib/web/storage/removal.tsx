@@ -125,7 +125,7 @@ const download = async (
       return { fileName: name, type, size: found.size, content: () => hosting.attachments.read(found) }
   }
   if (kind === 'packages') return downloadPackage(hosting, user, owner, item, file)
-  throw new AllotError('not_found', `this server does not keep ${titleOf(item)}`)
+  throw new AllotError('not_found', `${titleOf(item)} is not stored on this server`)
 }
 
 /** A version with one file is that file; one with several lists them. */
@@ -143,7 +143,7 @@ const downloadPackage = async (
     const content = () => hosting.files.read(place)
     return { fileName: found.name, type: 'application/octet-stream', size: found.size, content }
   }
-  if (files.length === 0) throw new AllotError('not_found', `this server does not keep ${item.name}`)
+  if (files.length === 0) throw new AllotError('not_found', `${item.name} is not stored on this server`)
   const to = (name: string) =>
     `/-/storage/${owner.name}/download?item=${encodeURIComponent(item.id)}&file=${encodeURIComponent(name)}`
   return {

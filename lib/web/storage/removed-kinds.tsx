@@ -32,11 +32,11 @@ export const RemovedRows = ({
         <td>
           {kindText(removed)}
           {removed.isStoredHere === undefined && (
-            <div class="small">Those that another system stores stay there.</div>
+            <div class="small">Those that are stored in another system stay there.</div>
           )}
           {removed.isStoredHere === false && (
             <div class="small">
-              {formatSize(removed.bytes)}, kept elsewhere: not deleted there.{' '}
+              {formatSize(removed.bytes)}, stored in another system: not deleted there.{' '}
               {listOf !== undefined && (
                 <Link to={listOf(removed.kind)} label={`View the ${KIND_NAMES[removed.kind][1]} that stay`}>
                   View
@@ -99,7 +99,7 @@ export const RemovalNotes = ({ kinds }: { kinds: readonly RemovedKind[] }) => (
 const StayingText = ({ kinds }: { kinds: readonly RemovedKind[] }) =>
   kinds.some(({ isStoredHere }) => isStoredHere === false) ? (
     <p class="small">
-      What is kept elsewhere no longer counts toward the limits, but its files stay where they are: delete
-      them in the system that keeps them.
+      What is stored in another system no longer counts toward the limits, but its files stay where they are:
+      delete them in that system.
     </p>
   ) : null

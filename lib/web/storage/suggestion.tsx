@@ -11,6 +11,7 @@ import { usageOf } from '../../quota/usage.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { formatCount, Link, Notice } from '../parts/components.tsx'
 import type { PageServices } from '../parts/route.ts'
+import { isElsewhere } from './item-text.tsx'
 import { formatUsedOf, type LimitState, limitStates } from './limits.tsx'
 import { MAX_SELECTED } from './removal.tsx'
 
@@ -152,7 +153,7 @@ export const Suggestion = ({
       ? `Without the ${formatCount(items.length, 'item')} below, ${formatSize(freed)} less would be used, which is enough to get under the limit.`
       : `The ${formatCount(items.length, 'item')} below use ${formatSize(freed)}, which is not enough: the rest is in items that are not listed here.`}{' '}
     {items.some(({ kind }) => kind === 'repositories') && 'Git data is freed with its whole repository. '}
-    Delete items that another system stores in that system.{' '}
+    {items.some(isElsewhere) && 'Delete items that are stored in another system there. '}
     <Link to={`/-/storage/${owner}/usage`}>View all items</Link>
   </Notice>
 )
