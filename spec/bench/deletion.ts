@@ -11,7 +11,7 @@ const SHAPE: Shape = { people: 2, repos: 4000, entries: 1_500_000, stars: 0 }
 const LARGEST = 'user-1'
 
 const BEFORE = 2000
-/** Removing a million entries takes ten minutes, in which the waits stay the same. */
+/** Removing a million entries takes many minutes, in which the waits stay the same. */
 const MAX_MEASURED_MS = 60_000
 
 /** Milliseconds that another user waits for a list that is not cached, and for a durable write. */
