@@ -45,6 +45,12 @@ export const startEtcd = async (folder: string, nodes: number): Promise<EtcdMemb
   )
 }
 
+/** Whether a member has learned the version of its cluster, without which Patroni ends when it starts. */
+export const isReady = async ({ ports }: EtcdMember): Promise<boolean> => {
+  const reply = await fetch(`${urlsOf(ports.slice(0, 1))}/version`).catch(() => undefined)
+  return /"etcdcluster":"\d/.test((await reply?.text()) ?? '')
+}
+
 /** The member that the others follow. */
 export const leaderOf = async (members: readonly EtcdMember[]): Promise<EtcdMember> => {
   for (const member of members) {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { postgresPrograms, unprivileged } from '../postgres/cluster.ts'
 import { freePort } from '../support/free-port.ts'
-import { type EtcdMember, startEtcd } from './etcd.ts'
+import { type EtcdMember, isReady, startEtcd } from './etcd.ts'
 import { type Running, run, signalAll, withDescendants } from './processes.ts'
 import { PATRONI } from './programs.ts'
 
@@ -164,10 +164,15 @@ export const startFleet = async (): Promise<Fleet> => {
       await rm(folder, { recursive: true, force: true, maxRetries: 5 })
     },
   }
-  await setTimeout(1000)
-  nodes[0]!.start()
-  await until('the first primary', async () => (await membersOf(nodes)).some(isRunning))
-  for (const node of nodes.slice(1)) node.start()
-  await fleet.whole()
-  return fleet
+  try {
+    for (const member of etcd) await until('a cluster of etcd servers', () => isReady(member))
+    nodes[0]!.start()
+    await until('the first primary', async () => (await membersOf(nodes)).some(isRunning))
+    for (const node of nodes.slice(1)) node.start()
+    await fleet.whole()
+    return fleet
+  } catch (error) {
+    await fleet.dispose()
+    throw error
+  }
 }
