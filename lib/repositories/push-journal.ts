@@ -1,5 +1,6 @@
 import { repositoryById } from '../accounts/access.ts'
 import { now } from '../clock.ts'
+import type { OnDeletionError } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import type { GitStorage } from '../git/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
@@ -23,6 +24,7 @@ interface PushJournalOptions {
   readonly gitStorage: GitStorage | undefined
   readonly outbox: Outbox
   readonly onRecountError: (error: unknown, fields: object) => void
+  readonly onDeletionError: OnDeletionError
 }
 
 /**
@@ -94,13 +96,18 @@ export class PushJournal {
 
   /** Settles the entries that are abandoned. Called at the start, before git runs; on a shared store also every hour. */
   async settleAbandoned(): Promise<void> {
-    const { store, gitStorage, onRecountError } = this.#options
+    const { store, gitStorage, onRecountError, onDeletionError } = this.#options
     for (const { id, repository, pid, push } of await abandonedIn(store))
       try {
         // In a shared store, another server may be taking a push to the same repository: what is younger is left alone. The pid
         // can be that of a process of another machine; its git has been stopped by its time limit.
         const left = store.driver.shared ? null : pid
-        const isRecovered = await gitStorage?.recoverRepository(repository, left, leftoverAge(store))
+        // What cannot be removed keeps the entry; the push counts nevertheless.
+        const recovered = gitStorage?.recoverRepository(repository, left, leftoverAge(store))
+        const isRecovered = await recovered?.catch((error) => {
+          onDeletionError(error, { repository })
+          return false
+        })
         const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
         const applied = push && updates?.length ? { ...push, updates } : undefined
         await this.settle(id, repository, applied, isRecovered)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
+import { GitStorage } from '../../lib/git/index.ts'
 import type { AllotOptions } from '../../lib/index.ts'
 import { type PushJournalEntry, pendingFolders, pushJournal } from '../../lib/records/schema/index.ts'
 import { StorageError } from '../../lib/storage/index.ts'
@@ -143,6 +144,30 @@ describe('A start that cannot settle what a crash left', () => {
     assert.deepEqual(
       kept.map(({ body }) => body.commits[0].message),
       ['more\n'],
+    )
+  })
+
+  it('counts a push and sends its event although a lock of a killed git cannot be removed, which the next start tries again', async (t) => {
+    const { driver, alice, folders, entries, receiver, lines, restart } = await killed(t)
+    const lock = join(folders.one!, 'refs/heads/other.lock')
+    writeFileSync(lock, '')
+    const failing = t.mock.method(GitStorage.prototype, 'recoverRepository', async () => {
+      throw new Error('EIO: i/o error')
+    })
+    const first = await restart()
+    assert.deepEqual(new Set(lines.map(([message]) => message)), new Set([NOT_REMOVED]))
+    for (const name of ['one', 'two']) assert.equal(await sizeOf(first, name), bytesIn(folders[name]!))
+    assert.equal((await receiver.at('/one', 1)).length, 1)
+    assert.deepEqual(await entriesIn(driver), entries)
+    await assertServed(first, alice, 'one')
+    await first.stop()
+    failing.mock.restore()
+    await restart()
+    assert.deepEqual([existsSync(lock), lines, await entriesIn(driver)], [false, [], []])
+    const events = await receiver.at('/one', 2)
+    assert.deepEqual(
+      events.map(({ body }) => body.commits[0].message),
+      ['more\n', 'add\n'],
     )
   })
 
