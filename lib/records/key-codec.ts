@@ -1,7 +1,7 @@
 import { invalid } from '../errors.ts'
 import type { Bytes } from '../storage/index.ts'
 
-/** One part of a key. Booleans sort before numbers, and numbers before strings; strings sort by code point. */
+/** One part of a key. Booleans sort before numbers, and numbers before strings; strings sort by code point. The least part is false. */
 export type KeyPart = string | number | boolean
 export type KeyTuple = readonly KeyPart[]
 
