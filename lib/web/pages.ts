@@ -16,7 +16,7 @@ import {
   browserSessionOf,
   checkCsrf,
   csrfToken,
-  SIGN_IN,
+  SESSION_ENDED,
   sessionCookie,
   signInTo,
 } from './session.tsx'
@@ -290,6 +290,6 @@ const newVisit = ({ req, url: { mount } }: Context, baseUrl: string | undefined)
   return { ...address, site, browser: browserSessionOf(req, address) }
 }
 
-/** Signing in leads back to the page of a GET; a form cannot be sent again. */
+/** Signing in leads back to the page of a GET; a form is not sent again, and the user must know that. */
 const signInPath = ({ req, url: { path, search } }: Context): string =>
-  req.method === 'POST' ? SIGN_IN : signInTo(path, search)
+  req.method === 'POST' ? SESSION_ENDED : signInTo(path, search)

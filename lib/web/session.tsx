@@ -7,7 +7,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
-import { FlashMessage, Post } from './parts/components.tsx'
+import { FlashMessage, Notice, Post } from './parts/components.tsx'
 import { labelOf } from './parts/labels.ts'
 import { type PageRequest, type PageServices, page, type View } from './parts/route.ts'
 
@@ -91,6 +91,9 @@ const hostOf = (origin: string): string | undefined =>
 
 export const SIGN_IN = '/-/sign-in'
 
+/** The page to sign in at, for a form that was sent after the session had ended. */
+export const SESSION_ENDED = `${SIGN_IN}?ended=yes`
+
 export const signInRoutes = [
   page({
     method: 'GET',
@@ -98,7 +101,7 @@ export const signInRoutes = [
     auth: 'optional',
     handle: async ({ query, user }) => {
       const to = targetOf(query.get('to'))
-      return user === null ? signInView({ to }) : { to }
+      return user === null ? signInView({ to, hasEnded: query.has('ended') }) : { to }
     },
   }),
   page({
@@ -173,6 +176,8 @@ interface SignInForm {
   readonly to: string
   readonly name?: string
   readonly failure?: string
+  /** Whether a form was sent after the session had ended. */
+  readonly hasEnded?: boolean
   /** Whether a token was refused. */
   readonly isToken?: boolean
   /** Whether what was entered is wrong, and not the account or the number of attempts. */
@@ -185,6 +190,11 @@ const signInView = (form: SignInForm): View => ({
     <div class="narrow">
       <h1>Sign in</h1>
       <FlashMessage failure={form.failure} />
+      {form.hasEnded && (
+        <Notice kind="near">
+          Your session has ended, and the form was not saved. Sign in, open its page again and repeat it.
+        </Notice>
+      )}
       <WithPassword {...form} />
       <WithToken {...form} />
     </div>

@@ -200,7 +200,7 @@ describe('Before something is deleted', () => {
     }
     const alone = await root.post('/-/admin/account/delete', { name: 'ann', confirmation: 'ann' })
     assert.equal(alone.status, 422)
-    assert.match(words(alone.text), /still owns repositories.*These must go first/)
+    assert.match(words(alone.text), /still owns repositories, which are listed below\. .*These must go first/)
     assert.deepEqual(await names(), ['engine', 'last'])
     const done = await root.post('/-/admin/account/delete', {
       name: 'ann',

@@ -57,11 +57,14 @@ describe('A form', () => {
     assert.equal(answer.status, 403)
   })
 
-  it('redirects to the sign-in page when the session has expired', async () => {
+  it('redirects to the sign-in page when the session has expired, which says that nothing was saved', async () => {
     const ann = allot.browser()
     await ann.get('/-/sign-in')
     const { status, headers } = await ann.post('/-/admin/rules', { name: 'x' })
-    assert.deepEqual([status, headers.get('location')], [303, '/-/sign-in'])
+    assert.deepEqual([status, headers.get('location')], [303, '/-/sign-in?ended=yes'])
+    const { text } = await ann.get('/-/sign-in?ended=yes')
+    assert.match(text, /Your session has ended, and the form was not saved\./)
+    assert.doesNotMatch((await ann.get('/-/sign-in')).text, /has ended/)
   })
 
   it('is refused when it is too large or not URL-encoded', async () => {

@@ -144,7 +144,9 @@ export const accountFormRoutes = [
       await services.hosting.accounts.remove(account.id, { purge, by: user })
     } catch (error) {
       if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
-      const refusal = { failure: error.message, isTicked: purge }
+      // What would be deleted too is listed again, so the page needs no name of a parameter.
+      const failure = error.message.replace(/: .*purge=true.*$/s, ', which are listed below')
+      const refusal = { failure, isTicked: purge }
       return { ...(await deletionView(services, user, account, refusal)), status: 422 }
     }
     return { to: '/-/admin/owners?done=deleted' }
