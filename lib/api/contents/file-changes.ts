@@ -146,6 +146,8 @@ const presentChange = async (services: Services, recipient: Recipient, open: Ope
   const parent = parents[0] === undefined ? undefined : await readCommit(open, parents[0])
   return {
     urls,
+    /** The commit that the change is based on; undefined for the first one. */
+    before: parents[0],
     commit: {
       url: commitUrl(urls, id),
       sha: id,
@@ -167,9 +169,13 @@ const presentChange = async (services: Services, recipient: Recipient, open: Ope
 type Changed = NonNullable<Awaited<ReturnType<typeof change>>>
 
 /** The file as it is after the change; undefined when it was deleted. */
-const presentPath = async ({ open, ref, urls }: Changed, path: string) => {
+const presentPath = async ({ open, ref, urls, before }: Changed, path: string) => {
   const found = await findEntry(open, path)
-  return found && presentFile(open, found, { urls, ref })
+  if (found === undefined) return undefined
+  const old = before === undefined ? undefined : await findEntry({ ...open, commit: before }, path)
+  const isChanged = old?.entry.id !== found.entry.id || old.entry.mode !== found.entry.mode
+  // Only a file that is as it was before has an older commit, which git must search.
+  return presentFile(open, found, { urls, ref }, isChanged ? Promise.resolve(open.commit) : undefined)
 }
 
 const replyFile = async <const Status extends 200 | 201>(

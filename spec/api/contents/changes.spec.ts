@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import type { Push } from '../../../lib/index.ts'
 import { attempt, git } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../../support/expectations.ts'
+import { temporaryDirectory } from '../../support/folder.ts'
 import type { Person } from '../../support/test-server.ts'
+import { wrappedGit } from '../../support/wrapped-git.ts'
 
 const pushes: Push[] = []
 let allot: ServedGit
@@ -125,6 +127,33 @@ describe('Files', () => {
     assert.equal(await tipOf(at), commit.sha)
     const remove = { operation: 'delete', path: 'a/b', sha: presented[0].sha }
     assert.deepEqual((await done('POST', `${at}/contents`, { files: [remove] })).files, [null])
+  })
+
+  it('have the commit as their last one without a search of the history, unless it left them as they were', async () => {
+    const searches = `${temporaryDirectory()}/searches`
+    const wrapped = wrappedGit(`case "$*" in *" rev-list "*) echo >> '${searches}';; esac`)
+    const counted = await startGit({ repositories: { directory: temporaryDirectory(), git: wrapped } })
+    try {
+      const ada = await counted.person('ada')
+      const at = `/repos/${await counted.repository(ada, 'app', { auto_init: true })}`
+      const readme = (await counted.as(ada, 'GET', `${at}/contents/README.md`)).body
+      const before = existsSync(searches) ? readFileSync(searches).length : 0
+      const files = [
+        ...Array.from({ length: 20 }, (_, index) => ({
+          operation: 'create',
+          path: `a/${index}`,
+          content: '',
+        })),
+        { operation: 'update', path: 'README.md', content: readme.content, sha: readme.sha },
+      ]
+      const { status, body, text } = await counted.as(ada, 'POST', `${at}/contents`, { files })
+      assert.equal(status, 201, text)
+      const last = body.files.map((file: { last_commit_sha: string }) => file.last_commit_sha)
+      assert.deepEqual(last, [...Array(20).fill(body.commit.sha), readme.last_commit_sha])
+      assert.equal(readFileSync(searches).length, before + 1)
+    } finally {
+      await counted.stop()
+    }
   })
 
   it('begin a new branch, name other people and times, and begin an empty repository', async () => {
