@@ -72,6 +72,7 @@ const REMOVALS: Record<Job['kind'], readonly [what: string, exists: Exists] | nu
   removePackageFiles: ['files of package version', (find, id) => find(version, id) !== undefined],
   removeAccountData: null,
   removeLedgerEntries: null,
+  removeAssignments: null,
   removeDeliveries: null,
   updateRelations: null,
   updateFollows: null,

@@ -2,6 +2,7 @@ import { takeAccountName } from '../accounts/former-names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid, withLineNumber } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
+import { refuseRemoved } from '../quota/group-removal.ts'
 import type { Collection } from '../records/collection.ts'
 import { importing, isEmpty, storedLayout } from '../records/layout.ts'
 import {
@@ -280,8 +281,10 @@ const mergeRule = async (tx: WriteTransaction, rule: Rule): Promise<void> => {
 
 const mergeGroup = async (tx: WriteTransaction, group: Group): Promise<void> => {
   const own = await groups.get(tx, [group.name])
-  if (own === undefined) await groups.save(tx, { ...group, sequence: await takeNumber(tx, 'group') })
-  else if (`${own.rules}` !== `${group.rules}`) throw differs('group', group.name)
+  if (own === undefined) {
+    await refuseRemoved(tx, group.name)
+    await groups.save(tx, { ...group, sequence: await takeNumber(tx, 'group') })
+  } else if (`${own.rules}` !== `${group.rules}`) throw differs('group', group.name)
 }
 
 const differs = (what: string, name: string) =>

@@ -1,5 +1,5 @@
+import { assignedTo } from '../quota/groups.ts'
 import {
-  assignments,
   attachments,
   avatars,
   collaborators,
@@ -147,8 +147,7 @@ async function* selectEntries(selection: Selection): AsyncGenerator<unknown> {
 
 const groupsOf = async ({ tx, accounts }: Selection) => {
   const names = new Set<string>()
-  for (const id of accounts.keys())
-    for (const { group } of await assignments.list(tx, 'owner', { prefix: [id] })) names.add(group)
+  for (const id of accounts.keys()) for (const name of await assignedTo(tx, id)) names.add(name)
   const keys = [...names].map((name) => [name])
   return (await groups.getMany(tx, keys)).filter((group) => group !== undefined)
 }
@@ -157,10 +156,6 @@ async function* selectRules(selection: Selection): AsyncGenerator<unknown> {
   const names = new Set((await groupsOf(selection)).flatMap((group) => group.rules))
   const keys = [...names].map((name) => [name])
   yield* (await rules.getMany(selection.tx, keys)).filter((rule) => rule !== undefined)
-}
-
-async function* selectGroups(selection: Selection): AsyncGenerator<unknown> {
-  yield* await groupsOf(selection)
 }
 
 async function* selectHooks({ tx, accounts, repositories }: Selection): AsyncGenerator<Hook> {
@@ -179,10 +174,6 @@ async function* selectHookQueues(selection: Selection): AsyncGenerator<unknown> 
   }
 }
 
-async function* selectPushes({ tx, repositories }: Selection): AsyncGenerator<unknown> {
-  for await (const push of pushJournal.all(tx)) if (repositories.has(push.repository)) yield push
-}
-
 /** The kind of selected records that a job moves with. A job that removes the data of a deleted record does not move. */
 const MOVES_WITH: Record<Job['kind'], 'accounts' | 'repositories' | undefined> = {
   updateRelations: 'repositories',
@@ -192,6 +183,7 @@ const MOVES_WITH: Record<Job['kind'], 'accounts' | 'repositories' | undefined> =
   removeRepositoryContents: undefined,
   removeRepositoryFiles: undefined,
   removeLedgerEntries: undefined,
+  removeAssignments: undefined,
   removeComments: undefined,
   removePackageFiles: undefined,
   removeDeliveries: undefined,
@@ -223,7 +215,9 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
     repositories: [repository],
   })),
   pendingFolder: 'left out',
-  pushJournal: selectPushes,
+  pushJournal: async function* ({ tx, repositories }) {
+    for await (const push of pushJournal.all(tx)) if (repositories.has(push.repository)) yield push
+  },
   file: selectFiles,
   lfsCopy: within(
     'LFS objects on their way into forks',
@@ -256,8 +250,14 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
   sshKey: ofAccounts(sshKeys, 'account'),
   gpgKey: ofAccounts(gpgKeys, 'account'),
   rule: selectRules,
-  group: selectGroups,
-  assignment: ofAccounts(assignments, 'owner'),
+  group: async function* (selection) {
+    yield* await groupsOf(selection)
+  },
+  removedGroup: 'left out',
+  assignment: async function* ({ tx, accounts }) {
+    for (const owner of accounts.keys())
+      for (const group of await assignedTo(tx, owner)) yield { owner, group }
+  },
   quotaOwner: 'left out',
   ownerUsage: byId(accountIds, ownerUsages),
   dailyUsage: below(dailyUsages),

@@ -40,6 +40,7 @@ import {
   quotaOwners,
   redirects,
   releases,
+  removedGroups,
   repositories,
   rules,
   sessions,
@@ -206,6 +207,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     checkName(name)
     for (const [index, rule] of rules.entries()) checkName(rule, `rules[${index}]`)
   }),
+  checkOf(removedGroups, ({ name }) => checkName(name)),
   checkOf(assignments, ({ group }) => checkName(group, 'group')),
   checkOf(quotaOwners, ({ name }) => checkName(name)),
   checkOf(ledgerEntries, ({ key, name, type, version }) => {

@@ -1,11 +1,12 @@
 import { type Actor, recordAudit } from '../audit.ts'
 import { AllotError, checkArgument, checkName, invalid, isObject } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
-import { paced } from '../records/pacing.ts'
+import type { Jobs } from '../records/jobs.ts'
 import { accounts, assignments, type Group, groups, quotaOwners, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
+import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
 import type { Owner } from './owners.ts'
 import { checkNames, checkRule, toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
@@ -34,11 +35,13 @@ type NumberedRule = NewRule & { sequence: number }
 /** Quota groups, and which owners they are assigned to. */
 export class Groups {
   readonly #store: Store
+  readonly #jobs: Jobs
   readonly #onChange: () => void
 
   /** @param onChange called after a durable change, which can concern every owner */
-  constructor(store: Store, onChange: () => void) {
+  constructor(store: Store, jobs: Jobs, onChange: () => void) {
     this.#store = store
+    this.#jobs = jobs
     this.#onChange = onChange
   }
 
@@ -84,9 +87,11 @@ export class Groups {
     }
     const names = newRules.map((rule) => rule.name)
     checkNames('rules', names)
+    await finishRemovals(this.#store, this.#jobs, [name])
     return this.#write(async (tx) => {
       if ((await groups.get(tx, [name])) !== undefined)
         throw new AllotError('conflict', `a group named ${name} already exists`)
+      await refuseRemoved(tx, name)
       const group = { name, rules: names, sequence }
       for (const rule of newRules) await createMissingRule(tx, rule, by)
       await groups.save(tx, group)
@@ -95,14 +100,17 @@ export class Groups {
     })
   }
 
-  /** Removes the group from the store and from every owner. @returns whether it existed */
+  /**
+   * Removes the group from the store and from every owner. It applies to nobody from then on; when many owners have it, a job
+   * removes their assignments.
+   * @returns whether it existed
+   */
   remove(name: string, by?: Actor): Promise<boolean> {
     return this.#write(async (tx) => {
-      const assigned = await assignments.list(tx, 'group', { prefix: [name] })
-      for await (const { owner } of paced(assigned)) await assignments.remove(tx, [owner, name])
-      const group = await groups.remove(tx, [name])
+      const group = await groups.get(tx, [name])
       if (group === undefined) return false
-      const before = { rules: group.rules, owners: assigned.length }
+      const before = { rules: group.rules, owners: await assignments.count(tx, 'group', [name]) }
+      await removeGroup(tx, this.#jobs, group)
       await recordAudit(tx, by, { action: 'group deleted', subject: name, before })
       return true
     })
@@ -159,8 +167,9 @@ export class Groups {
     return this.#write(async (tx) => {
       const owner = await ownerIn(tx, reference)
       const before = await assignedTo(tx, owner)
-      if ((await assignments.remove(tx, [owner, group])) === undefined)
+      if (!before.includes(group))
         throw new AllotError('not_found', `the group ${group} is not assigned to the owner`)
+      await assignments.remove(tx, [owner, group])
       await recordAssignment(tx, by, owner, before)
     })
   }
@@ -185,7 +194,7 @@ export class Groups {
    * of an owner, which cannot be found by name meanwhile.
    */
   async unassignAll(tx: WriteContext, owner: number): Promise<void> {
-    for (const group of await assignedTo(tx, owner)) await assignments.remove(tx, [owner, group])
+    for (const group of await assignedNames(tx, owner)) await assignments.remove(tx, [owner, group])
   }
 
   #write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
@@ -236,8 +245,19 @@ const ownerIn = async (tx: WriteContext, reference: OwnerReference): Promise<num
   return owner.id
 }
 
-export const assignedTo = async (tx: ReadTransaction, owner: number): Promise<string[]> =>
+/** Names of the groups of an owner, also of deleted ones that a job has not taken from the owner yet. */
+export const assignedNames = async (tx: ReadTransaction, owner: number): Promise<string[]> =>
   (await assignments.list(tx, 'owner', { prefix: [owner] })).map((assignment) => assignment.group)
+
+/** Names of the groups that are assigned to an owner. */
+export const assignedTo = async (tx: ReadTransaction, owner: number): Promise<string[]> => {
+  const names = await assignedNames(tx, owner)
+  const found = await groups.getMany(
+    tx,
+    names.map((name) => [name]),
+  )
+  return names.filter((_, index) => found[index] !== undefined)
+}
 
 export const readGroup = async (tx: ReadTransaction, name: string): Promise<QuotaGroup | undefined> => {
   const group = await groups.get(tx, [name])

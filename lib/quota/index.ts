@@ -4,6 +4,7 @@ import { type DailyUsage, type RepositoryUsage, repositoryUsages } from '../reco
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { bindingSubject, explain, isWithin, type QuotaExplanation } from './evaluate.ts'
+import { removeAssignmentsJob } from './group-removal.ts'
 import { Groups } from './groups.ts'
 import { Ledger, type LfsChanged } from './ledger.ts'
 import type { OwnerIds } from './owner-scan.ts'
@@ -81,12 +82,13 @@ export class QuotaEngine {
       },
     })
     this.rules = new Rules(store, dropAll)
-    this.groups = new Groups(store, dropAll)
+    this.groups = new Groups(store, jobs, dropAll)
     this.ledger = new Ledger(this.#owners, jobs, lfsChanged)
     this.repositories = new RepositoryCounters(this.#owners, jobs)
-    this.plans = new Plans(store, defaults, dropAll)
+    this.plans = new Plans({ store, jobs, defaults, onChange: dropAll })
     this.reports = new Reports(store, defaults, owners)
     jobs.handle('removeLedgerEntries', removeEntriesJob)
+    jobs.handle('removeAssignments', removeAssignmentsJob)
   }
 
   /** Whether the owner is over quota for a subject. */

@@ -18,6 +18,7 @@ import {
   noSizes,
   ownerUsages,
   partitionOwner,
+  removedGroups,
   repositoryUsages,
   rules,
 } from '../records/schema/index.ts'
@@ -33,6 +34,12 @@ const largestInPartition = {
   packages: lookup(repositoryUsages, ({ largest }) => largest.packages ?? -1),
 }
 const group = lookup(groups)
+const removedGroup = lookup(
+  removedGroups,
+  () => 1,
+  ({ name }) => name,
+)
+const pendingAssignments = pendingJob('removeAssignments')
 const rule = lookup(rules)
 
 const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof T & string)[]
@@ -124,7 +131,16 @@ const largestEntries = check(ledgerEntries, (entry, find, report) => {
 /** Checks of the values that the quota engine derives. It knows owners and repositories by their ids alone. */
 export const quotaIntegrity: IntegrityChecks = {
   derivedCollections: [ownerUsages.options.name, repositoryUsages.options.name],
-  lookups: [ownerOfRepository, pendingEntries, lastDay, ...Object.values(largestInPartition), group, rule],
+  lookups: [
+    ownerOfRepository,
+    pendingEntries,
+    lastDay,
+    ...Object.values(largestInPartition),
+    group,
+    rule,
+    removedGroup,
+    pendingAssignments,
+  ],
   recounts: [usageOfOwners, usageOfRepositories],
   checks: [
     ledgerOwners,
@@ -139,8 +155,17 @@ export const quotaIntegrity: IntegrityChecks = {
         report(`a job removes the ledger entries of repository ${id}, which still exists`)
     }),
     check(assignments, (assignment, find, report) => {
-      if (find(group, assignment.group) === undefined)
+      if (find(group, assignment.group) === undefined && find(removedGroup, assignment.group) === undefined)
         report(`owner ${assignment.owner} is in the group ${assignment.group}, which does not exist`)
+    }),
+    check(removedGroups, ({ sequence, name }, find, report) => {
+      if (find(group, name) !== undefined)
+        report(`the group ${name} is being deleted, but a new group has its name`)
+      if (find(pendingAssignments, sequence) === undefined)
+        report(`the group ${name} is being deleted, but no job takes it from its owners`, async (tx) => {
+          await jobs.save(tx, { kind: 'removeAssignments', id: sequence })
+          return true
+        })
     }),
     check(groups, ({ name, rules: names }, find, report) => {
       for (const each of names)

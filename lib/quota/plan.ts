@@ -1,10 +1,12 @@
 import { invalid } from '../errors.ts'
+import type { Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import { assignments, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
-import { assignedTo } from './groups.ts'
+import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
+import { assignedNames } from './groups.ts'
 import { toRule } from './rules.ts'
 import { type Policy, type QuotaDefaults, readPolicy } from './status.ts'
 
@@ -49,50 +51,59 @@ interface SequenceNumbers {
   groups: ReadonlyMap<string, number>
 }
 
-export class Plans {
-  readonly #store: Store
-  readonly #defaults: QuotaDefaults
-  readonly #onChange: () => void
+interface PlansDependencies {
+  readonly store: Store
+  readonly jobs: Jobs
+  readonly defaults: QuotaDefaults
+  /** Called after a durable change, which can concern every owner. */
+  readonly onChange: () => void
+}
 
-  /** @param onChange called after a durable change, which can concern every owner */
-  constructor(store: Store, defaults: QuotaDefaults, onChange: () => void) {
-    this.#store = store
-    this.#defaults = defaults
-    this.#onChange = onChange
+export class Plans {
+  readonly #dependencies: PlansDependencies
+
+  constructor(dependencies: PlansDependencies) {
+    this.#dependencies = dependencies
   }
 
   /** The changes that applying the plan would make. */
   async differences(tx: ReadTransaction, plan: QuotaPlan): Promise<Differences> {
-    const before = await readPolicy(tx, this.#defaults)
+    const before = await readPolicy(tx, this.#dependencies.defaults)
     const after = applyPlan(plan, before)
     return {
       rules: differing(before.rules, after.rules),
       groups: differing(before.groups, after.groups),
-      assignments: await assignmentDifferences(tx, plan),
+      assignments: await assignmentDifferences(tx, plan, before.groups),
     }
   }
 
   /**
-   * Sequence numbers for the rules and groups that the plan can create. They are taken before the write, so that writers do
-   * not contend for the sequence.
+   * Prepares what {@link apply} needs: completes the deletion of earlier groups with the names of planned ones, and takes sequence
+   * numbers for the rules and groups that the plan can create, before the write, so that writers do not contend for the sequence.
    */
-  async numbers({ rules, groups }: Pick<QuotaPlan, 'rules' | 'groups'>): Promise<SequenceNumbers> {
+  async prepare({ rules, groups = [] }: Pick<QuotaPlan, 'rules' | 'groups'>): Promise<SequenceNumbers> {
+    const { store, jobs } = this.#dependencies
+    await finishRemovals(
+      store,
+      jobs,
+      groups.map(({ name }) => name),
+    )
     return { rules: await this.#numbersFor('rule', rules), groups: await this.#numbersFor('group', groups) }
   }
 
-  /** Applies the plan. @returns what it changed */
+  /** Applies the plan. Groups that it deletes are taken from their owners by jobs. @returns what it changed */
   async apply(tx: WriteContext, plan: QuotaPlan, numbers: SequenceNumbers): Promise<Differences> {
     const differences = await this.differences(tx, plan)
     await setRules(tx, differences.rules, numbers.rules)
-    await setGroups(tx, differences.groups, numbers.groups)
-    await setAssignments(tx, differences.assignments)
-    tx.afterCommit(this.#onChange)
+    await setGroups(tx, this.#dependencies.jobs, differences.groups, numbers.groups)
+    await setAssignments(tx, differences)
+    tx.afterCommit(this.#dependencies.onChange)
     return differences
   }
 
   async #numbersFor(kind: 'rule' | 'group', named: readonly { name: string }[] = []) {
     const numbers = new Map<string, number>()
-    for (const { name } of named) numbers.set(name, await this.#store.sequences.next(kind))
+    for (const { name } of named) numbers.set(name, await this.#dependencies.store.sequences.next(kind))
     return numbers
   }
 }
@@ -120,19 +131,27 @@ const refuseUnknown = (
   if (unknown !== undefined) throw invalid(`${member}: there is no ${what} named ${unknown}`)
 }
 
-const assignmentDifferences = async (tx: ReadTransaction, plan: QuotaPlan) => {
-  const before = await assignedBefore(tx, plan)
+const assignmentDifferences = async (tx: ReadTransaction, plan: QuotaPlan, known: Policy['groups']) => {
+  const before = await assignedBefore(tx, plan, known)
   const after = new Map([...before.keys()].map((owner) => [owner, plan.assignments?.get(owner) ?? []]))
   return differing(before, after)
 }
 
 /** Present groups of the owners in the plan, or of all owners when the plan prunes. */
-const assignedBefore = async (tx: ReadTransaction, { assignments: planned, prune }: QuotaPlan) => {
+const assignedBefore = async (
+  tx: ReadTransaction,
+  { assignments: planned, prune }: QuotaPlan,
+  known: Policy['groups'],
+) => {
   const before = new Map<number, readonly string[]>()
-  for (const owner of planned?.keys() ?? []) before.set(owner, await assignedTo(tx, owner))
+  for await (const owner of paced(planned?.keys() ?? []))
+    before.set(
+      owner,
+      (await assignedNames(tx, owner)).filter((name) => known.has(name)),
+    )
   if (!prune) return before
-  for await (const { owner, group } of assignments.all(tx))
-    if (!planned?.has(owner)) before.set(owner, [...(before.get(owner) ?? []), group])
+  for await (const { owner, group } of paced(assignments.all(tx)))
+    if (!planned?.has(owner) && known.has(group)) before.set(owner, [...(before.get(owner) ?? []), group])
   return before
 }
 
@@ -155,19 +174,26 @@ const setRules = async (
 
 const setGroups = async (
   tx: WriteContext,
+  jobs: Jobs,
   differences: Differences['groups'],
   numbers: ReadonlyMap<string, number>,
 ) => {
+  let left = jobs.limits.maxPerTransaction
   for (const { key, after } of differences) {
-    const sequence = (await groups.get(tx, [key]))?.sequence ?? numbers.get(key)!
-    if (after === undefined) await groups.remove(tx, [key])
-    else await groups.save(tx, { name: key, rules: [...after], sequence })
+    const before = await groups.get(tx, [key])
+    if (after === undefined) left -= await removeGroup(tx, jobs, before!, left)
+    else {
+      if (before === undefined) await refuseRemoved(tx, key)
+      await groups.save(tx, { name: key, rules: [...after], sequence: before?.sequence ?? numbers.get(key)! })
+    }
   }
 }
 
-const setAssignments = async (tx: WriteContext, differences: Differences['assignments']) => {
-  for await (const { key: owner, before = [], after = [] } of paced(differences)) {
-    for (const group of before) if (!after.includes(group)) await assignments.remove(tx, [owner, group])
+const setAssignments = async (tx: WriteContext, differences: Differences) => {
+  const deleted = new Set(differences.groups.flatMap(({ key, after }) => (after === undefined ? [key] : [])))
+  for await (const { key: owner, before = [], after = [] } of paced(differences.assignments)) {
+    for (const group of before)
+      if (!after.includes(group) && !deleted.has(group)) await assignments.remove(tx, [owner, group])
     for (const group of after) if (!before.includes(group)) await assignments.save(tx, { owner, group })
   }
 }

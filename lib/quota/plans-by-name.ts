@@ -1,6 +1,7 @@
 import { type Actor, recordAudit } from '../audit.ts'
 import { checkArgument, checkName, invalid, isObject } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
+import { paced } from '../records/pacing.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Effects } from './effects.ts'
@@ -58,7 +59,7 @@ export class PlansByName {
         const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
         return this.#withNames(tx, await plans.differences(tx, resolved.plan), resolved.names)
       })
-    const numbers = await plans.numbers(plan)
+    const numbers = await plans.prepare(plan)
     return store.write(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.claim(tx, name))
       const applied = await this.#withNames(tx, await plans.apply(tx, resolved.plan, numbers), resolved.names)
@@ -100,7 +101,7 @@ export class PlansByName {
   async #resolve(plan: NamedPlan, find: (name: string) => Promise<Owner | undefined>) {
     const assignments = new Map<number, readonly string[]>()
     const names = new Map<number, string>()
-    for (const [name, groups] of Object.entries(plan.assignments ?? {})) {
+    for await (const [name, groups] of paced(Object.entries(plan.assignments ?? {}))) {
       const owner = await find(name)
       if (owner === undefined)
         throw invalid(`assignments: there is no ${this.#services.owners.title} named ${name}`)
@@ -166,7 +167,7 @@ const recordPlan = async (
     await recordAudit(tx, by, { action: actionFor('rule', before, after), subject: key, before, after })
   for (const { key, before, after } of groups)
     await recordAudit(tx, by, { action: actionFor('group', before, after), subject: key, before, after })
-  for (const { key, before, after } of assignments)
+  for await (const { key, before, after } of paced(assignments))
     await recordAudit(tx, by, { action: 'groups assigned', subject: key, before, after })
 }
 

@@ -5,7 +5,7 @@ import { groups, ownerUsages, rules } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup, QuotaRule } from './evaluate.ts'
-import { assignedTo, readGroup } from './groups.ts'
+import { assignedNames, readGroup } from './groups.ts'
 import { toRule } from './rules.ts'
 import type { Usage } from './subjects.ts'
 import { usageIn } from './usage.ts'
@@ -87,7 +87,7 @@ const readStoredGroups = async (
   owner: number,
   defaults: QuotaDefaults,
 ): Promise<QuotaGroup[]> => {
-  for (const names of candidates(await assignedTo(tx, owner), defaults)) {
+  for (const names of candidates(await assignedNames(tx, owner), defaults)) {
     const found = await readGroups(tx, names)
     if (found.length > 0) return found
   }

@@ -16,6 +16,8 @@ const Job = v.object({
     'removeRepositoryFiles',
     /** The ledger entries of a deleted repository. */
     'removeLedgerEntries',
+    /** The assignments of a deleted group, by the sequence number of the group. */
+    'removeAssignments',
     /** The comments of a deleted issue. */
     'removeComments',
     /** The files of a deleted package version. */

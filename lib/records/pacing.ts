@@ -7,9 +7,9 @@ const STEPS = 50
  * Iterates over items and yields to the event loop now and then. Reads of cached records do not wait for I/O, so a long loop
  * would otherwise delay every request.
  */
-export async function* paced<T>(items: Iterable<T>): AsyncGenerator<T> {
+export async function* paced<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGenerator<T> {
   let steps = 0
-  for (const item of items) {
+  for await (const item of items) {
     if (++steps % STEPS === 0) await setImmediate()
     yield item
   }

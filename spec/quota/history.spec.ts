@@ -141,7 +141,7 @@ describe('What an owner used', () => {
     for (const days of [0, 401, 1.5, Number.NaN])
       await assert.rejects(history(owner.name, { days }), {
         code: 'invalid',
-        message: `days must be an integer from 1 to 400, got ${days}`,
+        message: `days must be an integer from 1 to 400, got the number ${days}`,
       })
   })
 

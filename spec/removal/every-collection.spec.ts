@@ -21,7 +21,7 @@ const STAY = ['rule', 'group', 'migrated', 'quotaOwner', 'audit']
 const OF_HOST_OWNERS = ['quotaOwner', 'ownerUsage', 'dailyUsage', 'assignment', 'ledger']
 
 /** Collections whose records last as long as a request or a job. */
-const TRANSIENT = ['pendingFolder', 'pushJournal', 'lfsCopy', 'job', 'hookLease']
+const TRANSIENT = ['pendingFolder', 'pushJournal', 'lfsCopy', 'job', 'hookLease', 'removedGroup']
 
 const folder = temporaryDirectory()
 after(() => rmSync(folder, { recursive: true, force: true }))

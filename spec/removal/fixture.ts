@@ -25,7 +25,7 @@ export interface RemovalFixture {
 export const openFixture = async (
   driver: StorageDriver,
   bounds: JobLimits,
-  { wakes = false, files = temporaryDirectory() } = {},
+  { wakes = false, files = temporaryDirectory(), owners = accountOwners.ids } = {},
 ): Promise<RemovalFixture> => {
   await driver.open()
   await upgradeStore(driver)
@@ -38,7 +38,7 @@ export const openFixture = async (
     store,
     jobs,
     defaults: { groups: [] },
-    owners: accountOwners.ids,
+    owners,
     lfsChanged: saveLfsSize,
   })
   const hosting = createHosting({

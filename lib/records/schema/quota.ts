@@ -24,6 +24,16 @@ export const groups = new Collection({
   counted: { all: () => [] },
 })
 
+const RemovedGroup = v.object({ sequence: id, name: v.string() })
+
+/** Groups that were deleted, until a job has taken them from all of their owners (lib/quota/group-removal.ts). */
+export const removedGroups = new Collection({
+  name: 'removedGroup',
+  schema: RemovedGroup,
+  id: (group) => [group.sequence],
+  unique: { name: (group) => [group.name] },
+})
+
 const Assignment = v.object({ owner: id, group: v.string() })
 export type Assignment = v.InferOutput<typeof Assignment>
 
