@@ -70,14 +70,21 @@ const MAX_NAME_LENGTH = 255
 /** Refuses what cannot be the name of a rule, a group or a token. @throws AllotError invalid that names the member */
 export const checkName = (name: string, member = 'name'): void => {
   checkArgument(typeof name === 'string', member, 'a string', name)
-  if (name === '' || name.length > MAX_NAME_LENGTH || !name.isWellFormed())
-    throw invalid(`${member}: must have 1 to ${MAX_NAME_LENGTH} characters`)
+  if (!hasNameLength(name)) throw invalid(`${member}: must have 1 to ${MAX_NAME_LENGTH} characters`)
   refuseControls(name, member)
 }
 
+const hasNameLength = (name: string): boolean =>
+  name !== '' && name.length <= MAX_NAME_LENGTH && name.isWellFormed()
+
+const CONTROLS = /\p{Cc}/u
+
+/** Whether {@link checkName} takes the name. */
+export const isName = (name: string): boolean => hasNameLength(name) && !CONTROLS.test(name)
+
 /** Refuses control characters in names of rules, groups, tokens and in ledger keys, which are printed line by line. */
 export const refuseControls = (text: string, member: string): void => {
-  if (/\p{Cc}/u.test(text)) throw invalid(`${member}: must not have control characters`)
+  if (CONTROLS.test(text)) throw invalid(`${member}: must not have control characters`)
 }
 
 /** Refuses options that do not exist. @throws AllotError invalid that names the option */

@@ -41,6 +41,7 @@ export const postgres = (url: string, options: PostgresOptions = {}): StorageDri
  *   a read whose results have changed: MAX_READ_RUNS (optimistic.ts), then the plain engine
  *   a batch that PostgreSQL refuses for a conflict although its reads are unchanged: MAX_SENDS (batch.ts), then 503
  *   anything whose connection breaks: MAX_BROKEN_CONNECTIONS (plain.ts), then 503
+ * All runs of a write together have `writeTimeout`, then 503: `busy` when nothing was written, `away` when that is not known (deadline.ts).
  */
 const start = async (settings: Settings): Promise<{ connections: Connections; engine: Engine }> => {
   const connections = await Connections.open(settings)

@@ -22,12 +22,12 @@ export interface QuotaGroup {
 const UNLIMITED = -1
 
 /** Bytes that a rule measures. A subject that the rule lists twice, or together with its parent, counts twice. */
-export const measure = (rule: QuotaRule, usage: Usage): Sum =>
+export const ruleBytes = (rule: QuotaRule, usage: Usage): Sum =>
   rule.subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
 
 /** A rule stands while the sum of its subjects is below its limit: at the limit it no longer stands. */
 const isRuleWithin = (rule: QuotaRule, usage: Usage): boolean =>
-  rule.limit === UNLIMITED || measure(rule, usage) < rule.limit
+  rule.limit === UNLIMITED || ruleBytes(rule, usage) < rule.limit
 
 /** Whether the rule lists the subject or a subject that includes it. */
 const covers = (rule: QuotaRule, subject: Subject): boolean =>
@@ -161,7 +161,7 @@ const tightestRule = (group: QuotaGroup, subject: Subject, usage: Usage): LimitS
   let tightest: LimitStatus | undefined
   for (const rule of group.rules) {
     if (rule.limit === UNLIMITED || !limits(rule, subject)) continue
-    const left = subtract(rule.limit, measure(rule, usage))
+    const left = subtract(rule.limit, ruleBytes(rule, usage))
     if (tightest === undefined || left < tightest.left)
       tightest = { rule: rule.name, limit: rule.limit, left }
   }
@@ -175,7 +175,7 @@ interface RuleExplanation {
   limit: number
   /** The subjects whose sum the rule measures. */
   subjects: readonly Subject[]
-  /** Whether the rule lists the subject in question, or one that includes it. */
+  /** Whether the rule lists the subject in question, or one that includes it. It limits the subject then, except `size:wiki`. */
   covers: boolean
   /** Whether the usage is below the limit. */
   stands: boolean
@@ -234,7 +234,7 @@ const explainGroup = (group: QuotaGroup, subject: Subject, usage: Usage): GroupE
 })
 
 const explainRule = (rule: QuotaRule, subject: Subject, usage: Usage): RuleExplanation => {
-  const used = measure(rule, usage)
+  const used = ruleBytes(rule, usage)
   return {
     ...rule,
     covers: covers(rule, subject),

@@ -8,7 +8,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
 import type { Owner } from './owners.ts'
-import { checkNames, checkRule, toRule } from './rules.ts'
+import { checkNames, checkRule, membersOf, toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
 
 /** An owner's id, or a function that finds the owner in the transaction that changes its groups. */
@@ -280,8 +280,9 @@ const createMissingRule = async (
 ) => {
   if ((await rules.get(tx, [name])) !== undefined) return
   if (limit === undefined) throw invalid(`there is no rule named ${name}: give a limit to create it`)
-  await rules.save(tx, { name, limit, subjects: [...subjects], sequence })
-  await recordAudit(tx, by, { action: 'rule created', subject: name, after: { limit, subjects } })
+  const members = membersOf({ limit, subjects })
+  await rules.save(tx, { name, ...members, sequence })
+  await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
 }
 
 const existing = async (tx: WriteContext, name: string): Promise<Group> => {

@@ -38,15 +38,6 @@ export const hostOwnerDirectory: OwnerDirectory = {
   },
 }
 
-export const isOwnerName = (name: string): boolean => {
-  try {
-    checkName(name, 'owner')
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Lists and removes the owners that a host has named. */
 export class HostOwners {
   readonly #store: Store

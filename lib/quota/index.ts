@@ -44,7 +44,8 @@ interface QuotaEngineDependencies {
 /**
  * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when an owner is
  * over quota. The engine works with ids. Only host-owners.ts, plans-by-name.ts and the lines of the audit log resolve
- * names, and only the report of the largest repositories reads repositories; accounts and git belong to the layers above.
+ * names. Accounts and git belong to the layers above; of their records, the audit log reads names of accounts, and reports.ts which
+ * repositories an owner has.
  */
 export class QuotaEngine {
   /** Usage and groups of owners, memoized until the usage, a rule or a group changes. */

@@ -1,11 +1,11 @@
 /** Reads all owners with their usage and groups: for reports, which cost a constant for each owner. */
-import { setImmediate } from 'node:timers/promises'
+import { paced } from '../records/pacing.ts'
 import { assignments, ownerUsages } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
 import type { Usage } from './subjects.ts'
-import { usageIn } from './usage.ts'
+import { usageOfRecord } from './usage.ts'
 
 /** Reads the ids of all owners in ascending order. */
 export type OwnerIds = (tx: ReadTransaction) => AsyncIterable<number>
@@ -19,48 +19,46 @@ export interface OwnerQuotas {
 
 export const ownerQuotas = async (tx: ReadTransaction, defaults: QuotaDefaults): Promise<OwnerQuotas> => {
   const groupsFor = groupResolver(await readPolicy(tx, defaults))
-  const usages = joinByOwner(ownerUsages.all(tx))
-  const assigned = joinByOwner(assignments.all(tx))
+  const joined = joinedOwners(tx)
   return {
     of: async (owner) => {
-      const [usage] = await usages.of(owner)
-      const names = (await assigned.of(owner)).map(({ group }) => group)
-      return { usage: usageIn(usage), groups: groupsFor(names) }
+      const { usage, assigned } = await joined.of(owner)
+      return { usage, groups: groupsFor(assigned) }
     },
-    end: () => Promise.all([usages.end(), assigned.end()]),
+    end: joined.end,
   }
 }
 
 interface ScannedOwner {
   owner: number
   usage: Usage
-  /** Names of the groups that are assigned to the owner. */
+  /** Names of the groups of the owner, also of deleted ones that a job has not taken from the owner yet. */
   assigned: string[]
 }
-
-/** Owners that are read between two turns of the event loop. */
-const YIELD_EVERY = 200
 
 /**
  * Reads every owner in ascending order of ids. The cost is constant for each owner, however many repositories and ledger
  * entries the owner has, because usage is counted per owner.
  */
 export async function* scanOwners(tx: ReadTransaction, owners: OwnerIds): AsyncGenerator<ScannedOwner> {
+  const joined = joinedOwners(tx)
+  try {
+    for await (const owner of paced(owners(tx))) yield { owner, ...(await joined.of(owner)) }
+  } finally {
+    await joined.end()
+  }
+}
+
+/** Usage and assigned groups of owners, which are asked for in ascending order of ids. */
+const joinedOwners = (tx: ReadTransaction) => {
   const usages = joinByOwner(ownerUsages.all(tx))
   const assigned = joinByOwner(assignments.all(tx))
-  let count = 0
-  try {
-    for await (const owner of owners(tx)) {
-      if (++count % YIELD_EVERY === 0) await setImmediate()
+  return {
+    async of(owner: number): Promise<Omit<ScannedOwner, 'owner'>> {
       const [usage] = await usages.of(owner)
-      yield {
-        owner,
-        usage: usageIn(usage),
-        assigned: (await assigned.of(owner)).map(({ group }) => group),
-      }
-    }
-  } finally {
-    await Promise.all([usages.end(), assigned.end()])
+      return { usage: usageOfRecord(usage), assigned: (await assigned.of(owner)).map(({ group }) => group) }
+    },
+    end: () => Promise.all([usages.end(), assigned.end()]),
   }
 }
 

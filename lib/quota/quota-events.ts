@@ -1,7 +1,7 @@
 import type { Sum } from '../integers.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { measure, type QuotaGroup, type QuotaRule } from './evaluate.ts'
+import { type QuotaGroup, type QuotaRule, ruleBytes } from './evaluate.ts'
 import type { QuotaStatus } from './status.ts'
 import type { Subject, Usage } from './subjects.ts'
 import type { UsageChange } from './usage.ts'
@@ -56,7 +56,7 @@ const quotaEventsBetween = (
 ): Omit<QuotaEventById, 'owner'>[] => {
   const rules = new Map(groups.flatMap((group) => group.rules.map((rule) => [rule.name, rule])))
   return [...rules.values()].flatMap((rule) =>
-    eventsOfRule(rule, measure(rule, before), measure(rule, after), share),
+    eventsOfRule(rule, ruleBytes(rule, before), ruleBytes(rule, after), share),
   )
 }
 
@@ -98,7 +98,8 @@ export const recordQuotaEvents = async (
 /**
  * Calls the listener once for each quota event, in the order of the changes. The usage of each transaction begins where the
  * one before it ended, so no event is reported twice. It uses the groups that apply when it is called, which can have changed
- * since the commit. An event is lost when the outcome of its commit is not known, its listener fails, or the process ends first.
+ * since the commit, and drops the events of owners that were deleted since. An event is also lost when the outcome of its commit
+ * is not known, its listener fails, or the process ends first.
  */
 export class QuotaEvents {
   readonly #statusOf: (owner: number) => Promise<QuotaStatus>

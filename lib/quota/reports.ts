@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
 import { compare, type Sum } from '../integers.ts'
 import type { Page, Slice } from '../records/collection.ts'
+import { paced } from '../records/pacing.ts'
 import { type RepositoryUsage, repositories, repositoryUsages } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -11,7 +11,7 @@ import type { QuotaPlan } from './plan.ts'
 import { type ChangedOwner, type SimulationOptions, simulate } from './simulation.ts'
 import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
 import { type Subject, type Usage, usedBy } from './subjects.ts'
-import { usageOf } from './usage.ts'
+import { usageOfRepository } from './usage.ts'
 
 /** An owner that is over a limit, or near it, with the subject and the rule that bind. */
 interface OwnerOverQuota extends SubjectLimit {
@@ -79,8 +79,9 @@ export class Reports {
     { offset, limit }: Slice,
   ): Promise<Page<RepositoryTotal>> {
     const largest = new First(offset + limit, bySize)
-    for await (const usage of scanRepositories(tx, owner))
-      largest.add({ usage, used: usedBy('size:all', usageOf(usage)) })
+    const usages = owner === undefined ? repositoryUsages.all(tx) : repositoriesOf(tx, owner)
+    for await (const usage of paced(usages))
+      largest.add({ usage, used: usedBy('size:all', usageOfRepository(usage)) })
     return { items: largest.items().slice(offset), total: largest.total }
   }
 
@@ -152,21 +153,8 @@ class First<T> {
   }
 }
 
-/** Repositories that are read between two turns of the event loop. */
-const YIELD_EVERY = 200
-
-async function* scanRepositories(
-  tx: ReadTransaction,
-  owner: number | undefined,
-): AsyncGenerator<RepositoryUsage> {
-  let count = 0
-  for await (const usage of owner === undefined ? repositoryUsages.all(tx) : usagesOf(tx, owner)) {
-    if (++count % YIELD_EVERY === 0) await setImmediate()
-    yield usage
-  }
-}
-
-async function* usagesOf(tx: ReadTransaction, owner: number): AsyncGenerator<RepositoryUsage> {
+/** Usage of the repositories of an owner: the records of repositories are the only index of them by owner. */
+async function* repositoriesOf(tx: ReadTransaction, owner: number): AsyncGenerator<RepositoryUsage> {
   const owned = await repositories.list(tx, 'id', { prefix: [owner] })
   const ids = owned.map(({ id }) => id)
   yield* (await repositoryUsages.byIds(tx, ids)).values()

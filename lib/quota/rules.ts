@@ -50,16 +50,16 @@ export class Rules {
    */
   async create(rule: QuotaRule, by?: Actor): Promise<QuotaRule> {
     checkWholeRule(rule)
-    const { name, limit, subjects } = rule
+    const { name } = rule
+    const members = membersOf(rule)
     const sequence = await this.#store.sequences.next('rule')
     return this.#store.write(async (tx) => {
       if ((await rules.get(tx, [name])) !== undefined)
         throw new AllotError('conflict', `a rule named ${name} already exists`)
-      const record = { name, limit, subjects: [...subjects], sequence }
-      await rules.save(tx, record)
-      await recordAudit(tx, by, { action: 'rule created', subject: name, after: { limit, subjects } })
+      await rules.save(tx, { name, ...members, sequence })
+      await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
       tx.afterCommit(this.#onChange)
-      return toRule(record)
+      return { name, ...members }
     })
   }
 
@@ -71,17 +71,12 @@ export class Rules {
     return this.#store.write(async (tx) => {
       const before = await rules.get(tx, [name])
       if (before === undefined) return undefined
-      const { limit = before.limit, subjects = before.subjects } = edit
-      const after = { ...before, limit, subjects: [...subjects] }
-      await rules.save(tx, after)
-      await recordAudit(tx, by, {
-        action: 'rule changed',
-        subject: name,
-        before: { limit: before.limit, subjects: before.subjects },
-        after: { limit, subjects },
-      })
+      const given = Object.entries(edit).filter(([, value]) => value !== undefined)
+      const after = membersOf({ ...before, ...Object.fromEntries(given) })
+      await rules.save(tx, { ...before, ...after })
+      await recordAudit(tx, by, { action: 'rule changed', subject: name, before: membersOf(before), after })
       tx.afterCommit(this.#onChange)
-      return toRule(after)
+      return { name, ...after }
     })
   }
 
@@ -90,8 +85,7 @@ export class Rules {
     return this.#store.write(async (tx) => {
       const before = await rules.remove(tx, [name])
       if (before === undefined) return false
-      const { limit, subjects } = before
-      await recordAudit(tx, by, { action: 'rule deleted', subject: name, before: { limit, subjects } })
+      await recordAudit(tx, by, { action: 'rule deleted', subject: name, before: membersOf(before) })
       await leaveGroups(tx, name, by)
       tx.afterCommit(this.#onChange)
       return true
@@ -114,13 +108,24 @@ const leaveGroups = async (tx: WriteContext, name: string, by: Actor | undefined
   }
 }
 
-/** The members of a rule in their order, and no others, so that equal rules are equal as JSON. */
-export const toRule = ({ name, limit, subjects }: Pick<Rule, 'name' | 'limit'> & Subjects): QuotaRule => ({
-  name,
+/** What a rule has besides its name. */
+interface RuleMembers {
+  readonly limit: number
+  readonly subjects: Subject[]
+}
+
+/** The members that every rule has, and no others: they are stored, compared and logged. */
+export const membersOf = ({ limit, subjects }: Pick<Rule, 'limit'> & Subjects): RuleMembers => ({
   limit,
-  subjects: subjects as Subject[],
+  subjects: [...subjects] as Subject[],
 })
 type Subjects = { readonly subjects: readonly string[] }
+
+/** The members of a rule in one order, so that equal rules are equal as JSON. */
+export const toRule = (rule: Pick<Rule, 'name' | 'limit'> & Subjects): QuotaRule => ({
+  name: rule.name,
+  ...membersOf(rule),
+})
 
 /** Bounds the cost of an evaluation, since a rule can list a subject more than once. */
 export const MAX_SUBJECTS = 100

@@ -8,7 +8,7 @@ import type { QuotaGroup, QuotaRule } from './evaluate.ts'
 import { assignedNames, readGroup } from './groups.ts'
 import { toRule } from './rules.ts'
 import type { Usage } from './subjects.ts'
-import { usageIn } from './usage.ts'
+import { usageOfRecord } from './usage.ts'
 
 /** Everything that an evaluation needs to know about one owner. */
 export interface QuotaStatus {
@@ -64,7 +64,7 @@ const readStatus = async (
   owner: number,
   defaults: QuotaDefaults,
 ): Promise<QuotaStatus> => {
-  const usage = usageIn(await ownerUsages.get(tx, [owner]))
+  const usage = usageOfRecord(await ownerUsages.get(tx, [owner]))
   const storedGroups = await readStoredGroups(tx, owner, defaults)
   return { usage, storedGroups, groups: effectiveGroups(storedGroups, defaults) }
 }

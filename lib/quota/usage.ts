@@ -47,7 +47,7 @@ export class OwnerCounters {
 
   async add(tx: WriteContext, owner: number, delta: UsageDelta): Promise<void> {
     const record = await ownerUsages.get(tx, [owner])
-    const before = usageIn(record)
+    const before = usageOfRecord(record)
     const after = addDelta(before, delta)
     const day = Math.max(record?.day ?? 0, today())
     const isNewDay = record !== undefined && record.day < day
@@ -75,7 +75,7 @@ export class OwnerCounters {
   }
 }
 
-export const usageIn = (record: OwnerUsage | undefined): Usage => {
+export const usageOfRecord = (record: OwnerUsage | undefined): Usage => {
   if (record === undefined) return noUsage
   const { owner: _, day: __, days: ___, ...usage } = record
   return usage
@@ -159,7 +159,7 @@ export class RepositoryCounters {
   ): Promise<void> {
     const usage = { ...repository, ...noLedgerEntries }
     await repositoryUsages.save(tx, usage)
-    await this.#owners.add(tx, usage.owner, usageOf(usage))
+    await this.#owners.add(tx, usage.owner, usageOfRepository(usage))
   }
 
   resize(tx: WriteContext, id: number, git: number): Promise<void> {
@@ -184,7 +184,7 @@ export class RepositoryCounters {
   async remove(tx: WriteContext, id: number, limit: number): Promise<number> {
     const repository = await existing(tx, id)
     await repositoryUsages.remove(tx, [id])
-    await this.#owners.add(tx, repository.owner, negative(usageOf(repository)))
+    await this.#owners.add(tx, repository.owner, negative(usageOfRepository(repository)))
     // The lists of a deleted owner cannot be read any more, so all of its entries can wait for the job.
     if (await isPending(tx, 'removeAccountData', repository.owner))
       return this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit)
@@ -196,7 +196,7 @@ export class RepositoryCounters {
   async #edit(tx: WriteContext, id: number, edit: Partial<RepositoryUsage>): Promise<void> {
     const before = await existing(tx, id)
     const after = { ...before, ...edit }
-    const [removed, added] = [negative(usageOf(before)), usageOf(after)]
+    const [removed, added] = [negative(usageOfRepository(before)), usageOfRepository(after)]
     if (after.owner === before.owner) await this.#owners.add(tx, after.owner, addDelta(added, removed))
     else {
       await this.#owners.add(tx, before.owner, removed)
@@ -229,7 +229,7 @@ const existing = async (tx: WriteContext, id: number): Promise<RepositoryUsage> 
 }
 
 /** The usage that a repository adds to that of its owner. */
-export const usageOf = (repository: RepositoryUsage): Usage => {
+export const usageOfRepository = (repository: RepositoryUsage): Usage => {
   const { git, lfs, issues, releases, artifacts, packages } = repository
   const [reposPublic, reposPrivate] = repository.private ? [0, git] : [git, 0]
   return { reposPublic, reposPrivate, lfs, issues, releases, artifacts, packages }

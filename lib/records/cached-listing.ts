@@ -1,6 +1,6 @@
 import { type Bytes, type HoldsEntries, keyText, type ReadTransaction } from '../storage/index.ts'
 import type { Collection, IndexEntry } from './collection.ts'
-import { decodeKey, encodeKey, type KeyTuple } from './key-codec.ts'
+import { decodeKey, encodeKey, type KeyTuple, LEAST_PART } from './key-codec.ts'
 import { cachedRead, type Store } from './store.ts'
 
 /** Reads a listing in parts; those after the last one that the caller takes are not read. */
@@ -35,8 +35,7 @@ export const cachedListing = <R, U extends string, O extends string, C extends s
   const readPart = cachedRead(name, async (tx, input: PartInput): Promise<ListingPart<Row>> => {
     const { index, prefix, after, limit, isWhole } = input
     const entries: IndexEntry[] = []
-    // One more part makes the first key that follows.
-    const from = after === undefined ? undefined : [...decodeKey(bytesOf(after)), false]
+    const from = after === undefined ? undefined : [...decodeKey(bytesOf(after)), LEAST_PART]
     const listing = { prefix: decodeKey(bytesOf(prefix)), from, limit }
     let last: Bytes | undefined
     for await (const entry of collection.entries(tx, index as O, listing)) {

@@ -75,7 +75,10 @@ export interface UpgradeProgress {
   derive: readonly string[]
 }
 
-/** Number of the store's layout: see upgrade.ts. Stored under `schema`, and the progress of an upgrade under `migrating`. */
+/**
+ * Number of the store's layout: see upgrade.ts. The stored names `mark`, `schema` and `migrating` are older than the words
+ * metadata, layout and upgrade. They stay, because stores have them: the layout is read before a step could rename anything.
+ */
 export const storedLayout = metadataEntry<number>('schema')
 export const upgrading = metadataEntry<UpgradeProgress>('migrating')
 /** Set while an import runs: the store holds only part of the imported records. */

@@ -85,7 +85,10 @@ export class Store {
     return this.#outer === undefined ? begin() : this.#outer.run(undefined, begin)
   }
 
-  /** May run `body` again; only the callbacks of the last run are called. */
+  /**
+   * May run `body` again; only the callbacks of the last run are called. The state that another run sees may never have existed:
+   * see `StorageDriver.write`.
+   */
   async write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
     if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
     let actions: Actions['after'] = []

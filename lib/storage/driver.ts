@@ -79,8 +79,9 @@ export interface StorageDriver {
   read<T>(body: (tx: ReadTransaction) => Promise<T>, options?: ReadOptions): Promise<T>
   /**
    * Runs `body` in a serializable transaction, and resolves when its changes are durable. The driver may run `body` again.
-   * A run whose result is dropped may see records as absent that exist, so `body` must end whatever it reads. Nothing is written when `body` rejects. `body` must not wait for another `write` of the same driver: drivers that run
-   * writes one at a time would wait for ever.
+   * A run whose result is dropped may see records as absent that exist, so `body` must end whatever it reads. Nothing is
+   * written when `body` rejects. `body` must not wait for another `write` of the same driver: drivers that run writes one at a
+   * time would wait for ever.
    */
   write<T>(body: (tx: WriteTransaction) => Promise<T>): Promise<T>
   /** Waits for running transactions, so it must not be awaited within one. */

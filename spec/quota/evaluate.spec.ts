@@ -10,9 +10,9 @@ import {
   bindingSubject,
   explain,
   isWithin,
-  measure,
   type QuotaGroup,
   type QuotaRule,
+  ruleBytes,
 } from '../../lib/quota/evaluate.ts'
 import {
   noUsage,
@@ -22,7 +22,7 @@ import {
   usedBy,
   withAncestors,
 } from '../../lib/quota/subjects.ts'
-import { usageOf } from '../../lib/quota/usage.ts'
+import { usageOfRepository } from '../../lib/quota/usage.ts'
 import { noLedgerEntries, REPOSITORY_SIZES } from '../../lib/records/schema/index.ts'
 import { partSizes } from '../../lib/web/storage/limits.tsx'
 
@@ -90,7 +90,7 @@ describe('Every category of bytes', () => {
     assert.equal(totalOf(repository), 2 ** REPOSITORY_SIZES.length - 1)
   })
   it('counts toward the owner of the repository', () => {
-    assert.equal(usedBy('size:all', usageOf(repository)), totalOf(repository))
+    assert.equal(usedBy('size:all', usageOfRepository(repository)), totalOf(repository))
   })
   it('is a part of the usage bar of the pages', () => {
     assert.equal(partSizes(usage).reduce<Sum>(add, 0), usedBy('size:all', usage))
@@ -108,8 +108,8 @@ describe('A rule', () => {
     assert.equal(isWithin([group(rule(320, ...both))], 'size:git:lfs', usage), false)
   })
   it('counts a subject each time it is listed, and within another', () => {
-    assert.equal(measure(rule(0, 'size:git:lfs', 'size:git:lfs'), usage), 600)
-    assert.equal(measure(rule(0, 'size:git:lfs', 'size:git:all'), usage), 621)
+    assert.equal(ruleBytes(rule(0, 'size:git:lfs', 'size:git:lfs'), usage), 600)
+    assert.equal(ruleBytes(rule(0, 'size:git:lfs', 'size:git:all'), usage), 621)
   })
   it('is unlimited at -1, and never stands at 0 or at another negative limit', () => {
     for (const [limit, within] of [
@@ -223,7 +223,7 @@ describe('Laws of the evaluation', () => {
         assert.equal(bindingSubject(groups, used), limits[0]?.subject ?? 'size:all')
         for (const [index, { subject, rule, limit, left }] of limits.entries()) {
           const rules = groups.flatMap((one) => one.rules).filter((one) => one.name === rule)
-          assert.ok(rules.some((one) => one.limit === limit && limit - Number(measure(one, used)) === left))
+          assert.ok(rules.some((one) => one.limit === limit && limit - Number(ruleBytes(one, used)) === left))
           assert.equal(isWithin(groups, subject, used), left > 0)
           if (index > 0) assert.ok(left >= limits[index - 1]!.left)
         }

@@ -2,12 +2,12 @@
  * How the instance grew: totals of each day, and what each owner used a month ago. It follows from all days of all owners, so
  * it is read in the background, in small steps, about once a day; the last day is that of the latest figures of the owners.
  */
-import { setImmediate } from 'node:timers/promises'
 import { today } from '../../clock.ts'
 import { type Sum, subtract } from '../../integers.ts'
 import { GROWTH_DAYS, type Growth, growthOf, growthSince, type RecordedBytes } from '../../quota/forecast.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
-import { addDelta, usageIn } from '../../quota/usage.ts'
+import { addDelta, usageOfRecord } from '../../quota/usage.ts'
+import { paced } from '../../records/pacing.ts'
 import { dailyUsages, ownerUsages } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 
@@ -27,7 +27,6 @@ const AGE_PER_READ = 1000
 const SHORT = 5000
 /** Days of the totals that are read. */
 const TOTAL_DAYS = 90
-const YIELD_EVERY = 300
 
 interface Reading {
   readonly result: Promise<InstanceHistory>
@@ -70,15 +69,12 @@ export class InstanceHistories {
     const value = await this.#store.readAlone(async (tx) => {
       const totals = new DailyTotals(day)
       let count = 0
-      for await (const usage of dailyUsages.all(tx)) {
+      for await (const usage of paced(dailyUsages.all(tx))) {
         totals.add(usage.owner, usage.day, usage)
-        if (++count % YIELD_EVERY === 0) await setImmediate()
-        if (count === SHORT) onLong()
+        if (++count === SHORT) onLong()
       }
-      for await (const usage of ownerUsages.all(tx)) {
-        totals.add(usage.owner, usage.day, usageIn(usage))
-        if (++count % YIELD_EVERY === 0) await setImmediate()
-      }
+      for await (const usage of paced(ownerUsages.all(tx)))
+        totals.add(usage.owner, usage.day, usageOfRecord(usage))
       return totals.result()
     })
     const expiresAt = Date.now() + Math.max(MIN_AGE_MS, AGE_PER_READ * (Date.now() - begun))

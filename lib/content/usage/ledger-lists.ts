@@ -2,7 +2,7 @@
 import { openAudiences, repositoryViewer, type Viewer } from '../../accounts/access.ts'
 import type { HtmlPage } from '../../host-pages/html-urls.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
-import type { ListedKind } from '../../quota/ledger.ts'
+import type { ListedKind } from '../../quota/partitions.ts'
 import type { RepositoryTotal } from '../../quota/reports.ts'
 import type { Page, Slice } from '../../records/collection.ts'
 import {

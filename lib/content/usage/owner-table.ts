@@ -3,7 +3,7 @@
  * A page must not wait for a scan over the owners: on a large instance it gets figures that are some seconds old, and the
  * scan runs beside the requests, in small steps, a small part of the time. Sorted lists are made once for each scan.
  */
-import { setImmediate, setTimeout } from 'node:timers/promises'
+import { setTimeout } from 'node:timers/promises'
 import { AllotError } from '../../errors.ts'
 import type { Sum } from '../../integers.ts'
 import {
@@ -18,6 +18,7 @@ import {
 import type { QuotaEngine } from '../../quota/index.ts'
 import { noUsage, type Subject, type Usage, usedBy } from '../../quota/subjects.ts'
 import { addDelta } from '../../quota/usage.ts'
+import { paced } from '../../records/pacing.ts'
 import { type Account, accounts } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import { growthIn, type InstanceHistory } from './instance-history.ts'
@@ -119,10 +120,8 @@ export class OwnersSnapshot {
 
   async #compare(subject: Subject): Promise<OwnersSnapshot> {
     const found: OwnerSummary[] = []
-    for (const [index, owner] of this.owners.entries()) {
-      if (index % YIELD_EVERY === 0) await setImmediate()
+    for await (const owner of paced(this.owners))
       found.push({ ...owner, ...stateOf(owner, [subject], this.#warnAt) })
-    }
     return new OwnersSnapshot(found, this.#warnAt, this)
   }
 }
@@ -136,8 +135,6 @@ const MIN_AGE_MS = 5000
 const AGE_PER_SCAN = 20
 /** Milliseconds for which a page after a change, or a file, waits for a scan. */
 const MAX_WAIT_MS = 10_000
-/** Owners that are read between two turns of the event loop: about two milliseconds. */
-const YIELD_EVERY = 100
 
 interface Known {
   readonly snapshot: OwnersSnapshot
@@ -232,8 +229,7 @@ export class OwnerTable {
       const found: OwnerSummary[] = []
       const quotas = await this.#quota.reports.ownerQuotas(tx)
       try {
-        for await (const account of accounts.all(tx)) {
-          if (found.length % YIELD_EVERY === 0) await setImmediate()
+        for await (const account of paced(accounts.all(tx))) {
           if (found.length === this.#smallSize) onLarge()
           const { usage, groups } = await quotas.of(account.id)
           found.push(summaryOf(account, usage, groups, warnAt))

@@ -4,7 +4,7 @@
  */
 import type { Viewer } from '../../accounts/access.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
-import { entryListings } from '../../quota/ledger.ts'
+import { entryListings } from '../../quota/partitions.ts'
 import { type CachedListing, cachedListing } from '../../records/cached-listing.ts'
 import type { IndexEntry, Page, Slice } from '../../records/collection.ts'
 import { decodeKey } from '../../records/key-codec.ts'

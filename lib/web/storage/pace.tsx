@@ -3,7 +3,7 @@
 import { today } from '../../clock.ts'
 import { growthIn, type InstanceHistory } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary } from '../../content/usage/owner-table.ts'
-import { measure } from '../../quota/evaluate.ts'
+import { ruleBytes } from '../../quota/evaluate.ts'
 import { type Forecast, forecastOf, GROWTH_DAYS, type Growth, growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
@@ -33,7 +33,7 @@ export const Pace = ({
 /** A forecast, said as such. */
 export const ForecastText = ({ limit, history }: { limit: LimitState; history: readonly DailyUsage[] }) => {
   if (limit.left <= 0) return null
-  const growth = growthOf(history, (usage) => measure(limit.rule, usage), today())
+  const growth = growthOf(history, (usage) => ruleBytes(limit.rule, usage), today())
   const forecast = forecastOf(growth, limit.left)
   const days = formatCount(growth?.days ?? 0, 'day')
   return typeof forecast === 'number' ? (

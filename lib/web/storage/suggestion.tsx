@@ -6,9 +6,10 @@ import type { StorageItem } from '../../content/usage/storage-item.ts'
 import type { StorageItemPage } from '../../content/usage/storage-items.ts'
 import { add, compare, type Sum, subtract } from '../../integers.ts'
 import type { QuotaRule } from '../../quota/evaluate.ts'
+import { countedAs } from '../../quota/ledger.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
-import { usageOf } from '../../quota/usage.ts'
-import type { Account } from '../../records/schema/index.ts'
+import { usageOfRepository } from '../../quota/usage.ts'
+import type { Account, LedgerKind } from '../../records/schema/index.ts'
 import { formatCount, Link, Notice } from '../parts/components.tsx'
 import type { PageServices } from '../parts/route.ts'
 import { isElsewhere } from './item-text.tsx'
@@ -133,9 +134,8 @@ const countedIn = ({ subjects }: QuotaRule, item: StorageItem): Sum => {
 
 /** What an item adds to the usage of its owner: a repository with everything in it. */
 const usageOfItem = ({ kind, size, usage, used }: StorageItem): Usage => {
-  if (usage !== undefined) return usageOf(usage)
-  const attached = used?.entry.on === 'issue' ? 'issues' : 'releases'
-  return { ...noUsage, [kind === 'attachments' ? attached : kind]: size }
+  if (usage !== undefined) return usageOfRepository(usage)
+  return { ...noUsage, [countedAs({ kind: kind as LedgerKind, on: used?.entry.on ?? null })]: size }
 }
 
 export const Suggestion = ({
