@@ -104,7 +104,7 @@ const RepositoryUsage = v.object({
   private: v.boolean(),
   git: bytes,
   ...sizes,
-  /** Number of its ledger entries in the partition of its owner (lib/quota/ledger.ts). */
+  /** Number of its ledger entries in the partition of its owner (lib/quota/partitions.ts). */
   inOwnerPartition: count,
   /** Number of its ledger entries in the partition of the repository. */
   inRepositoryPartition: count,
@@ -178,7 +178,7 @@ const LedgerEntry = v.object({
 })
 export type LedgerEntry = v.InferOutput<typeof LedgerEntry>
 
-/** The owner whose partition has the entry; null when it is in the partition of its repository (lib/quota/ledger.ts). */
+/** The owner whose partition has the entry; null when it is in the partition of its repository (lib/quota/partitions.ts). */
 export const partitionOwner = ({ owner }: Pick<LedgerEntry, 'owner'>): number | null => owner
 
 /** Largest first, then by name. `0 - size`, so that a size of 0 does not become -0. */
