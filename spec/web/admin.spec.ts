@@ -98,10 +98,13 @@ describe('The table of owners', () => {
     await root.post('/-/admin/owners', { ...change, change: 'remove' })
     assert.deepEqual(await listed('?group=paid'), ['ben'])
     for (const [fields, message] of [
-      [{ group: 'paid' }, /Owners: select at least one/],
-      [{ owner: 'nobody', group: 'paid' }, /There is no user or organization named &quot;nobody&quot;/],
+      [{ group: 'paid' }, /Selected owners: select at least one/],
+      [
+        { owner: 'nobody', group: 'paid' },
+        /Selected owners: there is no user or organization named &quot;nobody&quot;/,
+      ],
       [{ owner: 'ann', group: 'none' }, /Group: choose one/],
-      [{ owner: Array(51).fill('ann'), group: 'paid' }, /Owners: select at most 50, got 51/],
+      [{ owner: Array(51).fill('ann'), group: 'paid' }, /Selected owners: select at most 50, got 51/],
     ] as const) {
       const { status, text } = await root.post('/-/admin/owners', fields)
       assert.equal(status, 422)

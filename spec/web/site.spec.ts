@@ -107,7 +107,7 @@ describe('The page of a person or an organization', () => {
       browser.upload('/-/avatars/mia', { image: new Blob([new Uint8Array(Buffer.from(image))]) })
     for (const [image, message] of [
       ['', /must not be empty/],
-      ['<svg/>', /Image: must be a PNG, JPEG, GIF or WebP image\./],
+      ['<svg/>', /New picture: must be a PNG, JPEG, GIF or WebP image\./],
     ] as const) {
       const refused = await send(image)
       assert.equal(refused.status, 422)
