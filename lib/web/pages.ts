@@ -148,8 +148,10 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
         : readFileForm(req, maxFileBytes))
     if (hostAuthenticates) context.user = await identities.authenticate(context.req)
     else context.user = browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
-    // Last, so that the page of the failure knows its viewer.
-    if (context.form !== undefined) checkCsrf(context.req, browser.secret, context.form.raw('form'), origin)
+    // Last, so that the page of the failure knows its viewer. A form that needs a session is refused without one, whatever its token.
+    const isRefused = context.user === null && 'auth' in route && route.auth !== 'optional'
+    if (context.form !== undefined && !isRefused)
+      checkCsrf(context.req, browser.secret, context.form.raw('form'), origin)
     return context.user
   }
 

@@ -62,6 +62,12 @@ describe('A form', () => {
     await ann.get('/-/sign-in')
     const { status, headers } = await ann.post('/-/admin/rules', { name: 'x' })
     assert.deepEqual([status, headers.get('location')], [303, '/-/sign-in?ended=yes'])
+    const tab = allot.browser()
+    await tab.signIn('ann', PASSWORD)
+    const [, opened = ''] = /name="form" value="([^"]*)"/.exec((await tab.get('/-/account')).text)!
+    await tab.post('/-/sign-out', {})
+    const late = await tab.post('/-/account/tokens', { form: opened, name: 'late', scope: 'read:user' })
+    assert.deepEqual([late.status, late.headers.get('location')], [303, '/-/sign-in?ended=yes'])
     const { text } = await ann.get('/-/sign-in?ended=yes')
     assert.match(text, /Your session has ended, and the form was not saved\./)
     assert.doesNotMatch((await ann.get('/-/sign-in')).text, /has ended/)
