@@ -23,6 +23,7 @@ const [MD5, SHA1, SHA256, SHA512] = [32, 40, 64, 128].map((length) => 'a'.repeat
 const MORE: Record<string, Record_> = {
   migrated: { source: 'https://x.test', kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] },
   quotaOwner: { id: 1, name: 'tenant/42', createdAt: 1 },
+  removedGroup: { sequence: 1, name: 'old' },
   redirect: { owner: 1, name: 'old', repository: 1, createdAt: 1 },
   formerName: { name: 'old', account: 1, createdAt: 1 },
   packageVersion: {
@@ -89,6 +90,7 @@ const REFUSED: [collection: string, change: Record_][] = [
     ['token', { name }],
     ['rule', { name }],
     ['group', { name }],
+    ['removedGroup', { name }],
     ['group', { rules: [name] }],
     ['assignment', { group: name }],
   ]),
