@@ -1,5 +1,4 @@
 import { now } from '../clock.ts'
-import { decodeKey } from '../records/key-codec.ts'
 import { pause } from '../records/pacing.ts'
 import { type Delivery, deliveries, type Hook, hooks } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
@@ -44,6 +43,17 @@ const FAILURE_RETRY_MS = 5000
 /** Milliseconds after its first failure in which reading the commits of a push is tried again. */
 const READING_MS = 60_000
 const STOP_MS = 2000
+
+/** Ids of the webhooks that have waiting deliveries. Reads one delivery of each, since a webhook can have many. */
+const waitingHooks = async (tx: ReadTransaction): Promise<Set<number>> => {
+  const ids = new Set<number>()
+  for (let from = 0; ; ) {
+    const [first] = await deliveries.list(tx, 'waiting', { prefix: [], from: [from], limit: 1 })
+    if (first === undefined) return ids
+    ids.add(first.hook)
+    from = first.hook + 1
+  }
+}
 
 /**
  * Sends deliveries at least once, those of a webhook in order: the next one follows when the one before it was delivered or
@@ -106,12 +116,7 @@ export class Sender {
 
   async #findWaiting(): Promise<void> {
     const { store } = this.#options
-    const found = await store.read(async (tx) => {
-      const ids = new Set<number>()
-      for await (const { recordKey } of deliveries.entries(tx, 'waiting', { prefix: [] }))
-        ids.add(decodeKey(recordKey)[2] as number)
-      return hooks.byIds(tx, ids)
-    })
+    const found = await store.read(async (tx) => hooks.byIds(tx, await waitingHooks(tx)))
     for (const hook of found.values()) if (!this.#paused.has(hook.id)) this.#wake(hook)
   }
 

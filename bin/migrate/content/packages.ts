@@ -180,8 +180,11 @@ const namesOf = async (
   key: string,
   { ids }: Migrated,
 ): Promise<FileNames | undefined> => {
-  const parts = key.split('/')
-  if (parts.length === 4) return parts as unknown as FileNames
+  const [type, ...rest] = key.split('/')
+  const [version, file] = rest.splice(-2)
+  // A name with a scope, such as `@scope/name`, has a slash.
+  if (type !== undefined && version !== undefined && file !== undefined && rest.length > 0)
+    return [type, rest.join('/'), version, file]
   const copy = await content.findPackageFile(ids[0] ?? 0)
   return copy && [copy.version.type, copy.version.name, copy.version.version, copy.file.name]
 }

@@ -97,24 +97,26 @@ const query = v.object({
 
 const responses = { 200: Download, 206: Download, 404: NotFound, 416: Empty } as const
 
-const ARCHIVE = /^(.+)\.(zip|tar\.gz)$/
-const TYPES = { zip: 'application/zip', 'tar.gz': 'application/gzip' }
+const FORMATS = ['zip', 'tar.gz'] as const
+type Format = (typeof FORMATS)[number]
+const TYPES: Record<Format, string> = { zip: 'application/zip', 'tar.gz': 'application/gzip' }
 
 /** @param archive such as `main.zip` or `v1.0.tar.gz`; undefined when there is no such reference */
 const findArchive = async (open: OpenRepository, archive: string): Promise<OpenDownload | undefined> => {
-  const [, ref = '', format] = ARCHIVE.exec(archive) ?? []
-  if (format === undefined) return undefined
+  const format = FORMATS.find((ending) => archive.endsWith(`.${ending}`))
+  const ref = archive.slice(0, -(format?.length ?? 0) - 1)
+  if (format === undefined || ref === '') return undefined
   const commit = await commitOf(open, ref)
   return commit === undefined
     ? undefined
-    : async ({ signal }) => archiveReply({ ...open, commit }, ref, format as keyof typeof TYPES, signal)
+    : async ({ signal }) => archiveReply({ ...open, commit }, ref, format, signal)
 }
 
 /** Streamed as git makes it, and stored nowhere. */
 const archiveReply = (
   { repository, git, access, commit }: OpenCommit,
   ref: string,
-  format: keyof typeof TYPES,
+  format: Format,
   signal: AbortSignal,
 ): StreamReply => {
   const args = [`--format=${format}`, `--prefix=${repository.name}/`, commit]

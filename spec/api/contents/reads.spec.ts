@@ -463,7 +463,7 @@ describe('An archive', () => {
       const same = await fetch(`${allot.base}/ann/app/archive/${name}`)
       assert.equal((await same.arrayBuffer()).byteLength, archive.bytes.length)
     }
-    for (const name of ['nope.zip', 'main.rar', 'main']) assertNotFound(await get(`/archive/${name}`))
+    for (const name of ['nope.zip', 'main.rar', 'main', '.zip']) assertNotFound(await get(`/archive/${name}`))
     assert.equal((await fetch(`${allot.base}/ann/app/archive/nope.zip`)).status, 404)
   })
 
