@@ -8,7 +8,7 @@ import type { RepositoryName } from '../repositories/relations.ts'
 import { type InRepository, requireAuthorOrWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { changesBetween } from '../webhooks/events.ts'
-import { type ContentServices, removeAttachments, removeWithFiles } from './attachments.ts'
+import { type ContentServices, removeWithFiles } from './attachments.ts'
 import {
   type CommentQuery,
   commentsIn,
@@ -20,6 +20,7 @@ import {
 } from './comment-lists.ts'
 import { appended, subscribeAuthor, TIMELINE } from './issue-events.ts'
 import { type FoundIssue, readableIssue, writableIssue } from './issues.ts'
+import { removeContent } from './removers.ts'
 
 interface WithComment {
   /** The comment. */
@@ -168,9 +169,7 @@ export class Comments {
       if (found === undefined) return false
       const event = { event: 'issue_comment', action: 'deleted', ...found } as const
       await this.#services.outbox.record(tx, { ...event, by: viewer.id })
-      await removeAttachments(tx, this.#services, { on: 'comment', id })
-      await comments.remove(tx, [id])
-      return true
+      return removeContent(tx, this.#services, { on: 'comment', id })
     })
   }
 }

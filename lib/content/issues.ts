@@ -17,9 +17,10 @@ import {
 } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { changesBetween } from '../webhooks/events.ts'
-import { type ContentServices, removeAttachments } from './attachments.ts'
+import type { ContentServices } from './attachments.ts'
 import { recordEvents, subscribeAuthor, TIMELINE } from './issue-events.ts'
 import { type IssueQuery, isIntersection, listIssues } from './issue-query.ts'
+import { removeContent } from './removers.ts'
 
 interface NewIssue {
   /** Title, one line. */
@@ -168,9 +169,7 @@ export class Issues {
       const { issue, repository } = access
       const { id } = issue
       await outbox.record(tx, { event: 'issues', action: 'deleted', repository, issue, by: viewer.id })
-      await issues.remove(tx, [id])
-      const removed = await removeAttachments(tx, this.#services, { on: 'issue', id })
-      await jobs.runNow(tx, 'removeComments', id, jobs.limits.maxPerTransaction - removed)
+      await removeContent(tx, this.#services, { on: 'issue', id })
       return id
     })
     if (id === undefined) return false

@@ -29,13 +29,13 @@ import {
   checkFileName,
   filePlaceOf,
   removeAttachment,
-  removeAttachments,
   removeWithFiles,
   saveAttachment,
 } from './attachments.ts'
 import { checkIssue } from './issues.ts'
 import { addFile, type NewPackageFile } from './packages/add.ts'
 import type { PackageName } from './packages/types.ts'
+import { removeContent } from './removers.ts'
 
 /** The name and the digest of content at the source: the record of the migration without the ids of the copies. */
 export type Origin = Pick<NewMigrated, 'scope' | 'name' | 'digest'>
@@ -213,10 +213,7 @@ export class MigratedContent {
       if (attachment !== undefined) await removeAttachment(tx, this.#services, attachment)
       return
     }
-    if ((await COLLECTIONS[kind].remove(tx, [id])) === undefined) return
-    await removeAttachments(tx, this.#services, { on: kind, id })
-    const { jobs } = this.#services
-    if (kind === 'issue') await jobs.runNow(tx, 'removeComments', id, jobs.limits.maxPerTransaction)
+    await removeContent(tx, this.#services, { on: kind, id })
   }
 
   async #save(

@@ -17,7 +17,8 @@ import { checkTexts } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { type ContentServices, removeAttachments, removeWithFiles } from './attachments.ts'
+import { type ContentServices, removeWithFiles } from './attachments.ts'
+import { removeContent } from './removers.ts'
 
 /** Changes of a release; absent members stay as they are. */
 export interface ReleaseEdit {
@@ -188,9 +189,7 @@ export class Releases {
           release,
           by: viewer.id,
         })
-      await removeAttachments(tx, this.#services, { on: 'release', id })
-      await releases.remove(tx, [id])
-      return true
+      return removeContent(tx, this.#services, { on: 'release', id })
     })
   }
 }

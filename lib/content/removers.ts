@@ -12,7 +12,7 @@ import {
 import type { WriteContext } from '../records/store.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { removeAttachments } from './attachments.ts'
+import { type ContentServices, removeAttachments } from './attachments.ts'
 
 /*
  * The removers that the removal jobs (removal.ts) call for each kind of record, and those of issues and releases.
@@ -105,6 +105,22 @@ const TARGETS = {
   issue: { collection: issues, cost: 2 },
   comment: { collection: comments, cost: 1 },
   release: { collection: releases, cost: 1 },
+}
+
+/**
+ * Removes an issue, a comment or a release that somebody deletes, with its attachments. A job removes the comments of an issue.
+ * @returns false when it does not exist
+ */
+export const removeContent = async (
+  tx: WriteContext,
+  services: ContentServices & Pick<RepositoryServices, 'jobs'>,
+  { on, id }: { on: Attachment['on']; id: number },
+): Promise<boolean> => {
+  const { jobs } = services
+  if ((await TARGETS[on].collection.remove(tx, [id])) === undefined) return false
+  const removed = await removeAttachments(tx, services, { on, id })
+  if (on === 'issue') await jobs.runNow(tx, 'removeComments', id, jobs.limits.maxPerTransaction - removed)
+  return true
 }
 
 /** Removes the attachments of an issue, comment or release, and then itself if the limit permits. */
