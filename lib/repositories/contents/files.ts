@@ -148,7 +148,7 @@ export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, strin
     if (line.trimStart().startsWith('[')) section = new Map()
     const [, name, value] = SETTING.exec(line.trim()) ?? []
     if (name === undefined || section.has(name)) continue
-    section.set(name, value!.replace(/^"|"$/g, ''))
+    section.set(name, value!.trim().replace(/^"|"$/g, ''))
     const [path, url] = [section.get('path'), section.get('url')]
     if (path !== undefined && url !== undefined) urls.set(path, url)
   }
@@ -158,5 +158,5 @@ export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, strin
 /** A larger file is not read, since each list of a folder that has a submodule reads it. */
 const MAX_GITMODULES_BYTES = 1024 * 1024
 
-/** A setting of a submodule, on a line without blanks at its ends. */
-const SETTING = /^(path|url)\s*=\s*(.*)$/
+/** A setting of a submodule, on a line without blanks at its ends. With `s`, since a line can have a carriage return. */
+const SETTING = /^(path|url)\s*=(.*)$/s

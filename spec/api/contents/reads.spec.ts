@@ -505,12 +505,13 @@ describe('A comparison', () => {
 })
 
 describe('Submodules', () => {
-  it('are read from a file of a million empty lines at once', async () => {
+  it('are read at once from a file of many empty lines, and of a line with many blanks and a carriage return', async () => {
     const path = await allot.repository(ann, 'blank')
     const folder = `${checkout}-blank`
     await git(checkout, 'clone', '--quiet', urlFor(allot, path, ann), folder)
     const module = '[submodule "lib"]\n\tpath = "lib"\n\turl = https://code.example.org/lib.git\n'
-    writeFileSync(`${folder}/.gitmodules`, `${module}${'\n'.repeat(1_000_000)}`)
+    const blanks = `[submodule "other"]\nurl =${'\t'.repeat(500_000)}x\ry\n${'\n'.repeat(500_000)}`
+    writeFileSync(`${folder}/.gitmodules`, module + blanks)
     await git(folder, 'add', '-A')
     await git(folder, 'update-index', '--add', '--cacheinfo', `160000,${SUBMODULE_COMMIT},lib`)
     await git(folder, 'commit', '--quiet', '-m', 'Add a submodule')
