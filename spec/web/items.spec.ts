@@ -306,7 +306,7 @@ describe('The page of tokens and sessions', () => {
   it('keeps what was entered when a token is refused, and explains each scope', async () => {
     for (const [fields, message] of [
       [{ name: '', scope: 'all' }, /Name: must have 1 to 255 characters/],
-      [{ name: 'x', scope: [] }, /Access token must have a scope/],
+      [{ name: 'x', scope: [] }, /Scopes: choose at least one/],
       [{ name: 'x', scope: 'read:everything' }, /Invalid access token scope: read:everything/],
     ] as const) {
       const { status, text } = await ann.post('/-/account/tokens', fields)
