@@ -61,6 +61,7 @@ export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'rule.subjects': fc.subarray([...subjects], { maxLength: 3 }),
   'group.name': plain,
   'group.rules': fc.array(plain, { maxLength: 3 }),
+  'removedGroup.name': plain,
   'assignment.group': plain,
   'quotaOwner.name': plain,
   'ledger.key': plain,
