@@ -36,7 +36,8 @@ export class AllowedAddresses {
   /** @throws AllotError forbidden when the host is an address that is not permitted; names are checked when they are resolved */
   checkHost(host: string): void {
     const address = addressIn(host)
-    if (address !== undefined && !this.permits(host, address)) throw refused(address)
+    if (address !== undefined && !this.permits(host, address))
+      throw refused(`the address ${address} is not public`)
   }
 
   /** Resolves names for node:net, to permitted addresses only. */
@@ -45,7 +46,8 @@ export class AllowedAddresses {
       if (error !== null) return callback(error, '')
       const permitted = found.filter(({ address }) => this.permits(host, address))
       const [first] = permitted
-      if (first === undefined) callback(refused(found[0]?.address ?? ''), '')
+      // The owner of the webhook reads this error: an address in it would reveal the names of the server's network.
+      if (first === undefined) callback(refused(`the address of ${host} is not allowed`), '')
       else if (options.all === true) callback(null, permitted)
       else callback(null, first.address, first.family)
     })
@@ -71,8 +73,8 @@ const addressIn = (host: string): string | undefined => {
   return isIP(bare) === 0 ? undefined : bare
 }
 
-const refused = (address: string) =>
+const refused = (reason: string) =>
   new AllotError(
     'forbidden',
-    `the address ${address} is not public: an administrator can allow it with the option webhooks.allowedHosts`,
+    `${reason}: an administrator can allow it with the option webhooks.allowedHosts`,
   )

@@ -39,13 +39,20 @@ export const post = async (hook: Hook, delivery: Delivery, options: PostOptions)
   } catch (error) {
     const message = timeout.aborted
       ? `the receiver has not answered within ${options.timeoutMs} ms`
-      : (error as Error).message
+      : reasonOf(error as NetError, hook)
     const failure = { isDelivered: false, status: null, answer: '', error: message.slice(0, MAX_ERROR) }
     return { ...failure, duration: duration() }
   }
 }
 
 const MAX_ERROR = 255
+
+/** Why no answer came. The messages of node:net name the address of the receiver, which its owner may not learn. */
+const reasonOf = ({ code, message, syscall, errors }: NetError, { url }: Hook): string =>
+  syscall === 'connect' || errors !== undefined ? `cannot connect to ${new URL(url).host}: ${code}` : message
+
+/** `errors`: one for each address, of a name that has several. */
+type NetError = NodeJS.ErrnoException & { readonly errors?: readonly Error[] }
 
 const errorOf = (status: number): string =>
   status >= 300 && status < 400
