@@ -42,6 +42,8 @@ export const readBody = async (
 
 /** A request without a Content-Type is accepted, except where a form with a file is expected, which needs its boundary. */
 const checkContentType = (req: IncomingMessage, { accepts }: Pick<Route, 'accepts'>): void => {
+  // A host that has read the body has decompressed it too.
+  if (!req.readableEnded) checkIdentity(req.headers['content-encoding'])
   if (req.headers['content-type'] === undefined && accepts !== FORM) return
   const type = mediaTypeOf(req)
   const isAccepted = accepts === undefined ? JSON_TYPE.test(type) : type === accepts
@@ -170,11 +172,16 @@ export const decompressedBody = (req: IncomingMessage, { accepts, bodyLimit }: S
   return { body: hasGzip || bodyLimit !== undefined ? limitedBody(req, hasGzip, bodyLimit) : req, size }
 }
 
-/** @throws AllotError unsupported_media_type for any encoding but gzip and identity */
-const isGzip = (encoding = 'identity'): boolean => {
+const isGzip = (encoding = ''): boolean => {
   if (/^(?:x-)?gzip$/i.test(encoding.trim())) return true
-  if (encoding.trim().toLowerCase() === 'identity') return false
-  throw new AllotError('unsupported_media_type', `unsupported content encoding ${encoding}: use gzip`)
+  checkIdentity(encoding, 'use gzip')
+  return false
+}
+
+/** @throws AllotError unsupported_media_type: only bodies of stream routes are decompressed */
+const checkIdentity = (encoding = '', advice = 'only identity is taken here'): void => {
+  if (/^(?:identity)?$/i.test(encoding.trim())) return
+  throw new AllotError('unsupported_media_type', `unsupported content encoding ${encoding}: ${advice}`)
 }
 
 /** The body of a request up to a limit. It never destroys the request, whose connection carries the response. */

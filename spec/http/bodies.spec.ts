@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import express from 'express'
 import * as v from 'valibot'
 import { retryMeasurement } from '../support/retry.ts'
@@ -109,6 +110,29 @@ describe('A body that is not a JSON object', () => {
     const bytes = Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xc3, 0x28]), Buffer.from('"}')])
     assert.match((await post('/json', bytes)).message, /UTF-8/)
     assert.equal((await post('/text', Buffer.from([0xff]), 'text/plain')).status, 422)
+  })
+
+  it('is refused as 415 when it is compressed, with the encoding that is taken', async () => {
+    for (const [encoding, path, type] of [
+      ['gzip', '/json', 'application/json'],
+      ['br', '/text', 'text/plain'],
+    ] as const) {
+      const headers = { 'content-type': type, 'content-encoding': encoding }
+      const answer = await fetch(floor.api + path, {
+        method: 'POST',
+        headers,
+        body: gzipSync('{"name":"x"}'),
+      })
+      assert.equal(answer.status, 415)
+      const { message } = (await answer.json()) as { message: string }
+      assert.equal(message, `unsupported content encoding ${encoding}: only identity is taken here`)
+    }
+  })
+
+  it('is accepted when its encoding is identity', async () => {
+    const headers = { 'content-type': 'application/json', 'content-encoding': 'identity' }
+    const answer = await fetch(`${floor.api}/json`, { method: 'POST', headers, body: '{"name":"x"}' })
+    assert.deepEqual([answer.status, await answer.json()], [200, { name: 'x' }])
   })
 
   it('is refused when it is nested too deeply, whether the brackets are closed or not', async () => {
