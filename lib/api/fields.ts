@@ -1,6 +1,7 @@
 /** Schemas and formats of fields that several resources share. */
 import * as v from 'valibot'
 import { invalid } from '../errors.ts'
+import { markId } from '../http/index.ts'
 import { Visibility } from '../records/schema/index.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 
@@ -28,6 +29,10 @@ export const wholeNumber = v.pipe(v.number(), v.safeInteger())
 const idParameter = (description: string, value: number) =>
   v.pipe(wholeNumber, v.description(description), v.examples([value]))
 export type IdParameter = ReturnType<typeof idParameter>
+
+/** An optional query parameter that is an id. */
+export const idQuery = (description: string) =>
+  v.optional(parameter(v.pipe(v.number(), v.integer(), markId()), description))
 
 export const issueIndex = idParameter('Number of the issue within its repository.', 1)
 export const commentId = idParameter('Id of the comment.', 9)

@@ -6,7 +6,7 @@ import { cachedRead } from '../records/store.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
 import { type RepositoryQuery, readsEveryMatch, type Search, wordsOf } from '../repositories/search.ts'
 import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../repositories/search-filters.ts'
-import { example, parameter, text } from './fields.ts'
+import { example, idQuery, parameter, text } from './fields.ts'
 import { cachedRepositories, presentAll, Repository, replyRepositories } from './repository-presenter.ts'
 import { type Recipient, recipientOf, reply, route, type Services } from './route.ts'
 
@@ -116,7 +116,7 @@ const SearchQuery = v.object({
       ),
     ),
   ),
-  uid: v.optional(parameter(v.pipe(v.number(), v.integer()), 'Id of the owner to search within.')),
+  uid: idQuery('Id of the owner to search within.'),
   // Unused; declared so that it is checked and repeated in `Link`.
   exclusive: flag('A search within `uid` finds what that owner has: true and false are the same.'),
   sort: v.optional(parameter(v.picklist(['', ...SEARCH_SORTS]), 'What the repositories are ordered by.')),
@@ -126,7 +126,7 @@ const SearchQuery = v.object({
   archived: flag('Finds only archived repositories, or only others.'),
   template: flag('Finds only templates, or only others.'),
   mode: v.optional(parameter(v.picklist(['', ...SEARCH_MODES]), 'Finds only repositories of this kind.')),
-  starredBy: v.optional(parameter(v.pipe(v.number(), v.integer()), 'Id of a user who has starred them.')),
+  starredBy: idQuery('Id of a user who has starred them.'),
   includeDesc: flag('Whether to search descriptions and topics as well as names.'),
   topic: flag('Whether to search topics only.'),
   team_id: unsupported('a search is not limited to a team; /teams/{id}/repos lists its repositories'),

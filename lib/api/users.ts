@@ -10,6 +10,7 @@ import {
   acceptedBooleans,
   example,
   GivenVisibility,
+  idQuery,
   number,
   parameter,
   shortText,
@@ -126,7 +127,7 @@ export const userRoutes = [
     paging: 'lenient',
     query: v.object({
       q: v.optional(parameter(shortText, 'Part of the login or of the full name.')),
-      uid: v.optional(parameter(v.pipe(v.number(), v.integer()), 'Id of the only user to find.')),
+      uid: idQuery('Id of the only user to find.'),
     }),
     // The document's UserList is the bare array; Forgejo wraps it.
     responses: { 200: v.union([v.array(User), v.object({ ok: v.boolean(), data: v.array(User) })]) },

@@ -67,6 +67,13 @@ describe('GET /repos/search', () => {
     assert.deepEqual(users.body, [])
   })
 
+  it('finds nothing for an id that is a number but not an integer', async () => {
+    for (const id of ['1.5', '1.0', '1e3', '-0.5', '1e400'])
+      for (const query of [`?uid=${id}`, `?starredBy=${id}`, `?uid=${id}&q=apple`])
+        assert.deepEqual(await found(query), { names: [], total: 0 }, query)
+    assert.deepEqual((await allot.request('GET', '/users/search?uid=1.5')).body, [])
+  })
+
   it('does not repeat unknown parameters in headers, which a client could make long', async () => {
     for (const path of ['/repos/search', '/users/search']) {
       const { status, headers } = await allot.request('GET', `${path}?limit=1&x=${'x'.repeat(12_000)}`)
