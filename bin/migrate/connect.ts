@@ -31,14 +31,26 @@ const readVersion = async (source: Source): Promise<string> => {
   const { base } = source
   const { status, headers, text } = await source.request('/version')
   const location = headers.get('location')
-  if (status >= 300 && status < 400 && location !== null)
-    throw new Error(
-      `${base} redirects to ${new URL(location, base).origin}, and the token is not sent there: give that address if it is the right one`,
-    )
+  if (status >= 300 && status < 400 && location !== null) throw new Error(redirectError(base, location))
   if (status === 401) throw new Error(`${base} does not know this token`)
   const { success, output } = v.safeParse(v.object({ version: v.string() }), parseJson(text))
   if (success) return output.version
-  throw new Error(`there is no Gitea, Forgejo or Allot at ${base}: ${base}/api/v1/version has no version`)
+  throw new Error(`there is no Gitea, Forgejo or Allot at ${base}: ${base}${VERSION_PATH} has no version`)
+}
+
+const VERSION_PATH = '/api/v1/version'
+
+const redirectError = (base: string, location: string): string => {
+  const asked = new URL(base + VERSION_PATH)
+  const to = new URL(location, asked)
+  if (to.href === asked.href)
+    return `${base} redirects in a circle, ${asked} to itself: check that server, or the proxy in front of it`
+  const address = to.pathname.endsWith(VERSION_PATH)
+    ? to.origin + to.pathname.slice(0, -VERSION_PATH.length)
+    : to.origin
+  if (address === base)
+    return `${base} redirects ${asked} to ${to.origin}${to.pathname}, which is not its API: check the address`
+  return `${base} redirects to ${address}, and the token is not sent there: give that address if it is the right one`
 }
 
 /** @returns the owner of the token */

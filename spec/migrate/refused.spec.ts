@@ -86,6 +86,24 @@ describe('A source', () => {
     moved.stop()
   })
 
+  const TO_ITSELF: [what: string, location: (base: string) => string, why: RegExp][] = [
+    ['in a circle, by its path', () => '/api/v1/version', /redirects in a circle, .* to itself: check /],
+    ['in a circle, by its address', (base) => `${base}/api/v1/version`, /redirects in a circle, /],
+    ['its API to a page', () => '/login?next=1', /redirects .*\/version to .*\/login, which is not its API/],
+  ]
+  for (const [what, location, why] of TO_ITSELF)
+    it(`that redirects ${what} is refused without the advice to give its address again`, async () => {
+      const moved = await replay({}, (req, res) =>
+        res.writeHead(302, { location: location(`http://${req.headers.host}`) }).end(),
+      )
+      await assert.rejects(connectSource(moved.base, secret), ({ message }: Error) => {
+        assert.match(message, why)
+        assert.doesNotMatch(message, /give that address/)
+        return true
+      })
+      moved.stop()
+    })
+
   it('may be given by the address of its API', async () => {
     assert.equal((await connectSource(`${source.api}/`, source.root.token)).base, source.base)
   })
