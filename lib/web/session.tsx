@@ -241,7 +241,7 @@ const WithToken = ({ to, isToken = false, isWrong = false }: SignInForm) => {
           aria-describedby={isMarked ? 'failure token-hint' : 'token-hint'}
         />
         <p class="hint" id="token-hint">
-          The token names its user. The session may do what the token may do.
+          The token says who you are. The session may do what the scopes of the token allow.
         </p>
         <button type="submit" class="secondary">
           Sign in with the token

@@ -129,13 +129,13 @@ describe('What a change does to owners', () => {
     assert.match(words(unlimited), /Rule builds: 40 MiB → unlimited .* 1 comes back within, 1 stays over/)
   })
 
-  it('has a title that says what changes', async () => {
+  it('has a title that says what changes, with the unit on the line of its number', async () => {
     for (const [path, fields, title] of [
-      ['rules', { name: 'new', limit: '5 MiB', subject: 'size:git:lfs' }, 'New rule new: 5 MiB for LFS'],
+      ['rules', { name: 'new', limit: '5 MiB', subject: 'size:git:lfs' }, 'New rule new: 5\u00a0MiB for LFS'],
       [
         'rule',
         { name: 'builds', limit: '41943041', subject: 'size:git:lfs' },
-        'Rule builds: 40 MiB → 41,943,041 bytes, Artifacts → LFS',
+        'Rule builds: 40\u00a0MiB → 41,943,041\u00a0bytes, Artifacts → LFS',
       ],
       ['rule', { name: 'total', limit: '200 MiB', subject: 'size:all' }, 'Nothing changes'],
       ['groups', { name: 'new' }, 'New group new'],
@@ -153,6 +153,28 @@ describe('What a change does to owners', () => {
       const text = await asked(path, { ...(fields as Record<string, string | string[]>), do: 'preview' })
       const [, found] = /<h1>(.*?)<\/h1>/.exec(text)!
       assert.equal(found, title)
+    }
+  })
+
+  it('leads back to the list that the form belongs to', async () => {
+    for (const [path, fields, list] of [
+      ['rules', { name: 'new', limit: '5 MiB', subject: 'size:git:lfs', do: 'preview' }, 'Rules'],
+      ['rule', { name: 'total', limit: '100 MiB', subject: 'size:all', do: 'preview' }, 'Rules'],
+      ['rule/delete', { name: 'total' }, 'Rules'],
+      ['groups', { name: 'new', do: 'preview' }, 'Groups'],
+      ['group', { name: 'free', rule: 'total', do: 'preview' }, 'Groups'],
+      ['group/delete', { name: 'free' }, 'Groups'],
+      ['owners', { owner: 'ann', group: 'paid', change: 'add', do: 'preview' }, 'Owners'],
+    ] as const) {
+      const [, trail] = /<nav class="crumbs"[^>]*>(.*?)<\/nav>/s.exec(await asked(path, { ...fields }))!
+      assert.deepEqual(
+        [...trail!.matchAll(/href="([^"]*)"[^>]*>(?:<bdi>)?([^<]*)</g)].map(([, to, name]) => [to, name]),
+        [
+          ['/-/admin', 'Administration'],
+          [`/-/admin/${list.toLowerCase()}`, list],
+        ],
+        path,
+      )
     }
   })
 })

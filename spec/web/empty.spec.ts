@@ -104,6 +104,16 @@ describe('A page on which there is nothing yet', () => {
     assert.match((await noa.get('/mia/empty/issues')).text, /curl/, 'every user may open an issue')
   })
 
+  it('has the same buttons on both tabs of an account', async () => {
+    const buttons = (html: string) =>
+      [...html.matchAll(/<a class="button secondary" href="([^"]*)"/g)].map(([, to]) => to)
+    const own = ['/-/avatars/noa', '/-/storage/noa']
+    for (const page of ['/noa', '/noa/-/packages']) {
+      assert.deepEqual(buttons((await noa.get(page)).text), own, page)
+      assert.deepEqual(buttons((await site.browser().get(page)).text), [], page)
+    }
+  })
+
   it('tells an empty list from a filter that nothing matches', async () => {
     for (const [query, title] of [
       ['', 'No open issues'],

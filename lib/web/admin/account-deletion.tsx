@@ -108,7 +108,7 @@ const Deletion = ({
   const { name, kind } = account
   const { ownership, organizations, contents } = owned
   const { isPurgeNeeded } = ownership
-  const all = `${name} and everything it owns`
+  const all = `${name} and everything the ${kind} owns`
   return (
     <Section id="delete" title={isPurgeNeeded ? `Or delete ${all}` : 'Delete'}>
       <Notice kind="over">

@@ -111,7 +111,7 @@ const Access = ({ user, account: { name }, entered, failure }: AccountFormProps 
         failure={failure}
         name="password"
         type="password"
-        hint="At least 8 characters. It ends the sessions of the old one."
+        hint="At least 8 characters. It ends the sessions that began with the old password."
         isRequired
       />
       <button type="submit" class="secondary">
@@ -220,6 +220,7 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
           )}
         </Table>
       )}
+      {groups.length > 0 && <p class="small">A rule stands while usage is below its limit.</p>}
     </Section>
   )
 }

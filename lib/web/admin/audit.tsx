@@ -122,7 +122,7 @@ const Changes = ({ filter, found, links, number }: ChangesProps) => {
           </p>
         )}
         <p class="small">
-          A change is kept for {AUDIT_DAYS} days. Programs read <code>GET /admin/audit</code>.
+          Changes are kept for {AUDIT_DAYS} days. The API lists them at <code>GET /admin/audit</code>.
         </p>
       </Section>
     </>

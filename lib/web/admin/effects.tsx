@@ -171,13 +171,16 @@ export const changeTitle = ({ rules, groups, assignments }: NamedDifferences): s
 
 const ruleTitle = ({ key, before, after }: Difference<string, QuotaRule>): string => {
   if (before === undefined || after === undefined)
-    return `New rule ${key}: ${limitText(after!.limit)} for ${subjectsInWords(after!.subjects)}`
+    return `New rule ${key}: ${wholeLimit(after!.limit)} for ${subjectsInWords(after!.subjects)}`
   const pairs = [
-    [limitText(before.limit), limitText(after.limit)],
+    [wholeLimit(before.limit), wholeLimit(after.limit)],
     [subjectsInWords(before.subjects), subjectsInWords(after.subjects)],
   ].filter(([old, now]) => old !== now)
   return `Rule ${key}: ${pairs.map((pair) => pair.join(' → ')).join(', ')}`
 }
+
+/** A limit whose number and unit stay on one line of a heading. */
+const wholeLimit = (limit: number): string => limitText(limit).replaceAll(' ', '\u00a0')
 
 /** Owners that a title names. */
 const MAX_NAMED = 3

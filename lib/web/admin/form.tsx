@@ -107,7 +107,7 @@ const preview = async (
   const owners = await withNames(services, effects.owners)
   return {
     title,
-    crumbs: [ADMINISTRATION],
+    crumbs: crumbsOf(path),
     body: (
       <>
         <PageHead title={title} subtitle={deletes && 'This cannot be undone.'} />
@@ -152,6 +152,14 @@ const ADMIN_TABS = [
   { name: 'Rules', to: '/-/admin/rules', currentBelow: ['/-/admin/rule'] },
   { name: 'Groups', to: '/-/admin/groups', currentBelow: ['/-/admin/group'] },
   { name: 'Audit', to: '/-/admin/audit' },
+]
+
+/** The pages above the preview of a form: the overview, and the list that its path belongs to. */
+const crumbsOf = (path: string): readonly Crumb[] => [
+  ADMINISTRATION,
+  ...ADMIN_TABS.slice(1).filter(({ to, currentBelow = [] }) =>
+    [to, ...currentBelow].some((above) => path === above || path.startsWith(`${above}/`)),
+  ),
 ]
 
 export const AdminTabs = () => <Tabs label="Administration" tabs={ADMIN_TABS} />

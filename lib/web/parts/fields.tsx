@@ -98,8 +98,8 @@ export const Visibility = ({ value, failure }: VisibilityProps) => (
       ))}
     </select>
     <p class="hint" id="visibility-hint">
-      Everyone can see a public account, signed-in users a limited one; only itself, its members and
-      administrators can see a private one.
+      A public account is visible to everyone, a limited one to signed-in users, and a private one to itself,
+      its members and administrators.
     </p>
   </>
 )
@@ -115,7 +115,7 @@ export const AdminBox = ({ isChecked, failure }: { isChecked: boolean; failure?:
       {...invalidAttributes('administrator', failure)}
     />
     <span>
-      {labelOf('administrator')} <span class="small">May see and change everything.</span>
+      {labelOf('administrator')} <span class="small about">May see and change everything.</span>
     </span>
   </label>
 )

@@ -1,6 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The page of a user or an organization: who they are, and their repositories. */
-import type { ComponentChildren } from 'preact'
 import type { Viewer } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
 import type { Page } from '../../records/collection.ts'
@@ -58,18 +57,7 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
     title: account.fullName === '' ? account.name : `${account.name} (${account.fullName})`,
     body: (
       <>
-        <AccountHead account={account}>
-          {showsStorage && (
-            <>
-              <Link class="button secondary" to={`/-/avatars/${account.name}`}>
-                Change picture
-              </Link>
-              <Link class="button secondary" to={`/-/storage/${account.name}`}>
-                Storage
-              </Link>
-            </>
-          )}
-        </AccountHead>
+        <AccountHead account={account} showsStorage={showsStorage} />
         <AccountTabs name={account.name} packages={settings.servedPages.has('package')} />
         <div class="beside">
           <Repositories
@@ -108,7 +96,8 @@ export const maySeeStorage = async (
     hasScope(user.scopes, 'read:organization') &&
     (await hosting.organizations.isOwner(id, user.id)))
 
-export const AccountHead = ({ account, children }: { account: Account; children?: ComponentChildren }) => (
+/** @param showsStorage whether the viewer may see the storage, and change the picture, of the account */
+export const AccountHead = ({ account, showsStorage }: { account: Account; showsStorage: boolean }) => (
   <div class="head">
     <div class="profile">
       <Avatar account={account} isLarge />
@@ -128,7 +117,16 @@ export const AccountHead = ({ account, children }: { account: Account; children?
         </p>
       </div>
     </div>
-    {children}
+    {showsStorage && (
+      <>
+        <Link class="button secondary" to={`/-/avatars/${account.name}`}>
+          Change picture
+        </Link>
+        <Link class="button secondary" to={`/-/storage/${account.name}`}>
+          Storage
+        </Link>
+      </>
+    )}
   </div>
 )
 

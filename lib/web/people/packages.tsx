@@ -42,7 +42,7 @@ export const packagePageRoutes = [
         title: `Packages of ${owner.name}`,
         body: (
           <>
-            <AccountHead account={owner} />
+            <AccountHead account={owner} showsStorage={isOwn} />
             <AccountTabs name={owner.name} packages />
             <Section
               id="packages"

@@ -41,8 +41,8 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   'read:admin': 'For administrators: read everything about all accounts.',
   'write:admin': 'For administrators: change accounts, rules, groups and the ledger.',
   'read:secrets': 'For administrators: export everything, with password hashes.',
-  'read:misc': 'Nothing more: accepted for clients of Forgejo.',
-  'write:misc': 'Nothing more: accepted for clients of Forgejo.',
+  'read:misc': 'Allows nothing; accepted for clients of Forgejo.',
+  'write:misc': 'Allows nothing; accepted for clients of Forgejo.',
 }
 
 const CRUMBS = [{ name: 'Tokens and sessions', to: '/-/account' }]

@@ -117,7 +117,7 @@ const NoReleases = ({ view: { path, permissions, repository } }: { view: Reposit
   <Empty title="No releases">
     {permissions.push && !repository.archived ? (
       <>
-        <p>Release the state of a tag, which is created unless it exists:</p>
+        <p>Create a release. Its tag is created, too, unless it exists:</p>
         <RequestCommand
           scopes={['write:repository']}
           path={`/repos${path}/releases`}

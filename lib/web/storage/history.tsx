@@ -64,7 +64,7 @@ const History = ({ owner, history, period, limit }: HistoryProps) => {
       {points.length < 2 ? (
         <FirstDay history={history} />
       ) : points.every((point) => totalOf(point) === 0) ? (
-        <p class="muted">Nothing was stored in this time.</p>
+        <p class="muted">Nothing was stored in this period.</p>
       ) : (
         <>
           <PeriodGrowth history={history} period={period} />
@@ -89,7 +89,7 @@ export const RecentHistory = ({ owner, history, limit }: Omit<HistoryProps, 'per
       {points.length < 2 ? (
         <FirstDay history={history} />
       ) : points.every((point) => totalOf(point) === 0) ? (
-        <p class="muted">Nothing was stored in this time.</p>
+        <p class="muted">Nothing was stored in this period.</p>
       ) : (
         <>
           <Chart points={points} limit={limit} label="Usage of the last 30 days" />

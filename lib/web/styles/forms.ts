@@ -25,7 +25,8 @@ th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-st
 td form { display: inline; }
 /* A part of the row above it. */
 .part td { border-top: 0; padding-block: var(--s1); color: var(--muted); }
-.part td:first-child { padding-inline-start: var(--s6); }
+tr:not(.part) ~ .part td:first-child { padding-inline-start: var(--s6); }
+.part:has(+ tr:not(.part)) td { padding-bottom: var(--s3); }
 .slim { display: none; }
 .pages { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: .875rem; }
 .pages span { margin-inline-end: auto; }

@@ -93,6 +93,5 @@ details[open] > summary { margin-bottom: var(--s2); }
   .legend:not(:has(data)) { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
   .legend li { display: flex; align-items: baseline; }
   .legend data { margin-inline-start: auto; }
-  section .choices { margin-inline-start: calc(-1 * var(--s3)); }
 }
 `
