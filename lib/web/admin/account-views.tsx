@@ -121,7 +121,7 @@ const Access = ({ user, account: { name }, entered, failure }: AccountFormProps 
     {usePageContext().hasSessions && (
       <Post to="/-/admin/account/password-link" fields={[['name', name]]} class="stacked">
         <p class="small">
-          Or let {name} choose one: a link that works once, for {LINK_DAYS} days.
+          Or let {name} choose a password with a link that works once, within {LINK_DAYS} days.
         </p>
         <button type="submit" class="secondary">
           Create a link

@@ -23,6 +23,7 @@ time { white-space: nowrap; }
 .facts { display: grid; gap: var(--s2); font-size: .9375rem; }
 .facts > li { min-width: 0; }
 .rows p { margin: var(--s1) 0 0; }
+.rows + p { margin-top: var(--s3); }
 .rows .line > :first-child { flex: 1 1 min(16rem, 30vw); min-width: 0; }
 .toolbar { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s4); align-items: center; margin: 0 0 var(--s3); }
 .toolbar > * { margin: 0; min-width: 0; }
