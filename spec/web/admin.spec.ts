@@ -89,7 +89,7 @@ describe('The table of owners', () => {
     const shown = await root.post('/-/admin/owners', { ...change, do: 'preview' })
     assert.match(
       words(shown.text),
-      /ann and acme get the group paid .* applies to 2 owners: 0 go over, 0 come back within, 0 stay over, 2 lose a limit\. ann No limit any more/,
+      /ann and acme get the group paid .* applies to 2 owners: 0 go over, 0 come back within, 0 stay over, 2 lose a limit\. ann No limit anymore/,
     )
     assert.deepEqual(await listed('?group=paid'), ['ben'])
     const done = await root.post('/-/admin/owners', change)
@@ -489,7 +489,7 @@ describe('The forms about accounts', () => {
     const group = await root.post('/-/admin/group/delete', { name: 'g' })
     assert.match(
       words(group.text),
-      /Delete the group g\? .* assigned to 1 owner\. After deletion, the owner has no limit\. .* root No limit any more/,
+      /Delete the group g\? .* assigned to 1 owner\. After deletion, the owner has no limit\. .* root No limit anymore/,
     )
     assert.equal((await allot.allot.quota.groups.assignedTo('root')).length, 1)
     await root.post('/-/admin/group/delete', { name: 'g', confirmed: 'yes' })

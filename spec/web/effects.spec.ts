@@ -44,15 +44,15 @@ describe('What a change does to owners', () => {
       /Delete the group free\? .* Default group: applies to 5 owners\. After deletion, they have no limit\. 0 go over, 0 come back within, 0 stay over, 5 lose a limit\./,
     )
     assert.deepEqual(states(text), [
-      'root: No limit any more (near)',
-      'ann: No limit any more (near)',
-      'acme: No limit any more (near)',
-      'secret: No limit any more (near)',
-      'club: No limit any more (near)',
+      'root: No limit anymore (near)',
+      'ann: No limit anymore (near)',
+      'acme: No limit anymore (near)',
+      'secret: No limit anymore (near)',
+      'club: No limit anymore (near)',
     ])
     assert.match(
       words(text),
-      /acme No limit any more Total: 220 MiB , no limit; before, 200 MiB by the rule total/,
+      /acme No limit anymore Total: 220 MiB , no limit; before, 200 MiB by the rule total/,
     )
     assert.doesNotMatch(text, /state within|assigned to no owner/)
   })
@@ -66,7 +66,7 @@ describe('What a change does to owners', () => {
     assert.ok(states(text).includes('ann: Stays over quota (over)'))
     assert.match(
       words(text),
-      /acme No limit any more for total Total: 220 MiB , no limit; before, 200 MiB by the rule total ; now artifacts decides: 0 B of 40 MiB, rule builds/,
+      /acme No limit anymore for total Total: 220 MiB , no limit; before, 200 MiB by the rule total ; now artifacts decides: 0 B of 40 MiB, rule builds/,
     )
     assert.match(
       words(await asked('rule/delete', { name: 'plenty' })),
@@ -77,7 +77,7 @@ describe('What a change does to owners', () => {
   it('is said of the last rule of a group, which asks first', async () => {
     const text = await asked('group', { name: 'free' })
     assert.match(words(text), /Group free loses the rules total and builds .* Nothing has been saved yet/)
-    assert.equal(states(text).filter((state) => state.endsWith(': No limit any more (near)')).length, 5)
+    assert.equal(states(text).filter((state) => state.endsWith(': No limit anymore (near)')).length, 5)
     assert.match(text, /<input type="hidden" name="confirmed" value="yes"/)
   })
 
@@ -91,7 +91,7 @@ describe('What a change does to owners', () => {
       /ben loses the group paid .* 1 gets a limit\. ben Gets a limit Artifacts: 0 B of 40 MiB, rule builds 1 other subject Gets a limit: Total: 0 B of 200 MiB, rule total/,
     )
     const added = await asked('group/members', { name: 'paid', owner: 'acme', do: 'preview' })
-    assert.deepEqual(states(added), ['acme: No limit any more (near)'])
+    assert.deepEqual(states(added), ['acme: No limit anymore (near)'])
     await allot.allot.quota.groups.create({
       name: 'only',
       rules: [{ name: 'one', limit: MIB, subjects: ['size:all'] }],

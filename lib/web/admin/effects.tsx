@@ -22,7 +22,7 @@ interface EffectWords {
 const WORDS: Readonly<Record<Effect, EffectWords>> = {
   'goes over': { text: 'Goes over quota', state: 'over', counted: ['goes over', 'go over'] },
   'stays over': { text: 'Stays over quota', state: 'over', counted: ['stays over', 'stay over'] },
-  'loses a limit': { text: 'No limit any more', state: 'near', counted: ['loses a limit', 'lose a limit'] },
+  'loses a limit': { text: 'No limit anymore', state: 'near', counted: ['loses a limit', 'lose a limit'] },
   'comes back': {
     text: 'Comes back within quota',
     state: 'within',

@@ -56,7 +56,7 @@ export const TokenCommand = ({ scopes, text }: { scopes: readonly string[]; text
           <code>{scope}</code>
         </>
       ))}
-      : <Link to="/-/account">create one</Link>, and set it with <code class="whole">export TOKEN=…</code>
+      : <Link to="/-/account">create one</Link>, and set it with <code class="unbroken">export TOKEN=…</code>
     </p>
   </>
 )

@@ -56,7 +56,12 @@ export const pageLink = (
 export const ownerCrumbs = (owner: Account, user: Identity): readonly Crumb[] =>
   owner.id === user.id
     ? []
-    : [user.admin ? { name: 'Owners', to: '/-/admin/owners' } : { name: 'Storage', to: '/' }]
+    : user.admin
+      ? [
+          { name: 'Administration', to: '/-/admin' },
+          { name: 'Owners', to: '/-/admin/owners' },
+        ]
+      : [{ name: 'Storage', to: '/' }]
 
 /** The heading and the tabs of an owner's pages. */
 export const OwnerHead = ({

@@ -17,11 +17,11 @@ h1, h2, h3 { line-height: 1.3; text-wrap: balance; margin: 0; }
 h1 { font-size: 1.625rem; letter-spacing: -.02em; font-weight: 650; }
 h2 { font-size: 1rem; letter-spacing: -.005em; font-weight: 600; }
 h3 { font-size: .875rem; font-weight: 600; }
+code.unbroken { white-space: nowrap; }
 code, pre, kbd { font: .86em/1.5 var(--mono); }
 code { background: var(--surface); padding: .12em .4em; border-radius: calc(var(--radius) / 2); }
 .small, .hint, .subtitle, figcaption, caption { font-size: .8125rem; }
 .small, .hint, .subtitle, figcaption, caption, .muted { color: var(--muted); }
-.whole { white-space: nowrap; }
 .subtitle { font-size: .9375rem; margin: var(--s1) 0 0; }
 .hidden, .skip:not(:focus) { position: absolute; width: 1px; height: 1px; margin: -1px; overflow: hidden;
   clip-path: inset(50%); white-space: nowrap; }
