@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import { AUDIT_SEARCHED } from '../../lib/audit.ts'
+import { now } from '../../lib/clock.ts'
+import { auditRecords } from '../../lib/records/schema/index.ts'
+import { Store } from '../../lib/records/store.ts'
 import { countReads } from '../counted.ts'
 import { type PageClient, type PageServer, startPages } from './browser.ts'
 
@@ -189,6 +192,36 @@ describe('The page of the audit log', () => {
       text: 'ann groups changed details too long for the log root',
       links: ['account?name=ann', 'account?name=root'],
     })
+  })
+})
+
+describe('The page of the audit log of an old store', () => {
+  it('shows records whose details cannot be read', async () => {
+    const driver = memory()
+    const allot = await startPages({ driver })
+    try {
+      const root = allot.browser()
+      await root.signIn('', allot.root.token)
+      const record = { at: now(), actor: allot.root.id, actorName: 'root', action: 'rule changed' } as const
+      const details = ['null', '{"limit":1', '7', 'true']
+      await new Store(driver).write(async (tx) => {
+        for (const [index, before] of details.entries())
+          await auditRecords.add(tx, {
+            ...{ ...record, nonce: `n${index}`, subject: `odd-${index}` },
+            ...{ before, after: '{"limit":1024}' },
+          })
+      })
+      const { status, text } = await root.get('/-/admin/audit?subject=odd')
+      assert.equal(status, 200)
+      assert.deepEqual(
+        rowsOf(text).map((row) => row.text),
+        ['odd-3', 'odd-2', 'odd-1']
+          .map((name) => `${name} rule changed details too long for the log root`)
+          .concat('odd-0 rule changed limit 1 KiB root'),
+      )
+    } finally {
+      await allot.stop()
+    }
   })
 })
 

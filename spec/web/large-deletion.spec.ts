@@ -125,4 +125,38 @@ describe('Before an owner with more items than a page looks at is deleted', () =
     assert.match(rowOf(text, /LFS/), /^60 LFS objects 60 KiB, .*Stays/)
     assert.match(words(text), /And 10 smaller ones\./)
   })
+
+  it('lists the largest repositories of all that goes, of the account and of its organizations', async () => {
+    const { accounts, organizations, repositories } = allot.allot.hosting
+    const both = await allot.person('both')
+    const account = (await accounts.byId(both.id))!
+    const club = await organizations.create(both.id, { name: 'both-club' })
+    const create = async (owner: typeof account, name: string, size: number) => {
+      const { id } = await repositories.create(owner, account, { name })
+      await repositories.resize(id, size)
+    }
+    for (let index = 0; index < 50; index++) await create(account, `own-${index}`, 1000 + index)
+    await create(club, 'huge', 2 ** 20)
+    const text = await pageOf(root, '/-/admin/account/delete', { name: 'both' })
+    assert.match(rowOf(text, /^huge/), /^huge repository of both-club 1 MiB/)
+    assert.equal(rowOf(text, /^own-0 /), '')
+    assert.match(words(text), /And 1 smaller one\./)
+  })
+
+  it('repositories that the session may not read are listed without name and links', async () => {
+    const { accounts, repositories } = allot.allot.hosting
+    const shy = await allot.person('shy')
+    const account = (await accounts.byId(shy.id))!
+    await repositories.create(account, account, { name: 'diary', private: true })
+    const entry = { kind: 'artifacts', key: 'page', repository: 'shy/diary', name: 'page', run: 1 } as const
+    await allot.allot.ledger.put({ ...entry, size: 1024 })
+    const reader = allot.browser()
+    await reader.signIn('', await allot.scoped(allot.root, 'read:admin', 'write:admin', 'read:user'))
+    await reader.get('/-/admin')
+    const text = await pageOf(reader, '/-/admin/account/delete', { name: 'shy' })
+    assert.match(rowOf(text, /repository of shy/), /^Hidden repository of shy/)
+    assert.doesNotMatch(text, /diary|usage\?kind=artifacts/)
+    const all = await pageOf(root, '/-/admin/account/delete', { name: 'shy' })
+    assert.match(all, /usage\?kind=artifacts&amp;repository=diary/)
+  })
 })

@@ -2,17 +2,25 @@
 import type { Identity } from '../../accounts/access.ts'
 import { type Ownership, ownershipOf } from '../../content/removal.ts'
 import { RemovalSizes, type RemovedKind } from '../../content/usage/removal-sizes.ts'
+import type { StorageItem } from '../../content/usage/storage-item.ts'
+import { compare } from '../../integers.ts'
 import { type Account, accounts, type RepositoryUsage } from '../../records/schema/index.ts'
 import type { PageServices } from '../parts/route.ts'
 
 /** Repositories that are listed at most. */
 const MAX_LISTED = 50
 
+export interface OwnedRepository extends Pick<StorageItem, 'id' | 'kind' | 'name' | 'isHidden'> {
+  /** Name of the owner. */
+  readonly owner: string
+  readonly kinds: readonly RemovedKind[]
+}
+
 /** What owners have. */
 export interface Contents {
   readonly kinds: readonly RemovedKind[]
-  /** The largest repositories, with what goes with each. */
-  readonly repositories: readonly { owner: string; name: string; kinds: readonly RemovedKind[] }[]
+  /** The largest repositories of all these owners, with what goes with each. */
+  readonly repositories: readonly OwnedRepository[]
   /** Repositories that are not listed. */
   readonly more: number
 }
@@ -55,20 +63,25 @@ const contentsOf = async (
   user: Identity,
   owners: readonly Account[],
 ): Promise<Contents> => {
-  const listed: { owner: string; name: string; usage: RepositoryUsage }[] = []
+  let listed: (StorageItem & { owner: string; usage: RepositoryUsage })[] = []
   let total = 0
   for (const owner of owners) {
-    const slice = { offset: 0, limit: MAX_LISTED - listed.length }
+    const slice = { offset: 0, limit: MAX_LISTED }
     const page = await services.hosting.storageItems.list(user, owner.id, { kind: 'repositories' }, slice)
     total += page.total
-    for (const { name, usage } of page.items)
-      if (usage !== undefined) listed.push({ owner: owner.name, name, usage })
+    const found = page.items.flatMap((item) =>
+      item.usage === undefined ? [] : [{ ...item, owner: owner.name, usage: item.usage }],
+    )
+    listed = [...listed, ...found].sort((a, b) => compare(b.size, a.size)).slice(0, MAX_LISTED)
   }
   return services.store.read(async (tx) => {
     // Each within a budget of its own, so that the sums do not depend on how much the list read.
     const sizes = new RemovalSizes(tx)
     const repositories = await Promise.all(
-      listed.map(async ({ usage, ...named }) => ({ ...named, kinds: await sizes.ofRepository(usage) })),
+      listed.map(async ({ owner, id, kind, name, isHidden, usage }) => ({
+        ...{ owner, id, kind, name, isHidden },
+        kinds: await sizes.ofRepository(usage),
+      })),
     )
     const kinds = await new RemovalSizes(tx).ofOwners(owners.map(({ id }) => id))
     return { kinds, repositories, more: total - listed.length }

@@ -196,11 +196,11 @@ const WhatGoes = ({
       <details open={isOpen}>
         <summary>By repository</summary>
         <Table column="Repository" numbers={['Frees']}>
-          {repositories.map(({ owner, name, kinds: parts }) => (
-            <RemovedRepository key={`${owner}/${name}`} owner={owner} name={name} kinds={parts} />
+          {repositories.map((repository) => (
+            <RemovedRepository key={repository.id} {...repository} />
           ))}
         </Table>
-        {more > 0 && <p class="small">And {more.toLocaleString('en')} smaller ones.</p>}
+        {more > 0 && <p class="small">And {formatCount(more, 'smaller one')}.</p>}
       </details>
     )}
   </>

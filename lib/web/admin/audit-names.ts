@@ -45,11 +45,23 @@ export const isAssignment = ({ action }: AuditRecord): boolean => action === 'gr
 export const kindInList = (record: AuditRecord, member: string): Kind | undefined =>
   isAssignment(record) ? 'group' : member === 'rules' ? 'rule' : undefined
 
-/** Values by their names; a value without names is under the empty name. Undefined for details that the log has only the beginning of. */
+/**
+ * Values by their names; a value without names is under the empty name. Undefined for details that the log has only the beginning
+ * of. Stores keep records for long, so that one that cannot be read must not make the page an error.
+ */
 export const detailsOf = (json: string): Readonly<Record<string, unknown>> | undefined => {
-  const value: unknown = json === '' ? {} : JSON.parse(json)
-  if (typeof value === 'string') return undefined
-  return Array.isArray(value) ? { '': value } : (value as Record<string, unknown>)
+  const value = json === '' ? null : parsed(json)
+  if (value === null) return {}
+  if (Array.isArray(value)) return { '': value }
+  return typeof value === 'object' ? (value as Record<string, unknown>) : undefined
+}
+
+const parsed = (json: string): unknown => {
+  try {
+    return JSON.parse(json)
+  } catch {
+    return undefined
+  }
 }
 
 export const listOf = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : [])

@@ -141,7 +141,7 @@ const WhatGoes = ({ items }: { items: readonly StorageItem[] }) => {
 
 const RemovedItem = ({ owner, item, kinds, freed }: Removed & { owner: string }) =>
   item.kind === 'repositories' ? (
-    <RemovedRepository owner={owner} name={item.name} kinds={kinds} />
+    <RemovedRepository {...item} owner={owner} kinds={kinds} />
   ) : (
     <tr>
       <td>

@@ -2,8 +2,9 @@
 /** What a deletion frees and what stays in other systems, in words. */
 import { formatSize } from '../../byte-sizes.ts'
 import { freedBy, mayFreeMore, type RemovedKind } from '../../content/usage/removal-sizes.ts'
+import type { StorageItem } from '../../content/usage/storage-item.ts'
 import { formatCount, Link, Size, SizeCell } from '../parts/components.tsx'
-import { KIND_NAMES } from './item-text.tsx'
+import { KIND_NAMES, titleOf } from './item-text.tsx'
 
 /** `Git data`, `3 LFS objects`, `More than 3 LFS objects`, or `3 other packages` for those that were not looked at */
 const kindText = ({ kind, count, hasMore, isStoredHere }: RemovedKind): string => {
@@ -61,24 +62,27 @@ const Freed = ({ bytes, isStoredHere }: RemovedKind) => (
 /** A repository with everything that goes with it, and what stays. */
 export const RemovedRepository = ({
   owner,
-  name,
   kinds,
-}: {
+  ...item
+}: Pick<StorageItem, 'kind' | 'name' | 'isHidden'> & {
   owner: string
-  name: string
   kinds: readonly RemovedKind[]
 }) => (
   <>
     <tr>
       <td>
-        <bdi>{name}</bdi>
+        <bdi>{titleOf(item)}</bdi>
         <div class="small">repository of {owner}</div>
       </td>
       <SizeCell bytes={freedBy(kinds)} />
     </tr>
     <RemovedRows
       kinds={kinds}
-      listOf={(kind) => `/-/storage/${owner}/usage?kind=${kind}&repository=${encodeURIComponent(name)}`}
+      listOf={
+        item.isHidden
+          ? undefined
+          : (kind) => `/-/storage/${owner}/usage?kind=${kind}&repository=${encodeURIComponent(item.name)}`
+      }
     />
   </>
 )
