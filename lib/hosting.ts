@@ -37,6 +37,7 @@ import { createKeyReader } from './keys/reader.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import { PlansByName } from './quota/plans-by-name.ts'
 import type { Jobs } from './records/jobs.ts'
+import type { Repository } from './records/schema/index.ts'
 import type { Store } from './records/store.ts'
 import { Collaborators } from './repositories/collaborators.ts'
 import { RepositoryContents } from './repositories/contents/open-repository.ts'
@@ -128,6 +129,9 @@ export const createHosting = (options: HostingOptions) => {
     contents: contentsOf(options, git?.maintenance),
     files,
     repositories,
+    /** Refuses a default branch that does not exist. */
+    checkDefaultBranch: (repository: Repository, name: string) =>
+      gitData.checkDefaultBranch(repository, name),
     ...sharingOf(store, repositories),
     topics: new Topics(store),
     relations: new Relations(store),

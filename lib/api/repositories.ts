@@ -194,8 +194,13 @@ export const repositoryRoutes = [
     handle: async (request, services) => {
       const { user, params, body } = request
       const { default_branch: defaultBranch, ...edit } = body
+      const authorize = authorizeAdmin(user, params.owner, params.repo)
+      if (defaultBranch) {
+        const repository = await services.store.read(authorize)
+        if (repository !== undefined) await services.hosting.checkDefaultBranch(repository, defaultBranch)
+      }
       const edited = await services.hosting.repositories.edit(
-        authorizeAdmin(user, params.owner, params.repo),
+        authorize,
         { ...edit, defaultBranch: defaultBranch || undefined },
         user.id,
       )

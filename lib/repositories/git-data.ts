@@ -3,12 +3,14 @@ import { ClientBudget } from '../client-budget.ts'
 import { clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
 import type { OnDeletionError } from '../disk.ts'
+import { invalid } from '../errors.ts'
 import type { CopyOptions } from '../git/copy.ts'
 import { checkTemplates, type FirstCommit, type TemplateNames } from '../git/first-commit.ts'
 import type { GitStorage } from '../git/index.ts'
 import type { GitReader } from '../git/objects/index.ts'
+import { checkBranchName } from '../git/ref-names.ts'
 import type { Transport } from '../git/transport.ts'
-import { type Account, pendingFolders, repositories } from '../records/schema/index.ts'
+import { type Account, pendingFolders, type Repository, repositories } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { type ReadTransaction, StorageError, type WriteTransaction } from '../storage/index.ts'
 import { givenUp, isAbandoned, leftoverAge } from './disk-journals.ts'
@@ -143,6 +145,18 @@ export class GitData {
     const { store, gitStorage } = this.#options
     await gitStorage?.recover(leftoverAge(store))
     await this.settleAbandoned()
+  }
+
+  /**
+   * Checks a branch that clones are to check out. Without any branch, every name can be that of the first push.
+   * @throws AllotError invalid when there are branches, and not this one
+   */
+  async checkDefaultBranch({ id, defaultBranch }: Repository, name: string): Promise<void> {
+    if (name === defaultBranch) return
+    checkBranchName(name)
+    const first = await this.#options.gitStorage?.firstBranch(id, name)
+    if (first !== undefined && first !== name)
+      throw invalid(`default_branch: there is no branch named ${name}: push it first`)
   }
 
   /** Deletes the pending folders that are abandoned. Without git data here, they wait for a start that has it. */

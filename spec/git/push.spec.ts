@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { deflateSync } from 'node:zlib'
 import type { Push } from '../../lib/index.ts'
+import { assertError } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import type { Person } from '../support/test-server.ts'
 import { aCheckout, attempt, commit, git, urlFor } from './client.ts'
@@ -129,6 +130,19 @@ describe('git push', () => {
     )
     const refused = await attempt(checkout, ['push', 'origin', ':a-rather-long-name'])
     assert.match(refused.err, /refusing to delete the current branch/)
+  })
+
+  it('keeps the default branch when the API is given one that does not exist, unless there are no branches', async () => {
+    const { path, checkout } = await pushed('kept')
+    const ask = (default_branch: string) => allot.as(alice, 'PATCH', `/repos/${path}`, { default_branch })
+    for (const name of ['nosuch', 'mai', 'main/x', 'refs/heads/main'])
+      assertError(await ask(name), 422, /^default_branch: there is no branch named .*: push it first$/)
+    assert.equal((await resource(path)).default_branch, 'main')
+    assert.match(await git(checkout, 'ls-remote', '--symref', 'origin', 'HEAD'), /refs\/heads\/main/)
+    assert.equal((await ask('main')).status, 200)
+    const empty = await allot.repository(alice, 'unborn')
+    const { status, body } = await allot.as(alice, 'PATCH', `/repos/${empty}`, { default_branch: 'later' })
+    assert.deepEqual([status, body.default_branch], [200, 'later'])
   })
 
   it('stores a large pack as a pack, and a few objects as a file each', async () => {
