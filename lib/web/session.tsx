@@ -7,6 +7,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
+import { requireScopes } from '../http/access.ts'
 import { FlashMessage, Notice, Post } from './parts/components.tsx'
 import { labelOf } from './parts/labels.ts'
 import { type PageRequest, type PageServices, page, type View } from './parts/route.ts'
@@ -128,8 +129,10 @@ export const signInRoutes = [
     path: '/-/sign-out',
     auth: 'optional',
     async handle({ user, form, secret }, { hosting }) {
-      if (user !== null && form.text('everywhere') !== '') await hosting.sessions.endAll(user.id)
-      else await hosting.sessions.end(secret)
+      if (user !== null && form.text('everywhere') !== '') {
+        requireScopes(user, { scope: 'write:user' })
+        await hosting.sessions.endAll(user.id)
+      } else await hosting.sessions.end(secret)
       return { to: SIGN_IN, secret: { value: newSecret() } }
     },
   }),

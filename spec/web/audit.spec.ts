@@ -196,6 +196,34 @@ describe('The page of the audit log', () => {
 })
 
 describe('The page of the audit log of an old store', () => {
+  it('links to no account that is newer than the record about its name', async () => {
+    const driver = memory()
+    const allot = await startPages({ driver })
+    try {
+      const root = allot.browser()
+      await root.signIn('', allot.root.token)
+      await allot.person('again')
+      const record = { actor: allot.root.id, actorName: 'root', action: 'account changed' } as const
+      await new Store(driver).write(async (tx) => {
+        for (const [nonce, at] of Object.entries({ old: now() - 3600, recent: now() + 1 }))
+          await auditRecords.add(tx, {
+            ...{ ...record, nonce, at, subject: 'again' },
+            ...{ before: '{"fullName":""}', after: JSON.stringify({ fullName: nonce }) },
+          })
+      })
+      const rows = rowsOf((await root.get('/-/admin/audit?subject=again')).text)
+      const linked = rows
+        .filter(({ text }) => text.includes('account changed'))
+        .map(({ text, links }) => [/(\w+) root$/.exec(text)![1], links.includes('account?name=again')])
+      assert.deepEqual(linked, [
+        ['recent', true],
+        ['old', false],
+      ])
+    } finally {
+      await allot.stop()
+    }
+  })
+
   it('shows records whose details cannot be read', async () => {
     const driver = memory()
     const allot = await startPages({ driver })

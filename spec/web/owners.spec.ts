@@ -86,14 +86,23 @@ describe('A preview that is canceled', () => {
           [/value="plenty" checked/, /name="rule" value="total"\/>/],
         ],
         ['/-/admin/group/members', { name: 'paid', owner: 'ann' }, [/<h1>Group paid/, /value="ann"/]],
-        ['/-/admin/rule/delete', { name: 'total' }, [/<h1>Rule total/]],
-        ['/-/admin/group/delete', { name: 'paid' }, [/<h1>Group paid/]],
       ] as const) {
         const preview = await root.post(path, { ...fields, do: 'preview' })
         assert.match(preview.text, /name="do" value="edit"[^>]*>Cancel/, path)
         const { status, text } = await root.post(path, { ...fields, do: 'edit' })
         assert.equal(status, 200, path)
         for (const pattern of entered) assert.match(text, pattern, path)
+      }
+      for (const [path, fields, page] of [
+        ['/-/admin/rule/delete', { name: 'total' }, '/-/admin/rule?name=total'],
+        ['/-/admin/group/delete', { name: 'paid' }, '/-/admin/group?name=paid'],
+        ['/-/admin/group/members', { name: 'paid', remove: 'ben' }, '/-/admin/group?name=paid'],
+      ] as const) {
+        const preview = await root.post(path, { ...fields, do: 'preview' })
+        assert.match(preview.text, /name="do" value="edit"[^>]*>Cancel/, path)
+        const { status, headers } = await root.post(path, { ...fields, do: 'edit' })
+        assert.deepEqual([status, headers.get('location')], [303, page])
+        assert.equal((await root.get(page)).status, 200)
       }
     } finally {
       await allot.stop()

@@ -3,10 +3,9 @@ import { after, before, describe, it } from 'node:test'
 import { gnupg } from '../keys/gnupg.ts'
 import { type Person, start } from '../support/test-server.ts'
 import { createPageClient, type PageClient, type PageServer, startPages, words } from './browser.ts'
+import { PASSWORD, SSH_KEY } from './fixture.ts'
 
-const PASSWORD = 'a long password'
 const CHOSEN = 'another long one'
-const SSH_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFPr7Mm60ALRWE24VPU1YvZPKEMA4Ckzo7OK+C2+mnQT'
 
 const fieldOf = (html: string, name: string): string =>
   new RegExp(`<(?:input|textarea)[^>]*name="${name}"[^>]*>`).exec(html)![0]
@@ -101,6 +100,8 @@ describe('The password in the settings', () => {
     assert.equal((await change(browser, '')).status, 422)
     const reader = await signedIn('', await allot.scoped(dora, 'read:user'))
     assert.equal((await change(reader, PASSWORD)).status, 403)
+    assert.match((await browser.get('/-/settings')).text, /settings\/password/)
+    assert.doesNotMatch((await reader.get('/-/settings')).text, /settings\/password/)
   })
 
   it('is not shown where the host signs users in', async () => {
@@ -167,6 +168,26 @@ describe('The sessions in the settings', () => {
         words((await first.get('/-/account?done=ended')).text),
         /The session has ended\. .*1 session /,
       )
+    } finally {
+      await allot.stop()
+    }
+  })
+
+  it('end only with the scope of changes, one by one and all together', async () => {
+    const allot = await startPages()
+    try {
+      const ann = await allot.person('ann', { password: PASSWORD })
+      const [browser, reader] = [allot.browser(), allot.browser()]
+      await browser.signIn('ann', PASSWORD)
+      await reader.signIn('', await allot.scoped(ann, 'read:user'))
+      const { text } = await reader.get('/-/account')
+      const [, session] = /name="session" value="(\w+)"/.exec(text)!
+      assert.equal((await reader.post('/-/account/sessions/end', { session: session! })).status, 403)
+      assert.equal((await reader.post('/-/sign-out', { everywhere: 'yes' })).status, 403)
+      assert.equal((await browser.get('/-/account')).status, 200)
+      assert.equal((await reader.post('/-/sign-out', {})).status, 303)
+      assert.equal((await reader.get('/-/account')).status, 303)
+      assert.equal((await browser.get('/-/account')).status, 200)
     } finally {
       await allot.stop()
     }

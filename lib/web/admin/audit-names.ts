@@ -23,8 +23,11 @@ const MAX_NAMES = 500
 const MAX_LENGTH = 255
 
 export interface AuditLinks {
-  /** Path of the page of what has the name; undefined when there is none. */
-  to(kind: Kind, name: string): string | undefined
+  /**
+   * Path of the page of what has the name that a record names; undefined when there is none, and when an account has had the name
+   * only since.
+   */
+  to(kind: Kind, name: string, record: AuditRecord): string | undefined
   /** Path of the page of the account that made a change, which may have another name now. */
   toActor(record: AuditRecord): string | undefined
 }
@@ -84,8 +87,11 @@ export const auditLinksOf = (
       repositoriesNamed(tx, named.repository),
     ])
     const found = { account: accountNames, rule: ruleNames, group: groupNames, repository: repositoryNames }
+    const isNewer = (kind: Kind, name: string, { at }: AuditRecord): boolean =>
+      kind === 'account' && accountNames.get(keyIn(kind, name))!.createdAt > at
     return {
-      to: (kind, name) => (found[kind].has(keyIn(kind, name)) ? PATHS[kind](name) : undefined),
+      to: (kind, name, record) =>
+        found[kind].has(keyIn(kind, name)) && !isNewer(kind, name, record) ? PATHS[kind](name) : undefined,
       toActor: ({ actor }) => {
         const account = actors.get(actor)
         return account && accountPath(account.name)

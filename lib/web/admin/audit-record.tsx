@@ -27,7 +27,7 @@ export const AuditSubject = ({ record, links }: AuditProps) => {
   const { servedPages } = usePageContext()
   const kind = subjectKind(record)
   const hasPages = kind !== 'repository' || servedPages.has('repository')
-  return <Name name={record.subject} to={hasPages ? links.to(kind, record.subject) : undefined} />
+  return <Name name={record.subject} to={hasPages ? links.to(kind, record.subject, record) : undefined} />
 }
 
 /** Who made the change: the command line has no account. */
@@ -52,7 +52,7 @@ export const AuditDetails = ({ record, links }: AuditProps) => {
   if (before === undefined || after === undefined) return <span>details too long for the log</span>
   const parts = [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) => {
     const kind = kindInList(record, name)
-    const pathOf = kind && ((one: string) => links.to(kind, one))
+    const pathOf = kind && ((one: string) => links.to(kind, one, record))
     const [old, now] = [before[name], after[name]]
     if (isAssignment(record) || (Array.isArray(old) && Array.isArray(now)))
       return listParts(wordFor(name), listOf(old), listOf(now), pathOf)

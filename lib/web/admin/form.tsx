@@ -10,6 +10,7 @@ import { FlashMessage, Notice, PageHead, Post, PREVIEW, Section, Tabs } from '..
 import type { Form } from '../parts/form.ts'
 import {
   type Crumb,
+  type PageReply,
   type PageRequest,
   type PageRoute,
   type PageServices,
@@ -33,6 +34,8 @@ interface AdminAction {
   readonly without?: { readonly rule?: string; readonly group?: string }
   /** Whom a deletion concerns. */
   concerns?(effects: Effects): string | Promise<string>
+  /** Path of the page that a canceled preview leads back to, for a form without anything entered that must be kept. */
+  readonly cancelTo?: string
   /** Makes the change. @returns the path to redirect to */
   apply(): Promise<string>
   /** The form again with what was entered, and with the message of the error that refused it, unless it was canceled. */
@@ -53,7 +56,7 @@ export const adminForm = <const Path extends string>(
       const action = await prepare(request, services)
       const { form, user } = request
       try {
-        if (form.text('do') === EDIT) return await action.showAgain()
+        if (form.text('do') === EDIT) return await canceled(action)
         if (isPreviewed(action, form)) {
           const fields = form.entries.filter(([name]) => name !== 'form' && name !== 'do')
           return await preview(services, action, { path, fields, deletes: action.deletes })
@@ -68,6 +71,9 @@ export const adminForm = <const Path extends string>(
       }
     },
   })
+
+const canceled = ({ cancelTo, showAgain }: AdminAction): PageReply | Promise<PageReply> =>
+  cancelTo === undefined ? showAgain() : { to: cancelTo }
 
 /** Whether the effect of the form is shown before it is saved. */
 const isPreviewed = ({ deletes, asksFirst }: AdminAction, form: Form): boolean =>

@@ -76,6 +76,7 @@ export const groupRoutes = [
     const owner = form.text(isAdded ? 'owner' : 'remove')
     return {
       plan: () => memberPlan(services, group.name, owner, isAdded),
+      ...(isAdded ? {} : { cancelTo: groupPath(group.name) }),
       async apply() {
         const { id } = await findOwner(services, owner)
         if (isAdded) await services.quota.groups.assign(id, group.name, user)
@@ -93,6 +94,7 @@ export const groupRoutes = [
     const group = await findGroup(services, form.text('name'))
     return {
       deletes: `the group ${group.name}`,
+      cancelTo: groupPath(group.name),
       without: { group: group.name },
       concerns: (effects) => concernsOf(services, group.name, effects),
       async apply() {

@@ -73,6 +73,7 @@ export const ruleRoutes = [
     const rule = await findRule(services, form.text('name'))
     return {
       deletes: `the rule ${rule.name}`,
+      cancelTo: rulePath(rule.name),
       without: { rule: rule.name },
       concerns: (effects) => concernsOf(services, rule.name, effects),
       async apply() {

@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** Fields of the forms about accounts. */
+/** Fields of the forms about accounts, also of those with which users change their own settings. */
 import { type FieldName, invalidAttributes, labelOf } from './labels.ts'
 
 interface FieldProps {

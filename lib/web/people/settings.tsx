@@ -2,9 +2,10 @@
 /** The user's own profile in a form, and the head of the pages of settings. */
 import type { Identity } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
+import { hasScope } from '../../scopes.ts'
 import { FlashMessage, Link, PageHead, Post, Section, Tabs, usePageContext } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
-import { type PageServices, page, type View } from '../parts/route.ts'
+import { type PageContext, type PageServices, page, type View } from '../parts/route.ts'
 import { Avatar } from './account-parts.tsx'
 
 const FIELDS = ['fullName', 'description', 'website', 'location'] as const
@@ -74,7 +75,10 @@ const settingsView = async (
   }
 }
 
-/** The heading and the tabs of the pages of settings. Where the host signs users in, they have no password here. */
+/**
+ * The heading and the tabs of the pages of settings. Where the host signs users in, they have no password here, and a session whose
+ * scopes cannot change it has no tab for it.
+ */
 export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: string }) => (
   <>
     <PageHead title={title} subtitle={subtitle} />
@@ -82,7 +86,7 @@ export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: str
       label="Settings"
       tabs={[
         { name: 'Profile', to: '/-/settings' },
-        ...(usePageContext().hasSessions ? [{ name: 'Password', to: '/-/settings/password' }] : []),
+        ...(mayChangePassword(usePageContext()) ? [{ name: 'Password', to: '/-/settings/password' }] : []),
         { name: 'Email addresses', to: '/-/settings/emails' },
         { name: 'Keys', to: '/-/settings/keys' },
         { name: 'Tokens and sessions', to: '/-/account' },
@@ -90,3 +94,6 @@ export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: str
     />
   </>
 )
+
+const mayChangePassword = ({ hasSessions, user }: PageContext): boolean =>
+  hasSessions && user !== null && hasScope(user.scopes, 'write:user')

@@ -9,7 +9,7 @@ import { pageNumber } from '../parts/paging.tsx'
 export const isStorageItemKind = (text: string | null): text is StorageItemKind =>
   storageItemKinds.some((kind) => kind === text)
 
-/** Reads the query parameters of the page. */
+/** What the query parameters of the page say. */
 export interface ItemListQuery extends StorageItemQuery {
   readonly page: number
 }
