@@ -79,8 +79,9 @@ const hasNameLength = (name: string): boolean =>
 
 const CONTROLS = /\p{Cc}/u
 
-/** Whether {@link checkName} takes the name. */
-export const isName = (name: string): boolean => hasNameLength(name) && !CONTROLS.test(name)
+/** Whether {@link checkName} takes the value: as an owner of `createQuota`, which is any such text. */
+export const isOwnerName = (value: unknown): value is string =>
+  typeof value === 'string' && hasNameLength(value) && !CONTROLS.test(value)
 
 /** Refuses control characters in names of rules, groups, tokens and in ledger keys, which are printed line by line. */
 export const refuseControls = (text: string, member: string): void => {

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { addressOf } from '../clients.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, describeName } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { ALL_SCOPES, hasScope } from '../scopes.ts'
@@ -17,7 +17,7 @@ import {
   unauthenticated,
 } from './credentials.ts'
 import type { LoginThrottle, PasswordLogin } from './login.ts'
-import { isName } from './names.ts'
+import { isAccountName } from './names.ts'
 import type { TokenUses } from './token-uses.ts'
 
 /** Result of a host's `authenticate` function. Absent `scopes` mean every scope. */
@@ -189,9 +189,9 @@ export class Identities {
     const host = await authenticate(req)
     if (host === null || host === undefined) return null
     if (host === OPERATOR) return { ...OPERATOR, scopes: ALL_SCOPES }
-    if (typeof host.username !== 'string' || !isName(host.username))
+    if (!isAccountName(host.username))
       throw unauthenticated(
-        `the host's authenticate function returned ${JSON.stringify(host.username)}, which is not a valid user name`,
+        `the host's authenticate function returned ${describeName(host.username)}, which is not a valid user name`,
       )
     const account = await findOrCreate(this.#options.accounts, host.username, host.admin === true)
     if (account.kind !== 'user') throw unauthenticated('an organization cannot sign in')

@@ -27,9 +27,10 @@ export const checkLength = (name: string, limit: number): void => {
 /** Address that replaces an account's email in git data and in responses for other users, who never see the email itself. */
 export const noreplyAddress = (name: string, host: string): string => `${name.toLowerCase()}@noreply.${host}`
 
-export const isName = (name: string): boolean => {
+/** Whether {@link checkAccountName} takes the value. */
+export const isAccountName = (value: unknown): value is string => {
   try {
-    checkAccountName(name)
+    checkAccountName(value as string)
     return true
   } catch {
     return false

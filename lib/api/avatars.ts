@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import type { Identity } from '../accounts/access.ts'
 import { authorizeMembersOf } from '../accounts/authorize.ts'
 import { avatarSvg } from '../accounts/avatars.ts'
-import { isName } from '../accounts/names.ts'
+import { isAccountName } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
 import {
   Empty,
@@ -88,7 +88,7 @@ const HEADERS = {
 /** The image that is made of the name in the path, so it does not tell whether the account exists. */
 const madeOfName = async ({ params, headers }: StreamRequest<Identity, 'name'>): Promise<StreamReply> => {
   const { name } = params
-  if (!isName(name)) throw new AllotError('not_found', 'this is not a name of an account')
+  if (!isAccountName(name)) throw new AllotError('not_found', 'this is not a name of an account')
   const body = avatarSvg(name)
   const tag = `"${hash('sha1', body, 'base64url')}"`
   const cached = { ...HEADERS, ETag: tag, 'Cache-Control': 'public, max-age=86400' }

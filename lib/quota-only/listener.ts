@@ -5,7 +5,7 @@ import { quotaRoutes } from '../api/index.ts'
 import { namedQuotaOwners, type QuotaServices } from '../api/quota/services.ts'
 import { documentOf } from '../api/server.ts'
 import { addressOf, clientOfAddress, clientOfName } from '../clients.ts'
-import { AllotError, isName } from '../errors.ts'
+import { AllotError, describeName, isOwnerName } from '../errors.ts'
 import { HtmlUrlOptions, HtmlUrls } from '../host-pages/html-urls.ts'
 import { Dispatcher, JsonEndpoints, type Log, sendEmpty, serveReference } from '../http/index.ts'
 import { checked } from '../options/checks.ts'
@@ -92,10 +92,10 @@ const authenticator = (store: Store, authenticate: HostAuthenticate) => {
     const host = await authenticate(req)
     if (host === null || host === undefined) return null
     const { username, admin = false, scopes } = host
-    if (!isName(username))
+    if (!isOwnerName(username))
       throw new AllotError(
         'unauthenticated',
-        `the host's authenticate function returned ${JSON.stringify(username)}, which cannot be the name of an owner`,
+        `the host's authenticate function returned ${describeName(username)}, which cannot be the name of an owner`,
       )
     return {
       ...(await identityOf(username)),
@@ -104,5 +104,5 @@ const authenticator = (store: Store, authenticate: HostAuthenticate) => {
     }
   }
   return (req: IncomingMessage) =>
-    actingAs(req, senderOf(req), async (name) => (isName(name) ? identityOf(name) : undefined))
+    actingAs(req, senderOf(req), async (name) => (isOwnerName(name) ? identityOf(name) : undefined))
 }

@@ -23,20 +23,20 @@ export class CommandChannel {
   readonly #stream: SessionStream
   readonly #socket: Socket
   readonly #ending: AbortController
-  readonly #idleTimeout: number
+  readonly #outputTimeout: number
   #received = 0
   #sent = 0
   #inputLimit = { bytes: Number.POSITIVE_INFINITY, message: '' }
 
   /**
    * @param ending aborted when the command must end; the channel aborts it when the client takes no output for a while
-   * @param idleTimeout that while, in milliseconds
+   * @param outputTimeout that while, in milliseconds
    */
-  constructor(stream: SessionStream, socket: Socket, ending: AbortController, idleTimeout: number) {
+  constructor(stream: SessionStream, socket: Socket, ending: AbortController, outputTimeout: number) {
     this.#stream = stream
     this.#socket = socket
     this.#ending = ending
-    this.#idleTimeout = idleTimeout
+    this.#outputTimeout = outputTimeout
     this.input = new PassThrough()
     // The reader of the input gets the error.
     this.input.on('error', () => undefined)
@@ -113,7 +113,7 @@ export class CommandChannel {
     const signal = this.#signal
     signal.throwIfAborted()
     this.#sent += chunk.length
-    const stalled = setTimeout(() => this.#ending.abort(), this.#idleTimeout)
+    const stalled = setTimeout(() => this.#ending.abort(), this.#outputTimeout)
     try {
       await this.#writeToWindow(chunk)
       if (this.#socket.writableLength > MAX_UNSENT) await once(this.#socket, 'drain', { signal })

@@ -7,14 +7,14 @@ import type { Commands } from './commands.ts'
 import type { Ssh2 } from './library.ts'
 import type { SshCommand } from './types.ts'
 
-/** Limits of one connection, in milliseconds; named as the options are. */
+/** Limits of one connection, in milliseconds; named as the options of `ssh` and `git` are, except `outputTimeout`. */
 export interface ConnectionLimits {
   /** Within which the client must sign in. */
   readonly loginTimeout: number
   readonly idleTimeout: number
   /** The longest time that one command may take. */
   readonly timeout: number
-  /** Within which a client must take some of the output of its command. */
+  /** The option `git.idleTimeout`: within which a client must make room for more output of its command. */
   readonly outputTimeout: number
 }
 

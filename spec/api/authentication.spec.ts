@@ -135,6 +135,16 @@ describe('A host that brings its own identity', () => {
     }
   })
 
+  it('answers 401 to a user name that is not a text', async () => {
+    for (const value of [undefined, 10n, {}, ['ann'], Object.create(null), Symbol('ann')]) {
+      const wrong = { username: value as string }
+      const host = await start({ repositories: false, authenticate: () => wrong })
+      const answer = await host.request('GET', '/user')
+      assertError(answer, 401, /authenticate function returned .*, which is not a valid user name/)
+      await host.stop()
+    }
+  })
+
   it('creates a new user once when several first requests are concurrent', async () => {
     const host = await start({ repositories: false, authenticate: () => ({ username: 'sudden' }) })
     try {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import express from 'express'
 import { memory } from '../../drivers/memory/index.ts'
+import { describeValue } from '../../lib/errors.ts'
 import { createQuota, type Quota, type QuotaOptions } from '../../lib/index.ts'
 import { assertError, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { listen } from '../support/listen.ts'
@@ -179,6 +180,19 @@ describe('The handler of createQuota', () => {
         401,
         /authenticate function returned .*, which cannot be the name of an owner/,
       )
+    })
+
+  for (const value of [undefined, null, 5, 10n, {}, ['ann'], Object.create(null), Symbol('ann')])
+    it(`answers 401 when the user name that the host returns is ${describeValue(value)}`, async (test) => {
+      const wrong = { username: value as string, admin: true }
+      const strange = await createQuota({ driver: memory(), authenticate: () => wrong, log: quiet })
+      const running = await listen(strange.handler)
+      test.after(async () => {
+        await running.stop()
+        await strange.close()
+      })
+      const answer = await createSender(`${running.origin}/api/v1`)('GET', '/user/quota')
+      assertError(answer, 401, /authenticate function returned .*, which cannot be the name of an owner/)
     })
 
   it('answers 404 to a path, and 422 to an entry, with a name that no owner can have', async () => {

@@ -56,12 +56,12 @@ it('does not count a push that may still be in progress in another process', asy
 
 it('ends no process with the pid that a push had on another machine', async (t) => {
   const { leave, counted, folder, there } = await begun(t)
-  const process = spawn('sh', ['-c', 'read line', folder], { detached: true })
-  await once(process, 'spawn')
-  await leave(DAY + HOUR, process.pid)
+  const other = spawn('sh', ['-c', 'read line', folder], { detached: true })
+  await once(other, 'spawn')
+  await leave(DAY + HOUR, other.pid)
   t.mock.timers.tick(HOUR * 1000)
   await waitFor(async () => (await counted()) === there)
-  assert.deepEqual([process.exitCode, process.signalCode], [null, null])
-  process.stdin.end()
-  await once(process, 'exit')
+  assert.deepEqual([other.exitCode, other.signalCode], [null, null])
+  other.stdin.end()
+  await once(other, 'exit')
 })

@@ -39,11 +39,12 @@ export const keyPair = (type = 'ed25519', bits?: number): { file: string; key: s
 export const startSsh = async (
   options: Partial<AllotOptions> = {},
   ssh: AllotOptions['ssh'] = {},
+  ...mounted: Parameters<typeof startGit> extends [unknown?, ...infer Rest] ? Rest : never
 ): Promise<ServedSsh> => {
   const listener = createServer()
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
   const { port } = listener.address() as AddressInfo
-  const served = await startGit({ ...options, ssh: { port, ...ssh } })
+  const served = await startGit({ ...options, ssh: { port, ...ssh } }, ...mounted)
   const sockets = new Set<Socket>()
   const commands: SshCommand[] = []
   listener.on('connection', (socket) => {

@@ -8,6 +8,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import ssh2 from 'ssh2'
 import { aCheckout, git } from '../git/client.ts'
 import { eventually, pushBody } from '../git/slow-push.ts'
+import { temporaryDirectory } from '../support/folder.ts'
+import { createPersistentStore } from '../support/store.ts'
 import type { Person } from '../support/test-server.ts'
 import { gitWith, holdSsh, keyPair, type ServedSsh, ssh, startSsh } from './client.ts'
 
@@ -172,15 +174,21 @@ describe('A connection that has signed in', () => {
     }
   })
 
-  it('that takes no output of its command ends like one over HTTP, although it stays open', async () => {
-    const impatient = await startSsh({ git: { idleTimeout: 5000 } })
+  it('that takes no output of its command ends like one over HTTP, although it stays open', async (test) => {
+    const { driver, drop } = await createPersistentStore()
+    test.after(drop)
+    const kept = { driver, repositories: { directory: temporaryDirectory() } }
+    // The limit is not for the push: on a busy machine, one can pause for as long.
+    const patient = await startSsh(kept)
+    const ada = await patient.person('ada')
+    const key = await patient.key(ada)
+    const path = await patient.repository(ada, 'large')
+    // More than the window of the client, and what the server sends ahead.
+    const checkout = await aCheckout({ large: randomBytes(8_000_000) })
+    await gitWith(key, checkout, 'push', '--quiet', patient.url(path), 'main')
+    await patient.stop()
+    const impatient = await startSsh({ ...kept, git: { idleTimeout: 5000 } }, {}, { root: 'other' })
     try {
-      const ada = await impatient.person('ada')
-      const key = await impatient.key(ada)
-      const path = await impatient.repository(ada, 'large')
-      // More than the window of the client, and what the server sends ahead.
-      const checkout = await aCheckout({ large: randomBytes(8_000_000) })
-      await gitWith(key, checkout, 'push', '--quiet', impatient.url(path), 'main')
       const wanted = await git(checkout, 'rev-parse', 'main')
       const client = new ssh2.Client()
       client.connect({

@@ -1,7 +1,7 @@
 import type { Identity, Viewer } from '../../accounts/access.ts'
 import { accountOwners } from '../../accounts/accounts.ts'
 import type { UsageLists } from '../../content/usage/ledger-lists.ts'
-import { AllotError, isName } from '../../errors.ts'
+import { AllotError, isOwnerName } from '../../errors.ts'
 import type { Hosting } from '../../hosting.ts'
 import { routesFor } from '../../http/index.ts'
 import { hostOwnerDirectory } from '../../quota/host-owners.ts'
@@ -58,8 +58,8 @@ export const accountQuotaOwners = ({ accounts, organizations }: Hosting): QuotaO
 /** The owners of the host, where a name that no owner can have is an unknown one. */
 const pathOwners: OwnerDirectory = {
   ...hostOwnerDirectory,
-  find: async (tx, name) => (isName(name) ? hostOwnerDirectory.find(tx, name) : undefined),
-  claim: async (tx, name) => (isName(name) ? hostOwnerDirectory.claim(tx, name) : undefined),
+  find: async (tx, name) => (isOwnerName(name) ? hostOwnerDirectory.find(tx, name) : undefined),
+  claim: async (tx, name) => (isOwnerName(name) ? hostOwnerDirectory.claim(tx, name) : undefined),
 }
 
 /** Owners that the host names itself. */
