@@ -112,8 +112,8 @@ export const followAccount = async (
   if (given.created !== undefined) await migrationLog.setCreatedAt(id, given.created)
   const source = textsOf(given)
   const here = { fullName, website, description, location }
-  await followDetails(migration, { kind: 'account', scope: '', name, label, here, source }, () =>
-    allot.hosting.accounts.edit(id, source, undefined, OPERATOR),
+  await followDetails(migration, { kind: 'account', scope: '', name, label, here, source }, (details) =>
+    allot.hosting.accounts.edit(id, details, undefined, OPERATOR),
   )
 }
 

@@ -21,13 +21,16 @@ interface SourceContent {
   name: string
   /** Its name in the report. */
   label: string
-  /** The members at the source. When they change, a later migration changes the copy. */
-  values: Readonly<Record<string, unknown>>
+  /** The members at the source. When one of them changes, a later migration changes it in the copy. */
+  values: Values
 }
 
+type Values = Readonly<Record<string, unknown>>
+
 /**
- * Content of one kind in one repository. The migration log has a digest of the values at the source for each copy, so that a
- * later migration distinguishes changes at the source, which it follows, from changes here, which it reports.
+ * Content of one kind in one repository. The migration log has a digest of each value for each copy, so that a later migration
+ * distinguishes values that the source has changed, which it follows, from those that were changed here, or on both sides,
+ * which it reports.
  */
 export class FollowedContent {
   readonly #migration: Migration
@@ -60,12 +63,12 @@ export class FollowedContent {
 
   /**
    * Creates or changes the copy of a content, if that is necessary.
-   * @param save saves the copy: a new one, or the one with the id
+   * @param save saves the copy: a new one, or the one with the id, which keeps the members `kept`
    * @returns the id of the copy; undefined when there is none
    */
   async follow(
     { name, label, values }: SourceContent,
-    save: (origin: Origin, id: number | undefined) => Promise<number>,
+    save: (origin: Origin, id: number | undefined, kept: object) => Promise<number>,
   ): Promise<number | undefined> {
     const { report, keep, content } = this.#migration
     const kinds = CONTENT_LABELS[this.#kind]
@@ -74,7 +77,8 @@ export class FollowedContent {
     const before = this.#known.get(name)
     const id = before?.ids[0]
     if (before === undefined || id === undefined) {
-      const created = await save(origin, undefined)
+      const { digests } = compareMembers(undefined, joined(values), joined(values), false)
+      const created = await save({ ...origin, digests }, undefined, {})
       report.count(kinds, 'copied')
       return created
     }
@@ -93,21 +97,33 @@ export class FollowedContent {
       report.note('differs', `${kinds} that were changed at the source, and are kept as they are`, label)
       return id
     }
-    const changed = await save(origin, id)
+    const { kept, onBothSides, digests } = compareMembers(before, joined(values, here), joined(values), false)
+    if (onBothSides.some((member) => member !== 'updatedAt'))
+      report.note(
+        'differs',
+        `${kinds} that were changed on both sides, and keep what was changed here`,
+        label,
+      )
+    const changed = await save({ ...origin, digests }, id, membersOf(here, kept))
     report.count(kinds, 'updated')
     return changed
   }
 
   /**
    * Removes the copies of items that the source no longer has. Called after all items of the source were followed.
-   * @param isGone asks the source again: a list can lack an existing item when another one was deleted between two pages
+   * @param isGone asks the source again: a list can lack an existing item when another one was deleted between two pages.
+   * Absent for attachments, which the source sends together with what they belong to
    */
-  async removeOthers(isGone: (name: string) => Promise<boolean>): Promise<void> {
+  async removeOthers(isGone: (name: string) => Promise<boolean> = async () => true): Promise<void> {
     const { report, keep, content } = this.#migration
     for (const [name, copy] of this.#known) {
       if (this.#seen.has(name) || !(await isGone(name))) continue
       const [kinds, label] = [CONTENT_LABELS[this.#kind], `${name} (${this.#scope})`]
-      if (keep) report.note('differs', `${kinds} that were removed at the source, and are kept`, label)
+      const [id] = copy.ids
+      // Removed here, perhaps with what it belonged to.
+      if (id === undefined || (await content.find(this.#kind, id)) === undefined)
+        await this.#migration.migrationLog.remove([copy])
+      else if (keep) report.note('differs', `${kinds} that were removed at the source, and are kept`, label)
       else {
         await content.remove(copy)
         report.note('removed', kinds, label)
@@ -118,6 +134,67 @@ export class FollowedContent {
 
 export const digestOf = (values: object): string =>
   createHash('sha256').update(JSON.stringify(values)).digest('hex')
+
+interface Members {
+  /** Those that differ, and were changed only at the source. */
+  readonly changed: readonly string[]
+  /** Those that differ otherwise. They stay as they are here. */
+  readonly kept: readonly string[]
+  /** Those of `kept` that the source has changed, too. */
+  readonly onBothSides: readonly string[]
+  /** For the migration log. */
+  readonly digests: NonNullable<Migrated['digests']>
+}
+
+/**
+ * Tells which side has changed each member of a copy since both sides had the same value. A member without a digest was changed
+ * at the source.
+ * @param isUnchanged whether the source is known to have changed nothing
+ */
+export const compareMembers = (
+  before: Pick<Migrated, 'digests'> | undefined,
+  here: Values,
+  source: Values,
+  isUnchanged: boolean,
+): Members => {
+  const digests = new Map(before?.digests?.map(({ member, digest }) => [member, digest]))
+  const [changed, kept, onBothSides]: [string[], string[], string[]] = [[], [], []]
+  for (const member of Object.keys(source)) {
+    const [own, there] = [memberDigest(here[member]), memberDigest(source[member])]
+    const common = digests.get(member) ?? (isUnchanged ? there : own)
+    const isKept = own !== there && common !== own
+    digests.set(member, isKept ? common : there)
+    if (own === there) continue
+    if (!isKept) changed.push(member)
+    else kept.push(member)
+    if (isKept && common !== there) onBothSides.push(member)
+  }
+  return { changed, kept, onBothSides, digests: [...digests].map(([member, digest]) => ({ member, digest })) }
+}
+
+const memberDigest = (value: unknown): string => digestOf([value]).slice(0, 16)
+
+/** Times that say when another member got its value, so that a copy has both from one side. */
+const TIMES: Readonly<Record<string, string>> = { state: 'closedAt', draft: 'publishedAt' }
+
+/**
+ * The members to compare, with their times. The author is none: it is a name at the source, and an id here.
+ * @param record the copy, whose members take the place of these
+ */
+const joined = ({ author: _, ...values }: Values, record: object = {}): Values => {
+  const all: Values = { ...values, ...membersOf(record, Object.keys(values)) }
+  const times = Object.values(TIMES)
+  const members = Object.keys(all).filter((member) => !times.includes(member))
+  return Object.fromEntries(
+    members.map((member) => [member, TIMES[member] ? [all[member], all[TIMES[member]]] : all[member]]),
+  )
+}
+
+/** Members of a record that it has, with their times. */
+const membersOf = (record: object, names: readonly string[]): object => {
+  const wanted = names.flatMap((name) => [name, TIMES[name] ?? name])
+  return Object.fromEntries(Object.entries(record).filter(([member]) => wanted.includes(member)))
+}
 
 /** Whether a record has the values, of those that both have. The author is a name there, and an id here. */
 const hasValues = (record: object, { author: _, ...values }: SourceContent['values']): boolean =>

@@ -166,10 +166,10 @@ const followRepository = (
   const subject = { kind: 'repository', scope, name, label: given.full_name } as const
   const template = repository.template === true
   const source = detailsOf(given)
-  return followDetails(migration, { ...subject, here: { ...here, template }, source }, async () => {
-    const { topics: wanted, ...edit } = source
+  return followDetails(migration, { ...subject, here: { ...here, template }, source }, async (details) => {
+    const { topics: wanted, ...edit } = details
     await repositories.edit(id, edit)
-    if (wanted !== undefined && String(wanted) !== String(here.topics))
+    if (wanted !== undefined)
       await topics.edit(
         (tx) => repositoryById(tx, id),
         () => wanted,

@@ -1,6 +1,6 @@
 import type { Migrated } from '../../lib/records/schema/index.ts'
 import type { NewMigrated } from '../../lib/repositories/migrated.ts'
-import { digestOf } from './copied-content.ts'
+import { compareMembers, digestOf } from './copied-content.ts'
 import { sentencesOf } from './grants.ts'
 import { type Migration, reportErrors } from './migration.ts'
 
@@ -247,32 +247,33 @@ const DIFFERENT = {
 type Details = { readonly [Member in keyof typeof DIFFERENT]?: unknown }
 
 /** Members of a record here, such as the description of a repository. */
-interface DetailsSubject extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
+interface DetailsSubject<T extends Details> extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
   /** Its name in the report. */
   label: string
   here: Details
   /** Those that the source shows. */
-  source: Details
+  source: T
 }
 
 /**
- * Changes details that have changed at the source since an earlier migration, and reports those that were changed here.
- * @param change gives the record the details of the source
+ * Changes each detail that only the source has changed since an earlier migration. Those that were changed here, or on both
+ * sides, stay, and are reported.
+ * @param change gives the record these details of the source
  */
-export const followDetails = async (
+export const followDetails = async <T extends Details>(
   { migrationLog, report, keep }: Migration,
-  { kind, scope, name, label, here, source }: DetailsSubject,
-  change: () => Promise<unknown>,
+  { kind, scope, name, label, here, source }: DetailsSubject<T>,
+  change: (details: Partial<T>) => Promise<unknown>,
 ): Promise<void> => {
   const known = await migrationLog.get(kind, scope, name)
-  const members = Object.keys(source) as (keyof Details)[]
-  const different = members.filter((member) => String(here[member]) !== String(source[member]))
   const digest = digestOf(source)
-  const isUnchanged = known === undefined || known.digest === digest
-  if (isUnchanged || (keep === true && known.digest !== undefined)) {
-    for (const member of different) report.note('differs', DIFFERENT[member], label)
-    return
-  }
-  if (different.length > 0) await change()
-  await migrationLog.save([{ ...known, digest }])
+  const { changed, kept, digests } = compareMembers(known, here, source, known?.digest === digest)
+  const isKept = known === undefined || (keep === true && known.digest !== undefined)
+  for (const member of isKept ? [...changed, ...kept] : kept)
+    report.note('differs', DIFFERENT[member as keyof Details], label)
+  if (isKept) return
+  const followed = Object.entries(source).filter(([member]) => changed.includes(member))
+  if (followed.length > 0) await change(Object.fromEntries(followed) as Partial<T>)
+  if (known.digest !== digest || JSON.stringify(digests) !== JSON.stringify(known.digests))
+    await migrationLog.save([{ ...known, digest, digests }])
 }

@@ -12,7 +12,7 @@ import type { TeamRights } from './team-rights.ts'
 
 export const LOWERED =
   'teams that only read code here, since they write to a repository with protected branches or tags at the source'
-const CHANGED = 'the members of these teams now have the rights that they have at the source'
+const CHANGED = 'the members of these teams now have the rights that the source has given them since'
 const CREATED_HERE = 'teams created here, which get nothing from the team of the same name at the source'
 
 const ALL = { offset: 0, limit: 1000 }
@@ -156,7 +156,7 @@ const teamsOf = (migration: Migration, organization: Account): ExistenceSubject 
   remove: async (_, ids) => void (await migration.allot.hosting.teams.remove(OPERATOR, ids[1]!)),
 })
 
-/** The rights of a team follow the source even with `--keep`. */
+/** Rights of a team that only the source has changed follow it even with `--keep`. */
 const followTeam = (
   migration: Migration,
   organization: Account,
@@ -170,9 +170,11 @@ const followTeam = (
   return followDetails(
     { ...migration, keep: false },
     { ...subject, label, here: shown(here), source: shown(wanted) },
-    async () => {
-      await migration.allot.hosting.teams.edit(OPERATOR, here.id, () => wanted)
-      migration.report.note('revoked', CHANGED, label)
+    async ({ units, ...others }) => {
+      const edit = { ...others, ...(units && { units: wanted.units }) }
+      await migration.allot.hosting.teams.edit(OPERATOR, here.id, () => edit)
+      const { name: _, description: __, ...rights } = edit
+      if (Object.keys(rights).length > 0) migration.report.note('revoked', CHANGED, label)
     },
   )
 }

@@ -37,8 +37,8 @@ import { addFile, type NewPackageFile } from './packages/add.ts'
 import type { PackageName } from './packages/types.ts'
 import { removeContent } from './removers.ts'
 
-/** The name and the digest of content at the source: the record of the migration without the ids of the copies. */
-export type Origin = Pick<NewMigrated, 'scope' | 'name' | 'digest'>
+/** The name and the digests of content at the source: the record of the migration without the ids of the copies. */
+export type Origin = Pick<NewMigrated, 'scope' | 'name' | 'digest' | 'digests'>
 
 type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>
 type MigratedComment = Omit<Comment, 'id'>

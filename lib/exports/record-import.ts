@@ -109,6 +109,7 @@ const checkNames = (collection: string, record: unknown): void => {
 }
 
 const SHA256 = /^[0-9a-f]{64}$/
+const MEMBER_DIGEST = /^[0-9a-f]{16}$/
 /** The form that lib/accounts/login.ts writes. */
 const PASSWORD = /^scrypt(?:\$\d{1,9}){3}(?:\$[A-Za-z0-9+/=]{1,200}){2}$/
 
@@ -216,8 +217,12 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
       if (text === '' || (text?.length ?? 0) > 255) throw invalid(`${member}: must have 1 to 255 characters`)
   }),
   checkOf(issues, checkIssue),
-  checkOf(migrated, ({ source, scope, name, grants, digest, original }) => {
+  checkOf(migrated, ({ source, scope, name, grants, digest, digests, original }) => {
     if (digest !== undefined) requireMatch('digest', digest, SHA256)
+    for (const one of digests ?? []) {
+      requireAtMost('member', one.member, MAX_NAME)
+      requireMatch('digest', one.digest, MEMBER_DIGEST)
+    }
     const texts = { source, scope, name, grants: grants.join(), original: original?.name ?? '' }
     for (const [member, text] of Object.entries(texts)) requireAtMost(member, text, MAX_NAME)
   }),

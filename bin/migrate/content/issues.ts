@@ -42,7 +42,7 @@ export const copyIssues = (migration: Migration, copied: CopiedRepository): Prom
     if (!isComplete) return
     await contents.issues.removeOthers((number) => isDeleted(migration, `${path}/${number}`))
     await contents.comments.removeOthers((id) => isDeleted(migration, `${path}/comments/${id}`))
-    await contents.attachments.removeOthers(async () => true)
+    await contents.attachments.removeOthers()
   })
 
 /** Whether the source shows the issues of a repository, which may be turned off. @param path of its issues */
@@ -66,8 +66,8 @@ const copyIssue = (
     const closedAt = state === 'closed' ? (issue.closed_at ?? updatedAt) : null
     const values = { number, title, body, state, author: author.name, createdAt, updatedAt, closedAt }
     const record = { ...values, repository: repository.id, author: author.id }
-    const id = await contents.issues.follow({ name: String(number), label, values }, (origin, before) =>
-      content.saveIssue(record, origin, before),
+    const id = await contents.issues.follow({ name: String(number), label, values }, (origin, before, kept) =>
+      content.saveIssue({ ...record, ...kept }, origin, before),
     )
     if (id === undefined) return
     await copyAttachments(migration, contents.attachments, {
@@ -101,8 +101,8 @@ const copyComment = async (
     updatedAt: comment.updated_at ?? createdAt,
   }
   const record = { ...values, issue, author: author.id }
-  const id = await comments.follow({ name: String(comment.id), label, values }, (origin, before) =>
-    content.saveComment(record, origin, before),
+  const id = await comments.follow({ name: String(comment.id), label, values }, (origin, before, kept) =>
+    content.saveComment({ ...record, ...kept }, origin, before),
   )
   if (id === undefined) return
   const target = { on: 'comment', targetId: id, uploader: author.id, label, assets: comment.assets } as const
@@ -128,8 +128,9 @@ export const copyAttachments = async (
       continue
     }
     const values = { name, size }
-    await followed.follow({ name: uuid, label: `${name} (${label})`, values }, async (origin, before) => {
-      if (before !== undefined) return content.renameAttachment(before, name, origin)
+    const given = { name: uuid, label: `${name} (${label})`, values }
+    await followed.follow(given, async (origin, before, kept) => {
+      if (before !== undefined) return content.renameAttachment(before, { name, ...kept }.name, origin)
       const file = await source.download(apiPath('attachments', uuid))
       const times = { downloads, createdAt: created_at ?? startedAt }
       return content.addAttachment({ on, targetId, uploader, name, size, ...times }, file, origin)

@@ -21,7 +21,7 @@ export const copyReleases = (migration: Migration, copied: CopiedRepository): Pr
       if (!(await copyRelease(migration, copied, { releases, files }, release))) isComplete = false
     if (!isComplete) return
     await releases.removeOthers((id) => isDeleted(migration, path + apiPath(id)))
-    await files.removeOthers(async () => true)
+    await files.removeOthers()
   })
 
 /** @returns whether everything was copied */
@@ -41,8 +41,8 @@ const copyRelease = (
     const texts = { tag, target, name, body, draft, prerelease }
     const values = { ...texts, author: author.name, createdAt, publishedAt }
     const record = { ...values, repository: repository.id, author: author.id }
-    const id = await releases.follow({ name: String(sourceId), label, values }, (origin, before) =>
-      content.saveRelease(record, origin, before),
+    const id = await releases.follow({ name: String(sourceId), label, values }, (origin, before, kept) =>
+      content.saveRelease({ ...record, ...kept }, origin, before),
     )
     if (id === undefined) return
     const attached = {

@@ -231,6 +231,6 @@ const followHook = async (
   await followDetails(
     migration,
     { ...subject, here: { url, contentType, events, branchFilter }, source },
-    () => allot.hosting.hooks.edit(list.creator, placeOf(list), copy.id, source),
+    (details) => allot.hosting.hooks.edit(list.creator, placeOf(list), copy.id, details),
   )
 }

@@ -32,10 +32,15 @@ const Migrated = v.object({
   name: v.string(),
   /** Ids of the copies; empty until they are written. */
   ids: v.array(id),
-  /** Rights copied with the record, such as `admin`. */
+  /** Rights copied with the record: texts of `GRANTS` (`bin/migrate/grants.ts`), or the level of a collaborator. */
   grants: v.array(v.string()),
   /** SHA-256 of the values at the source, in hex, to notice changes; absent where only existence is followed. */
   digest: v.optional(v.string()),
+  /**
+   * For each member that is followed by itself, the first 16 digits of the SHA-256 of the value that the source and the copy
+   * had in common last. Absent where whole values are followed.
+   */
+  digests: v.optional(v.array(v.object({ member: v.string(), digest: v.string() }))),
   /**
    * Of accounts and repositories: the id at the source, and the name there that the copy follows, in lower case. Absent when
    * the source sends no ids.
@@ -44,7 +49,10 @@ const Migrated = v.object({
 })
 export type Migrated = v.InferOutput<typeof Migrated>
 
-/** Copies made by `allot migrate`: a later run removes those whose original is gone, and touches no other record. */
+/**
+ * Copies made by `allot migrate`. Of these alone a later run removes what the source has removed; from accounts and repositories it
+ * only withdraws rights.
+ */
 export const migrated = new Collection({
   name: 'migrated',
   schema: Migrated,
