@@ -61,7 +61,7 @@ export const giveCredentials = (
       const { tokens, passwordLinks } = allot.hosting
       const { items } = await tokens.list(user.id, SOME)
       if (items.some(({ name, lastUsedAt }) => name !== TOKEN || lastUsedAt !== undefined)) return
-      for (const { id } of items) await tokens.remove(user.id, String(id), OPERATOR)
+      for (const { id } of items) await tokens.remove(user.id, id, OPERATOR)
       const { secret: token } = await tokens.create(user.id, TOKEN, ['all'], OPERATOR)
       const link = await passwordLinks.create(user.id, OPERATOR)
       if (link === undefined) return

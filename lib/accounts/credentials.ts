@@ -54,10 +54,14 @@ export class Tokens {
     return this.#store.read((tx) => tokens.page(tx, 'account', { prefix: [account], ...slice }))
   }
 
-  /** Removes a token by id, or by name when no own token has that id. @returns whether it existed */
-  remove(account: number, idOrName: string, by?: Actor): Promise<boolean> {
+  /**
+   * Removes a token.
+   * @param which id; or, as text, an id or the name of a token when no own token has that id
+   * @returns whether it existed
+   */
+  remove(account: number, which: number | string, by?: Actor): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      const token = await findToken(tx, account, idOrName)
+      const token = await findToken(tx, account, which)
       if (token === undefined) return false
       await recordToken(tx, by, 'token revoked', token)
       return (await tokens.remove(tx, [token.id])) !== undefined
@@ -99,10 +103,14 @@ export const insertToken = async (tx: WriteContext, token: Token): Promise<void>
 /** Secrets are stored as their SHA-256. */
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
-const findToken = async (tx: WriteContext, account: number, idOrName: string): Promise<Token | undefined> => {
-  const byId = /^\d{1,15}$/.test(idOrName) ? await tokens.get(tx, [Number(idOrName)]) : undefined
+const findToken = async (
+  tx: WriteContext,
+  account: number,
+  which: number | string,
+): Promise<Token | undefined> => {
+  const byId = /^\d{1,15}$/.test(String(which)) ? await tokens.get(tx, [Number(which)]) : undefined
   if (byId?.account === account) return byId
-  return tokens.findBy(tx, 'name', [account, idOrName])
+  return typeof which === 'string' ? tokens.findBy(tx, 'name', [account, which]) : undefined
 }
 
 export const checkScopes = (scopes: readonly string[]): string[] => {
@@ -165,7 +173,7 @@ export interface OwnSession {
   readonly createdAt: number
   /** Name of the token that the user signed in with; undefined for the password. */
   readonly token: string | undefined
-  /** Whether it is that of the browser that asks. */
+  /** Whether this is the session of the browser that asks. */
   readonly isCurrent: boolean
 }
 

@@ -303,6 +303,16 @@ describe('The page of tokens and sessions', () => {
     assert.equal((await ann.post('/-/account/revoke', { token: id, confirmed: 'yes' })).status, 404)
   })
 
+  it('revokes no other token, whose name is the id of one that is gone', async () => {
+    const { tokens } = allot.allot.hosting
+    const gone = await tokens.create(person.id, 'gone', ['read:user'])
+    const other = await tokens.create(person.id, String(gone.token.id), ['read:user'])
+    const fields = { token: String(gone.token.id), confirmed: 'yes' }
+    assert.equal((await ann.post('/-/account/revoke', fields)).status, 303)
+    assert.equal((await ann.post('/-/account/revoke', fields)).status, 404)
+    assert.equal((await allot.as({ ...person, token: other.secret }, 'GET', '/user')).status, 200)
+  })
+
   it('keeps what was entered when a token is refused, and explains each scope', async () => {
     for (const [fields, message] of [
       [{ name: '', scope: 'all' }, /Name: must have 1 to 255 characters/],

@@ -91,7 +91,7 @@ export const tokenRoutes = [
     async handle({ user, form }, { hosting }) {
       const id = form.text('token')
       if (form.text('confirmed') === '') return confirmation(id, form.text('name'))
-      if (!/^\d{1,15}$/.test(id) || !(await hosting.tokens.remove(user.id, id)))
+      if (!/^\d{1,15}$/.test(id) || !(await hosting.tokens.remove(user.id, Number(id))))
         throw new AllotError('not_found', 'this token is already revoked')
       return { to: '/-/account?done=revoked' }
     },
