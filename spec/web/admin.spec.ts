@@ -496,3 +496,36 @@ describe('The forms about accounts', () => {
     assert.equal(await allot.allot.quota.groups.get('g'), undefined)
   })
 })
+
+describe('Passwords that administrators set', () => {
+  it('wait for no passwords of the host', async () => {
+    const allot = await startPages()
+    const { accounts } = allot.allot.hosting
+    let isOver = false
+    const hashing: Promise<void>[] = []
+    try {
+      await accounts.edit(allot.root.id, { password: PASSWORD })
+      const root = allot.browser()
+      await root.signIn('root', PASSWORD)
+      const ben = await allot.person('ben')
+      await root.get('/-/admin/account?name=ben')
+      // More than the share of one client, again and again.
+      const hash = async () => {
+        while (!isOver) {
+          await accounts.edit(ben.id, { password: PASSWORD }).catch(() => undefined)
+          await setImmediate()
+        }
+      }
+      for (let count = 0; count < 40; count++) hashing.push(hash())
+      const changed = await root.post('/-/admin/account/password', { name: 'ben', password: 'another one' })
+      assert.equal(changed.status, 303)
+      const fields = { kind: 'user', name: 'new', password: PASSWORD, visibility: 'public' }
+      const created = await root.post('/-/admin/accounts/new', fields)
+      assert.equal(created.status, 303)
+    } finally {
+      isOver = true
+      await Promise.all(hashing)
+      await allot.stop()
+    }
+  })
+})

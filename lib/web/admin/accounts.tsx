@@ -71,12 +71,13 @@ export const accountFormRoutes = [
     method: 'POST',
     path: '/-/admin/accounts/new',
     scope: 'write:admin',
-    async handle({ form, user }, services) {
+    async handle(request, services) {
+      const { form, user } = request
       const kind = kindIn(form.text('kind'))
       try {
         const { name } =
           kind === 'user'
-            ? await createUser(form, services, user)
+            ? await createUser(request as unknown as AccountRequest, services)
             : await createOrganization(form, services, user)
         services.hosting.ownerTable.changed()
         return { to: `${accountPath(name)}&done=created` }
@@ -118,9 +119,9 @@ export const accountFormRoutes = [
     await hosting.accounts.edit(account.id, { active }, undefined, user)
     return { to: `${accountPath(account.name)}&done=${active ? 'enabled' : 'disabled'}` }
   }),
-  accountForm('/-/admin/account/password', async ({ form, user }, { hosting }, account) => {
+  accountForm('/-/admin/account/password', async ({ form, user, client }, { hosting }, account) => {
     if (account.kind !== 'user') throw invalid('an organization has no password')
-    await hosting.accounts.edit(account.id, { password: form.raw('password') }, undefined, user)
+    await hosting.accounts.edit(account.id, { password: form.raw('password') }, client, user)
     return { to: `${accountPath(account.name)}&done=saved` }
   }),
   accountForm('/-/admin/account/password-link', async ({ user, pagesUrl }, { hosting }, account) => {
@@ -166,7 +167,10 @@ const visibilityIn = (form: Form): Account['visibility'] => {
   throw invalid(`visibility: expected public, limited or private, got "${visibility}"`)
 }
 
-const createUser = (form: Form, { hosting }: PageServices, by: Identity): Promise<Account> => {
+const createUser = (
+  { form, client, user: by }: AccountRequest,
+  { hosting }: PageServices,
+): Promise<Account> => {
   const password = form.raw('password')
   return hosting.accounts.createUser(
     {
@@ -177,7 +181,7 @@ const createUser = (form: Form, { hosting }: PageServices, by: Identity): Promis
       admin: form.text('admin') !== '',
       ...(password === '' ? {} : { password }),
     },
-    undefined,
+    client,
     by,
   )
 }
