@@ -44,7 +44,15 @@ export interface OwnerSummary {
   readonly text: string
 }
 
-type OwnerOrder = 'name' | 'used' | 'share' | 'growth'
+export type OwnerOrder = 'name' | 'used' | 'share' | 'growth'
+
+type Rank = (owner: OwnerSummary, history?: InstanceHistory) => number
+/** What owners are compared by, largest first. */
+const RANKS: Record<Exclude<OwnerOrder, 'name'>, Rank> = {
+  used: ({ used }) => Number(used),
+  share: ({ share }) => share,
+  growth: (owner, history) => Number((history && growthIn(history, owner))?.bytes ?? 0),
+}
 
 /** Subjects whose limits are kept for one scan: each needs a record of every owner. */
 const MAX_SUBJECTS = 3
@@ -96,10 +104,7 @@ export class OwnersSnapshot {
     const key = `${by} ${isReverse}`
     const known = this.#sorted.get(key)
     if (known !== undefined) return known
-    const growth = (owner: OwnerSummary) => Number((history && growthIn(history, owner))?.bytes ?? 0)
-    const rankOf = (owner: OwnerSummary) =>
-      by === 'used' ? Number(owner.used) : by === 'share' ? owner.share : growth(owner)
-    const ranks = new Map(this.owners.map((owner) => [owner, rankOf(owner)]))
+    const ranks = new Map(this.owners.map((owner) => [owner, RANKS[by](owner, history)]))
     const sign = isReverse ? -1 : 1
     // The owners are already sorted by name, and the sort is stable.
     const sorted = this.owners.toSorted((left, right) => sign * (ranks.get(right)! - ranks.get(left)!))
@@ -269,21 +274,19 @@ const summaryOf = (
   usage: Usage,
   groups: readonly QuotaGroup[],
   warnAt: number,
-): OwnerSummary => {
-  return {
-    id,
-    name,
-    fullName,
-    kind,
-    active,
-    admin,
-    usage,
-    groups,
-    ...stateOf({ groups, usage }, distinctSubjects(groups), warnAt),
-    used: usedBy('size:all', usage),
-    text: `${name}\n${fullName}`.toLowerCase(),
-  }
-}
+): OwnerSummary => ({
+  id,
+  name,
+  fullName,
+  kind,
+  active,
+  admin,
+  usage,
+  groups,
+  ...stateOf({ groups, usage }, distinctSubjects(groups), warnAt),
+  used: usedBy('size:all', usage),
+  text: `${name}\n${fullName}`.toLowerCase(),
+})
 
 /** The limit that decides the state of an owner, among those of some subjects. */
 const stateOf = (

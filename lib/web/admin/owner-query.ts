@@ -1,19 +1,19 @@
 /** The filters and the order of the table of owners, as query parameters of the page. */
 import type { InstanceHistory } from '../../content/usage/instance-history.ts'
-import type { OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
+import type { OwnerOrder, OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
 import { pageNumber } from '../parts/paging.tsx'
 import type { PageServices } from '../parts/route.ts'
 import { STATE_NAMES, type State } from '../storage/state.tsx'
 
-const SORTS = ['name', 'used', 'share', 'growth'] as const
+const SORTS = ['name', 'used', 'share', 'growth'] as const satisfies readonly OwnerOrder[]
 export interface OwnerQuery {
   readonly search: string
   readonly group: string
   /** What the limit counts; undefined for the limit that decides the state of each owner. */
   readonly subject: Subject | undefined
   readonly state: State | undefined
-  readonly sort: (typeof SORTS)[number]
+  readonly sort: OwnerOrder
   readonly isReverse: boolean
   readonly page: number
 }
