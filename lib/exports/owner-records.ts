@@ -1,4 +1,4 @@
-import { assignedTo } from '../quota/groups.ts'
+import { assignedTo } from '../quota/group-assignments.ts'
 import {
   attachments,
   avatars,

@@ -2,17 +2,24 @@ import { type Actor, recordAudit } from '../audit.ts'
 import { AllotError, checkArgument, checkName, invalid, isObject } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
-import { accounts, assignments, type Group, groups, quotaOwners, rules } from '../records/schema/index.ts'
+import { assignments, type Group, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
+import {
+  type Assignment,
+  assignedNames,
+  assignedTo,
+  existingGroup,
+  missing,
+  type OwnerReference,
+  ownerIn,
+  recordAssignment,
+  setAssigned,
+} from './group-assignments.ts'
 import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
-import type { Owner } from './owners.ts'
 import { checkNames, checkRule, membersOf, toRule } from './rules.ts'
 import type { Subject } from './subjects.ts'
-
-/** An owner's id, or a function that finds the owner in the transaction that changes its groups. */
-type OwnerReference = number | ((tx: WriteContext) => Promise<Pick<Owner, 'id'> | undefined>)
 
 interface NewGroup {
   /** Name, unique among the groups. */
@@ -122,7 +129,7 @@ export class Groups {
    */
   addRule(group: string, rule: string, by?: Actor): Promise<void> {
     return this.#write(async (tx) => {
-      const before = await existing(tx, group)
+      const before = await existingGroup(tx, group)
       if ((await rules.get(tx, [rule])) === undefined) throw missing('rule', rule)
       if (before.rules.includes(rule))
         throw new AllotError('conflict', `the rule ${rule} is already in the group ${group}`)
@@ -136,7 +143,7 @@ export class Groups {
    */
   removeRule(group: string, rule: string, by?: Actor): Promise<void> {
     return this.#write(async (tx) => {
-      const before = await existing(tx, group)
+      const before = await existingGroup(tx, group)
       if (!before.rules.includes(rule))
         throw new AllotError('not_found', `the group ${group} does not have the rule ${rule}`)
       const kept = before.rules.filter((name) => name !== rule)
@@ -150,12 +157,8 @@ export class Groups {
    */
   assign(reference: OwnerReference, group: string, by?: Actor): Promise<void> {
     return this.#write(async (tx) => {
-      const owner = await ownerIn(tx, reference)
-      const before = await assignedTo(tx, owner)
-      await existing(tx, group)
-      if ((await assignments.save(tx, { owner, group })) !== undefined)
+      if (!(await setAssigned(tx, reference, { group, isAssigned: true, by })))
         throw new AllotError('conflict', `the group ${group} is already assigned`)
-      await recordAssignment(tx, by, owner, before)
     })
   }
 
@@ -165,12 +168,19 @@ export class Groups {
    */
   unassign(reference: OwnerReference, group: string, by?: Actor): Promise<void> {
     return this.#write(async (tx) => {
-      const owner = await ownerIn(tx, reference)
-      const before = await assignedTo(tx, owner)
-      if (!before.includes(group))
+      if (!(await setAssigned(tx, reference, { group, isAssigned: false, by })))
         throw new AllotError('not_found', `the group ${group} is not assigned to the owner`)
-      await assignments.remove(tx, [owner, group])
-      await recordAssignment(tx, by, owner, before)
+    })
+  }
+
+  /**
+   * Assigns a group to several owners, or takes it from them, in one write. Owners that have it already, or lack it, stay as they are.
+   * @throws AllotError not_found for an unknown owner or group
+   */
+  setForAll(references: readonly OwnerReference[], assignment: Assignment): Promise<void> {
+    return this.#write(async (tx) => {
+      await existingGroup(tx, assignment.group)
+      for (const reference of references) await setAssigned(tx, reference, assignment)
     })
   }
 
@@ -220,45 +230,6 @@ const saveRules = async (
   })
 }
 
-const recordAssignment = async (
-  tx: WriteContext,
-  by: Actor | undefined,
-  owner: number,
-  before: readonly string[],
-): Promise<void> => {
-  if (by === undefined) return
-  const record = (await accounts.get(tx, [owner])) ?? (await quotaOwners.get(tx, [owner]))
-  const after = await assignedTo(tx, owner)
-  await recordAudit(tx, by, {
-    action: 'groups assigned',
-    subject: record?.name ?? `#${owner}`,
-    before,
-    after,
-  })
-}
-
-/** Resolves the owner in the transaction itself, since the account could have been deleted after the request began. */
-const ownerIn = async (tx: WriteContext, reference: OwnerReference): Promise<number> => {
-  if (typeof reference === 'number') return reference
-  const owner = await reference(tx)
-  if (owner === undefined) throw new AllotError('not_found', 'there is no such owner')
-  return owner.id
-}
-
-/** Names of the groups of an owner, also of deleted ones that a job has not taken from the owner yet. */
-export const assignedNames = async (tx: ReadTransaction, owner: number): Promise<string[]> =>
-  (await assignments.list(tx, 'owner', { prefix: [owner] })).map((assignment) => assignment.group)
-
-/** Names of the groups that are assigned to an owner. */
-export const assignedTo = async (tx: ReadTransaction, owner: number): Promise<string[]> => {
-  const names = await assignedNames(tx, owner)
-  const found = await groups.getMany(
-    tx,
-    names.map((name) => [name]),
-  )
-  return names.filter((_, index) => found[index] !== undefined)
-}
-
 export const readGroup = async (tx: ReadTransaction, name: string): Promise<QuotaGroup | undefined> => {
   const group = await groups.get(tx, [name])
   return group && withRules(tx, group)
@@ -284,12 +255,3 @@ const createMissingRule = async (
   await rules.save(tx, { name, ...members, sequence })
   await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
 }
-
-const existing = async (tx: WriteContext, name: string): Promise<Group> => {
-  const group = await groups.get(tx, [name])
-  if (group === undefined) throw missing('group', name)
-  return group
-}
-
-const missing = (what: string, name: string) =>
-  new AllotError('not_found', `there is no ${what} named ${name}`)

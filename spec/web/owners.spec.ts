@@ -70,6 +70,30 @@ describe('The form that changes the groups of several owners', () => {
   })
 })
 
+describe('Forms that change the groups of the same owners at the same time', () => {
+  it('undo nothing of each other', async () => {
+    const allot = await startFixture()
+    try {
+      const root = allot.browser()
+      await root.signIn('root', PASSWORD)
+      await root.get('/-/admin/owners')
+      const names = ['one', 'two', 'three', 'four']
+      for (const name of names) await allot.allot.quota.groups.create({ name })
+      const owner = ['ann', 'ben', 'acme', 'club']
+      const saved = await Promise.all(
+        names.map((group) => root.post('/-/admin/owners', { owner, change: 'add', group })),
+      )
+      for (const { headers } of saved) assert.equal(headers.get('location'), '/-/admin/owners?done=saved')
+      for (const name of owner) {
+        const assigned = await allot.allot.quota.groups.assignedTo(name)
+        assert.deepEqual(assigned.filter((group) => names.includes(group)).sort(), names.toSorted(), name)
+      }
+    } finally {
+      await allot.stop()
+    }
+  })
+})
+
 describe('A preview that is canceled', () => {
   it('leads back to the form with what was entered', async () => {
     const allot = await startFixture()

@@ -1,10 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+import { accountByName } from '../../accounts/access.ts'
 import { formatExactLimit } from '../../byte-sizes.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
-import type { Account } from '../../records/schema/index.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
 import {
   ActionButtons,
   Empty,
@@ -78,9 +79,8 @@ export const groupRoutes = [
       plan: () => memberPlan(services, group.name, owner, isAdded),
       ...(isAdded ? {} : { cancelTo: groupPath(group.name) }),
       async apply() {
-        const { id } = await findOwner(services, owner)
-        if (isAdded) await services.quota.groups.assign(id, group.name, user)
-        else await services.quota.groups.unassign(id, group.name, user)
+        if (isAdded) await services.quota.groups.assign(ownerNamed(owner), group.name, user)
+        else await services.quota.groups.unassign(ownerNamed(owner), group.name, user)
         return `${groupPath(group.name)}&done=${isAdded ? 'added' : 'removed'}`
       },
       showAgain: (failure) =>
@@ -112,8 +112,8 @@ const findGroup = async ({ quota }: PageServices, name: string): Promise<QuotaGr
   return group
 }
 
-const findOwner = async ({ hosting }: PageServices, name: string): Promise<Account> => {
-  const account = name === '' ? undefined : await hosting.accounts.byName(name)
+const ownerNamed = (name: string) => async (tx: ReadTransaction) => {
+  const account = await accountByName(tx, name)
   if (account === undefined) throw invalid(`assignee: there is no user or organization named "${name}"`)
   return account
 }
@@ -142,7 +142,7 @@ const memberPlan = async (
   owner: string,
   isAdded: boolean,
 ): Promise<NamedPlan> => {
-  const { id, name } = await findOwner(services, owner)
+  const { id, name } = await services.store.read(ownerNamed(owner))
   const assigned = await services.quota.groups.assignedTo(id)
   if (isAdded && assigned.includes(group))
     throw new AllotError('conflict', `the group ${group} is already assigned`)

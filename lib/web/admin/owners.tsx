@@ -1,9 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** All users and organizations with usage, limit and growth; the groups of several can be changed at once. */
+import { accountByName } from '../../accounts/access.ts'
 import { growthIn } from '../../content/usage/instance-history.ts'
 import { invalid } from '../../errors.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
 import { Empty, type FlashMessage, formatCount, Link, Search, Section } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
 import type { Form } from '../parts/form.ts'
@@ -58,7 +60,10 @@ export const ownerRoutes = [
     return {
       plan,
       async apply() {
-        await services.hosting.plans.apply(await plan(), { by: user })
+        const { names, group, isAdded } = selection
+        await checkSelection(services, selection)
+        // Not the plan, whose complete lists of groups would undo what was assigned since it was made.
+        await services.quota.groups.setForAll(names.map(ownerNamed), { group, isAssigned: isAdded, by: user })
         const list = pathOf(query)
         return `${list}${list.includes('?') ? '&' : '?'}done=saved`
       },
@@ -76,19 +81,27 @@ const selectionIn = (form: Form): OwnerSelection => ({
   isAdded: form.text('change') !== 'remove',
 })
 
-/** Adds a group to those of several owners, or removes it. */
-const assignmentPlan = async (
-  { hosting, quota }: PageServices,
-  { names, group, isAdded }: OwnerSelection,
-): Promise<NamedPlan> => {
+const checkSelection = async ({ quota }: PageServices, { names, group }: OwnerSelection): Promise<void> => {
   if (names.length === 0) throw invalid('owners: select at least one')
   if (names.length > MAX_SELECTED)
     throw invalid(`owners: select at most ${MAX_SELECTED}, got ${names.length}`)
   if ((await quota.groups.get(group)) === undefined) throw invalid('group: choose one')
+}
+
+const ownerNamed = (name: string) => async (tx: ReadTransaction) => {
+  const account = await accountByName(tx, name)
+  if (account === undefined) throw invalid(`owners: there is no user or organization named "${name}"`)
+  return account
+}
+
+/** Adds a group to those of several owners, or removes it, for the preview. */
+const assignmentPlan = async (services: PageServices, selection: OwnerSelection): Promise<NamedPlan> => {
+  await checkSelection(services, selection)
+  const { store, quota } = services
+  const { names, group, isAdded } = selection
   const lists = await Promise.all(
     names.map(async (name) => {
-      const account = await hosting.accounts.byName(name)
-      if (account === undefined) throw invalid(`owners: there is no user or organization named "${name}"`)
+      const account = await store.read(ownerNamed(name))
       const others = (await quota.groups.assignedTo(account.id)).filter((assigned) => assigned !== group)
       return [account.name, isAdded ? [...others, group] : others] as const
     }),
