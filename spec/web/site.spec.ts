@@ -484,3 +484,40 @@ describe('The pages of people and repositories', () => {
     walkInBrowser(site, SITE_PAGES(site)),
   )
 })
+
+describe('The link to the storage of an organization', () => {
+  it('is shown exactly when the session may open the page', async () => {
+    const { organizations, accounts } = site.allot.hosting
+    const { id } = await organizations.create(site.root.id, { name: 'crew' })
+    try {
+      for (const [scopes, mayOpen] of [
+        [['read:organization'], true],
+        [['read:admin'], true],
+        [['read:repository'], false],
+      ] as const) {
+        const root = site.browser()
+        await root.signIn('', await site.scoped(site.root, 'read:user', ...scopes))
+        const { text } = await root.get('/crew', HTML)
+        const { status } = await root.get('/-/storage/crew', HTML)
+        const found = [text.includes('href="/-/storage/crew"'), status]
+        assert.deepEqual(found, [mayOpen, mayOpen ? 200 : 403], scopes.join(' '))
+      }
+    } finally {
+      await accounts.remove(id)
+    }
+  })
+})
+
+describe('The page of a long issue', () => {
+  it('counts the bytes of its text, and not its characters, among those of the page', async () => {
+    const { issues, comments } = site.allot.hosting
+    const viewer = { id: site.mia.id, admin: false }
+    const repository = { owner: 'mia', name: 'empty' }
+    await issues.create(viewer, repository, { title: 'Long', body: '地'.repeat(9000) })
+    for (let number = 0; number < 5; number++)
+      await comments.create(viewer, repository, 1, 'word '.repeat(2400))
+    const { text } = await visitor().get('/mia/empty/issues/1', HTML)
+    assert.equal(text.match(/<article id="issuecomment-/g)?.length, 2)
+    assert.match(text, /Further comments/)
+  })
+})

@@ -9,6 +9,7 @@ import { RequestCommand } from '../parts/command.tsx'
 import { Empty, formatCount, Link, Section, Tabs } from '../parts/components.tsx'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page } from '../parts/route.ts'
+import { maySeeStorage } from '../parts/storage-scopes.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink, Avatar, RepositoryList, Website } from './account-parts.tsx'
 
@@ -78,23 +79,11 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
   }
 }
 
-/** Path of the API at which the viewer creates repositories of the account; undefined unless the viewer owns it. */
+/** Path of the API at which the viewer creates repositories of the account; undefined unless the viewer may create them. */
 const createPath = ({ id, kind, name }: Account, user: Viewer, showsStorage: boolean): string | undefined => {
   if (user?.id === id) return '/user/repos'
   return kind === 'organization' && showsStorage ? `/orgs/${name}/repos` : undefined
 }
-
-/** Whether the pages of the storage would show the account to the viewer. */
-export const maySeeStorage = async (
-  { hosting }: PageServices,
-  user: NonNullable<Viewer>,
-  { id, kind }: Account,
-): Promise<boolean> =>
-  (user.id === id && hasScope(user.scopes, 'read:user')) ||
-  (user.admin && hasScope(user.scopes, 'read:admin')) ||
-  (kind === 'organization' &&
-    hasScope(user.scopes, 'read:organization') &&
-    (await hosting.organizations.isOwner(id, user.id)))
 
 /** @param showsStorage whether the viewer may see the storage, and change the picture, of the account */
 export const AccountHead = ({ account, showsStorage }: { account: Account; showsStorage: boolean }) => (

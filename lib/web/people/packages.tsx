@@ -19,8 +19,9 @@ import {
 } from '../parts/components.tsx'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type Download, type PageServices, page } from '../parts/route.ts'
+import { maySeeStorage } from '../parts/storage-scopes.ts'
 import { Day } from '../parts/times.tsx'
-import { AccountHead, AccountTabs, maySeeStorage, visibleOwner } from './account.tsx'
+import { AccountHead, AccountTabs, visibleOwner } from './account.tsx'
 import { AccountLink } from './account-parts.tsx'
 
 const read = { method: 'GET', auth: 'optional', scope: 'read:package', kind: 'package' } as const

@@ -200,7 +200,8 @@ const issueView = async (
   const render = (text: string) =>
     renderText(services, request, text, { mode: 'comment', context: view.path, budget: TEXT_BUDGET })
   const body = await render(issue.body)
-  const shown = await renderComments(comments.slice(0, MAX_COMMENTS), render, BUDGET - body.html.length)
+  const left = BUDGET - Buffer.byteLength(body.html)
+  const shown = await renderComments(comments.slice(0, MAX_COMMENTS), render, left)
   const next = page.items[shown.length]
   const path = `${view.path}/issues/${issue.number}`
   return {
@@ -218,10 +219,10 @@ const issueView = async (
             </p>
           </div>
         </div>
-        <Post details={details!} text={body} verb="opened this" />
+        <PostedText details={details!} text={body} verb="opened this" />
         <div data-comments>
           {shown.map((comment) => (
-            <Post
+            <PostedText
               key={comment.record.id}
               details={comment}
               text={comment.text}
@@ -265,7 +266,7 @@ const renderComments = async (
   return shown
 }
 
-const Post = ({
+const PostedText = ({
   details: { record, author, attachments },
   text,
   verb,

@@ -8,9 +8,10 @@ import { AllotError } from '../../errors.ts'
 import type { HtmlPage, ServedPage } from '../../host-pages/html-urls.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
-import type { Scope } from '../../scopes.ts'
+import { hasScope } from '../../scopes.ts'
 import { PageHead, Tabs, usePageContext } from '../parts/components.tsx'
 import { type Crumb, mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
+import { storageScopes } from '../parts/storage-scopes.ts'
 
 /**
  * Finds an owner whose storage the user may see: the user, an organization that the user owns, or, for administrators,
@@ -19,21 +20,18 @@ import { type Crumb, mountOf, type PageRequest, type PageServices } from '../par
  * not own the organization, or the session lacks the scope
  */
 export const accessibleOwner = async (
-  { hosting }: PageServices,
+  services: PageServices,
   user: Identity,
   name: string,
 ): Promise<Account> => {
-  const account = await hosting.accounts.find(user, name)
-  if (account?.id === user.id) return withScope(user, account, 'read:user')
-  if (account !== undefined && user.admin) return withScope(user, account, 'read:admin')
-  if (account?.kind !== 'organization') throw new AllotError('not_found', `there is no owner named ${name}`)
-  if (!(await hosting.organizations.isOwner(account.id, user.id)))
+  const account = await services.hosting.accounts.find(user, name)
+  const scopes = account === undefined ? [] : await storageScopes(services, user, account)
+  if (account === undefined || (scopes.length === 0 && account.kind !== 'organization'))
+    throw new AllotError('not_found', `there is no owner named ${name}`)
+  const [scope] = scopes
+  if (scope === undefined)
     throw new AllotError('forbidden', `only owners of ${account.name} can see its storage`)
-  return withScope(user, account, 'read:organization')
-}
-
-const withScope = (user: Identity, account: Account, scope: Scope): Account => {
-  requireScopes(user, { scope })
+  if (!scopes.some((one) => hasScope(user.scopes, one))) requireScopes(user, { scope })
   return account
 }
 
