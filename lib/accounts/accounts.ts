@@ -30,7 +30,7 @@ export interface AccountEdit {
   email?: string | undefined
   /** Name to show. */
   fullName?: string | undefined
-  /** The new password; only its hash is stored. */
+  /** The new password, of 8 to 255 characters; only its hash is stored. */
   password?: string | undefined
   /** URL. */
   website?: string | undefined
@@ -288,7 +288,7 @@ const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
     throw invalid('email: it is already used by another account')
 }
 
-/** @throws AllotError invalid */
+/** Refuses passwords beyond 255 characters, as Gitea and Forgejo do. @throws AllotError invalid */
 export const checkPassword = (password: string): string => {
   if (password.length < 8) throw invalid('password: must have at least 8 characters')
   if (password.length > 255) throw invalid('password: must have at most 255 characters')

@@ -99,8 +99,8 @@ export class PushJournal {
     const { store, gitStorage, onRecountError, onDeletionError } = this.#options
     for (const { id, repository, pid, push } of await abandonedIn(store))
       try {
-        // In a shared store, another server may be taking a push to the same repository: what is younger is left alone. The pid
-        // can be that of a process of another machine; its git has been stopped by its time limit.
+        // In a shared store, another server may be taking a push to the same repository, or maintaining it: what is younger than
+        // MAX_WORK_MS, which bounds both, is left alone. The pid can be that of a process of another machine.
         const left = store.driver.shared ? null : pid
         // What cannot be removed keeps the entry; the push counts nevertheless.
         const recovered = gitStorage?.recoverRepository(repository, left, leftoverAge(store))
