@@ -200,7 +200,10 @@ describe('Before something is deleted', () => {
     }
     const alone = await root.post('/-/admin/account/delete', { name: 'ann', confirmation: 'ann' })
     assert.equal(alone.status, 422)
-    assert.match(words(alone.text), /still owns repositories, which are listed below\. .*These must go first/)
+    assert.match(
+      words(alone.text),
+      /still owns repositories; what must go first is listed below\. .*These must go first/,
+    )
     assert.deepEqual(await names(), ['engine', 'last'])
     const done = await root.post('/-/admin/account/delete', {
       name: 'ann',
@@ -234,6 +237,17 @@ describe('Before something is deleted', () => {
     const done = await root.post('/-/admin/account/delete', { name: 'ben', confirmation: 'ben' })
     assert.equal(done.status, 303)
     assert.equal((await root.get('/-/admin/account?name=club')).status, 200)
+  })
+
+  it('a founder who alone owns an organization is refused with a sentence about it', async () => {
+    const fay = await allot.person('fay')
+    await allot.allot.hosting.organizations.create(fay.id, { name: 'fays' })
+    const { status, text } = await root.post('/-/admin/account/delete', { name: 'fay', confirmation: 'fay' })
+    assert.equal(status, 422)
+    assert.match(
+      words(text),
+      /the only owner of an organization that it founded; what must go first is listed below\. .*the organization fays/,
+    )
   })
 
   it('an organization that goes with an account only if a box is ticked is listed with what it has', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { createHash } from 'node:crypto'
+import { after, before, describe, it, mock } from 'node:test'
 import { gnupg } from '../keys/gnupg.ts'
 import { type Person, start } from '../support/test-server.ts'
 import { createPageClient, type PageClient, type PageServer, startPages, words } from './browser.ts'
@@ -91,6 +92,20 @@ describe('The password in the settings', () => {
     assert.equal((await allot.browser().signIn('cleo', PASSWORD)).status, 429)
   })
 
+  it('is changed by one of two forms that are sent at once', async () => {
+    await allot.person('fay', { password: PASSWORD })
+    const browsers = [await signedIn('fay'), await signedIn('fay')]
+    for (const browser of browsers) await browser.get('/-/settings/password')
+    const chosen = ['the first long one', 'the second long one']
+    const answers = await Promise.all(browsers.map((browser, at) => change(browser, PASSWORD, chosen[at]!)))
+    const done = answers.map(
+      ({ headers }) => headers.get('location') === '/-/settings/password?done=password',
+    )
+    assert.equal(done.filter(Boolean).length, 1, String(done))
+    assert.equal((await browsers[done.indexOf(true)]!.get('/-/settings')).status, 200)
+    await signedIn('fay', chosen[done.indexOf(true)])
+  })
+
   it('is not asked for where there is none, and needs the scope', async () => {
     const dora = await allot.person('dora')
     const browser = await signedIn('', dora.token)
@@ -173,6 +188,25 @@ describe('The sessions in the settings', () => {
     }
   })
 
+  it('are in the order of their start', async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12) })
+    const allot = await startPages()
+    try {
+      await allot.person('ann', { password: PASSWORD })
+      const browsers = [allot.browser(), allot.browser(), allot.browser()]
+      for (const browser of browsers) {
+        mock.timers.tick(60_000)
+        await browser.signIn('ann', PASSWORD)
+      }
+      const { text } = await browsers[1]!.get('/-/account')
+      const starts = [...words(text).matchAll(/Signed in on 2026-01-01 (\d\d:\d\d) UTC/g)].map(([, at]) => at)
+      assert.deepEqual(starts, ['12:03', '12:02', '12:01'])
+    } finally {
+      mock.timers.reset()
+      await allot.stop()
+    }
+  })
+
   it('end only with the scope of changes, one by one and all together', async () => {
     const allot = await startPages()
     try {
@@ -247,6 +281,39 @@ describe('The other settings of a user', () => {
     assert.deepEqual(await emails(), ['ann@example.test'])
     assert.equal((await remove('ann@work.test')).status, 404)
     assert.equal((await remove('ben@example.test')).status, 404)
+  })
+
+  it('hold as many addresses as the API allows', async () => {
+    const full = await allot.person('full', { password: PASSWORD })
+    const own = allot.browser()
+    await own.signIn('full', PASSWORD)
+    const emails = Array.from({ length: 50 }, (_, index) => `full-${index}@example.test`)
+    await allot.allot.hosting.emails.add(full.id, emails)
+    await own.get('/-/settings/emails')
+    const { status, text } = await own.post('/-/settings/emails', { email: 'more@example.test' })
+    assert.equal(status, 409)
+    assert.equal(/<input[^>]*id="email"[^>]*value="([^"]*)"/.exec(text)?.[1], 'more@example.test')
+    assert.ok(!(await allot.as(full, 'GET', '/user/emails')).text.includes('more@'))
+  })
+
+  it('show further SSH keys on further pages', async () => {
+    const { id } = await allot.person('many', { password: PASSWORD })
+    const field = (bytes: Buffer) => Buffer.concat([Buffer.from([0, 0, 0, bytes.length]), bytes])
+    for (let index = 0; index < 52; index++) {
+      const point = createHash('sha256').update(`key ${index}`).digest()
+      const key = Buffer.concat([field(Buffer.from('ssh-ed25519')), field(point)]).toString('base64')
+      await allot.allot.hosting.sshKeys.add(id, { title: `key-${index}`, key: `ssh-ed25519 ${key}` })
+    }
+    const own = allot.browser()
+    await own.signIn('many', PASSWORD)
+    const titles = (html: string) => [...html.matchAll(/<bdi>(key-\d+)<\/bdi>/g)].map(([, title]) => title)
+    const first = (await own.get('/-/settings/keys')).text
+    const [, next] = /href="([^"]*)" rel="next"/.exec(first)!
+    assert.equal(next, '/-/settings/keys?ssh=2')
+    const second = (await own.get(next)).text
+    assert.deepEqual([titles(first).length, titles(second).length], [50, 2])
+    assert.equal(new Set([...titles(first), ...titles(second)]).size, 52)
+    assert.match(words(second), /SSH keys 52 keys .* No GPG keys/)
   })
 
   it('list SSH keys, add them, and delete them after a question', async () => {

@@ -227,6 +227,7 @@ describe('The limit of failed logins', () => {
       const refused = await browser.signIn('ann', PASSWORD)
       assert.equal(refused.status, 429)
       assert.match(refused.text, /Too many failed logins: try again in \d+ seconds\./)
+      assert.doesNotMatch(refused.text, /aria-invalid/, 'what was entered is right')
       assert.ok(Number(refused.headers.get('retry-after')) > 0)
       const api = await allot.request('GET', '/user', {
         headers: { authorization: `Basic ${btoa(`ann:${PASSWORD}`)}` },

@@ -146,7 +146,7 @@ export const accountFormRoutes = [
     } catch (error) {
       if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
       // What would be deleted too is listed again, so the page needs no name of a parameter.
-      const failure = error.message.replace(/: .*purge=true.*$/s, ', which are listed below')
+      const failure = error.message.replace(/: .*purge=true.*$/s, '; what must go first is listed below')
       const refusal = { failure, isTicked: purge }
       return { ...(await deletionView(services, user, account, refusal)), status: 422 }
     }
