@@ -160,3 +160,30 @@ describe('Before an owner with more items than a page looks at is deleted', () =
     assert.match(all, /usage\?kind=artifacts&amp;repository=diary/)
   })
 })
+
+describe('Before an owner with more repositories than a page looks at is deleted', () => {
+  let allot: PageServer
+  before(async () => {
+    allot = await startPages({ driver: memory(), repositories: false })
+  })
+  after(() => allot.stop())
+
+  it('its LFS objects are counted exactly', async () => {
+    const { id } = await allot.person('many')
+    const { accounts, repositories } = allot.allot.hosting
+    const account = (await accounts.byId(id))!
+    for (let index = 0; index <= MAX_READ; index++)
+      await repositories.create(account, account, { name: `r${index}` })
+    await allot.allot.ledger.batch(
+      ['r0', 'r1'].map((name) => ({
+        ...{ op: 'put' as const, kind: 'lfs' as const, key: `l-${name}`, repository: `many/${name}` },
+        ...{ name: 'l', size: 1024 },
+      })),
+    )
+    const root = allot.browser()
+    await root.signIn('', allot.root.token)
+    await root.get('/-/admin')
+    const { text } = await root.post('/-/admin/account/delete', { name: 'many' })
+    assert.match(rowOf(text, /LFS/), /^2 LFS objects 2 KiB, .*Stays/)
+  })
+})

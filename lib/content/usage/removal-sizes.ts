@@ -31,10 +31,13 @@ export interface RemovedKind {
   readonly isStoredHere: boolean | undefined
 }
 
-/** Index entries that are read at most. */
+/**
+ * Index entries of items and of repositories that one {@link RemovalSizes} reads at most. The records that they lead to come in
+ * addition, at most one for each.
+ */
 export const MAX_READ = 1000
 
-/** The first text after all keys with the reserved prefix. */
+/** The first text after all keys with the reserved prefix: the prefix ends with a colon, and a semicolon follows it in every order of texts by bytes. */
 const AFTER_RESERVED = `${RESERVED_PREFIX.slice(0, -1)};`
 
 /** Bytes that a deletion frees for certain; items that were not looked at may free more. */
@@ -82,29 +85,31 @@ export class RemovalSizes {
   /** What goes with owners: all of their repositories, and what belongs to them alone. */
   async ofOwners(owners: readonly number[]): Promise<RemovedKind[]> {
     const sums = new RemovedSums()
-    for (const owner of owners) {
-      const usage = await ownerUsages.get(this.#tx, [owner])
-      if (usage === undefined) continue
-      const git = add(usage.reposPublic, usage.reposPrivate)
+    const usages = await ownerUsages.byIds(this.#tx, owners)
+    for (const { reposPublic, reposPrivate } of usages.values()) {
+      const git = add(reposPublic, reposPrivate)
       if (git !== 0) sums.add('git', true, { count: 1, bytes: git })
-      for (const kind of ENTRY_KINDS) await this.#addOwned(sums, owner, kind, bytesOf(usage, kind))
     }
+    for (const kind of LFS_LAST)
+      for (const [owner, usage] of usages) await this.#addOwned(sums, owner, kind, bytesOf(usage, kind))
     return sums.kinds()
   }
 
   async #addOwned(sums: RemovedSums, owner: number, kind: LedgerKind, bytes: Sum): Promise<void> {
     const own = await ledgerEntries.count(this.#tx, 'owner', [owner, kind])
-    const { ids, hasMore } = bytes === 0 && own === 0 ? NO_PARTITIONS : await this.#partitions(owner, kind)
+    const isStoredHere = await this.#isStoredHere(kind)
+    const isRead = isStoredHere === undefined || kind === 'lfs'
+    const read = isRead ? await this.#largest('size', owner, kind, own) : []
+    const isElsewhere = compare(restOf(bytes, read), 0) > 0
+    const { ids, hasMore } = isElsewhere ? await this.#partitions(owner, kind) : NO_PARTITIONS
     const perPartition = await Promise.all(
       ids.map((id) => ledgerEntries.count(this.#tx, 'partition', [id, kind])),
     )
     const count = perPartition.reduce((sum, further) => sum + further, own)
-    const isStoredHere = await this.#isStoredHere(kind)
     if (isStoredHere !== undefined) {
       sums.add(kind, isStoredHere, { count, bytes, hasMore })
       return
     }
-    const read = await this.#largest('size', owner, kind, own)
     for (const [index, id] of ids.entries())
       read.push(...(await this.#largest('partition', id, kind, perPartition[index]!)))
     sums.addRead(kind, read, { count, bytes, hasMore })
@@ -169,6 +174,12 @@ export class RemovalSizes {
   }
 }
 
+/**
+ * No index says which repositories of an owner have LFS objects in partitions of their own, so all of its repositories may have to
+ * be read. That is done last, and only when the objects in the owner's partition are not all of its bytes.
+ */
+const LFS_LAST: readonly LedgerKind[] = [...ENTRY_KINDS.filter((kind) => kind !== 'lfs'), 'lfs']
+
 const NO_PARTITIONS = { ids: [], hasMore: false }
 
 const bytesOf = (
@@ -197,6 +208,10 @@ const countedEntry = ({ key, size }: Pick<LedgerEntry, 'key' | 'size'>): Counted
   size,
 })
 
+/** Bytes of the entries that were not read. */
+const restOf = (bytes: Sum, read: readonly CountedEntry[]): Sum =>
+  read.reduce<Sum>((rest, { size }) => subtract(rest, size), bytes)
+
 interface Amount {
   readonly count: number
   readonly bytes: Sum
@@ -222,7 +237,7 @@ class RemovedSums {
   /** Adds entries that were looked at, and as one amount the others of the same kind. */
   addRead(kind: LedgerKind, read: readonly CountedEntry[], all: Amount): void {
     for (const { isStoredHere, size } of read) this.add(kind, isStoredHere, { count: 1, bytes: size })
-    const rest = read.reduce<Sum>((sum, { size }) => subtract(sum, size), all.bytes)
+    const rest = restOf(all.bytes, read)
     const others = Math.max(0, all.count - read.length)
     if (compare(rest, 0) > 0) this.add(kind, undefined, { ...all, count: others, bytes: rest })
   }
