@@ -35,11 +35,23 @@ export const removeAssignmentsJob: JobHandler = {
   },
 }
 
-/** Completes the removal of earlier groups with these names, which are about to be given to new groups. */
-export const finishRemovals = async (store: Store, jobs: Jobs, names: readonly string[]): Promise<void> => {
+/**
+ * Completes the removal of earlier groups with these names, which are about to be given to new groups.
+ * @param check called before, if there is such a removal: it rejects when the new groups will be refused, since a removal is long
+ */
+export const finishRemovals = async (
+  store: Store,
+  jobs: Jobs,
+  names: readonly string[],
+  check: () => Promise<unknown>,
+): Promise<void> => {
+  let isChecked = false
   for (const name of names) {
     const removed = await store.read((tx) => removedGroups.findBy(tx, 'name', [name]))
-    if (removed !== undefined) await jobs.finish(store, 'removeAssignments', removed.sequence)
+    if (removed === undefined) continue
+    if (!isChecked) await check()
+    isChecked = true
+    await jobs.finish(store, 'removeAssignments', removed.sequence)
   }
 }
 

@@ -18,7 +18,7 @@ import {
   setAssigned,
 } from './group-assignments.ts'
 import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
-import { checkNames, checkRule, membersOf, toRule } from './rules.ts'
+import { checkNames, checkRule, membersOf, refuseUnlimited, toRule, withoutLimit } from './rules.ts'
 import type { Subject } from './subjects.ts'
 
 interface NewGroup {
@@ -94,7 +94,9 @@ export class Groups {
     }
     const names = newRules.map((rule) => rule.name)
     checkNames('rules', names)
-    await finishRemovals(this.#store, this.#jobs, [name])
+    await finishRemovals(this.#store, this.#jobs, [name], () =>
+      this.#store.read((tx) => refuseUnlimited(tx, newRules)),
+    )
     return this.#write(async (tx) => {
       if ((await groups.get(tx, [name])) !== undefined)
         throw new AllotError('conflict', `a group named ${name} already exists`)
@@ -250,7 +252,7 @@ const createMissingRule = async (
   by: Actor | undefined,
 ) => {
   if ((await rules.get(tx, [name])) !== undefined) return
-  if (limit === undefined) throw invalid(`there is no rule named ${name}: give a limit to create it`)
+  if (limit === undefined) throw withoutLimit(name)
   const members = membersOf({ limit, subjects })
   await rules.save(tx, { name, ...members, sequence })
   await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })

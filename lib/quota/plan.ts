@@ -80,13 +80,18 @@ export class Plans {
   /**
    * Prepares what {@link apply} needs: completes the deletion of earlier groups with the names of planned ones, and takes sequence
    * numbers for the rules and groups that the plan can create, before the write, so that writers do not contend for the sequence.
+   * @param check rejects when the plan will be refused
    */
-  async prepare({ rules, groups = [] }: Pick<QuotaPlan, 'rules' | 'groups'>): Promise<SequenceNumbers> {
+  async prepare(
+    { rules, groups = [] }: Pick<QuotaPlan, 'rules' | 'groups'>,
+    check: () => Promise<unknown>,
+  ): Promise<SequenceNumbers> {
     const { store, jobs } = this.#dependencies
     await finishRemovals(
       store,
       jobs,
       groups.map(({ name }) => name),
+      check,
     )
     return { rules: await this.#numbersFor('rule', rules), groups: await this.#numbersFor('group', groups) }
   }

@@ -11,6 +11,7 @@ import {
 import type { Page, Slice } from '../records/collection.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
+import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { subjects as allSubjects, isSubject, type Subject } from './subjects.ts'
 
@@ -151,6 +152,18 @@ export const checkWholeRule = (rule: UncheckedRule): void => {
   checkRule(rule)
   if (rule.limit === undefined) throw invalid('Limit is required')
   checkArgument(rule.subjects !== undefined, 'subjects', "a list, such as ['size:all']", rule.subjects)
+}
+
+export const withoutLimit = (name: string) =>
+  invalid(`there is no rule named ${name}: give a limit to create it`)
+
+/** @throws AllotError invalid when a rule that does not exist has no limit to be created with */
+export const refuseUnlimited = async (
+  tx: ReadTransaction,
+  newRules: readonly { name: string; limit?: number | undefined }[],
+): Promise<void> => {
+  for (const { name, limit } of newRules)
+    if (limit === undefined && (await rules.get(tx, [name])) === undefined) throw withoutLimit(name)
 }
 
 /** @throws AllotError invalid unless it is a list of texts, none of them twice */

@@ -178,6 +178,35 @@ describe('A deleted group that many owners have', () => {
         await assertSound(fixture)
       }))
 
+  const REFUSED: [what: string, create: (fixture: RemovalFixture) => Promise<unknown>][] = [
+    ['a group', ({ quota }) => quota.groups.create({ name: 'free', rules: ['unknown'] })],
+    [
+      'a plan with an unknown rule',
+      ({ store, quota }) =>
+        new PlansByName({ store, quota, owners: hostOwnerDirectory }).apply({
+          groups: [{ name: 'free', rules: ['unknown'] }],
+        }),
+    ],
+    [
+      'a plan with an unknown owner',
+      ({ store, quota }) => {
+        const nobody = { ...hostOwnerDirectory, find: async () => undefined, claim: async () => undefined }
+        const plans = new PlansByName({ store, quota, owners: nobody })
+        return plans.apply({ groups: [{ name: 'free', rules: [] }], assignments: { 'owner-1': ['free'] } })
+      },
+    ],
+  ]
+  for (const [what, create] of REFUSED)
+    it(`is left to its job by ${what} of its name that is refused`, () =>
+      withGroups(async (fixture) => {
+        await fixture.quota.groups.remove('free')
+        const left = await countOf(fixture, 'free')
+        await assert.rejects(create(fixture), { code: 'invalid' })
+        assert.equal(await countOf(fixture, 'free'), left)
+        await finish(fixture)
+        await assertNothingLeft(fixture)
+      }))
+
   it('is taken from the rest of its owners after a restart, and other writes go on meanwhile', async () => {
     const { folder, remove } = await temporaryFolder()
     try {
