@@ -15,7 +15,9 @@ interface GrantSentences {
   readonly onlyAtSource: string
 }
 
-const SENTENCES: Record<string, GrantSentences> = {
+type Grant = (typeof GRANTS)[keyof typeof GRANTS]
+
+const SENTENCES: Record<Grant, GrantSentences> = {
   [GRANTS.admin]: {
     revoked: 'these users are no longer administrators of this server',
     onlyHere: 'these users are administrators here, but not at the source',
@@ -49,7 +51,7 @@ const SENTENCES: Record<string, GrantSentences> = {
 }
 
 export const sentencesOf = (grant: string): GrantSentences =>
-  SENTENCES[grant] ?? {
+  (SENTENCES as Partial<Record<string, GrantSentences>>)[grant] ?? {
     revoked: `these no longer have the right "${grant}"`,
     onlyHere: `these have the right "${grant}" here, but not at the source`,
     onlyAtSource: `these have the right "${grant}" at the source, but not here`,
