@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { DeletionHold, diskFault, ifMissing, isUnchangedFor, type OnDeletionError } from '../disk.ts'
+import { DeletionHold, diskFault, ifMissing, type OnDeletionError, removeUnchanged } from '../disk.ts'
 import { FileArea } from '../records/schema/index.ts'
 import { type ContentInfo, ContentWriter, checkSize, type ExpectedContent } from './content-writer.ts'
 import { FolderSync } from './folder-sync.ts'
@@ -166,14 +166,10 @@ export class FileStorage {
       return []
     })
     for (const name of listed)
-      await removeUnchanged(join(path, name), age).catch((error) =>
+      await removeUnchanged(join(path, name), age, (staged) => rm(staged, { force: true })).catch((error) =>
         this.#onDeletionError(error, { path: join(path, name) }),
       )
   }
-}
-
-const removeUnchanged = async (path: string, age: number): Promise<void> => {
-  if (await isUnchangedFor(path, age)) await rm(path, { force: true })
 }
 
 const NAME = /^[0-9a-f][0-9a-f-]{3,99}$/

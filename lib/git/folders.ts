@@ -5,7 +5,7 @@ import { readdir as list, readFile, rename, rm, writeFile } from 'node:fs/promis
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { ifMissing, isUnchangedFor, type OnDeletionError, syncToDisk } from '../disk.ts'
+import { ifMissing, isUnchangedFor, type OnDeletionError, removeUnchanged, syncToDisk } from '../disk.ts'
 
 /** Path of a repository, made of its id, so that renaming or transferring it moves no files. */
 export const folderOf = (directory: string, id: number): string =>
@@ -111,12 +111,8 @@ export const recoverFolders = async (
     for (const { name } of await listed(join(directory, bucket))) {
       const path = join(directory, bucket, name)
       if (![DUE, UNFINISHED, DISCARDED].some((suffix) => name.endsWith(suffix))) continue
-      await removeUnchanged(path, age).catch((error) => onError(error, { path }))
+      await removeUnchanged(path, age, removeLeftover).catch((error) => onError(error, { path }))
     }
-}
-
-const removeUnchanged = async (path: string, age: number): Promise<void> => {
-  if (await isUnchangedFor(path, age)) await removeLeftover(path)
 }
 
 const removeLeftover = (path: string): Promise<void> => {

@@ -9,6 +9,7 @@ import {
   isObject,
 } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
+import { definedMembers } from '../records/edits.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -72,8 +73,7 @@ export class Rules {
     return this.#store.write(async (tx) => {
       const before = await rules.get(tx, [name])
       if (before === undefined) return undefined
-      const given = Object.entries(edit).filter(([, value]) => value !== undefined)
-      const after = membersOf({ ...before, ...Object.fromEntries(given) })
+      const after = membersOf({ ...before, ...definedMembers(edit) })
       await rules.save(tx, { ...before, ...after })
       await recordAudit(tx, by, { action: 'rule changed', subject: name, before: membersOf(before), after })
       tx.afterCommit(this.#onChange)
