@@ -103,6 +103,8 @@ const compare = async (url: string, headers: Record<string, string>): Promise<Re
   const commands = existsSync(starts) ? readFileSync(starts, 'utf8') : ''
   assert.doesNotMatch(commands, OF_BODIES, `HEAD ${url} starts git for a body`)
   const get = await send('GET', url, headers)
+  for (const command of BODY_COMMANDS)
+    if (existsSync(starts) && readFileSync(starts, 'utf8').includes(` ${command} `)) startedByGet.add(command)
   rmSync(starts, { force: true })
   assert.equal(head.status, get.status, url)
   for (const name of REPLY_HEADERS)
@@ -115,7 +117,10 @@ const compare = async (url: string, headers: Record<string, string>): Promise<Re
 }
 
 /** The commands of git whose output is the body of a response. */
-const OF_BODIES = / (?:archive|format-patch|diff-tree -p|cat-file blob) /
+const BODY_COMMANDS = ['archive', 'format-patch', 'diff-tree -p', 'cat-file blob']
+const OF_BODIES = new RegExp(` (?:${BODY_COMMANDS.join('|')}) `)
+/** Those that some GET has started. */
+const startedByGet = new Set<string>()
 
 /** Sends HEAD and GET to each path of a route, as its owner and as nobody. @returns the statuses of GET */
 const compareAll = async (
@@ -149,4 +154,8 @@ describe('A response to HEAD is that to GET without its body', () => {
     it(`at the page ${path}`, async () => {
       await compareAll(site.base, path, { cookie: mia.cookie, accept: 'text/html' })
     })
+
+  it('and each command of git that HEAD must not start is one that GET starts', () => {
+    assert.deepEqual([...startedByGet].sort(), BODY_COMMANDS.toSorted())
+  })
 })
