@@ -72,7 +72,7 @@ export class TreeEditor {
   async #folder(path: string, isCreated: boolean): Promise<Folder | undefined> {
     const known = this.#folders.get(path)
     if (known !== undefined) return known
-    const entries = path === '' ? await this.#read(this.#root) : await this.#below(path, isCreated)
+    const entries = path === '' ? await this.#read(this.#root, path) : await this.#below(path, isCreated)
     if (entries === undefined) return undefined
     if (this.#folders.size >= MAX_FOLDERS)
       throw invalid(`the paths lead through more than ${MAX_FOLDERS} folders: make several commits`)
@@ -84,17 +84,23 @@ export class TreeEditor {
     const { folder, name } = splitPath(path)
     const parent = await this.#folder(folder, isCreated)
     const entry = parent?.get(name)
-    if (entry?.mode === MODES.tree) return this.#read(entry.id)
+    if (entry?.mode === MODES.tree) return this.#read(entry.id, path)
     if (!isCreated) return undefined
     if (entry !== undefined) throw invalid(`${path} is a file: nothing can be below it`)
     parent!.set(name, { mode: MODES.tree, name, id: '' })
     return new Map()
   }
 
-  async #read(id: string | undefined): Promise<Folder> {
+  async #read(id: string | undefined, path: string): Promise<Folder> {
     const { git, access } = this.#open
     const tree = id === undefined ? undefined : await git.object(access, id)
-    this.#bytesRead += tree?.content.length ?? 0
+    const bytes = tree?.content.length ?? 0
+    // Several commits would not help.
+    if (bytes > MAX_BYTES)
+      throw invalid(
+        `${path === '' ? 'the root folder' : `the folder ${path}`} alone has more than ${MAX_BYTES} bytes: push the change with git`,
+      )
+    this.#bytesRead += bytes
     if (this.#bytesRead > MAX_BYTES)
       throw invalid(`the folders of the files have more than ${MAX_BYTES} bytes: make several commits`)
     const entries = tree === undefined ? [] : parseTree(tree.content, 'latin1')

@@ -7,7 +7,7 @@ import { attempt, git } from '../../git/client.ts'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../../support/expectations.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
-import type { Person } from '../../support/test-server.ts'
+import { PATIENT, type Person } from '../../support/test-server.ts'
 import { wrappedGit } from '../../support/wrapped-git.ts'
 
 const pushes: Push[] = []
@@ -18,6 +18,8 @@ before(async () => {
   allot = await startGit({
     onPush: (push) => void pushes.push(push),
     git: { http: false, maxPushSize: 200_000 },
+    // More than the folders of a change may have together.
+    contents: { ...PATIENT.contents, maxObjectSize: 32 * 1024 * 1024 },
   })
   ann = await allot.person('ann')
   ben = await allot.person('ben')
@@ -243,7 +245,27 @@ describe('Files', () => {
     const top = write(['mktree'], numbers.map((number) => `040000 tree ${large}\t${number}\n`).join(''))
     await git(folder, 'update-ref', 'refs/heads/main', await git(folder, 'commit-tree', top, '-m', 'x'))
     await done('PATCH', at, { default_branch: 'main' })
-    assertError(await create(numbers.map((number) => `${number}/new`)), 422, /more than 16777216 bytes/)
+    const tooLarge = await create(numbers.map((number) => `${number}/new`))
+    assertError(tooLarge, 422, /more than 16777216 bytes: make several commits/)
+  })
+
+  it('are refused in one folder that is too large with advice that helps', async () => {
+    const at = await aRepository()
+    const folder = await allot.folderOf(at.slice('/repos/'.length))
+    const write = (args: string[], input: string) =>
+      execFileSync('git', args, { cwd: folder, input, encoding: 'utf8' }).trim()
+    const blob = write(['hash-object', '-w', '--stdin'], '')
+    const names = Array.from({ length: 75_000 }, (_, index) => `${index}`.padStart(200, '0'))
+    const large = write(['mktree'], names.map((name) => `100644 blob ${blob}\t${name}\n`).join(''))
+    const top = write(['mktree'], `040000 tree ${large}\tlarge\n`)
+    for (const [tree, path, message] of [
+      [top, 'large/new', /^the folder large alone has more than 16777216 bytes: push the change with git$/],
+      [large, 'new', /^the root folder alone has more than 16777216 bytes: push the change with git$/],
+    ] as const) {
+      await git(folder, 'update-ref', 'refs/heads/main', await git(folder, 'commit-tree', tree, '-m', 'x'))
+      await done('PATCH', at, { default_branch: 'main' })
+      assertError(await ask('POST', `${at}/contents/${path}`, { content: '' }), 422, message)
+    }
   })
 
   const content = base64('x')
