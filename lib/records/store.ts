@@ -148,6 +148,7 @@ const uniqueTime = (): UniqueTime => {
  * because clients can ask for any number of things that do not exist.
  *
  * Declare it at module level: then `read` sees nothing but its transaction and its input, and the input is the cache key.
+ * It must not read the clock, since a result stays cached while time passes: compare times outside.
  *
  * @param name part of the cache key; no other read may have it
  * @param read may run again, so it must change nothing

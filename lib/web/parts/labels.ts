@@ -64,7 +64,7 @@ export const refusalIn = (failure: string): Refusal => {
   return { field: name, message: labelOf(name) + separator + failure.slice(beginning.length) }
 }
 
-/** The same message, about another field: a service names a value otherwise than the form that it comes from. */
+/** The same message about another field, for a form whose field has another name than the service's parameter. */
 export const aboutField = (failure: string, from: string, to: FieldName): string =>
   failure.startsWith(`${from}: `) ? `${to}${failure.slice(from.length)}` : failure
 

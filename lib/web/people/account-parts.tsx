@@ -1,5 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-/** How accounts, times and repositories are shown wherever they occur. */
+/** How accounts and repositories are shown wherever they occur. */
 import { avatarOf } from '../../accounts/avatars.ts'
 import { add } from '../../integers.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
