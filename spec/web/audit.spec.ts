@@ -164,6 +164,20 @@ describe('The page of the audit log', () => {
     assert.equal(newest!.text, 'ann account changed display name “” → Ann A.; administrator yes → no root')
   })
 
+  it('names what no form changes in words, too', async () => {
+    const { id } = await allot.person('words', { admin: true })
+    const made = { type: 'gitea', config: { url: 'https://example.org/', content_type: 'json', secret: 's' } }
+    assert.equal((await allot.as(allot.root, 'POST', '/admin/hooks', made)).status, 201)
+    await allot.allot.hosting.accounts.remove(id, {
+      purge: true,
+      by: { id: allot.root.id, username: 'root' },
+    })
+    const [webhook] = await shown('?kind=webhook&actor=root')
+    assert.match(webhook!.text, /; secret yes; authorization header no root$/)
+    const [account] = await shown('?kind=account&subject=words')
+    assert.equal(account!.text, 'words account deleted kind user; contents deleted yes root')
+  })
+
   it('says in words that details were too long for the log, whatever was changed', async () => {
     const { rules, groups } = allot.allot.quota
     const by = { id: allot.root.id, username: 'root' }

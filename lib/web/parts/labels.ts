@@ -37,11 +37,19 @@ export type FieldName = keyof typeof LABELS
 
 export const labelOf = (field: FieldName): string => LABELS[field]
 
+/** Values in the audit log that are not called as a field of a form is. */
+const AUDIT_WORDS: ReadonlyMap<string, string> = new Map([
+  ['admin', 'administrator'],
+  // The number of owners of a group; the field of this name is about those that are selected.
+  ['owners', 'owners'],
+  ['purge', 'contents deleted'],
+  ['hasSecret', 'secret'],
+  ['hasAuthorization', 'authorization header'],
+])
+
 /** What a record of the audit log calls a value, as a word within a sentence. */
-export const wordFor = (name: string): string => {
-  const field = name === 'admin' ? 'administrator' : name
-  return isField(field) && field !== 'owners' ? labelOf(field).toLowerCase() : name
-}
+export const wordFor = (name: string): string =>
+  AUDIT_WORDS.get(name) ?? (isField(name) ? labelOf(name).toLowerCase() : name)
 
 const isField = (name: string): name is FieldName => Object.hasOwn(LABELS, name)
 
