@@ -3,6 +3,7 @@ import { checkSubjects } from '../../lib/quota/rules.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { SourceUser } from './shapes.ts'
+import { type ExistenceSubject, synchronize } from './synchronize.ts'
 
 export const SourceRule = v.object({
   name: v.string(),
@@ -81,19 +82,35 @@ const copyGroup = async ({ allot, report }: Migration, name: string, rules: read
 const isSameSet = (left: readonly string[], right: readonly string[]): boolean =>
   [...left].sort().join('\n') === [...right].sort().join('\n')
 
-const copyAssignments = async ({ source, allot, report, names }: Migration, group: string): Promise<void> => {
+/** Copies which owners a group is assigned to. An assignment that the source has removed stays. */
+const copyAssignments = async (migration: Migration, group: string): Promise<void> => {
+  const { source, allot, report, names } = migration
   const { groups } = allot.quota
-  for (const { login } of await source.list(
-    SourceUser,
-    apiPath('admin', 'quota', 'groups', group, 'users'),
-  )) {
-    const account = await names.accountOf(login)
-    if (account === undefined) report.note('notCopied', NOT_HERE, `${login} in ${group}`)
-    else if ((await groups.assignedTo(account.name)).includes(group))
-      report.count('quota assignments', 'found')
-    else {
-      await groups.assign(account.name, group, OPERATOR)
-      report.count('quota assignments', 'copied')
-    }
+  const parts = async (key: string) => {
+    const account = await names.account(key)
+    return account && [account.id]
   }
+  const things: ExistenceSubject = {
+    kind: 'quotaAssignment',
+    scope: group,
+    parts,
+    async find(key) {
+      const account = await names.account(key)
+      const isAssigned = account !== undefined && (await groups.assignedTo(account.name)).includes(group)
+      return isAssigned ? parts(key) : undefined
+    },
+    remove: async (key) => groups.unassign((await names.account(key))?.name ?? key, group, OPERATOR),
+  }
+  const users = await source.list(SourceUser, apiPath('admin', 'quota', 'groups', group, 'users'))
+  const wanted = users.map(({ login }) => ({
+    name: names.key(login),
+    label: login,
+    async create() {
+      const account = await names.accountOf(login)
+      if (account === undefined) report.note('notCopied', NOT_HERE, `${login} in ${group}`)
+      else await groups.assign(account.name, group, OPERATOR)
+      return account !== undefined
+    },
+  }))
+  await synchronize(migration, things, wanted, false)
 }

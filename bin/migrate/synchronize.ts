@@ -39,6 +39,16 @@ const EXISTENCE_LABELS = {
     many: 'GPG keys',
     revoked: 'the user in parentheses no longer has these GPG keys',
   },
+  email: {
+    one: 'further address',
+    many: 'further addresses',
+    revoked: 'the user in parentheses no longer has these further addresses',
+  },
+  quotaAssignment: {
+    one: 'quota assignment',
+    many: 'quota assignments',
+    revoked: 'the quota group in parentheses is no longer assigned to these owners',
+  },
   follow: { one: 'follow', many: 'follows', revoked: 'the user in parentheses no longer follows' },
   star: { one: 'star', many: 'stars', revoked: 'the user in parentheses no longer stars' },
   watch: { one: 'watch', many: 'watches', revoked: 'the user in parentheses no longer watches' },

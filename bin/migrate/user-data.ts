@@ -51,25 +51,45 @@ export const SourceEmail = v.object({
   verified: v.nullish(v.boolean(), true),
 })
 
-/** Copies the further addresses of users, which the source lists for all users together. */
+/** Copies the further addresses of users, which the source lists for all users together. One that it has removed stays. */
 export const copyEmails = async (migration: Migration, logins: readonly string[]): Promise<void> => {
-  const { source, allot, report } = migration
-  const names = new Set(logins.map((login) => login.toLowerCase()))
+  const { source, report } = migration
+  const further = new Map(logins.map((login) => [login.toLowerCase(), [] as string[]]))
   const found = (await ifAvailable(source.list(SourceEmail, '/admin/emails'))) ?? []
   for (const { email, username, primary, verified } of found) {
-    if (primary || !names.has(username.toLowerCase())) continue
-    if (!verified) {
-      report.note('notCopied', UNVERIFIED, `${email} of ${username}`)
-      continue
-    }
-    await forUserHere(migration, `the address ${email} of ${username}`, username, async (user) => {
-      const own = await allot.hosting.emails.list(user.id)
-      const isHere = own.some((one) => one.email.toLowerCase() === email.toLowerCase())
-      if (!isHere) await allot.hosting.emails.add(user.id, [email])
-      report.count('further addresses', isHere ? 'found' : 'copied')
-    })
+    const own = further.get(username.toLowerCase())
+    if (primary || own === undefined) continue
+    if (verified) own.push(email)
+    else report.note('notCopied', UNVERIFIED, `${email} of ${username}`)
   }
+  for (const [login, emails] of further)
+    if (emails.length > 0)
+      await forUserHere(migration, `the further addresses of ${login}`, login, (user) =>
+        synchronize(migration, emailsOf(migration, user), emails.map(addressOf(migration, user)), false),
+      )
 }
+
+const emailsOf = ({ allot, names }: Migration, user: Account): ExistenceSubject => ({
+  kind: 'email',
+  scope: names.keyHere(user),
+  parts: async () => [user.id],
+  async find(address) {
+    const own = await allot.hosting.emails.list(user.id)
+    return own.some(({ email }) => email.toLowerCase() === address) ? [user.id] : undefined
+  },
+  remove: async (address) => void (await allot.hosting.emails.remove(user.id, [address])),
+})
+
+const addressOf =
+  ({ allot }: Migration, { id }: Account) =>
+  (email: string): SourceItem => ({
+    name: email.toLowerCase(),
+    label: email,
+    async create() {
+      await allot.hosting.emails.add(id, [email])
+      return true
+    },
+  })
 
 /** Removes the copied keys and relations of a user who was deleted at the source. */
 export const removeUserData = async (migration: Migration, user: Account): Promise<void> => {

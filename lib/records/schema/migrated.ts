@@ -18,7 +18,7 @@ const Migrated = v.object({
       'teamMember',
       'teamRepository',
     ],
-    ...['collaborator', 'email', 'hook', 'avatar', 'publicMember'],
+    ...['collaborator', 'email', 'hook', 'avatar', 'publicMember', 'quotaAssignment'],
   ] as const),
   /**
    * The account or organization that the record belongs to, in lower case, or `owner/repository` for the contents of
