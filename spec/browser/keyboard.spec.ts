@@ -106,7 +106,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
         at: '/-/admin/rules',
         enter: { Name: 'tight', Limit: '1 MiB', Subjects: 'open', Total: 'on', LFS: 'on' },
         press: 'Preview changes',
-        shows: /New rule tight: 1 MiB for LFS/,
+        shows: /New rule tight: 1\sMiB for LFS/,
       },
       { press: 'Apply changes', shows: /Created\./ },
       { at: '/-/admin/rule?name=tight', enter: { Limit: '2 MiB' }, press: 'Save', shows: /Saved\./ },

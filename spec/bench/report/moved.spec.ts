@@ -50,7 +50,8 @@ describe('npm run bench', () => {
   it('prints every option of docs/performance.md with --help', () => {
     const { status, stdout, stderr } = bench('--help')
     assert.deepEqual([status, stderr.includes(' at ')], [0, false], stderr)
-    const documented = readDocument('docs/performance.md').match(/(?<=`(?:-- )?)--[\w-]+/g)!
+    // Options of the bench have no equals sign: those of Node do.
+    const documented = readDocument('docs/performance.md').match(/(?<=`(?:-- )?)--[\w-]+(?![\w=-])/g)!
     for (const option of new Set(documented)) assert.ok(stdout.includes(option), option)
   })
 
