@@ -10,7 +10,14 @@ import { AllotError } from '../errors.ts'
 import { requireScopes } from '../http/access.ts'
 import { FlashMessage, Notice, Post } from './parts/components.tsx'
 import { labelOf } from './parts/labels.ts'
-import { type PageRequest, type PageServices, page, type View } from './parts/route.ts'
+import {
+  type PageRequest,
+  type PageServices,
+  page,
+  type Refusals,
+  refusedForm,
+  type View,
+} from './parts/route.ts'
 
 export interface BrowserSession {
   readonly secret: string
@@ -115,12 +122,10 @@ export const signInRoutes = [
       try {
         return { to, secret: await signIn(request, services) }
       } catch (error) {
-        const status = error instanceof AllotError ? REFUSALS[error.code] : undefined
-        if (status === undefined) throw error
-        const { message, retryAfter } = error as AllotError
         const name = form.text('name')
-        const refused = { failure: message, isToken: name === '', isWrong: status === 422 }
-        return { ...signInView({ to, name, ...refused }), status, retryAfter }
+        return refusedForm(error, REFUSALS, (failure, status) =>
+          signInView({ to, name, failure, isToken: name === '', isWrong: status === 422 }),
+        )
       }
     },
   }),
@@ -167,12 +172,7 @@ const signIn = async ({ form, req, secret }: PageRequest, { hosting }: PageServi
   return { value, seconds: sessions.lifetime }
 }
 
-/** Errors that the form shows, with their status; others get the error page. */
-const REFUSALS: Readonly<Record<string, number>> = {
-  unauthenticated: 422,
-  forbidden: 403,
-  too_many_requests: 429,
-}
+const REFUSALS: Refusals = { unauthenticated: 422, forbidden: 403, too_many_requests: 429 }
 
 /** What the page to sign in shows. */
 interface SignInForm {

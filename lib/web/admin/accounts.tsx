@@ -6,7 +6,14 @@ import type { Account } from '../../records/schema/index.ts'
 import { accountPath } from '../parts/components.tsx'
 import { checkConfirmation, hasConfirmation } from '../parts/confirmation.tsx'
 import type { Form } from '../parts/form.ts'
-import { type PageReply, type PageRequest, type PageServices, page } from '../parts/route.ts'
+import {
+  type PageReply,
+  type PageRequest,
+  type PageServices,
+  page,
+  type Refusals,
+  refusedForm,
+} from '../parts/route.ts'
 import { passwordLinkView } from '../people/set-password.tsx'
 import { checkChosenScopes, createdView } from '../people/tokens.tsx'
 import { confirmationOf, deletionView } from './account-deletion.tsx'
@@ -14,8 +21,7 @@ import { accountView } from './account-views.tsx'
 import { adminPage } from './form.tsx'
 import { newAccountView } from './new-account.tsx'
 
-/** Errors that a form shows; others get the error page. */
-const REFUSALS: ReadonlySet<string> = new Set(['invalid', 'conflict', 'bad_request', 'forbidden'])
+const REFUSALS: Refusals = { invalid: 422, conflict: 422, bad_request: 422, forbidden: 422 }
 
 type AccountRequest = PageRequest<never, Identity>
 
@@ -36,20 +42,10 @@ const accountForm = (
         services.hosting.ownerTable.changed()
         return reply
       } catch (error) {
-        if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
-        return {
-          ...(await accountView(
-            services,
-            request.user,
-            account,
-            { failure: error.message },
-            {
-              path,
-              form: request.form,
-            },
-          )),
-          status: 422,
-        }
+        const { user, form } = request
+        return refusedForm(error, REFUSALS, (failure) =>
+          accountView(services, user, account, { failure }, { path, form }),
+        )
       }
     },
   })
@@ -82,8 +78,7 @@ export const accountFormRoutes = [
         services.hosting.ownerTable.changed()
         return { to: `${accountPath(name)}&done=created` }
       } catch (error) {
-        if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
-        return { ...newAccountView(kind, { failure: error.message }, form), status: 422 }
+        return refusedForm(error, REFUSALS, (failure) => newAccountView(kind, { failure }, form))
       }
     },
   }),
@@ -144,11 +139,11 @@ export const accountFormRoutes = [
       checkConfirmation(form, confirmationOf(account))
       await services.hosting.accounts.remove(account.id, { purge, by: user })
     } catch (error) {
-      if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
-      // What would be deleted too is listed again, so the page needs no name of a parameter.
-      const failure = error.message.replace(/: .*purge=true.*$/s, '; what must go first is listed below')
-      const refusal = { failure, isTicked: purge }
-      return { ...(await deletionView(services, user, account, refusal)), status: 422 }
+      return refusedForm(error, { invalid: 422 }, (message) => {
+        // What would be deleted too is listed again, so the page needs no name of a parameter.
+        const failure = message.replace(/: .*purge=true.*$/s, '; what must go first is listed below')
+        return deletionView(services, user, account, { failure, isTicked: purge })
+      })
     }
     return { to: '/-/admin/owners?done=deleted' }
   }),

@@ -2,7 +2,6 @@
 /** Shared by the pages of administrators: navigation, and forms that can be previewed. */
 import type { ComponentChildren } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
-import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
@@ -15,6 +14,8 @@ import {
   type PageRoute,
   type PageServices,
   page,
+  type Refusals,
+  refusedForm,
   type View,
 } from '../parts/route.ts'
 import { changeTitle, EffectList } from './effects.tsx'
@@ -66,8 +67,7 @@ export const adminForm = <const Path extends string>(
         services.hosting.ownerTable.changed()
         return { to }
       } catch (error) {
-        if (!(error instanceof AllotError) || !REFUSALS.has(error.code)) throw error
-        return { ...(await action.showAgain(error.message)), status: error.code === 'conflict' ? 409 : 422 }
+        return refusedForm(error, REFUSALS, (failure) => action.showAgain(failure))
       }
     },
   })
@@ -83,8 +83,7 @@ const isPreviewed = ({ deletes, asksFirst }: AdminAction, form: Form): boolean =
 /** The value of the button that leads from a preview back to the form. */
 const EDIT = 'edit'
 
-/** Errors that the form shows; others get the error page. */
-const REFUSALS: ReadonlySet<string> = new Set(['invalid', 'conflict', 'not_found', 'bad_request'])
+const REFUSALS: Refusals = { invalid: 422, conflict: 409, not_found: 422, bad_request: 422 }
 
 type Fields = readonly (readonly [name: string, value: string])[]
 

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { VNode } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
+import { AllotError, type ErrorCode } from '../../errors.ts'
 import type { Brand } from '../../host-pages/brand.ts'
 import type { HtmlUrls, ServedPage } from '../../host-pages/html-urls.ts'
 import type { Hosting } from '../../hosting.ts'
@@ -151,3 +152,21 @@ export const page = <const Path extends string, const A extends Auth>(
     ) => Promise<PageReply>
   },
 ): PageRoute => route as unknown as PageRoute
+
+/** The errors that a form shows, with their status. Others get the error page. */
+export type Refusals = Readonly<Partial<Record<ErrorCode, number>>>
+
+/**
+ * Shows a form again, with the message of the error that refused it.
+ * @throws the error, unless it is one of those that the form shows
+ */
+export const refusedForm = async (
+  error: unknown,
+  refusals: Refusals,
+  showAgain: (failure: string, status: number) => View | Promise<View>,
+): Promise<View> => {
+  const status = error instanceof AllotError ? refusals[error.code] : undefined
+  if (status === undefined) throw error
+  const { message, retryAfter } = error as AllotError
+  return { ...(await showAgain(message, status)), status, retryAfter }
+}

@@ -10,7 +10,7 @@ import { requireScopes } from '../../http/access.ts'
 import { type Account, AvatarType } from '../../records/schema/index.ts'
 import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
-import { type PageServices, page, type View } from '../parts/route.ts'
+import { type PageServices, page, refusedForm, type View } from '../parts/route.ts'
 import { Avatar } from './account-parts.tsx'
 
 export const avatarPageRoutes = [
@@ -45,8 +45,9 @@ export const avatarPageRoutes = [
           : await avatars.set(changeable(user, name), image ?? Buffer.alloc(0))
         if (!isFound) throw missing(name)
       } catch (error) {
-        if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
-        return { ...(await avatarView(services, user, name, { failure: error.message })), status: 422 }
+        return refusedForm(error, { invalid: 422 }, (failure) =>
+          avatarView(services, user, name, { failure }),
+        )
       }
       return { to: `/-/avatars/${name}?done=${isRemoval ? 'removed' : 'saved'}` }
     },

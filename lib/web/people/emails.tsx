@@ -5,13 +5,10 @@ import { AllotError } from '../../errors.ts'
 import { ConfirmButtons, Empty, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
 import { aboutField } from '../parts/labels.ts'
-import { type PageServices, page, type View } from '../parts/route.ts'
+import { type PageServices, page, refusedForm, type View } from '../parts/route.ts'
 import { SettingsHead } from './settings.tsx'
 
 const PATH = '/-/settings/emails'
-
-/** Errors that the form shows, with their status. */
-const REFUSALS: Readonly<Record<string, number>> = { invalid: 422, conflict: 409 }
 
 export const emailPageRoutes = [
   page({
@@ -31,10 +28,9 @@ export const emailPageRoutes = [
       try {
         await services.hosting.emails.add(user.id, [email])
       } catch (error) {
-        const status = error instanceof AllotError ? REFUSALS[error.code] : undefined
-        if (status === undefined) throw error
-        const failure = aboutField((error as AllotError).message, 'emails', 'email')
-        return { ...(await emailsView(services, user, { failure }, email)), status }
+        return refusedForm(error, { invalid: 422, conflict: 409 }, (message) =>
+          emailsView(services, user, { failure: aboutField(message, 'emails', 'email') }, email),
+        )
       }
       return { to: `${PATH}?done=added` }
     },

@@ -6,7 +6,7 @@ import { ConfirmButtons, FlashMessage, PageHead, Post, Section } from '../parts/
 import { Field, LongField } from '../parts/fields.tsx'
 import type { FieldName } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
-import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
+import { type PageRequest, type PageServices, page, refusedForm, type View } from '../parts/route.ts'
 import { GpgKeyList, KEYS, SshKeyList } from './key-lists.tsx'
 import { SettingsHead } from './settings.tsx'
 
@@ -79,9 +79,10 @@ const added = async (
   try {
     await add()
   } catch (error) {
-    if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
-    const failure = aboutKeyField(error.message, entered.kind)
-    return { ...(await keysView(services, request, { failure }, entered)), status: 422 }
+    return refusedForm(error, { invalid: 422 }, (message) => {
+      const failure = aboutKeyField(message, entered.kind)
+      return keysView(services, request, { failure }, entered)
+    })
   }
   return { to: `${KEYS}?done=added` }
 }

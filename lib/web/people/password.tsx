@@ -2,17 +2,14 @@
 /** The form with which users change their passwords. Only where accounts sign in here. */
 import type { Identity } from '../../accounts/access.ts'
 import { checkPassword } from '../../accounts/accounts.ts'
-import { AllotError, invalid } from '../../errors.ts'
+import { invalid } from '../../errors.ts'
 import { FlashMessage, Post, Section } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
 import { aboutField } from '../parts/labels.ts'
-import { type PageServices, page, type View } from '../parts/route.ts'
+import { type PageServices, page, refusedForm, type View } from '../parts/route.ts'
 import { SettingsHead } from './settings.tsx'
 
 const PATH = '/-/settings/password'
-
-/** Errors that the form shows, with their status. */
-const REFUSALS: Readonly<Record<string, number>> = { invalid: 422, too_many_requests: 429 }
 
 export const passwordRoutes = [
   page({
@@ -37,11 +34,9 @@ export const passwordRoutes = [
         const value = await passwordChange.change(user, { current, password, address, client })
         return { to: `${PATH}?done=password`, secret: { value, seconds: sessions.lifetime } }
       } catch (error) {
-        const status = error instanceof AllotError ? REFUSALS[error.code] : undefined
-        if (status === undefined) throw error
-        const { message, retryAfter } = error as AllotError
-        const failure = aboutField(message, 'password', 'newPassword')
-        return { ...(await passwordView(services, user, { failure })), status, retryAfter }
+        return refusedForm(error, { invalid: 422, too_many_requests: 429 }, (message) =>
+          passwordView(services, user, { failure: aboutField(message, 'password', 'newPassword') }),
+        )
       }
     },
   }),

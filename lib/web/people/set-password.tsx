@@ -1,10 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The page on which a user sets a password once, with a link that an administrator or a migration has made. */
 import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../../accounts/own-passwords.ts'
-import { AllotError } from '../../errors.ts'
 import { FlashMessage, Post } from '../parts/components.tsx'
-import { invalidAttributes, labelOf } from '../parts/labels.ts'
-import { type Crumb, type PageRequest, page, type View } from '../parts/route.ts'
+import { Field } from '../parts/fields.tsx'
+import { type Crumb, type PageRequest, page, type Refusals, refusedForm, type View } from '../parts/route.ts'
 import { secretView } from '../parts/secret.tsx'
 
 const linkIn = ({ address }: PageRequest, values: { get(name: string): string | null }): LinkUse => ({
@@ -24,7 +23,7 @@ export const setPasswordRoutes = [
         const { name } = await hosting.passwordLinks.find(link)
         return setPasswordView({ ...link, user: name })
       } catch (error) {
-        return refusalView(error, link)
+        return refusedForm(error, REFUSALS, refusalView(link))
       }
     },
   }),
@@ -41,25 +40,27 @@ export const setPasswordRoutes = [
         await hosting.sessions.end(secret)
         return { to: '/', secret: { value, seconds: hosting.sessions.lifetime } }
       } catch (error) {
-        return refusalView(error, link)
+        return refusedForm(error, REFUSALS, refusalView(link))
       }
     },
   }),
 ]
 
-/** @throws the error, unless the page says what is wrong */
-const refusalView = (error: unknown, link: LinkUse): View => {
-  if (!(error instanceof AllotError)) throw error
-  if (error.code === 'invalid') return { ...setPasswordView(link, error.message), status: 422 }
-  if (error.code !== 'not_found') throw error
-  const body = (
-    <div class="narrow">
-      <h1>Set a password</h1>
-      <FlashMessage failure={error.message} />
-    </div>
-  )
-  return { status: 404, title: 'Set a password', body }
-}
+const REFUSALS: Refusals = { invalid: 422, not_found: 404 }
+
+/** The form again; only the message when the link is not valid. */
+const refusalView =
+  (link: LinkUse) =>
+  (failure: string, status: number): View => {
+    if (status !== 404) return setPasswordView(link, failure)
+    const body = (
+      <div class="narrow">
+        <h1>Set a password</h1>
+        <FlashMessage failure={failure} />
+      </div>
+    )
+    return { title: 'Set a password', body }
+  }
 
 const setPasswordView = ({ user, code }: LinkUse, failure?: string): View => ({
   title: 'Set a password',
@@ -78,18 +79,7 @@ const setPasswordView = ({ user, code }: LinkUse, failure?: string): View => ({
         ]}
         class="stacked"
       >
-        <label for="password">{labelOf('password')}</label>
-        <input
-          id="password"
-          name="password"
-          type="password"
-          autocomplete="new-password"
-          required
-          {...invalidAttributes('password', failure, 'password-hint')}
-        />
-        <p class="hint" id="password-hint">
-          At least 8 characters.
-        </p>
+        <Field name="password" type="password" hint="At least 8 characters." isRequired failure={failure} />
         <button type="submit">Set password and sign in</button>
       </Post>
     </div>

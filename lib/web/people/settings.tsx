@@ -5,7 +5,7 @@ import { AllotError } from '../../errors.ts'
 import { hasScope } from '../../scopes.ts'
 import { FlashMessage, Link, PageHead, Post, Section, Tabs, usePageContext } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
-import { type PageContext, type PageServices, page, type View } from '../parts/route.ts'
+import { type PageContext, type PageServices, page, refusedForm, type View } from '../parts/route.ts'
 import { Avatar } from './account-parts.tsx'
 
 const FIELDS = ['fullName', 'description', 'website', 'location'] as const
@@ -30,8 +30,9 @@ export const settingsPageRoutes = [
       try {
         await services.hosting.accounts.edit(user.id, profile)
       } catch (error) {
-        if (!(error instanceof AllotError) || error.code !== 'invalid') throw error
-        return { ...(await settingsView(services, user, { failure: error.message }, profile)), status: 422 }
+        return refusedForm(error, { invalid: 422 }, (failure) =>
+          settingsView(services, user, { failure }, profile),
+        )
       }
       return { to: '/-/settings?done=saved' }
     },

@@ -19,7 +19,14 @@ import {
 } from '../parts/components.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
-import { type Crumb, type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
+import {
+  type Crumb,
+  type PageRequest,
+  type PageServices,
+  page,
+  refusedForm,
+  type View,
+} from '../parts/route.ts'
 import { secretView } from '../parts/secret.tsx'
 import { Day } from '../parts/times.tsx'
 import { Sessions } from './sessions.tsx'
@@ -77,9 +84,9 @@ export const tokenRoutes = [
         const { secret } = await services.hosting.tokens.create(user.id, values.name, values.scopes)
         return createdView(user.username, values.name, secret)
       } catch (error) {
-        if (!(error instanceof AllotError) || !['invalid', 'bad_request', 'forbidden'].includes(error.code))
-          throw error
-        return { ...(await accountView(services, request, { failure: error.message }, values)), status: 422 }
+        return refusedForm(error, { invalid: 422, bad_request: 422, forbidden: 422 }, (failure) =>
+          accountView(services, request, { failure }, values),
+        )
       }
     },
   }),

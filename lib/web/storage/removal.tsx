@@ -8,7 +8,7 @@ import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { Link, PageHead, Section, SizeCell, Table } from '../parts/components.tsx'
 import { checkConfirmation } from '../parts/confirmation.tsx'
-import { type PageReply, type PageServices, page } from '../parts/route.ts'
+import { type PageReply, type PageServices, page, refusedForm } from '../parts/route.ts'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
 import { titleOf } from './item-text.tsx'
 import { confirmationOf, confirmationView } from './removal-view.tsx'
@@ -30,8 +30,7 @@ export const removalRoutes = [
       try {
         if (asked.confirmation !== undefined) checkConfirmation(form, asked.confirmation)
       } catch (error) {
-        if (!(error instanceof AllotError)) throw error
-        return { ...(await confirmationView(services, asked, error.message)), status: 422 }
+        return refusedForm(error, { invalid: 422 }, (failure) => confirmationView(services, asked, failure))
       }
       for (const item of items) await removeItem(services, user, owner, item)
       return { to: `/-/storage/${owner.name}/usage?done=deleted` }
