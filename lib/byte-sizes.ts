@@ -17,7 +17,7 @@ export const parseSize = (text: string): number | undefined => {
 
 const SIZE = /^(?<number>\d+(?:\.\d+)?) ?(?<unit>\p{L}+)$/u
 
-/** Why a text is no limit, for the end of a message that says what is expected; empty when there is nothing to add to that. */
+/** The end of a message about a limit that cannot be read: an unknown unit, or a number that is too large; empty for other faults. */
 export const limitFault = (text: string): string => {
   const { unit } = SIZE.exec(text)?.groups ?? {}
   if (unit !== undefined && !UNITS.includes(unit))

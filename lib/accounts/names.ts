@@ -18,7 +18,7 @@ export const checkAccountName = (name: string): void => {
   if (RESERVED.has(name.toLowerCase())) throw invalid(`name: ${name} is reserved`)
 }
 
-/** @throws AllotError invalid, also for what is not a text */
+/** @throws AllotError invalid for a name that is too long or empty, and for a value that is not a string */
 export const checkLength = (name: string, limit: number): void => {
   checkArgument(typeof name === 'string', 'name', 'a string', name)
   if (name.length < 1 || name.length > limit) throw invalid(`name: must have 1 to ${limit} characters`)

@@ -110,7 +110,7 @@ export class Groups {
   }
 
   /**
-   * Removes the group from the store and from every owner. It applies to nobody from then on; when many owners have it, a job
+   * Removes the group from the store and from every owner. From then on it limits no owner; when many owners have it, a job
    * removes their assignments.
    * @returns whether it existed
    */
