@@ -137,7 +137,7 @@ export const sizesOf = async (
 export const readFile = async (open: OpenCommit, { entry }: FoundEntry): Promise<Buffer> =>
   contentOf(open, entry)
 
-/** The address of each submodule that the commit's `.gitmodules` names, by its path. */
+/** The address of each submodule that the commit's `.gitmodules` names, by its path. One that is not an address of git is left out. */
 export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, string>> => {
   const urls = new Map<string, string>()
   const found = await findEntry(open, '.gitmodules')
@@ -150,10 +150,17 @@ export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, strin
     if (name === undefined || section.has(name)) continue
     section.set(name, value!.trim().replace(/^"|"$/g, ''))
     const [path, url] = [section.get('path'), section.get('url')]
-    if (path !== undefined && url !== undefined) urls.set(path, url)
+    if (path !== undefined && url !== undefined && ADDRESS.test(url)) urls.set(path, url)
   }
   return urls
 }
+
+/**
+ * What git clones from: `https://host/path`, `user@host:path`, or `../path`, which git resolves against the address of the
+ * repository. Clients make links of addresses, so nothing may be one that runs as a script, such as `javascript:`.
+ */
+const ADDRESS =
+  /^(?:(?:https?|ssh|git):\/\/[^/]|(?:[\w.+-]+@[\w.-]+|[\w-]+(?:\.[\w-]+)+):(?!\/\/)|\.{1,2}\/)[^\s\p{Cc}]*$/iu
 
 /** A larger file is not read, since each list of a folder that has a submodule reads it. */
 const MAX_GITMODULES_BYTES = 1024 * 1024
