@@ -10,7 +10,7 @@ import { encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
  *     [collection, 'o', index, …key, …id]   entry of an ordered index: key of the record
  *     [collection:counter, …key]            counter: a number
  *     ['sequence', name]                    sequence: the first number that is not claimed
- *     ['mark', name]                        metadata of the store
+ *     ['metadata', name]                    metadata of the store, which are not exported
  *
  * Search indexes add keys of their own (lib/search).
  */
@@ -43,7 +43,7 @@ export const decodeValue = <T>(bytes: Bytes): T => {
 
 const SPACE = 0x20
 
-/** A fact about the store itself, which is neither exported nor part of its contents. */
+/** A value that is stored about the store itself: its layout, an upgrade or import under way, its place among shards. */
 interface MetadataEntry<T> {
   readonly key: Bytes
   get(tx: ReadTransaction): Promise<T | undefined>
@@ -52,7 +52,7 @@ interface MetadataEntry<T> {
 }
 
 const metadataEntry = <T>(name: string): MetadataEntry<T> => {
-  const key = encodeKey(['mark', name])
+  const key = encodeKey(['metadata', name])
   return {
     key,
     async get(tx) {
@@ -75,14 +75,12 @@ export interface UpgradeProgress {
   derive: readonly string[]
 }
 
-/**
- * Number of the store's layout: see upgrade.ts. The stored names `mark`, `schema` and `migrating` are older than the words
- * metadata, layout and upgrade. They stay, because stores have them: the layout is read before a step could rename anything.
- */
-export const storedLayout = metadataEntry<number>('schema')
-export const upgrading = metadataEntry<UpgradeProgress>('migrating')
+/** Number of the store's layout: see upgrade.ts. No step can rename it, because it is read before a step runs. */
+export const storedLayout = metadataEntry<number>('layout')
+/** Set while an upgrade runs. */
+export const upgrading = metadataEntry<UpgradeProgress>('upgrade')
 /** Set while an import runs: the store holds only part of the imported records. */
-export const importing = metadataEntry<{ since: string }>('importing')
+export const importing = metadataEntry<{ since: string }>('import')
 
 /** Set when the store is one of several: see shards.ts. */
 export const shard = metadataEntry<{ number: number; of: number }>('shard')
@@ -92,7 +90,7 @@ export const metadata: readonly MetadataEntry<unknown>[] = [storedLayout, upgrad
 /** Every entry of the store but the metadata. */
 export async function* entries(tx: ReadTransaction): AsyncGenerator<Entry> {
   const all = rangeBelow([])
-  const { start, end } = rangeBelow(['mark'])
+  const { start, end } = rangeBelow(['metadata'])
   yield* tx.range({ start: all.start, end: start })
   yield* tx.range({ start: end, end: all.end })
 }

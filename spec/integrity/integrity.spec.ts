@@ -40,13 +40,13 @@ const copyOf = async (raw: Raw): Promise<StorageDriver> => {
   return driver
 }
 
-type Kind = 'record' | 'usage' | 'index' | 'counter' | 'sequence' | 'mark' | 'stranger'
+type Kind = 'record' | 'usage' | 'index' | 'counter' | 'sequence' | 'metadata' | 'stranger'
 const USAGE = ['ownerUsage', 'repositoryUsage']
 
 const kindOf = (hex: string): Kind => {
   const [first, second] = (decodeKeyIfValid(bytes(hex)) ?? []) as string[]
   if (first === undefined) return 'stranger'
-  if (first === 'mark' || first === 'sequence') return first
+  if (first === 'metadata' || first === 'sequence') return first
   if (first.includes(':')) return 'counter'
   if (second !== 'r') return 'index'
   return USAGE.includes(first) ? 'usage' : 'record'
@@ -172,7 +172,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
     await everyDamage(async (raw, keys) => {
       const driver = await copyOf(raw)
       if (keys.every((key) => isHarmless(key, raw))) return
-      if (keys.some((key) => kindOf(key) === 'mark')) return
+      if (keys.some((key) => kindOf(key) === 'metadata')) return
       const found = await verify(driver)
       assert.ok(found.faults > 0, `${keys.map((key) => bytes(key).toString('latin1'))} went unnoticed`)
       assert.equal(found.messages.length, Math.min(100, found.faults))
@@ -217,7 +217,7 @@ describe('A store in which one thing was deleted, changed, exchanged or added', 
           }
         })
     await everyDamage(async (raw, keys) => {
-      if (keys.some((key) => kindOf(key) === 'mark')) return
+      if (keys.some((key) => kindOf(key) === 'metadata')) return
       const driver = await copyOf(raw)
       const before = await exactly(driver)
       await repair(driver)
@@ -371,7 +371,7 @@ describe('verify names', () => {
 
   it('a store with another layout, and checks nothing else', async () => {
     const driver = await copyOf(whole)
-    await put(['mark', 'schema'], encodeValue(0))(driver)
+    await put(['metadata', 'layout'], encodeValue(0))(driver)
     await assert.rejects(
       verify(driver),
       (error) =>

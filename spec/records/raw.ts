@@ -29,9 +29,9 @@ export const comparable = (raw: Raw): Raw =>
     return [key, hex(encodeValue(decodeVersionedCount(Buffer.from(value, 'hex')) ?? value))]
   })
 
-/** The same without the marks, which are facts about the store and not what is in it. */
+/** The same without the metadata of the store. */
 export const contentOf = async (driver: StorageDriver): Promise<Raw> =>
-  (await rawOf(driver)).filter(([key]) => decodeKey(Buffer.from(key, 'hex'))[0] !== 'mark')
+  (await rawOf(driver)).filter(([key]) => decodeKey(Buffer.from(key, 'hex'))[0] !== 'metadata')
 
 /** Opens the driver and puts a committed store into it. */
 export const openWith = async (driver: StorageDriver, raw: Raw): Promise<void> => {
