@@ -55,8 +55,8 @@ interface ListenerDependencies {
 
 /** Messages of the 404s in a dialect that have no message of their own. */
 const NOT_FOUND: Record<Options['dialect'], string | undefined> = {
-  // `document`: the specification that docs/api.md describes; not the OpenAPI document. Its 404s have an empty body.
-  document: undefined,
+  // The body of a 404 is empty.
+  specification: undefined,
   forgejo: "The target couldn't be found.",
   gitea: 'not found',
 }

@@ -88,7 +88,7 @@ const WRONG: readonly [options: unknown, message: string][] = [
   ]),
   [
     { driver, dialect: 'gogs' },
-    'dialect: expected one of "document", "forgejo", "gitea", received the string "gogs"',
+    'dialect: expected one of "specification", "forgejo", "gitea", received the string "gogs"',
   ],
 ]
 

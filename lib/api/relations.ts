@@ -9,7 +9,7 @@ import { Repository, readRepository, replyRepositories } from './repository-pres
 import { type Recipient, reply, replyEmpty, route, type Services } from './route.ts'
 import { replyUsers, User } from './users.ts'
 
-/** The document writes the repository of a star or a subscription as `{username}/{reponame}`. */
+/** The specification writes the repository of a star or a subscription as `{username}/{reponame}`. */
 const relatedRepository = (params: { username: string; reponame: string }): RepositoryName => ({
   owner: params.username,
   name: params.reponame,

@@ -115,7 +115,7 @@ export const newRepositoryRoutes = [
     handle: (request, services) => {
       const { user, params } = request
       const authorize = authorizeCreateIn(user, params.org)
-      // The document answers 422, not 404, for an organization that does not exist or is hidden from the caller.
+      // The specification answers 422, not 404, for an organization that does not exist or is hidden from the caller.
       return create(services, request, async (tx) => {
         const organization = await authorize(tx)
         if (organization === undefined) throw invalid(`org: there is no organization named ${params.org}`)

@@ -26,10 +26,10 @@ export interface Services {
   ) => Promise<unknown>
   readonly version: string
   /**
-   * `document`: the specification that docs/api.md describes; not the OpenAPI document. `forgejo` and `gitea` change the few answers on
-   * which their clients disagree with it.
+   * `specification`: responses follow the specification, as docs/api.md describes. `forgejo` and `gitea` change the few on which their
+   * clients disagree with it.
    */
-  readonly dialect: 'document' | 'forgejo' | 'gitea'
+  readonly dialect: 'specification' | 'forgejo' | 'gitea'
   /** @returns the OpenAPI document of a service at `apiUrl` */
   readonly documentFor: (apiUrl: string) => Promise<{ openapi: string }>
   /** Maximum size of an attachment in bytes. */

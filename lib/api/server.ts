@@ -25,8 +25,7 @@ const ServerVersion = v.object({ Version: text('0.1.0'), version: text('1.22.0+a
  * the API has had since 1.24, such as other names for branches.
  */
 const API_LEVEL: Record<Services['dialect'], string> = {
-  // `document`: the specification that docs/api.md describes; not the OpenAPI document.
-  document: '1.22.0',
+  specification: '1.22.0',
   forgejo: '1.24.0',
   gitea: '1.24.0',
 }

@@ -129,14 +129,13 @@ export const userRoutes = [
       q: v.optional(parameter(shortText, 'Part of the login or of the full name.')),
       uid: idQuery('Id of the only user to find.'),
     }),
-    // The document's UserList is the bare array; Forgejo wraps it.
+    // The specification's UserList is the bare array; Forgejo wraps it.
     responses: { 200: v.union([v.array(User), v.object({ ok: v.boolean(), data: v.array(User) })]) },
     handle: async (request, { hosting, dialect }) => {
       const { user, query, page } = request
       const found = await hosting.search.users(user, { q: query.q, id: query.uid || undefined }, page)
       const list = replyUsers(request, found)
-      // `document`: the specification that docs/api.md describes; not the OpenAPI document.
-      return dialect === 'document' ? list : { ...list, body: { ok: true, data: list.body } }
+      return dialect === 'specification' ? list : { ...list, body: { ok: true, data: list.body } }
     },
   }),
   route({

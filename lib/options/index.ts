@@ -146,9 +146,8 @@ export const Options = v.strictObject({
     ),
     'Public URL of the service, for links in responses; taken from the Host header when absent.',
   ),
-  // `document`: the specification that docs/api.md describes; not the OpenAPI document.
   dialect: described(
-    v.optional(v.picklist(['document', 'forgejo', 'gitea']), 'document'),
+    v.optional(v.picklist(['specification', 'forgejo', 'gitea']), 'specification'),
     'With `forgejo` or `gitea`, responses are those of a Forgejo or a Gitea where they differ from the specification that Allot was written to.',
   ),
   maxBodySize: described(

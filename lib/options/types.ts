@@ -13,9 +13,9 @@ export interface DataOptions {
   baseUrl?: string | undefined
   /**
    * With `forgejo` or `gitea`, responses are those of a Forgejo or a Gitea where they differ from the specification
-   * that Allot was written to. Default: `"document"`.
+   * that Allot was written to. Default: `"specification"`.
    */
-  dialect?: 'document' | 'forgejo' | 'gitea' | undefined
+  dialect?: 'specification' | 'forgejo' | 'gitea' | undefined
   /**
    * Maximum size of a request body, for routes without a limit of their own: bytes, or `"1 MiB"`. Larger bodies get
    * 413. Default: `1048576`.

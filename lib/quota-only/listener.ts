@@ -43,8 +43,7 @@ export const createQuotaApi = ({
     quota,
     hosting,
     owners: namedQuotaOwners(store),
-    // `document`: the specification that docs/api.md describes; not the OpenAPI document.
-    dialect: 'document',
+    dialect: 'specification',
     htmlUrls,
     documentFor: documentOf(quotaRoutes),
   }

@@ -219,7 +219,7 @@ export const anySubjectIn = (dialect: Dialect, subject: RequestSubject | undefin
 
 /**
  * @param member where the subject stands in the request, such as `subjects[0]`
- * @throws AllotError invalid for Forgejo's name in the dialect `document`
+ * @throws AllotError invalid for Forgejo's name in the dialect `specification`
  */
 export const subjectIn = (dialect: Dialect, subject: RequestSubject, member = 'subject'): Subject => {
   if (subject !== FORGEJO_WIKI) return subject

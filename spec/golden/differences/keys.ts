@@ -48,7 +48,7 @@ export const keys: readonly Difference[] = [
   },
   {
     title: "DELETE of another user's key is 403, for administrators too",
-    reason: 'The document says so. Forgejo lets administrators delete any SSH key.',
+    reason: 'The specification says so. Forgejo lets administrators delete any SSH key.',
     records: { 'ssh-keys': ['ssh.del.admin'] },
     lines: ['status 204 → 403'],
   },
@@ -115,7 +115,7 @@ export const keys: readonly Difference[] = [
   },
   {
     title: "DELETE of another user's GPG key is 403, and of a missing one 404",
-    reason: 'The document says so. Forgejo answers 204 and deletes nothing.',
+    reason: 'The specification says so. Forgejo answers 204 and deletes nothing.',
     records: { 'gpg-keys': ['gpg.del.other', 'gpg.del.admin', 'gpg.del.id[*'] },
     lines: ['status 204 → 403', 'status 204 → 404'],
   },

@@ -162,7 +162,7 @@ export const markdown: readonly Difference[] = [
   },
   {
     title: '`/markdown` is open to everyone',
-    reason: 'The document names no 401.',
+    reason: 'The specification names no 401.',
     records: of('raw.anon', 'anon.malformed'),
     lines: ['status 401 → 200', 'status 401 → 422'],
   },

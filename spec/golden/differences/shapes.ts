@@ -18,7 +18,7 @@ export const USER_COUNTS = ['followers_count', 'following_count', 'starred_repos
   (member) => `body* lacks ${member}`,
 )
 
-/** A 404 with a `{message,url}` body on Forgejo, and without a body in the dialect `document`. */
+/** A 404 with a `{message,url}` body on Forgejo, and without a body in the dialect `specification`. */
 export const NOT_FOUND_IS_EMPTY = [
   'header content-type "application/json;charset=utf-8" → absent',
   'body {"message":"<message>","url":"<url>"*} → ""',
