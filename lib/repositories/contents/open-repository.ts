@@ -155,11 +155,12 @@ export const expressionsOf = (name: string): string[] => {
   if (/^[0-9a-f]{40}$/.test(name)) return [name, HEADS + name, TAGS + name]
   if (name === 'HEAD') return [name]
   if (!isRefName(name)) return []
-  const full = /^(?:refs\/)?((?:heads|tags)\/.+)$/.exec(name)?.[1]
+  const isFull = name.startsWith(HEADS) || name.startsWith(TAGS)
   return [
+    ...(isFull ? [name] : []),
     HEADS + name,
     TAGS + name,
-    ...(full === undefined ? [] : [`refs/${full}`]),
+    ...(/^(?:heads|tags)\/./.test(name) ? [`refs/${name}`] : []),
     ...(/^[0-9a-f]{4,39}$/.test(name) ? [name] : []),
   ]
 }

@@ -1,19 +1,19 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** One file on a page: as text in parts, as rendered markdown, as a picture, or as a download. */
 
+import { posix } from 'node:path'
 import { formatSize } from '../../byte-sizes.ts'
 import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES } from '../../git/objects/parse.ts'
-import { type FoundEntry, isMarkdown, sizesOf, submoduleUrls } from '../../repositories/contents/files.ts'
-import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
+import { isMarkdown, isText, sizesOf, submoduleUrls } from '../../repositories/contents/files.ts'
 import { formatCount, Link, Size, usePageContext } from '../parts/components.tsx'
 import { PAGES_ABOVE, PageLinks } from '../parts/paging.tsx'
 import { mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
 import { Website } from '../people/account-parts.tsx'
-import { REST_OF_LINE } from '../source/highlighter.ts'
 import { filePath, type RefName, type RepositoryView } from './access.tsx'
 import { restOfLine } from './diff.tsx'
 import { pictureType } from './picture-type.ts'
+import type { NamedEntry } from './refs.tsx'
 import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
 
 /** Bytes of a file that is shown. */
@@ -49,17 +49,11 @@ export interface FileContent {
   readonly isExecutable: boolean
 }
 
-interface AtPath {
-  readonly open: OpenCommit
-  readonly ref: RefName
-  readonly found: FoundEntry
-}
-
 export const readFileView = async (
   services: PageServices,
   request: PageRequest,
   view: RepositoryView,
-  at: AtPath,
+  at: NamedEntry,
 ): Promise<FileContent> => {
   const { open, found } = at
   const { entry } = found
@@ -72,21 +66,22 @@ const shownOf = async (
   services: PageServices,
   request: PageRequest,
   view: RepositoryView,
-  { open, ref, found }: AtPath,
+  { open, ref, found }: NamedEntry,
   size: number,
 ): Promise<Shown> => {
   const { entry, path } = found
   const { git, access } = open
   if (entry.mode === MODES.submodule)
     return { kind: 'submodule', url: (await submoduleUrls(open)).get(path), commit: entry.id }
+  const isLink = entry.mode === MODES.symlink
+  if (size === 0) return { kind: 'none', reason: 'The file is empty.' }
+  if (pictureType(entry.name) !== undefined && !isLink) return { kind: 'picture' }
   if (size > MAX_SHOWN) return { kind: 'none', reason: 'The file is too large to be shown.' }
   const content = (await git.object(access, entry.id))?.content ?? Buffer.alloc(0)
-  if (entry.mode === MODES.symlink) return { kind: 'link', target: content.toString('utf8').slice(0, 1000) }
+  if (isLink) return { kind: 'link', target: content.toString('utf8').slice(0, 1000).toWellFormed() }
   const pointer = lfsPointerIn(content)
-  if (pictureType(entry.name) !== undefined) return { kind: 'picture' }
   if (pointer !== undefined) return { kind: 'lfs', size: pointer.size }
-  if (content.subarray(0, 8000).includes(0)) return { kind: 'none', reason: 'The file is not text.' }
-  if (content.length === 0) return { kind: 'none', reason: 'The file is empty.' }
+  if (!isText(content)) return { kind: 'none', reason: 'The file is not text.' }
   const text = content.toString('utf8').toWellFormed()
   if (isMarkdown(entry.name) && !isSource(request)) {
     const folder = path.slice(0, Math.max(path.lastIndexOf('/'), 0))
@@ -97,10 +92,12 @@ const shownOf = async (
     })
     return { kind: 'text', text: rendered }
   }
-  const lines = await services.highlighter.lines(request.client, { text, fileName: entry.name })
   const rest = restOfLine(mountOf(request.pagesUrl) + filePath(view, ref, path, 'raw'))
-  const linked = lines.map((line) => (line.endsWith(REST_OF_LINE) ? line.replace(REST_OF_LINE, rest) : line))
-  return linesFrom(linked, Number(request.query.get('from') ?? 1))
+  const input = { text, fileName: entry.name }
+  return linesFrom(
+    await services.highlighter.lines(request.client, input, rest),
+    Number(request.query.get('from') ?? 1),
+  )
 }
 
 const isSource = ({ query }: PageRequest): boolean => query.has('source') || query.has('from')
@@ -216,17 +213,15 @@ const Content = ({
 }
 
 const SymbolicLink = ({ view, at, path, target }: Omit<FileViewProps, 'file'> & { target: string }) => {
-  const base = new URL(`http://x/${path.split('/').map(encodeURIComponent).join('/')}`)
-  const resolved = target.startsWith('/')
-    ? undefined
-    : new URL(encodeURI(target.toWellFormed()), base).pathname
+  const resolved = posix.join(posix.dirname(path), target).replace(/^\.$/, '')
+  const isOutside = target.startsWith('/') || /^\.\.(?:\/|$)/.test(resolved)
   return (
     <p>
       A symbolic link to{' '}
-      {resolved === undefined ? (
+      {isOutside ? (
         <code>{target}</code>
       ) : (
-        <Link to={filePath(view, at, decodeURIComponent(resolved.slice(1)))}>
+        <Link to={filePath(view, at, resolved)}>
           <bdi>{target}</bdi>
         </Link>
       )}

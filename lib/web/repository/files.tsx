@@ -7,6 +7,8 @@ import { type Commit, MODES, type TreeEntry } from '../../git/objects/parse.ts'
 import {
   type FoundEntry,
   findEntry,
+  isMarkdown,
+  isText,
   pageOfFolder,
   type SizedEntry,
   sizesOf,
@@ -29,7 +31,7 @@ import {
 import { subjectOf } from './commits.tsx'
 import { FileView, readFileView } from './file-view.tsx'
 import { pictureType } from './picture-type.ts'
-import { findNamed, RefChoice, readChoices } from './refs.tsx'
+import { findNamed, type NamedEntry, RefChoice, readChoices } from './refs.tsx'
 import { Prose, renderText } from './rendered-text.tsx'
 
 /** Entries of a folder on a page. */
@@ -88,12 +90,6 @@ export const filePageRoutes = [
   }),
 ]
 
-interface AtPath {
-  readonly open: OpenCommit
-  readonly ref: RefName
-  readonly found: FoundEntry
-}
-
 /** The folders above a file, each with a link. */
 const PathCrumbs = ({ view, at, path }: { view: RepositoryView; at: RefName; path: string }) => {
   const names = path === '' ? [] : path.split('/')
@@ -123,7 +119,7 @@ export const folderBody = async (
   services: PageServices,
   request: PageRequest,
   view: RepositoryView,
-  { open, ref, found }: AtPath,
+  { open, ref, found }: NamedEntry,
 ) => {
   const number = pageNumber(request.query)
   const slice = { offset: (number - 1) * PAGE_SIZE, limit: PAGE_SIZE }
@@ -182,13 +178,17 @@ export const folderBody = async (
 const readmeOf = async (open: OpenCommit, { entry }: FoundEntry) => {
   const [size = 0] = await sizesOf(open, [entry])
   const content = size > MAX_BUFFERED ? undefined : (await open.git.object(open.access, entry.id))?.content
-  if (content === undefined || content.subarray(0, 8000).includes(0)) return undefined
+  if (content === undefined || !isText(content)) return undefined
   const text = content.toString('utf8').toWellFormed()
-  return { name: entry.name, text: /\.(?:md|markdown)$/i.test(entry.name) ? text : fenced(text) }
+  return { name: entry.name, text: isMarkdown(entry.name) ? text : fenced(text) }
 }
 
 /** Text of another format, which is shown as it is written. */
-const fenced = (text: string): string => `\`\`\`\`\`\`\n${text.replaceAll('``````', '')}\n\`\`\`\`\`\``
+const fenced = (text: string): string => {
+  const longest = Math.max(...[...text.matchAll(/`+/g)].map(([run]) => run.length), 2)
+  const fence = '`'.repeat(longest + 1)
+  return `${fence}\n${text}\n${fence}`
+}
 
 const KINDS: Readonly<Record<string, string>> = {
   [MODES.tree]: 'folder',
@@ -241,7 +241,7 @@ const fileBody = async (
   services: PageServices,
   request: PageRequest,
   view: RepositoryView,
-  { open, ref, found }: AtPath,
+  { open, ref, found }: NamedEntry,
 ) => {
   const file = await readFileView(services, request, view, { open, ref, found })
   return <FileView view={view} at={ref} path={found.path} file={file} />
@@ -264,8 +264,7 @@ const download = async (
   if (object !== undefined)
     return { fileName, type: picture ?? bytes, size: object.size, content: () => hosting.files.read(object) }
   if (content !== undefined) {
-    const isText = !content.subarray(0, 8000).includes(0)
-    const type = picture ?? (isText ? 'text/plain;charset=utf-8' : bytes)
+    const type = picture ?? (isText(content) ? 'text/plain;charset=utf-8' : bytes)
     return { fileName, type, size, content: async () => Readable.from([content]) }
   }
   return {

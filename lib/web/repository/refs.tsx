@@ -2,6 +2,7 @@
 /** Branches and tags: their pages, the choice of one, and the commit that the path of a page names. */
 
 import { readCommits } from '../../repositories/contents/commits.ts'
+import type { FoundEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { listBranches, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
 import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
@@ -27,11 +28,26 @@ export interface NamedCommit {
   readonly path: string
 }
 
+/** A file or a folder of a named commit. */
+export interface NamedEntry extends Pick<NamedCommit, 'open' | 'ref'> {
+  readonly found: FoundEntry
+}
+
 /** Segments of the name of a branch in the path of a page. */
 const MAX_SEGMENTS = 12
 
 /**
- * Finds the commit that a path begins with: names of branches may have slashes, but never is one the beginning of another.
+ * What each kind can mean, the most likely first: `html_url`s say `branch` of everything that a client has named. A whole path is
+ * tried with one prefix before the next: no branch is the beginning of another, but a tag or an id can be that of a branch.
+ */
+const PREFIXES: Readonly<Record<RefName['kind'], readonly string[]>> = {
+  branch: ['refs/heads/', 'refs/tags/', ''],
+  tag: ['refs/tags/'],
+  commit: [''],
+}
+
+/**
+ * Finds the commit that a path begins with.
  * @param rest such as `branch/feature/x/docs/README.md`
  * @throws AllotError not_found
  */
@@ -43,22 +59,22 @@ export const findNamed = async (
 ): Promise<NamedCommit> => {
   const [kind = '', ...segments] = rest.split('/')
   if (isRefKind(kind))
-    for (let count = 1; count <= Math.min(segments.length, MAX_SEGMENTS); count++) {
-      const title = segments.slice(0, count).join('/')
-      if (kind === 'commit' && (count > 1 || !/^[0-9a-f]{4,40}$/.test(title))) break
-      const open = await hosting.contents?.openAt(
-        user,
-        name,
-        kind === 'tag' ? `tags/${title}` : title,
-        client,
-      )
-      if (open !== undefined)
-        return { open, ref: { kind, name: title }, path: segments.slice(count).join('/') }
-    }
+    for (const prefix of PREFIXES[kind])
+      for (const title of titlesIn(kind, segments)) {
+        const open = await hosting.contents?.openAt(user, name, prefix + title, client)
+        if (open !== undefined)
+          return { open, ref: { kind, name: title }, path: segments.join('/').slice(title.length + 1) }
+      }
   throw missing(`branch, tag or commit ${rest}`)
 }
 
-const isRefKind = (kind: string): kind is RefName['kind'] => ['branch', 'tag', 'commit'].includes(kind)
+const isRefKind = (kind: string): kind is RefName['kind'] => Object.hasOwn(PREFIXES, kind)
+
+/** The names that the beginning of a path can be. */
+const titlesIn = (kind: RefName['kind'], segments: readonly string[]): string[] =>
+  kind === 'commit'
+    ? segments.slice(0, 1).filter((id) => /^[0-9a-f]{4,40}$/.test(id))
+    : segments.slice(0, MAX_SEGMENTS).map((_, index) => segments.slice(0, index + 1).join('/'))
 
 /** Branches and tags that the choice lists; the pages list all. */
 const MAX_CHOICES = 15

@@ -19,9 +19,7 @@ const WORKER = new URL(
 /** Characters of a text that is highlighted; longer ones are shown without colors. */
 const MAX_HIGHLIGHTED = 512 * 1024
 /** Characters of a line that is highlighted or shown; a generated file may have one of megabytes. */
-export const MAX_LINE = 4000
-/** Stands for the rest of a line that is longer; a text has no elements of its own. */
-export const REST_OF_LINE = '<i>…</i>'
+const MAX_LINE = 4000
 const DEADLINE_MS = 1500
 /** Bytes of highlighted texts that are kept, so that further parts of a long one need not be highlighted again. */
 const MAX_KEPT = 16 * 1024 * 1024
@@ -48,8 +46,9 @@ export class Highlighter {
 
   /**
    * The lines of a text as HTML, in colors where its language is known and that does not take too long.
+   * @param rest HTML in place of the rest of a line that is too long
    */
-  async lines(client: string, input: HighlightInput): Promise<string[]> {
+  async lines(client: string, input: HighlightInput, rest: string): Promise<string[]> {
     const text = input.text.replace(/\r\n?/g, '\n').replace(/\n$/, '')
     const lines = text.split('\n')
     const isPlain = text.length > MAX_HIGHLIGHTED || lines.some((line) => line.length > MAX_LINE)
@@ -58,7 +57,7 @@ export class Highlighter {
       colored ??
       lines.map((line) =>
         line.length > MAX_LINE
-          ? `${escapeHtml(line.slice(0, MAX_LINE).toWellFormed())} ${REST_OF_LINE}`
+          ? `${escapeHtml(line.slice(0, MAX_LINE).toWellFormed())} ${rest}`
           : escapeHtml(line),
       )
     )

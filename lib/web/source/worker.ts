@@ -6,9 +6,9 @@ import { languages } from './languages.ts'
 lowerOwnPriority()
 
 const byFile = new Map<string, string>()
-for (const [name, [language, files = '']] of Object.entries(languages)) {
+for (const [name, [language, files]] of Object.entries(languages)) {
   hljs.registerLanguage(name, language)
-  for (const file of files.split(' ')) byFile.set(file, name)
+  for (const file of files?.split(' ') ?? []) byFile.set(file, name)
 }
 
 const languageOf = (fileName: string): string | undefined => {

@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { POINTER } from '../api/contents/repository.ts'
+import { aCheckout, commit, git, urlFor } from '../git/client.ts'
+import { png } from '../support/images.ts'
+import { type Site, startSite } from './site.ts'
+
+let site: Site
+before(async () => {
+  site = await startSite()
+})
+after(() => site.stop())
+
+const pageOf = async (path: string): Promise<string> => {
+  const { status, text } = await site.browser().get(path, { accept: 'text/html' })
+  assert.equal(status, 200, path)
+  return text
+}
+
+describe('The pages of a branch whose name begins with that of a tag or with an id', () => {
+  let checkout: string
+  let titles: readonly string[]
+  before(async () => {
+    checkout = await aCheckout({ 'README.md': 'The first one\n' })
+    const id = await git(checkout, 'rev-parse', 'HEAD')
+    await git(checkout, 'tag', 'release')
+    titles = ['release/1.0', `${id.slice(0, 7)}/fix`, `${id}/fix`, 'tags/1.0']
+    await commit(checkout, { 'README.md': 'The second one\n' })
+    await git(checkout, 'tag', '1.0')
+    await commit(checkout, { 'README.md': 'The third one\n' })
+    for (const title of titles) await git(checkout, 'branch', title)
+    await site.as(site.mia, 'POST', '/user/repos', { name: 'names' })
+    await git(checkout, 'push', '--quiet', urlFor(site, 'mia/names', site.mia), '--all')
+    await git(checkout, 'push', '--quiet', urlFor(site, 'mia/names', site.mia), '--tags')
+  })
+
+  it('show its files and its commits', async () => {
+    for (const title of titles) {
+      assert.match(await pageOf(`/mia/names/src/branch/${title}/README.md`), /The third one/, title)
+      assert.match(await pageOf(`/mia/names/commits/branch/${title}`), /3 commits/, title)
+    }
+  })
+
+  it('show the tag under its own address', async () => {
+    assert.match(await pageOf('/mia/names/src/tag/1.0/README.md'), /The second one/)
+    assert.match(await pageOf('/mia/names/src/tag/release/README.md'), /The first one/)
+  })
+
+  it('show its commits when it is the default branch', async () => {
+    const edit = { default_branch: 'release/1.0' }
+    assert.equal((await site.as(site.mia, 'PATCH', '/repos/mia/names', edit)).status, 200)
+    assert.match(await pageOf('/mia/names/commits'), /3 commits/)
+  })
+
+  it('open at each address of the API', async () => {
+    for (const ref of [
+      'release',
+      'heads/release/1.0',
+      'refs/heads/release/1.0',
+      'tags/1.0',
+      'refs/tags/1.0',
+      'HEAD',
+    ]) {
+      const { body } = await site.request('GET', `/repos/mia/names/contents/README.md?ref=${ref}`)
+      const text = Buffer.from(body.content, 'base64').toString().trim()
+      assert.match(await pageOf(new URL(body.html_url).pathname), new RegExp(text), ref)
+    }
+  })
+})
+
+describe('The page of a file', () => {
+  const path = '/mia/kinds/src/branch/main'
+  before(async () => {
+    const checkout = await aCheckout({
+      'README.txt': 'before ``````` within ````` after\n',
+      'NOTES.': 'key: value\n',
+      'notes.yaml': 'key: value\n',
+      'tags.txt': `${'<i>…</i> '.repeat(600)}\n`,
+      'italic.ts': `const html = '<i>…</i>'\n`,
+      'large.png': Buffer.concat([png(8, 8), Buffer.alloc(3 * 1024 * 1024)]),
+      'kept.png': POINTER('a'.repeat(64), 5_000_000),
+      'empty.png': '',
+    })
+    mkdirSync(join(checkout, 'guide'))
+    for (const [name, target] of Object.entries({
+      'asks.txt': 'what?.txt',
+      'hash.txt': '../a#b.txt',
+      'scheme.txt': 'https:x.txt',
+      'percent.txt': '100%.txt',
+      'picture.png': '../large.png',
+      'root.txt': '..',
+      'outside.txt': '../../elsewhere',
+      'absolute.txt': '/etc/hosts',
+    }))
+      symlinkSync(target, join(checkout, 'guide', name))
+    await git(checkout, 'add', '-A')
+    await git(checkout, 'commit', '--quiet', '-m', 'Add links')
+    await site.as(site.mia, 'POST', '/user/repos', { name: 'kinds' })
+    await git(checkout, 'push', '--quiet', urlFor(site, 'mia/kinds', site.mia), 'main')
+  })
+
+  it('shows a picture of any size, and none without content', async () => {
+    for (const name of ['large.png', 'kept.png'])
+      assert.match(await pageOf(`${path}/${name}`), /<img class="picture" src="[^"]*\/raw\//, name)
+    const empty = await pageOf(`${path}/empty.png`)
+    assert.match(empty, /The file is empty\./)
+    assert.doesNotMatch(empty, /class="picture"/)
+  })
+
+  it('leads from a symbolic link to the file of that very name, within the repository', async () => {
+    for (const [name, to] of [
+      ['asks.txt', '/guide/what%3F.txt'],
+      ['hash.txt', '/a%23b.txt'],
+      ['scheme.txt', '/guide/https%3Ax.txt'],
+      ['percent.txt', '/guide/100%25.txt'],
+      ['picture.png', '/large.png'],
+      ['root.txt', ''],
+    ] as const) {
+      const [, href] =
+        /A symbolic link to <a href="([^"]*)"/.exec(await pageOf(`${path}/guide/${name}`)) ?? []
+      assert.equal(href?.replace(/\/$/, ''), path + to, name)
+    }
+    for (const [name, target] of [
+      ['outside.txt', '../../elsewhere'],
+      ['absolute.txt', '/etc/hosts'],
+    ])
+      assert.match(await pageOf(`${path}/guide/${name}`), new RegExp(`link to <code>${target}</code>`), name)
+  })
+
+  it('has a link in place of the rest of a long line, and only there', async () => {
+    assert.equal((await pageOf(`${path}/tags.txt`)).match(/title="Download the file, with all/g)?.length, 1)
+    assert.doesNotMatch(await pageOf(`${path}/italic.ts`), /title="Download the file, with all/)
+  })
+
+  it('has colors only where the name has an ending', async () => {
+    assert.match(await pageOf(`${path}/notes.yaml`), /<li id="L1"><i class="v">key:<\/i>/)
+    assert.match(await pageOf(`${path}/NOTES.`), /<li id="L1">key: value\n/)
+  })
+
+  it('shows a README that is not markdown as it is written', async () => {
+    const page = await pageOf('/mia/kinds')
+    assert.match(page, /before ``````` within ````` after/)
+  })
+})
