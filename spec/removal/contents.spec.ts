@@ -129,7 +129,7 @@ const end = async (all: Filled, ...more: Account[]): Promise<void> => {
       found.push(decodeKey(key).join(' '))
   })
   assert.deepEqual(
-    found.filter((key) => !/^(sequence|mark) /.test(key)),
+    found.filter((key) => !/^(sequence|metadata) /.test(key)),
     [],
   )
   await fixture.close()

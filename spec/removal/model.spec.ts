@@ -24,7 +24,7 @@ const remains = ({ store }: RemovalFixture): Promise<string[]> =>
     const found: string[] = []
     for await (const [key] of tx.range({ start: new Uint8Array([0]), end: new Uint8Array([255]) }))
       found.push(decodeKey(key).join(' '))
-    return found.filter((key) => !/^(sequence|mark) /.test(key))
+    return found.filter((key) => !/^(sequence|metadata) /.test(key))
   })
 
 const assertAgreement = async (driver: StorageDriver): Promise<void> =>
