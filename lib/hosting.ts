@@ -45,7 +45,7 @@ import { GitData } from './repositories/git-data.ts'
 import { createLedgerByName } from './repositories/ledger-by-name.ts'
 import { Profiles } from './repositories/lists.ts'
 import { RepositoryMaintenance } from './repositories/maintenance.ts'
-import { MigratedRecords } from './repositories/migrated.ts'
+import { MigrationLog } from './repositories/migration-log.ts'
 import { updateRelationsJob } from './repositories/pending-relations.ts'
 import { type Push, PushJournal } from './repositories/push-journal.ts'
 import { type GitServices, Pushes } from './repositories/pushes.ts'
@@ -179,8 +179,8 @@ const recoveryOf = (gitData: GitData, files: StoredFiles, pushJournal: PushJourn
 
 const migrationOf = (services: RepositoryServices) => ({
   /** @param source address of the server that was copied from */
-  migrated: (source: string) => new MigratedRecords(services.store, source),
-  migratedContent: (history: MigratedRecords) => new MigratedContent(services, history),
+  migrationLog: (source: string) => new MigrationLog(services.store, source),
+  migratedContent: (log: MigrationLog) => new MigratedContent(services, log),
 })
 
 const registerJobs = (services: Parameters<typeof registerRemovalJobs>[0] & { files: StoredFiles }): void => {

@@ -109,7 +109,7 @@ export const followAccount = async (
   const name = names.keyHere(account)
   const known = await migrationLog.get('account', '', name)
   if (known?.ids.includes(id) !== true) return
-  if (given.created !== undefined) await migrationLog.setCreatedAt(id, given.created)
+  if (given.created !== undefined) await allot.hosting.accounts.setCreatedAt(id, given.created)
   const source = textsOf(given)
   const here = { fullName, website, description, location }
   await followDetails(migration, { kind: 'account', scope: '', name, label, here, source }, (details) =>

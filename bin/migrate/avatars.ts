@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { type AvatarImage, avatarTypeOf, MAX_AVATAR_BYTES } from '../../lib/accounts/avatars.ts'
 import { formatSize } from '../../lib/byte-sizes.ts'
 import { AllotError } from '../../lib/errors.ts'
-import type { Account, Migrated } from '../../lib/records/schema/index.ts'
+import type { Account, MigrationRecord } from '../../lib/records/schema/index.ts'
 import { ifAvailable, type Migration, reportErrors } from './migration.ts'
 import type { Report } from './report.ts'
 import type { Source } from './source.ts'
@@ -109,7 +109,7 @@ interface AvatarPair {
   /** Digest of the image here; undefined without one. */
   readonly here: string | undefined
   /** Record of the image that an earlier migration has copied. */
-  readonly known: Migrated | undefined
+  readonly known: MigrationRecord | undefined
 }
 
 /**
@@ -142,21 +142,21 @@ const reportUnchanged = ({ report }: Migration, { given, here, known }: AvatarPa
 }
 
 const removeCopy = async (
-  { migrationLog, report, keep }: Migration,
+  { content, report, keep }: Migration,
   { given, account, here, known }: AvatarPair,
 ): Promise<void> => {
   if (here !== known?.digest && here !== undefined) report.note('differs', CHANGED_HERE, given.name)
   else if (known === undefined) return
   else if (keep === true && here !== undefined) report.note('differs', KEPT_REMOVED, given.name)
   else {
-    const isRemoved = await migrationLog.setAvatar(account.id, known, here)
+    const isRemoved = await content.setAvatar(account.id, known, here)
     if (!isRemoved) report.note('differs', CHANGED_HERE, given.name)
     else if (here !== undefined) report.note('removed', 'avatars', given.name)
   }
 }
 
 const replaceCopy = async (
-  { migrationLog, names, report, keep }: Migration,
+  { content, names, report, keep }: Migration,
   { given, account, here, known }: AvatarPair,
   { key }: SourceAvatar,
   image: AvatarImage,
@@ -166,9 +166,8 @@ const replaceCopy = async (
   if (here !== known?.digest)
     return report.note('differs', here === undefined ? REMOVED_HERE : CHANGED_HERE, given.name)
   if (keep === true && known !== undefined) return report.note('differs', KEPT, given.name)
-  const scope = names.keyHere(account)
-  const record = { kind: 'avatar', scope, name: key, ids: [account.id], grants: [], digest } as const
-  const isSet = await migrationLog.setAvatar(account.id, known, here, { image, record })
+  const origin = { scope: names.keyHere(account), name: key, digest }
+  const isSet = await content.setAvatar(account.id, known, here, { image, origin })
   // It was changed or removed here while the image was downloaded.
   if (!isSet) return report.note('differs', CHANGED_HERE, given.name)
   report.count('avatars', known === undefined ? 'copied' : 'updated')

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { ContentKind, Origin } from '../../lib/content/migrated-content.ts'
-import type { Migrated } from '../../lib/records/schema/index.ts'
+import type { MigrationRecord } from '../../lib/records/schema/index.ts'
 import type { Migration } from './migration.ts'
 
 /*
@@ -35,7 +35,7 @@ type Values = Readonly<Record<string, unknown>>
 export class FollowedContent {
   readonly #migration: Migration
   readonly #kind: ContentKind | 'attachment'
-  readonly #known: ReadonlyMap<string, Migrated>
+  readonly #known: ReadonlyMap<string, MigrationRecord>
   readonly #seen = new Set<string>()
   readonly #scope: string
 
@@ -43,7 +43,7 @@ export class FollowedContent {
     migration: Migration,
     kind: ContentKind | 'attachment',
     scope: string,
-    known: readonly Migrated[],
+    known: readonly MigrationRecord[],
   ) {
     this.#migration = migration
     this.#kind = kind
@@ -143,7 +143,7 @@ interface Members {
   /** Those of `kept` that the source has changed, too. */
   readonly onBothSides: readonly string[]
   /** For the migration log. */
-  readonly digests: NonNullable<Migrated['digests']>
+  readonly digests: NonNullable<MigrationRecord['digests']>
 }
 
 /**
@@ -152,7 +152,7 @@ interface Members {
  * @param isUnchanged whether the source is known to have changed nothing
  */
 export const compareMembers = (
-  before: Pick<Migrated, 'digests'> | undefined,
+  before: Pick<MigrationRecord, 'digests'> | undefined,
   here: Values,
   source: Values,
   isUnchanged: boolean,

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { Account, Migrated, Repository } from '../../lib/records/schema/index.ts'
+import type { Account, MigrationRecord, Repository } from '../../lib/records/schema/index.ts'
 import { synchronizeAccount } from './accounts.ts'
 import { synchronizeCollaborators } from './collaborators.ts'
 import { apiPath, isDeleted, type Migration, reportErrors } from './migration.ts'
@@ -47,7 +47,7 @@ const Identified = v.object({ id: v.nullish(v.number()) })
 const isAccountDeleted = async (
   { source }: Migration,
   kind: Account['kind'],
-  { name, original }: Migrated,
+  { name, original }: MigrationRecord,
 ): Promise<boolean> => {
   const path = apiPath(kind === 'user' ? 'users' : 'orgs', original?.name ?? name)
   const { status, text } = await source.request(path)
@@ -91,7 +91,7 @@ export const revokeDeletedRepositories = async (
   }
 }
 
-const revokeIfGone = async (migration: Migration, record: Migrated, path: string): Promise<void> => {
+const revokeIfGone = async (migration: Migration, record: MigrationRecord, path: string): Promise<void> => {
   const { migrationLog, names, allot } = migration
   const [id] = record.ids
   const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
@@ -110,7 +110,7 @@ const revokeIfGone = async (migration: Migration, record: Migrated, path: string
 /** Where the original is now; undefined when it was deleted. */
 const movedTo = async (
   migration: Migration,
-  { scope, name, original }: Migrated,
+  { scope, name, original }: MigrationRecord,
 ): Promise<OwnedRepository | undefined | 'unknown'> => {
   const { source } = migration
   if (original === undefined)
@@ -127,7 +127,7 @@ const revokeRepository = async (
   migration: Migration,
   owner: Account,
   repository: Repository,
-  key: Migrated,
+  key: MigrationRecord,
 ): Promise<void> => {
   migration.deleted.add(repository.id)
   await synchronizeRepository(migration, owner, repository, [], key)

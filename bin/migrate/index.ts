@@ -86,7 +86,7 @@ export const migrate = async (options: MigrationOptions, names: readonly string[
 /** @param accounts all users and organizations of the source */
 const begin = async (options: MigrationOptions, accounts: Accounts): Promise<Migration> => {
   const { hosting } = options.allot
-  const migrationLog = hosting.migrated(options.source.base)
+  const migrationLog = hosting.migrationLog(options.source.base)
   const content = hosting.migratedContent(migrationLog)
   const renames = options.renames ?? new Map()
   const names = await Names.load({ migrationLog, hosting, renames }, named(accounts))

@@ -2,7 +2,7 @@ import type { OpenAllot } from '../../lib/allot.ts'
 import type { MigratedContent } from '../../lib/content/migrated-content.ts'
 import { AllotError, type ErrorCode } from '../../lib/errors.ts'
 import type { Account } from '../../lib/records/schema/index.ts'
-import type { MigratedRecords } from '../../lib/repositories/migrated.ts'
+import type { MigrationLog } from '../../lib/repositories/migration-log.ts'
 import { withProgressBar } from '../terminal.ts'
 import type { Authors } from './authors.ts'
 import type { Names, Renames } from './names/index.ts'
@@ -40,7 +40,7 @@ export interface MigrationOptions {
 /** Shared by all parts of a migration. */
 export interface Migration extends MigrationOptions {
   /** The copies from this source, of this and earlier migrations. */
-  readonly migrationLog: MigratedRecords
+  readonly migrationLog: MigrationLog
   readonly content: MigratedContent
   readonly authors: Authors
   readonly names: Names

@@ -242,23 +242,23 @@ const freeName = async (
 /** Makes a copied fork a fork here. Its parent is a repository of the same name, which may have been copied or created here. */
 export const linkParent = (migration: Migration, { repository, given }: CopiedRepository): Promise<void> =>
   reportErrors(migration.report, `the parent of ${given.full_name}`, async () => {
-    const { names, migrationLog, report } = migration
+    const { names, allot, report } = migration
     if (!given.fork || repository.parent !== null) return
     const { owner, name } = given.parent ?? {}
     const parent = owner && name ? await names.repositoryOf(owner.login, name) : undefined
-    if (parent === undefined || !(await migrationLog.setParent(repository.id, parent.id)))
+    if (parent === undefined || !(await allot.hosting.forks.setParent(repository.id, parent.id)))
       report.note('notCopied', FORK, given.full_name)
   })
 
 /** Gives a repository the dates of the source. A repository that was changed here later than there keeps its date of change. */
 export const restoreDates = async (
-  { migrationLog, startedAt }: Migration,
+  { allot, startedAt }: Migration,
   { repository, given, isCopy }: CopiedRepository,
 ): Promise<void> => {
   const { created_at: createdAt, updated_at: updatedAt } = given
   if (!isCopy || createdAt === undefined) return
   const wasChangedBefore = repository.updatedAt < startedAt ? repository.updatedAt : 0
-  await migrationLog.setDates(repository.id, {
+  await allot.hosting.repositories.setDates(repository.id, {
     createdAt,
     updatedAt: Math.max(updatedAt ?? createdAt, wasChangedBefore),
   })

@@ -1,5 +1,5 @@
-import type { Migrated } from '../../lib/records/schema/index.ts'
-import type { NewMigrated } from '../../lib/repositories/migrated.ts'
+import type { MigrationRecord } from '../../lib/records/schema/index.ts'
+import type { NewMigrationRecord } from '../../lib/repositories/migration-log.ts'
 import { compareMembers, digestOf } from './copied-content.ts'
 import { sentencesOf } from './grants.ts'
 import { type Migration, reportErrors } from './migration.ts'
@@ -132,7 +132,7 @@ const isToBeCreated = async (
   { migrationLog, report }: Migration,
   subject: ExistenceSubject,
   item: SourceItem,
-  before: Migrated | undefined,
+  before: MigrationRecord | undefined,
 ): Promise<boolean> => {
   const label = EXISTENCE_LABELS[subject.kind].many
   const ids = await subject.find(item.name)
@@ -152,7 +152,10 @@ const isToBeCreated = async (
 }
 
 /** Whether everything that the thing connected still exists. Otherwise it was removed together with one of these. */
-const wasRemovedHere = async ({ parts }: ExistenceSubject, { name, ids }: Migrated): Promise<boolean> => {
+const wasRemovedHere = async (
+  { parts }: ExistenceSubject,
+  { name, ids }: MigrationRecord,
+): Promise<boolean> => {
   if (ids.length === 0) return false
   const existing = await parts(name)
   return existing?.every((id, index) => id === ids[index]) === true
@@ -175,7 +178,7 @@ const createItem = (
 const removeItem = async (
   { migrationLog, report }: Migration,
   { kind, scope, find, remove }: ExistenceSubject,
-  record: Migrated,
+  record: MigrationRecord,
 ): Promise<void> => {
   const ids = await find(record.name)
   const wasInterrupted = record.ids.length === 0
@@ -187,7 +190,7 @@ const removeItem = async (
 }
 
 /** Rights that belong to a record here, such as `administrator` to a user. */
-interface GrantSubject extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
+interface GrantSubject extends Pick<NewMigrationRecord, 'kind' | 'scope' | 'name'> {
   id: number
   /** Its name in the report. */
   label: string
@@ -225,7 +228,7 @@ export const synchronizeGrants = async (
 
 /** A migration that was interrupted after it created the record has copied everything that the record has. */
 const copiedGrants = (
-  known: Migrated | undefined,
+  known: MigrationRecord | undefined,
   id: number,
   here: readonly string[],
 ): readonly string[] => {
@@ -257,7 +260,7 @@ const DIFFERENT = {
 type Details = { readonly [Member in keyof typeof DIFFERENT]?: unknown }
 
 /** Members of a record here, such as the description of a repository. */
-interface DetailsSubject<T extends Details> extends Pick<NewMigrated, 'kind' | 'scope' | 'name'> {
+interface DetailsSubject<T extends Details> extends Pick<NewMigrationRecord, 'kind' | 'scope' | 'name'> {
   /** Its name in the report. */
   label: string
   here: Details

@@ -7,11 +7,9 @@ import { definedMembers } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import {
   type Account,
-  AUDIENCES,
   accounts,
   emailAddresses,
   type Preferences,
-  repositories,
   type Visibility,
 } from '../records/schema/index.ts'
 import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
@@ -19,8 +17,8 @@ import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { accountByName, holderOfEmail, type Viewer, visibleAccount } from './access.ts'
 import type { Target } from './authorize.ts'
-import { accountByFormerName, takeAccountName } from './former-names.ts'
-import { HOST, hashPassword } from './login.ts'
+import { accountByFormerName, renameAccount, takeAccountName } from './former-names.ts'
+import { checkPassword, HOST, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
 
@@ -160,6 +158,26 @@ export class Accounts {
     })
   }
 
+  /**
+   * Renames a user or an organization. Its former name redirects to the new one. Nothing else changes, since records name
+   * accounts by id.
+   * @param options.by who renames it, for the audit log; absent: the host
+   * @returns undefined when there is no such account
+   * @throws AllotError invalid for a malformed, reserved or taken name
+   */
+  rename(id: number, name: string, { by }: Pick<RemovalOptions, 'by'> = {}): Promise<Account | undefined> {
+    return this.#store.write((tx) => renameAccount(tx, id, name, by))
+  }
+
+  /** Sets when the account was created, for copies, which keep the date of their originals. */
+  setCreatedAt(id: number, createdAt: number): Promise<void> {
+    return this.#store.write(async (tx) => {
+      const before = await accounts.get(tx, [id])
+      if (before !== undefined && before.createdAt !== createdAt)
+        await accounts.save(tx, { ...before, createdAt })
+    })
+  }
+
   /** Number of users or of organizations. */
   count(kind: Account['kind']): Promise<number> {
     return this.#store.read((tx) => accounts.count(tx, 'kind', [kind]))
@@ -272,25 +290,10 @@ export const blankAccount = (kind: Account['kind'], name: string): Omit<Account,
   updatedAt: now(),
 })
 
-/** How many repositories an owner has. */
-export const countRepositories = async (tx: ReadTransaction, owner: number): Promise<number> => {
-  const counts = await Promise.all(
-    AUDIENCES.map((audience) => repositories.count(tx, 'owner', [owner, audience])),
-  )
-  return counts.reduce((sum, count) => sum + count, 0)
-}
-
 const refuseTakenEmail = async (tx: ReadTransaction, account: Account) => {
   checkEmail(account.email)
   if (account.email === '' || account.kind !== 'user') return
   const holder = await holderOfEmail(tx, account.email)
   if (holder !== undefined && holder !== account.id)
     throw invalid('email: it is already used by another account')
-}
-
-/** Refuses passwords beyond 255 characters, as Gitea and Forgejo do. @throws AllotError invalid */
-export const checkPassword = (password: string): string => {
-  if (password.length < 8) throw invalid('password: must have at least 8 characters')
-  if (password.length > 255) throw invalid('password: must have at most 255 characters')
-  return password
 }

@@ -1,9 +1,12 @@
-/** Redirects from former names of users and organizations, until another account takes the name. */
+/** Renames users and organizations. Former names redirect to the new ones, until another account takes the name. */
+import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
+import { invalid } from '../errors.ts'
 import { type Account, accounts, formerNames } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import { accountByName, canSee, type Viewer } from './access.ts'
+import { checkAccountName } from './names.ts'
 
 /** Former names that an account can have; a further one replaces the oldest. */
 const MAX_FORMER_NAMES = 50
@@ -20,8 +23,28 @@ export const accountByFormerName = async (
   return (await canSee(tx, viewer, account)) ? account : undefined
 }
 
+/** @throws AllotError invalid for a malformed, reserved or taken name */
+export const renameAccount = async (
+  tx: WriteContext,
+  id: number,
+  name: string,
+  by: Actor | undefined,
+): Promise<Account | undefined> => {
+  checkAccountName(name)
+  const [account, other] = [await accounts.get(tx, [id]), await accountByName(tx, name)]
+  if (other !== undefined && other.id !== id) throw invalid(`name: ${name} is already taken`)
+  if (account === undefined || account.name === name) return account
+  await addFormerName(tx, account)
+  await takeAccountName(tx, name)
+  const renamed = { ...account, name, updatedAt: now() }
+  await accounts.save(tx, renamed)
+  const [before, after] = [{ name: account.name }, { name }]
+  await recordAudit(tx, by, { action: 'account changed', subject: name, before, after })
+  return renamed
+}
+
 /** Adds a redirect from the present name of an account that gets another one. */
-export const addFormerName = async (tx: WriteContext, { id, name }: Account): Promise<void> => {
+const addFormerName = async (tx: WriteContext, { id, name }: Account): Promise<void> => {
   const known = await formerNames.list(tx, 'account', { prefix: [id] })
   if (known.length >= MAX_FORMER_NAMES) await formerNames.remove(tx, [known[0]!.name])
   await formerNames.save(tx, { name: name.toLowerCase(), account: id, createdAt: now() })

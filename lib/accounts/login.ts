@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { maxEntries } from '../caches.ts'
 import { ClientBudget } from '../client-budget.ts'
 import { clientOfAddress } from '../clients.ts'
-import { AllotError } from '../errors.ts'
+import { AllotError, invalid } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { accountByEmail, accountByName } from './access.ts'
@@ -252,3 +252,10 @@ const derive = (password: string, salt: Buffer, length: number, costs: typeof CO
   scryptAsync(password.normalize('NFKC'), salt, length, { ...costs, maxmem: 256 * costs.N * costs.r })
 
 const scryptAsync = promisify<string, Buffer, number, object, Buffer>(scrypt)
+
+/** Refuses passwords beyond 255 characters, as Gitea and Forgejo do. @throws AllotError invalid */
+export const checkPassword = (password: string): string => {
+  if (password.length < 8) throw invalid('password: must have at least 8 characters')
+  if (password.length > 255) throw invalid('password: must have at most 255 characters')
+  return password
+}

@@ -7,9 +7,9 @@ import { type Account, accounts } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { accountByName, type Identity } from './access.ts'
-import { type Accounts, checkPassword } from './accounts.ts'
+import type { Accounts } from './accounts.ts'
 import { hashSecret, refuseInactive, type Sessions } from './credentials.ts'
-import { hashPassword, type LoginThrottle, type PasswordLogin } from './login.ts'
+import { checkPassword, hashPassword, type LoginThrottle, type PasswordLogin } from './login.ts'
 
 /** Days for which a link is valid. */
 export const LINK_DAYS = 14

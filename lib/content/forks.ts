@@ -17,7 +17,7 @@ import { checkTexts } from '../records/text-limits.ts'
 import type { GitContent, NewRepository } from '../repositories/git-data.ts'
 import type { RepositoryMaintenance } from '../repositories/maintenance.ts'
 import { checkRepositoryName } from '../repositories/names.ts'
-import { insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
+import { countFork, insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -169,6 +169,22 @@ export class Forks {
         return repository
       }),
     )
+  }
+
+  /**
+   * Makes a repository that exists the fork of another one, unless it is already a fork.
+   * @returns whether it is a fork of that repository now
+   */
+  setParent(id: number, parent: number): Promise<boolean> {
+    return this.#services.store.write(async (tx) => {
+      const repository = await repositories.get(tx, [id])
+      if (repository === undefined || id === parent) return false
+      if (repository.parent !== null) return repository.parent === parent
+      if ((await repositories.get(tx, [parent])) === undefined) return false
+      await repositories.save(tx, { ...repository, parent })
+      await countFork(tx, parent, 1)
+      return true
+    })
   }
 
   /** Reports a fork to the webhooks of its parent, and each copy to those of its owner. */

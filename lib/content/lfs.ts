@@ -3,8 +3,9 @@ import type { Readable } from 'node:stream'
 import { repositoryById, type SignedIn } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
+import type { LfsChanged } from '../quota/ledger.ts'
 import type { JobHandler } from '../records/jobs.ts'
-import { files, lfsCopies, RESERVED_PREFIX, type StoredFile } from '../records/schema/index.ts'
+import { files, lfsCopies, RESERVED_PREFIX, repositories, type StoredFile } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -209,3 +210,9 @@ const objectIn = (tx: ReadTransaction, repository: number, oid: string): Promise
 
 /** Key of the ledger entry of an LFS object. */
 export const lfsKey = (repository: number, oid: string): string => `${RESERVED_PREFIX}${repository}/${oid}`
+
+/** Saves the bytes of LFS objects on the repository's record, because lists are ordered by it. */
+export const saveLfsSize: LfsChanged = async (tx, id, lfs) => {
+  const repository = await repositories.get(tx, [id])
+  if (repository !== undefined) await repositories.save(tx, { ...repository, lfs })
+}

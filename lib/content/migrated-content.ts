@@ -1,17 +1,20 @@
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { withAdminRights } from '../accounts/access.ts'
+import { type AvatarImage, removeAvatar, saveAvatar } from '../accounts/avatars.ts'
 import { AllotError, invalid } from '../errors.ts'
 import { isRefName } from '../git/ref-names.ts'
 import {
   type Attachment,
+  accounts,
   attachments,
+  avatars,
   type Comment,
   comments,
   type Issue,
   issueSequences,
   issues,
-  type Migrated,
+  type MigrationRecord,
   type PackageFile,
   type PackageVersion,
   packageFiles,
@@ -21,7 +24,7 @@ import {
 } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
-import { type MigratedRecords, type NewMigrated, saveMigrated } from '../repositories/migrated.ts'
+import type { MigrationLog, NewMigrationRecord } from '../repositories/migration-log.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { anyTarget } from './attachment-targets.ts'
 import {
@@ -38,7 +41,7 @@ import type { PackageName } from './packages/types.ts'
 import { removeContent } from './removers.ts'
 
 /** The name and the digests of content at the source: the record of the migration without the ids of the copies. */
-export type Origin = Pick<NewMigrated, 'scope' | 'name' | 'digest' | 'digests'>
+export type Origin = Pick<NewMigrationRecord, 'scope' | 'name' | 'digest' | 'digests'>
 
 type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>
 type MigratedComment = Omit<Comment, 'id'>
@@ -57,16 +60,16 @@ type MigratedAttachment = Omit<Attachment, 'id' | 'uuid' | 'repository'>
 export type ContentKind = 'issue' | 'comment' | 'release'
 
 /**
- * Writes issues, comments, releases, attachments and packages as another server had them: with its numbers, authors and dates.
+ * Writes issues, comments, releases, attachments, packages and avatars as another server had them: with its numbers, authors and dates.
  * Invariant: the content and the migration's record of it are saved in one transaction, so a run that was interrupted
  * copies nothing twice.
  */
 export class MigratedContent {
   readonly #services: ContentServices
-  readonly #migrationLog: MigratedRecords
+  readonly #migrationLog: MigrationLog
 
   /** @param migrationLog of the server that was copied from */
-  constructor(services: ContentServices, migrationLog: MigratedRecords) {
+  constructor(services: ContentServices, migrationLog: MigrationLog) {
     this.#services = services
     this.#migrationLog = migrationLog
   }
@@ -190,13 +193,41 @@ export class MigratedContent {
     })
   }
 
+  /**
+   * Replaces or removes the image of an account.
+   * @param before the record of the image that was copied before
+   * @param here SHA-256 of the image that the decision was made for; undefined: the account had none
+   * @param copy the new image; absent: none
+   * @returns false when the account has another image by now, which it keeps
+   */
+  async setAvatar(
+    id: number,
+    before: MigrationRecord | undefined,
+    here: string | undefined,
+    copy?: { image: AvatarImage; origin: Origin },
+  ): Promise<boolean> {
+    return this.#services.store.write(async (tx) => {
+      const image = await avatars.get(tx, [id])
+      if ((image && hash('sha256', Buffer.from(image.content, 'base64'))) !== here) return false
+      if (before !== undefined) await this.#migrationLog.removeIn(tx, before)
+      const account = await accounts.get(tx, [id])
+      if (account === undefined) return true
+      if (copy === undefined) await removeAvatar(tx, account)
+      else {
+        await saveAvatar(tx, account, copy.image)
+        await this.#record(tx, 'avatar', copy.origin, id)
+      }
+      return true
+    })
+  }
+
   /** The record of a copy; undefined when it was deleted here. */
   async find(kind: ContentKind | 'attachment', id: number): Promise<object | undefined> {
     return this.#services.store.read<object | undefined>((tx) => COLLECTIONS[kind].get(tx, [id]))
   }
 
   /** Removes a copy with its files and comments, and the record of it. */
-  async remove(copy: Migrated): Promise<void> {
+  async remove(copy: MigrationRecord): Promise<void> {
     const { store, jobs } = this.#services
     const [id] = copy.ids
     await removeWithFiles(this.#services, async (tx) => {
@@ -231,8 +262,8 @@ export class MigratedContent {
     return record
   }
 
-  async #record(tx: WriteContext, kind: Migrated['kind'], origin: Origin, id: number): Promise<void> {
-    await saveMigrated(tx, this.#migrationLog.source, { kind, ...origin, ids: [id], grants: [] })
+  async #record(tx: WriteContext, kind: MigrationRecord['kind'], origin: Origin, id: number): Promise<void> {
+    await this.#migrationLog.saveIn(tx, { kind, ...origin, ids: [id], grants: [] })
   }
 }
 

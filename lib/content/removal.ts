@@ -1,5 +1,5 @@
 import { repositoryById } from '../accounts/access.ts'
-import { countRepositories, type Removal, type RemovalOptions } from '../accounts/accounts.ts'
+import type { Removal, RemovalOptions } from '../accounts/accounts.ts'
 import type { Authorizer, Target } from '../accounts/authorize.ts'
 import { type Actor, recordAudit } from '../audit.ts'
 import { invalid } from '../errors.ts'
@@ -7,6 +7,7 @@ import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import {
   type Account,
+  AUDIENCES,
   accounts,
   avatars,
   collaborators,
@@ -127,6 +128,13 @@ export const ownershipOf = async (tx: ReadTransaction, account: number): Promise
   const isPurgeNeeded =
     repositories > 0 || packages > 0 || organizations.some(({ founder }) => founder === true)
   return { repositories, packages, organizations, isPurgeNeeded }
+}
+
+const countRepositories = async (tx: ReadTransaction, owner: number): Promise<number> => {
+  const counts = await Promise.all(
+    AUDIENCES.map((audience) => repositories.count(tx, 'owner', [owner, audience])),
+  )
+  return counts.reduce((sum, count) => sum + count, 0)
 }
 
 /** @throws AllotError invalid when the account still owns repositories, packages or an organization that it founded */

@@ -285,7 +285,7 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
   // Another server sends, and takes a lease of its own.
   hookLease: 'left out',
   job: selectJobs,
-  migrated: 'left out',
+  migrationLog: 'left out',
   audit: 'left out',
 }
 

@@ -33,7 +33,7 @@ import {
   issueEvents,
   issues,
   ledgerEntries,
-  migrated,
+  migrationRecords,
   packageFiles,
   packageVersions,
   pushJournal,
@@ -51,7 +51,7 @@ import {
 import { setSequence } from '../records/store.ts'
 import { BODY_LIMIT, checkTexts } from '../records/text-limits.ts'
 import { checkLedgerKey } from '../repositories/ledger-by-name.ts'
-import { MAX_NAME } from '../repositories/migrated.ts'
+import { MAX_NAME } from '../repositories/migration-log.ts'
 import { checkRepositoryName } from '../repositories/names.ts'
 import { checkTopics } from '../repositories/topics.ts'
 import type { WriteTransaction } from '../storage/index.ts'
@@ -217,7 +217,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
       if (text === '' || (text?.length ?? 0) > 255) throw invalid(`${member}: must have 1 to 255 characters`)
   }),
   checkOf(issues, checkIssue),
-  checkOf(migrated, ({ source, scope, name, grants, digest, digests, original }) => {
+  checkOf(migrationRecords, ({ source, scope, name, grants, digest, digests, original }) => {
     if (digest !== undefined) requireMatch('digest', digest, SHA256)
     for (const one of digests ?? []) {
       requireAtMost('member', one.member, MAX_NAME)

@@ -5,7 +5,6 @@ import { now } from '../clock.ts'
 import { AllotError, checkArgument, isObject } from '../errors.ts'
 import { checkBranchName } from '../git/ref-names.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import type { LfsChanged } from '../quota/ledger.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { definedMembers } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
@@ -193,6 +192,16 @@ export class Repositories {
     })
   }
 
+  /** Sets when the repository was created and last changed, for copies, which keep the dates of their originals. */
+  setDates(id: number, dates: Pick<Repository, 'createdAt' | 'updatedAt'>): Promise<Repository | undefined> {
+    return this.#change(id, async (tx, before) => {
+      if (before.createdAt === dates.createdAt && before.updatedAt === dates.updatedAt) return before
+      const after = { ...before, ...dates }
+      await repositories.save(tx, after)
+      return after
+    })
+  }
+
   /** Sets the bytes of git data, for hosts that keep repositories themselves. */
   resize(id: number, size: number): Promise<Repository | undefined> {
     return this.#change(id, async (tx, before) => {
@@ -271,21 +280,11 @@ export const removeRepository = async (
   const entries = await quota.repositories.remove(tx, id, limit)
   const hooks = await removeHooksOf(tx, jobs, 'repository', id, limit - entries)
   const relations = await jobs.runNow(tx, 'updateRelations', id, limit - entries - hooks)
-  const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, limit - entries - hooks - relations)
-  const stored = await jobs.runNow(
-    tx,
-    'removeRepositoryFiles',
-    id,
-    limit - entries - hooks - relations - contents,
-  )
+  const rest = limit - entries - hooks - relations
+  const contents = await jobs.runNow(tx, 'removeRepositoryContents', id, rest)
+  const stored = await jobs.runNow(tx, 'removeRepositoryFiles', id, rest - contents)
   await gitData.deleteAfterCommit(tx, id)
   return 1 + entries + hooks + relations + contents + stored
-}
-
-/** Saves the bytes of LFS objects on the repository's record, because lists are ordered by it. */
-export const saveLfsSize: LfsChanged = async (tx, id, lfs) => {
-  const repository = await repositories.get(tx, [id])
-  if (repository !== undefined) await repositories.save(tx, { ...repository, lfs })
 }
 
 const resolve = (tx: ReadTransaction, which: Target<Repository>): Promise<Repository | undefined> =>

@@ -306,13 +306,13 @@ describe('An owner of packages', () => {
 
 describe('The former name of an owner of packages', () => {
   it('leads clients without credentials on to public packages, and asks them to sign in for others', async () => {
-    const { accounts, migrated } = allot.allot.hosting
+    const { accounts } = allot.allot
     for (const visibility of ['public', 'private']) {
       const person = await allot.person()
       const name = `${person.name}-now`
       await put(`${person.name}/generic/tool/1/a`, person)
       await allot.as(allot.root, 'PATCH', `/admin/users/${person.name}`, { visibility })
-      await migrated('https://source.test').setName((await accounts.byName(person.name))!.id, name)
+      await accounts.rename((await accounts.byName(person.name))!.id, name)
       for (const path of ['api/packages/{owner}/generic/tool/1/a?x=y', '{owner}/-/packages/generic/tool/1']) {
         const url = (owner: string) => `${allot.base}/${path.replace('{owner}', owner)}`
         const { status, headers } = await fetch(url(person.name), { redirect: 'manual' })

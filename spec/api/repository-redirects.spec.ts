@@ -226,10 +226,9 @@ describe('git at the former name of a repository', () => {
 })
 
 describe('The former name of an account', () => {
-  /** As a migration gives an account the name that it has got at the source. */
   const renameAccount = async (from: string, to: string): Promise<void> => {
-    const { accounts, migrated } = allot.allot.hosting
-    await migrated('https://source.test').setName((await accounts.byName(from))!.id, to)
+    const { accounts } = allot.allot
+    await accounts.rename((await accounts.byName(from))!.id, to)
   }
   let number = 0
   /** A user who has another name now, with the former one. */
@@ -332,5 +331,34 @@ describe('The former name of an account', () => {
     for (const one of names) statuses.set(one, (await allot.as(undefined, 'GET', `/users/${one}`)).status)
     assert.equal([...statuses.values()].filter((status) => status === 301).length, 50)
     await assertMoved(undefined, 'GET', `/users/${names.at(-1)}`, 301, `/users/${newest}`)
+  })
+})
+
+describe('A host that renames an account', () => {
+  const idOf = async (name: string): Promise<number> => (await allot.allot.accounts.byName(name))!.id
+
+  it('is refused a malformed, reserved or taken name, and the account keeps its own', async () => {
+    const { name } = await allot.person()
+    const { name: other } = await allot.person()
+    const refused = [
+      ['a..b', /^name: only letters/],
+      ['admin', /^name: admin is reserved/],
+      [other.toUpperCase(), /^name: \S+ is already taken/],
+    ] as const
+    for (const [wanted, message] of refused)
+      await assert.rejects(
+        async () => allot.allot.accounts.rename(await idOf(name), wanted),
+        (error: Error) => message.test(error.message),
+        wanted,
+      )
+    assert.equal((await allot.as(undefined, 'GET', `/users/${name}`)).body.login, name)
+  })
+
+  it('can change its case alone, and gets undefined for an account that does not exist', async () => {
+    const { name } = await allot.person()
+    const renamed = await allot.allot.accounts.rename(await idOf(name), name.toUpperCase())
+    assert.equal(renamed?.name, name.toUpperCase())
+    assert.equal((await allot.as(undefined, 'GET', `/users/${name}`)).body.login, name.toUpperCase())
+    assert.equal(await allot.allot.accounts.rename(999_999, 'unused'), undefined)
   })
 })

@@ -315,9 +315,9 @@ describe('A right that the source has revoked since an earlier run', () => {
 
   it('is revoked even when the earlier run ended before it recorded what it had copied', async () => {
     await begun()
-    const records = target.allot.hosting.migrated(source.base)
+    const log = target.allot.hosting.migrationLog(source.base)
     for (const kind of ['account', 'repository', 'membership', 'sshKey'] as const)
-      await records.save((await records.list(kind)).map((one) => ({ ...one, ids: [], grants: [] })))
+      await log.save((await log.list(kind)).map((one) => ({ ...one, ids: [], grants: [] })))
     Object.assign(of.repository('demo'), { private: true })
     Object.assign(of.user('ben'), { admin: false })
     Object.assign(of.user('ann'), { keys: [] })

@@ -15,7 +15,7 @@ import { waitFor } from '../support/wait-for.ts'
 import { nameOwner, populate } from '../transfer/instance.ts'
 
 /** Collections whose records belong to no account. */
-const STAY = ['rule', 'group', 'migrated', 'quotaOwner', 'audit']
+const STAY = ['rule', 'group', 'migrationLog', 'quotaOwner', 'audit']
 
 /** Collections that `createQuota` fills for an owner that the host names. */
 const OF_HOST_OWNERS = ['quotaOwner', 'ownerUsage', 'dailyUsage', 'assignment', 'ledger']
@@ -33,7 +33,7 @@ const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
   const directories = { repositories: { directory: `${folder}/r` }, files: { directory: `${folder}/f` } }
   const allot = await openAllot({ driver, ...directories })
   await populate(allot)
-  const { accounts, repositories, lfs, packages, migrated } = allot.hosting
+  const { accounts, repositories, lfs, packages, migrationLog } = allot.hosting
   const ann = (await accounts.byName('ann'))!
   const demo = (await repositories.find(ann, 'ann', 'hall'))!
   const oid = createHash('sha256').update('object').digest('hex')
@@ -46,7 +46,9 @@ const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
   )
   const kit = { owner: 'ann', type: 'generic', name: 'kit', version: '1' }
   await packages.add(ann, kit, 'kit.tar', contentOf('package'))
-  await migrated('https://x.test').save([{ kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] }])
+  await migrationLog('https://x.test').save([
+    { kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] },
+  ])
   await nameOwner(driver)
   return allot
 }

@@ -188,7 +188,7 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
   await emails.add(ann.id, ['ann@two.example.test'])
   await hosting.avatars.set(ann.id, png(3, 2))
   const guild = await organizations.create(ann.id, { name: 'club' })
-  await hosting.migrated('https://x.test').setName(guild.id, 'guild')
+  await accounts.rename(guild.id, 'guild')
   await organizations.setMember(guild.id, ben.id)
   const demo = await repositories.create(ann, ann, { name: 'demo', autoInit: true, readme: 'Default' })
   await repositories.create(guild, ann, { name: 'hidden', private: true, autoInit: true })

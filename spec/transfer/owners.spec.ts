@@ -108,9 +108,9 @@ describe('Owners that are imported into a shard with other owners', () => {
   let unchanged: string[]
   before(async () => {
     target = await usedStore(level(temporaryDirectory()), '2/16')
-    const { accounts, migrated } = target.allot.hosting
+    const { accounts } = target.allot.hosting
     const { id } = await accounts.createUser({ name: 'ALICE' })
-    await migrated('https://source.test').setName(id, 'alicia')
+    await accounts.rename(id, 'alicia')
     unchanged = await zoesResponses(target)
     await target.stop()
     await importAllot(target.place, inChunks(file))

@@ -241,9 +241,9 @@ describe('The page of a repository', () => {
     const { status, headers } = await visitor().get('/mia/before/issues?state=all')
     assert.deepEqual([status, headers.get('location')], [301, `${site.base}/mia/after/issues?state=all`])
     await site.as(site.mia, 'DELETE', '/repos/mia/after')
-    const { accounts, migrated } = site.allot.hosting
+    const { accounts } = site.allot.hosting
     const { id } = await accounts.createUser({ name: 'before' })
-    await migrated('https://source.test').setName(id, 'after')
+    await accounts.rename(id, 'after')
     const page = await visitor().get('/before')
     assert.deepEqual([page.status, page.headers.get('location')], [301, `${site.base}/after`])
     await accounts.remove(id)

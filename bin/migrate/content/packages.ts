@@ -2,7 +2,7 @@ import type { Origin } from '../../../lib/content/migrated-content.ts'
 import { downloadPath, isOfKnownType } from '../../../lib/content/packages/types.ts'
 import {
   type Account,
-  type Migrated,
+  type MigrationRecord,
   PACKAGE_TYPES,
   type PackageType,
 } from '../../../lib/records/schema/index.ts'
@@ -87,7 +87,7 @@ const copyVersion = (
   migration: Migration,
   owner: OwnerNames,
   given: KnownPackage,
-  known: ReadonlyMap<string, Migrated>,
+  known: ReadonlyMap<string, MigrationRecord>,
   seen: Set<string>,
 ): Promise<boolean> => {
   const { source, report } = migration
@@ -108,7 +108,7 @@ const copyVersion = (
 /** A file in the migration log. */
 interface FileOrigin extends Origin {
   /** The record of an earlier run. */
-  readonly before: Migrated | undefined
+  readonly before: MigrationRecord | undefined
 }
 
 /**
@@ -162,7 +162,7 @@ const logName = (names: readonly string[]): string => {
 const removeOthers = async (
   migration: Migration,
   owner: OwnerNames,
-  known: ReadonlyMap<string, Migrated>,
+  known: ReadonlyMap<string, MigrationRecord>,
   seen: ReadonlySet<string>,
 ): Promise<void> => {
   for (const [key, record] of known) {
@@ -178,7 +178,7 @@ type FileNames = readonly [type: string, name: string, version: string, file: st
 const namesOf = async (
   { content }: Migration,
   key: string,
-  { ids }: Migrated,
+  { ids }: MigrationRecord,
 ): Promise<FileNames | undefined> => {
   const [type, ...rest] = key.split('/')
   const [version, file] = rest.splice(-2)
@@ -193,7 +193,7 @@ const removeOther = async (
   migration: Migration,
   { there, here: owner }: OwnerNames,
   [type, name, version, file]: FileNames,
-  record: Migrated,
+  record: MigrationRecord,
 ): Promise<void> => {
   const { allot, migrationLog, report, keep } = migration
   const { packages } = allot.hosting

@@ -3,7 +3,7 @@
  * had, because it was chosen with `--rename` or changed here, keeps it.
  */
 import { AllotError } from '../../../lib/errors.ts'
-import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
+import type { Account, MigrationRecord, Repository } from '../../../lib/records/schema/index.ts'
 import { type Migration, OPERATOR } from '../migration.ts'
 import { audienceAt, audienceHere, type OwnedRepository, originalOf } from '../repositories.ts'
 import type { SourceRepository } from '../shapes.ts'
@@ -47,7 +47,7 @@ const accountChange = async (migration: Migration, { id, name }: Named): Promise
   if (wanted === undefined) return void (await done())
   return changeTo(migration, names.renamedTo(name) !== undefined, {
     label: `${copy.name} to ${wanted}`,
-    run: () => migrationLog.setName(copy.id, wanted, OPERATOR),
+    run: () => allot.hosting.accounts.rename(copy.id, wanted, { by: OPERATOR }),
     done,
   })
 }
@@ -77,8 +77,8 @@ const changeTo = (migration: Migration, isChosen: boolean, change: Change): Chan
 
 const remember = async (
   { migrationLog }: Migration,
-  known: Migrated,
-  { original }: Pick<Migrated, 'original'>,
+  known: MigrationRecord,
+  { original }: Pick<MigrationRecord, 'original'>,
 ): Promise<void> => {
   if (original === undefined) return
   if (known.original?.id === original.id && known.original.name === original.name) return

@@ -1,7 +1,7 @@
 import { OPERATOR } from '../../../lib/accounts/access.ts'
 import type { Hosting } from '../../../lib/hosting.ts'
 import type { Account, Repository } from '../../../lib/records/schema/index.ts'
-import type { MigratedRecords } from '../../../lib/repositories/migrated.ts'
+import type { MigrationLog } from '../../../lib/repositories/migration-log.ts'
 import { KnownNames, type Named } from './known-names.ts'
 
 /** Identifies a repository in the migration log, whatever its name and its owner are now. */
@@ -15,7 +15,7 @@ export interface RepositoryKey {
 export type Renames = ReadonlyMap<string, string>
 
 interface NamesOptions {
-  readonly migrationLog: MigratedRecords
+  readonly migrationLog: MigrationLog
   readonly hosting: Pick<Hosting, 'accounts' | 'repositories'>
   readonly renames: Renames
 }

@@ -1,4 +1,4 @@
-import type { Migrated } from '../../../lib/records/schema/index.ts'
+import type { MigrationRecord } from '../../../lib/records/schema/index.ts'
 
 /** Something that has a name at the source. */
 export interface Named {
@@ -35,7 +35,7 @@ export class KnownNames {
   readonly #idsByKey = new Map<string, number | undefined>()
 
   /** Takes a record of an earlier run. */
-  know({ ids, original }: Migrated, key: string): void {
+  know({ ids, original }: MigrationRecord, key: string): void {
     this.#idsByKey.set(key, original?.id)
     for (const id of ids) this.#keysByCopy.set(id, key)
     if (original === undefined) return

@@ -1,5 +1,5 @@
 import { checkAccountName } from '../../../lib/accounts/names.ts'
-import type { Account, Migrated, Repository } from '../../../lib/records/schema/index.ts'
+import type { Account, MigrationRecord, Repository } from '../../../lib/records/schema/index.ts'
 import { checkRepositoryName } from '../../../lib/repositories/names.ts'
 import { UsageError } from '../../errors.ts'
 import { apiPath, type Migration, OPERATOR } from '../migration.ts'
@@ -87,7 +87,7 @@ const checkAccount = async (
 }
 
 /** Whether nothing here has the name, or only the copy that gets it. A run that was killed has not recorded what it created. */
-const isFree = (found: Account | Repository | undefined, known: Migrated | undefined): boolean =>
+const isFree = (found: Account | Repository | undefined, known: MigrationRecord | undefined): boolean =>
   found === undefined || (known !== undefined && (known.ids.length === 0 || known.ids.includes(found.id)))
 
 const checkRepository = async (

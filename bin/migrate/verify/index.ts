@@ -34,7 +34,7 @@ export const verifyMigration = async (options: VerifyOptions, owners: readonly s
   const { source, allot, report } = options
   const { hosting } = allot
   const all = await selectAll(source)
-  const migrationLog = hosting.migrated(source.base)
+  const migrationLog = hosting.migrationLog(source.base)
   const names = new NamesHere(
     hosting,
     await Names.load({ migrationLog, hosting, renames: new Map() }, named(all)),

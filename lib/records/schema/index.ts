@@ -35,7 +35,7 @@ import {
   releases,
 } from './content.ts'
 import { files, lfsCopies, packageFiles, packageVersions } from './files.ts'
-import { migrated } from './migrated.ts'
+import { migrationRecords } from './migration-log.ts'
 import {
   assignments,
   dailyUsages,
@@ -74,7 +74,7 @@ export * from './accounts.ts'
 export * from './audit.ts'
 export * from './content.ts'
 export * from './files.ts'
-export * from './migrated.ts'
+export * from './migration-log.ts'
 export * from './quota.ts'
 export * from './repositories.ts'
 export * from './sharing.ts'
@@ -130,7 +130,7 @@ export const collections = [
   hookQueues,
   hookLeases,
   jobs,
-  migrated,
+  migrationRecords,
   auditRecords,
 ] as const
 

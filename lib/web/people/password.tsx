@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The form with which users change their passwords. Only where accounts sign in here. */
 import type { Identity } from '../../accounts/access.ts'
-import { checkPassword } from '../../accounts/accounts.ts'
+import { checkPassword } from '../../accounts/login.ts'
 import { invalid } from '../../errors.ts'
 import { FlashMessage, Post, Section } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'

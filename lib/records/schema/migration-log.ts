@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { Collection } from '../collection.ts'
 import { id } from '../fields.ts'
 
-const Migrated = v.object({
+const MigrationRecord = v.object({
   /** URL of the server that the record was copied from. */
   source: v.string(),
   kind: v.picklist([
@@ -47,15 +47,15 @@ const Migrated = v.object({
    */
   original: v.optional(v.object({ id, name: v.string() })),
 })
-export type Migrated = v.InferOutput<typeof Migrated>
+export type MigrationRecord = v.InferOutput<typeof MigrationRecord>
 
 /**
  * Copies made by `allot migrate`. Of these alone a later run removes what the source has removed; from accounts and repositories it
  * only withdraws rights.
  */
-export const migrated = new Collection({
-  name: 'migrated',
-  schema: Migrated,
+export const migrationRecords = new Collection({
+  name: 'migrationLog',
+  schema: MigrationRecord,
   id: (copy) => [copy.source, copy.kind, copy.scope, copy.name],
   // Only this counter shows that a record is missing.
   counted: { kind: (copy) => [copy.source, copy.kind] },
