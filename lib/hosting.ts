@@ -1,17 +1,18 @@
 import { Accounts, accountOwners } from './accounts/accounts.ts'
 import { Avatars } from './accounts/avatars.ts'
-import { Sessions, Tokens } from './accounts/credentials.ts'
+import { Tokens } from './accounts/credentials.ts'
 import { EmailAddresses } from './accounts/emails.ts'
 import { type HostAuthenticate, Identities } from './accounts/identity.ts'
 import { Invitations } from './accounts/invitations.ts'
 import { GpgKeys, SshKeys } from './accounts/keys.ts'
+import { SessionUses, TokenUses } from './accounts/last-uses.ts'
 import { type LoginLimits, LoginThrottle, PasswordLogin } from './accounts/login.ts'
 import { Memberships } from './accounts/memberships.ts'
 import { Organizations } from './accounts/organizations.ts'
 import { PasswordChange, PasswordLinks } from './accounts/own-passwords.ts'
+import { Sessions } from './accounts/sessions.ts'
 import { SetUp } from './accounts/set-up.ts'
 import { Teams } from './accounts/teams.ts'
-import { TokenUses } from './accounts/token-uses.ts'
 import { updateFollowsJob } from './accounts/visibility.ts'
 import { Attachments } from './content/attachments.ts'
 import { Comments } from './content/comments.ts'
@@ -148,9 +149,10 @@ export const createHosting = (options: HostingOptions) => {
     /** Resolves when the store could write now: a transaction that changes nothing. */
     checkWritable: () => store.driver.write(async () => undefined),
     ...recoveryOf(gitData, files, pushJournal),
-    /** Ends all worker threads, and saves the last-used times of tokens. */
+    /** Ends all worker threads, and saves when tokens and sessions were last used. */
     async close() {
       await credentials.tokenUses.close()
+      await credentials.sessionUses.close()
       await keyReader.close()
       await options.fileStorage.close()
     },
@@ -263,13 +265,15 @@ const credentialsOf = (options: HostingOptions, accounts: Accounts) => {
   const throttle = login === false ? undefined : new LoginThrottle(login)
   const passwords = new PasswordLogin(store, throttle)
   const tokenUses = new TokenUses(store)
-  const sessions = new Sessions(store, sessionLifetime)
+  const sessionUses = new SessionUses(store)
+  const sessions = new Sessions(store, sessionUses, sessionLifetime)
   return {
     identities: new Identities({ store, accounts, passwords, tokenUses, throttle, proxies, authenticate }),
     tokens: new Tokens(store),
-    passwordLinks: new PasswordLinks(store, throttle),
+    passwordLinks: new PasswordLinks(store, throttle, sessions),
     tokenUses,
-    passwordChange: new PasswordChange(accounts, passwords, sessions),
+    sessionUses,
+    passwordChange: new PasswordChange(passwords, sessions),
     sessions,
   }
 }

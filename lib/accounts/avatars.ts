@@ -2,11 +2,11 @@ import { createHash, randomBytes } from 'node:crypto'
 import { formatSize } from '../byte-sizes.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
+import { imageFormatOf } from '../files/image-format.ts'
 import { type Account, type AvatarType, accounts, avatars } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { accountByName } from './access.ts'
 import type { Target } from './authorize.ts'
-import { imageFormatOf } from './image-format.ts'
 
 /** Bytes of an image. */
 export const MAX_AVATAR_BYTES = 512 * 1024

@@ -16,9 +16,9 @@ import {
   senderOfToken,
   unauthenticated,
 } from './credentials.ts'
+import type { TokenUses } from './last-uses.ts'
 import type { LoginThrottle, PasswordLogin } from './login.ts'
 import { isAccountName } from './names.ts'
-import type { TokenUses } from './token-uses.ts'
 
 /** Result of a host's `authenticate` function. Absent `scopes` mean every scope. */
 export interface HostIdentity {

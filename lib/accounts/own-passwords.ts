@@ -4,12 +4,12 @@ import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import { type Account, accounts } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { accountByName, type Identity } from './access.ts'
-import type { Accounts } from './accounts.ts'
-import { hashSecret, refuseInactive, type Sessions } from './credentials.ts'
+import { type Credential, hashSecret, refuseInactive } from './credentials.ts'
 import { checkPassword, hashPassword, type LoginThrottle, type PasswordLogin } from './login.ts'
+import { endSessions, type SessionBrowser, type Sessions } from './sessions.ts'
 
 /** Days for which a link is valid. */
 export const LINK_DAYS = 14
@@ -31,6 +31,14 @@ export interface LinkUse extends PasswordLink {
   readonly address: string
 }
 
+/** A password that a user has chosen, in a form of a browser. */
+interface ChosenPassword {
+  readonly password: string
+  /** Client whose budget hashing the password counts against. */
+  readonly client: string
+  readonly browser: SessionBrowser
+}
+
 /**
  * Links with which a user sets a password once, such as a user who was created without one. An account has one link at most,
  * and the store has only the hash of its code. It ends when it is used, when a new one is made, when the password is changed
@@ -39,11 +47,13 @@ export interface LinkUse extends PasswordLink {
 export class PasswordLinks {
   readonly #store: Store
   readonly #throttle: LoginThrottle | undefined
+  readonly #sessions: Sessions
 
   /** @param throttle undefined: the host limits failed logins itself */
-  constructor(store: Store, throttle: LoginThrottle | undefined) {
+  constructor(store: Store, throttle: LoginThrottle | undefined, sessions: Sessions) {
     this.#store = store
     this.#throttle = throttle
+    this.#sessions = sessions
   }
 
   /**
@@ -80,25 +90,37 @@ export class PasswordLinks {
   }
 
   /**
-   * Sets the password, and ends the link. The audit log names the user.
-   * @param client client whose budget hashing the password counts against
+   * Sets the password, ends the link and all sessions of the user, and begins a session, in one write. The audit log names the user.
+   * @returns the secret of the session
    * @throws AllotError as `find` does, also when another request has used the link meanwhile; invalid for a password that is
    * too short
    */
-  async use(link: LinkUse, password: string, client: string): Promise<Account> {
+  async use(link: LinkUse, { password, client, browser }: ChosenPassword): Promise<string> {
     await this.find(link)
     const hash = await hashPassword(checkPassword(password), client, () => this.find(link))
-    return this.#store.write(async (tx) => {
+    return this.#sessions.begin(async (tx) => {
       const account = await accountOf(tx, link)
       if (account === undefined) throw notValid()
-      const { passwordLink: _, ...rest } = account
-      const after = { ...rest, password: hash, updatedAt: now() }
-      await accounts.save(tx, after)
-      const { id, name, admin } = account
-      await recordAudit(tx, { id, username: name, admin }, { action: 'password changed', subject: name })
-      return after
-    })
+      return setPassword(tx, account, hash)
+    }, browser)
   }
+}
+
+/**
+ * Sets the password that a user has chosen. It ends all sessions, also those that began with a token, and a link that sets a
+ * password.
+ */
+const setPassword = async (
+  tx: WriteContext,
+  { passwordLink: _, ...account }: Account,
+  password: string,
+): Promise<Credential> => {
+  const after = { ...account, password, updatedAt: now() }
+  await accounts.save(tx, after)
+  const { id, name, admin } = account
+  await recordAudit(tx, { id, username: name, admin }, { action: 'password changed', subject: name })
+  await endSessions(tx, id)
+  return { account: after, token: null }
 }
 
 /** Undefined unless the link is valid now. */
@@ -115,51 +137,44 @@ const notValid = (): AllotError =>
     'this link is not valid: it was used, replaced, or has expired; ask an administrator for a new one',
   )
 
-interface NewPassword {
-  /** The password until now. */
+interface NewPassword extends ChosenPassword {
+  /** The password until now. Wrong ones are counted as failed logins from the address of the browser. */
   readonly current: string
-  readonly password: string
-  /** IP address of the client, whose wrong passwords are counted as failed logins. */
-  readonly address: string
-  /** Client whose budget hashing the password counts against. */
-  readonly client: string
+  /** The new password as it was typed the second time. */
+  readonly repeated: string
 }
 
 /** Changes of passwords by their users, who must know the current one. Administrators set passwords with `Accounts.edit`. */
 export class PasswordChange {
-  readonly #accounts: Accounts
   readonly #passwords: PasswordLogin
   readonly #sessions: Sessions
 
-  constructor(accounts: Accounts, passwords: PasswordLogin, sessions: Sessions) {
-    this.#accounts = accounts
+  constructor(passwords: PasswordLogin, sessions: Sessions) {
     this.#passwords = passwords
     this.#sessions = sessions
   }
 
   /**
-   * Changes the password, and ends all sessions of the user, also those that began with a token. Tokens stay valid.
-   * @returns the secret of a new session
+   * Changes the password, ends all sessions of the user, also those that began with a token, and begins a new one, in one write.
+   * Tokens stay valid.
+   * @returns the secret of the new session
    * @throws AllotError invalid for a wrong current password, and for a new one that the rules refuse; too_many_requests after
    * too many wrong ones; unavailable when too many passwords wait to be checked
    */
-  async change(user: Identity, { current, password, address, client }: NewPassword): Promise<string> {
+  async change(
+    user: Identity,
+    { current, password, repeated, client, browser }: NewPassword,
+  ): Promise<string> {
     checkPassword(password)
-    const before = await this.#passwords.signIn({ login: user.username, address }, current)
+    if (repeated !== password) throw invalid('repeatedPassword: it is not the same as the new password')
+    const before = await this.#passwords.signIn({ login: user.username, address: browser.address }, current)
     if (before === undefined || before.id !== user.id) throw invalid('currentPassword: it is wrong')
-    const account = await this.#accounts.edit(
-      async (tx) => {
-        const found = await accounts.get(tx, [user.id])
-        if (found !== undefined && found.password !== before.password)
-          throw invalid('currentPassword: it was changed meanwhile')
-        return found
-      },
-      { password },
-      client,
-      user,
-    )
-    if (account === undefined) throw invalid('currentPassword: the account was deleted')
-    await this.#sessions.endAll(account.id)
-    return this.#sessions.begin({ account, token: null })
+    const hash = await hashPassword(password, client)
+    return this.#sessions.begin(async (tx) => {
+      const account = await accounts.get(tx, [user.id])
+      if (account === undefined) throw invalid('currentPassword: the account was deleted')
+      if (account.password !== before.password) throw invalid('currentPassword: it was changed meanwhile')
+      return setPassword(tx, account, hash)
+    }, browser)
   }
 }

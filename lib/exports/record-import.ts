@@ -174,9 +174,10 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     requireMatch('lastEight', lastEight, /^[0-9a-f]{8}$/)
     checkScopes(scopes)
   }),
-  checkOf(sessions, ({ hash, password }) => {
+  checkOf(sessions, ({ hash, password, browser = '', address = '' }) => {
     requireMatch('hash', hash, SHA256)
     if (password !== null) requireMatch('password', password, SHA256)
+    for (const [member, text] of Object.entries({ browser, address })) requireAtMost(member, text, 100)
   }),
   checkOf(repositories, (repository) => {
     checkRepositoryName(repository.name)

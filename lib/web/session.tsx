@@ -8,6 +8,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import { requireScopes } from '../http/access.ts'
+import { browserOf } from './parts/browser-name.ts'
 import { FlashMessage, Notice, Post } from './parts/components.tsx'
 import { labelOf } from './parts/labels.ts'
 import {
@@ -164,11 +165,11 @@ const targetOf = (to: string | null): string => {
 }
 
 /** Starts a session in place of the browser's current one. */
-const signIn = async ({ form, req, secret }: PageRequest, { hosting }: PageServices) => {
+const signIn = async (request: PageRequest, { hosting }: PageServices) => {
+  const { form, req } = request
   const { identities, sessions } = hosting
   const credential = await identities.signIn(req, form.text('name'), form.raw('secret'))
-  const value = await sessions.begin(credential)
-  await sessions.end(secret)
+  const value = await sessions.begin(credential, browserOf(request))
   return { value, seconds: sessions.lifetime }
 }
 

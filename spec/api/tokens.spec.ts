@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it, mock } from 'node:test'
-import { TokenUses } from '../../lib/accounts/token-uses.ts'
+import { TokenUses } from '../../lib/accounts/last-uses.ts'
 import { Store } from '../../lib/records/store.ts'
 import { assertError, assertList, assertNoContent, assertNotFound, RFC3339 } from '../support/expectations.ts'
 import { createSpecStore } from '../support/store.ts'

@@ -46,6 +46,8 @@ export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'token.scopes': fc.subarray([...SCOPES], { minLength: 1, maxLength: 3 }),
   'session.hash': hex(64),
   'session.password': fc.option(hex(64)),
+  'session.browser': fc.constantFrom('Firefox on Linux', 'curl'),
+  'session.address': fc.constantFrom('203.0.113.7', '2001:db8:1:2::/64'),
   'repository.name': name,
   'repository.topics': fc.constantFrom([], ['a'], ['a', 'b-c.d']),
   'repository.defaultBranch': fc.constantFrom('main', 'a/b', 'ß'),

@@ -205,7 +205,10 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
     await relations.follows.follow(viewer, 'ann')
   }
   await relations.follows.follow({ id: ann.id, admin: false }, 'cleo')
-  await hosting.sessions.begin({ account: (await accounts.byName('ann'))!, token: null })
+  await hosting.sessions.begin(
+    { account: (await accounts.byName('ann'))!, token: null },
+    { name: 'Firefox on Linux', address: '203.0.113.7', secret: '' },
+  )
   await hosting.sshKeys.add(ann.id, { title: 'laptop', key: generateSshKey('ed25519').key })
   await hosting.gpgKeys.add(ann.id, { armored: generateGpgKey('Ann <ann@example.test>').armored })
   await contents(hosting, ann)

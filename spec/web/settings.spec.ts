@@ -157,7 +157,7 @@ describe('The sessions in the settings', () => {
       const { text } = await first.get('/-/account')
       assert.match(words(text), /Sessions 3 sessions/)
       assert.match(words(text), /Signed in on \d{4}-\d\d-\d\d \d\d:\d\d UTC with the token spec/)
-      assert.equal(text.match(/This browser/g)!.length, 1)
+      assert.equal(text.match(/This session/g)!.length, 1)
       const idsIn = (html: string) => [...html.matchAll(/name="session" value="(\w+)"/g)].map(([, id]) => id!)
       const ids = idsIn(text)
       assert.equal(ids.length, 2)

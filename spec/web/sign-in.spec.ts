@@ -207,8 +207,9 @@ describe('Signing in to the pages', () => {
     const { id } = await allot.person('often')
     const account = (await allot.allot.hosting.accounts.byId(id))!
     const secrets: string[] = []
+    const browser = { name: undefined, address: '127.0.0.1', secret: '' }
     for (let times = 0; times < 55; times++)
-      secrets.push(await allot.allot.hosting.sessions.begin({ account, token: null }))
+      secrets.push(await allot.allot.hosting.sessions.begin({ account, token: null }, browser))
     const found = await Promise.all(secrets.map((one) => allot.allot.hosting.sessions.find(one)))
     assert.equal(found.filter((session) => session !== undefined).length, 50)
     assert.ok(found.at(-1))

@@ -13,17 +13,7 @@ import {
   type UpgradeStep,
   upgradeLayout,
 } from '../upgrade.ts'
-import {
-  accounts,
-  avatars,
-  emailAddresses,
-  formerNames,
-  gpgKeys,
-  memberships,
-  sessions,
-  sshKeys,
-  tokens,
-} from './accounts.ts'
+import { accounts, avatars, emailAddresses, formerNames, memberships } from './accounts.ts'
 import { auditRecords } from './audit.ts'
 import {
   attachments,
@@ -34,6 +24,7 @@ import {
   issues,
   releases,
 } from './content.ts'
+import { gpgKeys, sessions, sshKeys, tokens } from './credentials.ts'
 import { files, lfsCopies, packageFiles, packageVersions } from './files.ts'
 import { migrationRecords } from './migration-log.ts'
 import {
@@ -73,6 +64,7 @@ export { type Job, jobs } from '../jobs.ts'
 export * from './accounts.ts'
 export * from './audit.ts'
 export * from './content.ts'
+export * from './credentials.ts'
 export * from './files.ts'
 export * from './migration-log.ts'
 export * from './quota.ts'

@@ -20,3 +20,14 @@ export const Minute = ({ seconds }: { seconds: number }) => {
   const time = timestamp(seconds)
   return <time dateTime={time}>{time.slice(0, 16).replace('T', ' ')}</time>
 }
+
+/** @param at seconds since 1970; it is saved at most once an hour, so minutes would mean nothing */
+export const LastUse = ({ at }: { at: number | undefined }) => {
+  if (at === undefined) return <>never used</>
+  const time = timestamp(at)
+  return (
+    <>
+      last used on <time dateTime={time}>{`${time.slice(0, 10)} at ${time.slice(11, 13)}:00 UTC`}</time>
+    </>
+  )
+}

@@ -1,8 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The form with which users change their passwords. Only where accounts sign in here. */
 import type { Identity } from '../../accounts/access.ts'
-import { checkPassword } from '../../accounts/login.ts'
-import { invalid } from '../../errors.ts'
+import { browserOf } from '../parts/browser-name.ts'
 import { FlashMessage, Post, Section } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
 import { aboutField } from '../parts/labels.ts'
@@ -24,14 +23,17 @@ export const passwordRoutes = [
     path: PATH,
     auth: 'required',
     scope: 'write:user',
-    async handle({ user, form, address, client }, services) {
+    async handle(request, services) {
+      const { user, form, client } = request
       const { passwordChange, sessions } = services.hosting
-      const [current, password] = [form.raw('currentPassword'), form.raw('newPassword')]
       try {
-        checkPassword(password)
-        if (form.raw('repeatedPassword') !== password)
-          throw invalid('repeatedPassword: it is not the same as the new password')
-        const value = await passwordChange.change(user, { current, password, address, client })
+        const value = await passwordChange.change(user, {
+          current: form.raw('currentPassword'),
+          password: form.raw('newPassword'),
+          repeated: form.raw('repeatedPassword'),
+          client,
+          browser: browserOf(request),
+        })
         return { to: `${PATH}?done=password`, secret: { value, seconds: sessions.lifetime } }
       } catch (error) {
         return refusedForm(error, { invalid: 422, too_many_requests: 429 }, (message) =>

@@ -1,10 +1,10 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The user's sessions of the pages. Only where accounts sign in here. */
-import type { OwnSession } from '../../accounts/credentials.ts'
+import type { OwnSession } from '../../accounts/sessions.ts'
 import { AllotError } from '../../errors.ts'
 import { formatCount, Post, Section, usePageContext } from '../parts/components.tsx'
 import { page } from '../parts/route.ts'
-import { Minute } from '../parts/times.tsx'
+import { LastUse, Minute } from '../parts/times.tsx'
 
 const END = '/-/account/sessions/end'
 
@@ -44,11 +44,13 @@ export const Sessions = ({ sessions }: { sessions: readonly OwnSession[] }) =>
     </Section>
   ) : null
 
-const SessionRow = ({ id, createdAt, token, isCurrent }: OwnSession) => (
+const SessionRow = ({ id, browser, address, createdAt, lastUsedAt, token, isCurrent }: OwnSession) => (
   <li class="line">
     <div>
-      Signed in on <Minute seconds={createdAt} /> UTC
+      <strong>{browser ?? 'Unknown browser'}</strong>
       <div class="small">
+        {address !== undefined && <>from {address} · </>}
+        Signed in on <Minute seconds={createdAt} /> UTC{' '}
         {token === undefined ? (
           'with the password'
         ) : (
@@ -56,10 +58,16 @@ const SessionRow = ({ id, createdAt, token, isCurrent }: OwnSession) => (
             with the token <bdi>{token}</bdi>
           </>
         )}
+        {lastUsedAt !== undefined && (
+          <>
+            {' '}
+            · <LastUse at={lastUsedAt} />
+          </>
+        )}
       </div>
     </div>
     {isCurrent ? (
-      <span class="small">This browser</span>
+      <span class="small">This session</span>
     ) : (
       <Post to={END} fields={[['session', id]]}>
         <button type="submit" class="danger small">

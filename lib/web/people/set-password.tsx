@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The page on which a user sets a password once, with a link that an administrator or a migration has made. */
 import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../../accounts/own-passwords.ts'
+import { browserOf } from '../parts/browser-name.ts'
 import { FlashMessage, Post } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
 import { type Crumb, type PageRequest, page, type Refusals, refusedForm, type View } from '../parts/route.ts'
@@ -32,12 +33,11 @@ export const setPasswordRoutes = [
     path: SET_PASSWORD,
     auth: 'optional',
     async handle(request, { hosting }) {
-      const { form, client, secret } = request
+      const { form, client } = request
       const link = linkIn(request, { get: (name) => form.text(name) })
       try {
-        const account = await hosting.passwordLinks.use(link, form.raw('password'), client)
-        const value = await hosting.sessions.begin({ account, token: null })
-        await hosting.sessions.end(secret)
+        const chosen = { password: form.raw('password'), client, browser: browserOf(request) }
+        const value = await hosting.passwordLinks.use(link, chosen)
         return { to: '/', secret: { value, seconds: hosting.sessions.lifetime } }
       } catch (error) {
         return refusedForm(error, REFUSALS, refusalView(link))

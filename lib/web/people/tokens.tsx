@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The user's own access tokens and sessions. */
 import { type Identity, refuseWiderScopes } from '../../accounts/access.ts'
-import { timestamp } from '../../clock.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Page } from '../../records/collection.ts'
@@ -28,7 +27,7 @@ import {
   type View,
 } from '../parts/route.ts'
 import { secretView } from '../parts/secret.tsx'
-import { Day } from '../parts/times.tsx'
+import { Day, LastUse } from '../parts/times.tsx'
 import { Sessions } from './sessions.tsx'
 import { SettingsHead } from './settings.tsx'
 
@@ -180,17 +179,6 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
     <Pages to={(to) => `/-/account?page=${to}`} page={number} total={total} />
   </Section>
 )
-
-/** @param at seconds since 1970; it is saved at most once an hour, so minutes would mean nothing */
-const LastUse = ({ at }: { at: number | undefined }) => {
-  if (at === undefined) return <>never used</>
-  const time = timestamp(at)
-  return (
-    <>
-      last used on <time dateTime={time}>{`${time.slice(0, 10)} at ${time.slice(11, 13)}:00 UTC`}</time>
-    </>
-  )
-}
 
 const NewToken = ({
   user,
