@@ -71,6 +71,8 @@ export const startError = (git: string, cause: Error): Error =>
 export interface ProcessLimits {
   /** Milliseconds without a byte in either direction. */
   readonly idleTimeout?: number | undefined
+  /** Count of bytes on the connection of the client, when it changes although git waits for a slow client. */
+  readonly traffic?: (() => number) | undefined
   /** Milliseconds for the whole run. */
   readonly timeout?: number | undefined
   /** Bytes for each process. */
@@ -164,25 +166,30 @@ const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
   }
 }
 
-/** Polls the byte counts, which costs nothing per byte. @returns ends the watch */
+/** @returns ends the watch */
 const watchTimeouts = (
   { stdin, stdout }: PipedProcess,
-  { idleTimeout, timeout }: ProcessLimits,
+  { idleTimeout, traffic = () => 0, timeout }: ProcessLimits,
   stop: GitProcess['stop'],
 ) => {
-  const transferred = () => stdout.bytesRead + stdin.bytesWritten
-  let [last, since] = [transferred(), performance.now()]
-  const checkIdle = (timeoutMs: number) => {
-    const current = transferred()
-    if (current !== last) [last, since] = [current, performance.now()]
-    else if (performance.now() - since >= timeoutMs) stop('idle')
-  }
-  const poll = idleTimeout && setInterval(() => checkIdle(idleTimeout), idleTimeout / 4)
+  const transferred = () => stdout.bytesRead + stdin.bytesWritten + traffic()
+  const endIdleWatch = idleTimeout && watchIdle(transferred, idleTimeout, () => stop('idle'))
   const deadline = timeout && setTimeout(() => stop('deadline'), timeout)
   return () => {
-    clearInterval(poll)
+    if (endIdleWatch) endIdleWatch()
     clearTimeout(deadline)
   }
+}
+
+/** Polls a count of bytes, which costs nothing per byte, until it stays the same for a while. @returns ends the watch */
+export const watchIdle = (transferred: () => number, timeoutMs: number, onIdle: () => void): (() => void) => {
+  let [last, since] = [transferred(), performance.now()]
+  const poll = setInterval(() => {
+    const current = transferred()
+    if (current !== last) [last, since] = [current, performance.now()]
+    else if (performance.now() - since >= timeoutMs) onIdle()
+  }, timeoutMs / 4)
+  return () => clearInterval(poll)
 }
 
 const collectText = (stream: Readable): (() => string) => {

@@ -33,6 +33,8 @@ export interface ProcessClient {
   readonly client: string
   /** Aborted when the client disconnects: stops the process. */
   readonly signal: AbortSignal
+  /** Count of bytes on the client's connection, see {@link ProcessLimits.traffic}. */
+  readonly traffic?: ProcessLimits['traffic']
 }
 
 /** Same names as the options `git.*`. */
@@ -92,7 +94,7 @@ export class GitProcesses {
     id: number,
     program: Program,
     args: readonly string[],
-    { protocol, client, signal }: ProcessClient,
+    { protocol, client, signal, traffic }: ProcessClient,
     { idleTimeout, timeout, maxMemory }: ProcessLimits = this.#options,
   ): Promise<GitProcess> {
     const { git } = this.#options
@@ -100,7 +102,7 @@ export class GitProcesses {
     const repository = this.#repositories.get(id) ?? this.#createRepository(id)
     this.#repositories.set(id, repository)
     const env = { ...environmentFor(protocol), ...this.#env }
-    const options = { git, env, idleTimeout, timeout, maxMemory, isDetached: isWriter(program) }
+    const options = { git, env, idleTimeout, traffic, timeout, maxMemory, isDetached: isWriter(program) }
     const child = await repository
       .start(isWriter(program), () => startProcess(args, options))
       .catch((error) => {

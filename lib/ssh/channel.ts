@@ -3,12 +3,28 @@ import type { Socket } from 'node:net'
 import { type Duplex, PassThrough, type Readable, type Writable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AllotError } from '../errors.ts'
+import { watchIdle } from '../git/process.ts'
 
 /** The session of the library: a stream in both directions, with standard error and an exit code. */
 export type SessionStream = Duplex & { readonly stderr: Writable; exit(code: number): void; close(): void }
 
-/** Bytes that may wait for a client which reads slowly. */
-const MAX_UNSENT = 1024 * 1024
+/** Bytes that may wait for a client which reads slowly. The socket counts them as sent all at once. */
+const MAX_UNSENT = 64 * 1024
+
+/**
+ * Bytes of output after which the client is asked for a reply. Some clients make room for more only after each 1 MiB, which takes
+ * minutes on a slow line, and what lies in the buffers of the network counts as sent.
+ */
+const BYTES_FOR_PING = 128 * 1024
+
+/** The connection that a command runs on. */
+export interface CommandConnection {
+  readonly socket: Socket
+  /** Bytes that the client has sent, and those that were sent to it. */
+  traffic(): number
+  /** Asks for a reply, which the client sends once it has read everything that was sent before. */
+  ping(): void
+}
 
 /** Milliseconds that a client has to send its last bytes, once it has the end of the output. */
 const DRAIN_MS = 5000
@@ -21,20 +37,26 @@ export class CommandChannel {
   /** The input that the client sends; fails when the connection breaks, and beyond the limit. */
   readonly input: PassThrough
   readonly #stream: SessionStream
-  readonly #socket: Socket
+  readonly #connection: CommandConnection
   readonly #ending: AbortController
   readonly #outputTimeout: number
   #received = 0
   #sent = 0
+  #sentSincePing = 0
   #inputLimit = { bytes: Number.POSITIVE_INFINITY, message: '' }
 
   /**
-   * @param ending aborted when the command must end; the channel aborts it when the client takes no output for a while
-   * @param outputTimeout that while, in milliseconds
+   * @param ending aborted when the command must end; the channel aborts it when output waits and the connection has no traffic
+   * @param outputTimeout for how long, in milliseconds
    */
-  constructor(stream: SessionStream, socket: Socket, ending: AbortController, outputTimeout: number) {
+  constructor(
+    stream: SessionStream,
+    connection: CommandConnection,
+    ending: AbortController,
+    outputTimeout: number,
+  ) {
     this.#stream = stream
-    this.#socket = socket
+    this.#connection = connection
     this.#ending = ending
     this.#outputTimeout = outputTimeout
     this.input = new PassThrough()
@@ -113,13 +135,22 @@ export class CommandChannel {
     const signal = this.#signal
     signal.throwIfAborted()
     this.#sent += chunk.length
-    const stalled = setTimeout(() => this.#ending.abort(), this.#outputTimeout)
+    const { socket, traffic } = this.#connection
+    const endWatch = watchIdle(traffic, this.#outputTimeout, () => this.#ending.abort())
     try {
       await this.#writeToWindow(chunk)
-      if (this.#socket.writableLength > MAX_UNSENT) await once(this.#socket, 'drain', { signal })
+      this.#pingAfter(chunk.length)
+      if (socket.writableLength > MAX_UNSENT) await once(socket, 'drain', { signal })
     } finally {
-      clearTimeout(stalled)
+      endWatch()
     }
+  }
+
+  #pingAfter(bytes: number): void {
+    this.#sentSincePing += bytes
+    if (this.#sentSincePing < BYTES_FOR_PING) return
+    this.#sentSincePing = 0
+    this.#connection.ping()
   }
 
   /** The library never calls back for a channel that was closed, so the signal ends the wait. */

@@ -34,6 +34,8 @@ interface CommandRequest {
   readonly channel: CommandChannel
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
+  /** Count of bytes on the connection, in both directions. */
+  readonly traffic: () => number
 }
 
 /** Name of a command that the server runs. */
@@ -188,9 +190,10 @@ const NO_COMMAND: CommandLine = { program: '', repository: undefined, rest: [] }
 const greeting = (username: string, title: string): string =>
   `Hello ${username}! You are signed in with the key ${JSON.stringify(title)}. This server has no shell: use it with git.\n`
 
-const gitRequest = ({ channel, user, protocol, signal }: Context) => ({
+const gitRequest = ({ channel, user, protocol, signal, traffic }: Context) => ({
   body: channel.input,
   client: clientOfAccount(user.id),
   protocol,
   signal,
+  traffic,
 })

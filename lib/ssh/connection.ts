@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AuthContext, Connection, PublicKeyAuthContext, ServerChannel, Session } from 'ssh2'
-import { CommandChannel, type SessionStream } from './channel.ts'
+import { CommandChannel, type CommandConnection, type SessionStream } from './channel.ts'
 import type { Commands } from './commands.ts'
-import type { Ssh2 } from './library.ts'
+import { ping, type Ssh2 } from './library.ts'
 import type { SshCommand } from './types.ts'
 
 /** Limits of one connection, in milliseconds; named as the options of `ssh` and `git` are, except `outputTimeout`. */
@@ -14,7 +14,7 @@ export interface ConnectionLimits {
   readonly idleTimeout: number
   /** The longest time that one command may take. */
   readonly timeout: number
-  /** The option `git.idleTimeout`: within which a client must make room for more output of its command. */
+  /** The option `git.idleTimeout`: within which there must be traffic while output of a command waits. */
   readonly outputTimeout: number
 }
 
@@ -52,6 +52,7 @@ export class SshConnection {
   readonly #options: ConnectionOptions
   readonly #socket: Socket
   readonly #client: Connection
+  readonly #shared: CommandConnection
   readonly #streams = new Map<ServerChannel, AbortController>()
   readonly #running = new Set<Promise<void>>()
   #key: number | undefined
@@ -66,6 +67,11 @@ export class SshConnection {
     this.#options = options
     this.#socket = socket
     this.#client = client
+    this.#shared = {
+      socket,
+      traffic: () => socket.bytesRead + socket.bytesWritten - socket.writableLength,
+      ping: () => ping(client),
+    }
     this.#timer = setTimeout(() => socket.destroy(), options.limits.loginTimeout)
     // The library reports here what a client does wrong, and connections that break. It closes the connection then.
     client.on('error', () => undefined)
@@ -172,10 +178,11 @@ export class SshConnection {
     const { commands, limits, baseUrl, onCommand } = this.#options
     const startedAt = performance.now()
     const { signal } = ending
+    const { traffic } = this.#shared
     const deadline = setTimeout(() => ending.abort(), limits.timeout)
-    const channel = new CommandChannel(stream as SessionStream, this.#socket, ending, limits.outputTimeout)
+    const channel = new CommandChannel(stream as SessionStream, this.#shared, ending, limits.outputTimeout)
     const from = this.#socket.remoteAddress
-    const result = await commands.run({ text, protocol, baseUrl, channel, signal, key: this.#key! })
+    const result = await commands.run({ text, protocol, baseUrl, channel, signal, traffic, key: this.#key! })
     clearTimeout(deadline)
     channel.exit(result.exitCode)
     const { received: bytesReceived, sent: bytesSent } = channel.transferred

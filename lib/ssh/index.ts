@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { addressOfSocket, Counts } from '../clients.ts'
 import { type CommandServices, Commands } from './commands.ts'
 import { type ConnectionLimits, SshConnection } from './connection.ts'
-import { ALGORITHMS, type Ssh2 } from './library.ts'
+import { ALGORITHMS, PING_INTERVAL, type Ssh2 } from './library.ts'
 import type { SshCommand, SshConnectionOptions, SshServer } from './types.ts'
 
 export { hostKeyFolder, readHostKey, readHostKeys } from './host-keys.ts'
@@ -72,7 +72,7 @@ export class Ssh2Server implements SshServer {
     socket.once('close', endHandshake)
     // A server for each connection: the library does not say which socket a client belongs to.
     const server = new ssh2.Server(
-      { hostKeys: [...hostKeys], ident: IDENT, algorithms: ALGORITHMS },
+      { hostKeys: [...hostKeys], ident: IDENT, algorithms: ALGORITHMS, keepaliveInterval: PING_INTERVAL },
       (client) => {
         endHandshake()
         const loginTimeout = Math.max(0, limits.loginTimeout - (performance.now() - acceptedAt))

@@ -1,3 +1,4 @@
+import type { Connection } from 'ssh2'
 import { importWith } from '../optional-package.ts'
 
 /** The library that speaks the SSH protocol, an optional package. */
@@ -8,6 +9,19 @@ export const loadSsh2 = async (): Promise<Ssh2> => {
   const { default: ssh2 } = await importWith('ssh2', 'SSH connections', () => import('ssh2'))
   return ssh2 as unknown as Ssh2
 }
+
+/**
+ * Sends a request that every client must reply to (RFC 4254, section 4), after all that was sent before. The library has it for
+ * its own pings only.
+ */
+export const ping = (client: Connection): void =>
+  (client as unknown as { readonly _protocol: { ping(): void } })._protocol.ping()
+
+/**
+ * Milliseconds between the library's own pings: the longest timer. It would close the connection of a client that takes longer than
+ * a minute to read what was sent before. The limits of connections and commands end those of clients that are gone.
+ */
+export const PING_INTERVAL = 2 ** 31 - 1
 
 /**
  * The algorithms that the server offers. Left out: SHA-1, key exchanges that cost a server much and a client nothing, and compression,

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { connect, type Socket } from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { after, before, describe, it, type TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import ssh2 from 'ssh2'
+import ssh2, { type ClientChannel } from 'ssh2'
 import { aCheckout, git } from '../git/client.ts'
 import { eventually, pushBody } from '../git/slow-push.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -159,6 +159,60 @@ const wantOf = (begun: unknown): string => {
   const [advertised] = begun as [Buffer]
   return `0032want ${advertised.toString('latin1', 4, 44)}\n0000`
 }
+/** More than the window of a client, and what the server sends ahead. */
+const SIZE = 3_500_000
+
+/** A server that ends idle commands, with a repository. */
+const idleAfter = async (test: TestContext, idleTimeout: number) => {
+  const { driver, drop } = await createPersistentStore()
+  test.after(drop)
+  const kept = { driver, repositories: { directory: temporaryDirectory() } }
+  // The limit is not for the push: on a busy machine, one can pause for as long.
+  const patient = await startSsh(kept)
+  const ada = await patient.person('ada')
+  const key = await patient.key(ada)
+  const path = await patient.repository(ada, 'large')
+  const checkout = await aCheckout({ large: randomBytes(SIZE) })
+  await gitWith(key, checkout, 'push', '--quiet', patient.url(path), 'main')
+  await patient.stop()
+  const impatient = await startSsh({ ...kept, git: { idleTimeout } }, {}, { root: 'other' })
+  test.after(impatient.stop)
+  return { impatient, key, path, wanted: await git(checkout, 'rev-parse', 'main') }
+}
+
+/** Signs in with the library as client, and starts a fetch. */
+const fetching = async (port: number, key: string, path: string) => {
+  const client = new ssh2.Client()
+  client.on('error', () => undefined)
+  client.connect({ port, host: '127.0.0.1', username: 'git', privateKey: readFileSync(key) })
+  await once(client, 'ready')
+  const stream = await new Promise<ClientChannel>((resolve, reject) =>
+    client.exec(`git-upload-pack ${path}`, (error, opened) => (error ? reject(error) : resolve(opened))),
+  )
+  return { client, stream }
+}
+
+/** Forwards connections to a port, and what comes back at a limited speed. @returns its port */
+const slowLine = async (test: TestContext, port: number, bytesPerSecond: number): Promise<number> => {
+  const listener = createServer((near) => {
+    const far = connect({ port, host: '127.0.0.1' })
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    near.pipe(far)
+    const timer = setInterval(() => {
+      const chunk = far.read(Math.min(bytesPerSecond / 20, far.readableLength))
+      if (chunk !== null) near.write(chunk)
+    }, 50)
+    far.once('close', () => {
+      clearInterval(timer)
+      near.destroy()
+    })
+    near.once('close', () => far.destroy())
+  })
+  test.after(() => listener.close())
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  return (listener.address() as AddressInfo).port
+}
+
 const HAVE = `0032have ${'1'.repeat(40)}\n`
 
 describe('A connection that has signed in', () => {
@@ -175,39 +229,26 @@ describe('A connection that has signed in', () => {
   })
 
   it('that takes no output of its command ends like one over HTTP, although it stays open', async (test) => {
-    const { driver, drop } = await createPersistentStore()
-    test.after(drop)
-    const kept = { driver, repositories: { directory: temporaryDirectory() } }
-    // The limit is not for the push: on a busy machine, one can pause for as long.
-    const patient = await startSsh(kept)
-    const ada = await patient.person('ada')
-    const key = await patient.key(ada)
-    const path = await patient.repository(ada, 'large')
-    // More than the window of the client, and what the server sends ahead.
-    const checkout = await aCheckout({ large: randomBytes(8_000_000) })
-    await gitWith(key, checkout, 'push', '--quiet', patient.url(path), 'main')
-    await patient.stop()
-    const impatient = await startSsh({ ...kept, git: { idleTimeout: 5000 } }, {}, { root: 'other' })
-    try {
-      const wanted = await git(checkout, 'rev-parse', 'main')
-      const client = new ssh2.Client()
-      client.connect({
-        port: impatient.port,
-        host: '127.0.0.1',
-        username: 'git',
-        privateKey: readFileSync(key),
-      })
-      await once(client, 'ready')
-      client.exec(`git-upload-pack ${path}`, (_error, stream) =>
-        stream.write(`0032want ${wanted}\n00000009done\n`),
-      )
-      await eventually(() => impatient.commands.some(({ command }) => command === 'git-upload-pack'))
-      assert.equal(impatient.commands.at(-1)!.exitCode, 1)
-      assert.equal(impatient.allot.sshServer!.connections, 1)
-      client.end()
-    } finally {
-      await impatient.stop()
-    }
+    const { impatient, key, path, wanted } = await idleAfter(test, 5000)
+    const { client, stream } = await fetching(impatient.port, key, path)
+    stream.write(`0032want ${wanted}\n00000009done\n`)
+    await eventually(() => impatient.commands.some(({ command }) => command === 'git-upload-pack'))
+    assert.equal(impatient.commands.at(-1)!.exitCode, 1)
+    assert.equal(impatient.allot.sshServer!.connections, 1)
+    client.end()
+  })
+
+  it('that reads slowly all the time gets everything, although it makes room for more seldom', async (test) => {
+    const { impatient, key, path, wanted } = await idleAfter(test, 4000)
+    // Reads 1 MiB, after which its library makes room for as much, in more than the limit.
+    const line = await slowLine(test, impatient.port, 160 * 1024)
+    const { client, stream } = await fetching(line, key, path)
+    stream.write(`0032want ${wanted}\n00000009done\n`)
+    let received = 0
+    for await (const chunk of stream) received += chunk.length
+    client.end()
+    await eventually(() => impatient.commands.length > 0)
+    assert.deepEqual([impatient.commands[0]!.exitCode, received > SIZE], [0, true])
   })
 
   it('may send 64 MiB for a fetch, and is refused beyond', async () => {
