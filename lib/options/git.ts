@@ -46,7 +46,7 @@ export const ContentOptions = v.strictObject({
   ),
   maxConcurrent: described(
     v.optional(count(1000), 8),
-    'Maximum number of concurrent git commands for lists of commits, comparisons and archives.',
+    'Maximum number of concurrent git commands for lists of commits, comparisons and archives. Those that go on after their response, such as the count of a long history, are at most half as many in addition.',
   ),
   timeout: described(milliseconds(HOUR, 30_000), 'Milliseconds after which a read is ended with 503.'),
   cacheSize: described(

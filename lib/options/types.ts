@@ -169,7 +169,10 @@ export interface ContentsOptions {
   processes?: number | undefined
   /** Milliseconds after which such a process is ended when nothing is read. Default: `30000`. */
   idleTimeout?: number | undefined
-  /** Maximum number of concurrent git commands for lists of commits, comparisons and archives. Default: `8`. */
+  /**
+   * Maximum number of concurrent git commands for lists of commits, comparisons and archives. Those that go on
+   * after their response, such as the count of a long history, are at most half as many in addition. Default: `8`.
+   */
   maxConcurrent?: number | undefined
   /** Milliseconds after which a read is ended with 503. Default: `30000`. */
   timeout?: number | undefined

@@ -32,7 +32,12 @@ export interface ReadAccess {
   readonly repository: number
   /** Whose budget of processes is used, as lib/clients.ts defines it. */
   readonly client: string
+  /** Whether commands go on after the response. They use slots of their own, so that the client's next request does not wait for them. */
+  readonly isBackground?: boolean
 }
+
+/** Slots for commands in the background, besides those for requests. */
+const BACKGROUND_SHARE = 1 / 2
 
 /** Bytes that each object needs in the cache, besides its content. */
 const ENTRY_OVERHEAD = 300
@@ -42,6 +47,7 @@ export class GitReader {
   readonly #options: ReaderOptions
   readonly #pool: ObjectPool
   readonly #commands: GitProcesses
+  readonly #background: GitProcesses
   /** One for each command that runs. */
   readonly #running = new Set<AbortController>()
   /** An object never changes, so its id is its key, with the repository that a viewer must be able to read. */
@@ -51,7 +57,10 @@ export class GitReader {
     this.#options = options
     this.#pool = new ObjectPool(options)
     const message = 'too many clients are reading repositories: try again'
-    this.#commands = new GitProcesses({ ...options, idleTimeout: options.timeout, message }, REUSE_OF_MEMORY)
+    const processes = { ...options, idleTimeout: options.timeout, message }
+    this.#commands = new GitProcesses(processes, REUSE_OF_MEMORY)
+    const maxConcurrent = Math.ceil(options.maxConcurrent * BACKGROUND_SHARE)
+    this.#background = new GitProcesses({ ...processes, maxConcurrent }, REUSE_OF_MEMORY)
     this.#objects = namedCache(
       'git objects',
       new LRUCache<string, GitObject>({
@@ -137,7 +146,7 @@ export class GitReader {
    * @throws AllotError unavailable when too many run
    */
   async start(
-    { repository, client }: ReadAccess,
+    { repository, client, isBackground = false }: ReadAccess,
     command: ReadCommand,
     args: readonly string[],
     signal?: AbortSignal,
@@ -149,7 +158,8 @@ export class GitReader {
       signal === undefined ? { idleTimeout: timeout, timeout, maxMemory } : { ...download, maxMemory }
     const closing = new AbortController()
     const context = { protocol: undefined, client, signal: signal ?? closing.signal }
-    const child = await this.#commands.start(repository, command, all, context, limits)
+    const commands = isBackground ? this.#background : this.#commands
+    const child = await commands.start(repository, command, all, context, limits)
     this.#running.add(closing)
     void child.ended.then(() => this.#running.delete(closing))
     return child
@@ -186,13 +196,14 @@ export class GitReader {
 
   /** Ends what reads a repository, before it is deleted. */
   async stop(repository: number): Promise<void> {
-    await Promise.all([this.#pool.stop(repository), this.#commands.stop(repository)])
+    const users = [this.#pool, this.#commands, this.#background]
+    await Promise.all(users.map((user) => user.stop(repository)))
   }
 
   /** Ends commands; downloads end with their requests, which are over before. */
   async close(): Promise<void> {
     for (const running of this.#running) running.abort()
-    await Promise.all([this.#pool.close(), ...this.#commands.endings()])
+    await Promise.all([this.#pool.close(), ...this.#commands.endings(), ...this.#background.endings()])
   }
 }
 

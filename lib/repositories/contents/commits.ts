@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
 import { type Commit, parseCommit, parseTag, type Tag } from '../../git/objects/parse.ts'
-import { commitOf, type OpenCommit, type OpenRepository } from './open-repository.ts'
+import { commitOf, inBackground, type OpenCommit, type OpenRepository } from './open-repository.ts'
 
 /** Commits by their ids; those that do not exist are left out. */
 export const readCommits = async (
@@ -106,19 +106,22 @@ const MAX_COUNT = 5000
 const countFor = async (open: OpenCommit, selection: readonly string[]): Promise<number | undefined> => {
   const { repository } = open.access
   const key = [repository, ...selection].join(' ')
-  const known = counts.get(key)
-  if (known !== undefined) return known
-  if (selection.length === 2 && countedTips.has(repository)) return countCommits(open, selection, key)
-  if (counting.has(key)) return undefined
-  const some = await countList(open, [`--max-count=${MAX_COUNT + 1}`, ...selection])
-  if (some > MAX_COUNT) {
+  const isWhole = selection.length === 2
+  const known = counts.get(key) ?? (isWhole ? await countFromLast(open) : undefined)
+  if (known === undefined && counting.has(key)) return undefined
+  const found = known ?? (await countList(open, [`--max-count=${MAX_COUNT + 1}`, ...selection]))
+  if (known === undefined && found > MAX_COUNT) {
     // A failure means that the next request counts again.
-    countCommits(open, selection, key).catch(() => undefined)
+    countOn(inBackground(open), selection, key).catch(() => undefined)
     return undefined
   }
-  counts.set(key, some)
-  if (selection.length === 2) countedTips.set(repository, { tip: open.commit, count: some })
-  return some
+  remember(open, key, isWhole, found)
+  return found
+}
+
+const remember = ({ access, commit }: OpenCommit, key: string, isWhole: boolean, count: number): void => {
+  counts.set(key, count)
+  if (isWhole) countedTips.set(access.repository, { tip: commit, count })
 }
 
 /** Numbers of commits by repository and selection. A selection names commits by their ids, so its number never changes. */
@@ -130,39 +133,32 @@ const countedTips = namedCache(
   new LRUCache<number, { tip: string; count: number }>(maxEntries(10_000)),
 )
 
-const countCommits = async (open: OpenCommit, selection: readonly string[], key: string): Promise<number> => {
-  const running = counting.get(key) ?? count(open, selection).finally(() => counting.delete(key))
-  counting.set(key, running)
-  const found = await running
-  counts.set(key, found)
-  return found
-}
-
-/** Counts in progress: requests for the same history wait for one. */
-const counting = new Map<string, Promise<number>>()
-
-const count = async (open: OpenCommit, selection: readonly string[]): Promise<number> => {
+const countOn = async (open: OpenCommit, selection: readonly string[], key: string): Promise<void> => {
+  if (counting.has(key)) return
+  counting.add(key)
   const isWhole = selection.length === 2
-  if (!isWhole) return countList(open, selection)
-  const found = await countHistory(open)
-  countedTips.set(open.access.repository, { tip: open.commit, count: found })
-  return found
+  try {
+    // A whole history is counted by its bitmap, if it has one.
+    const count = await countList(open, isWhole ? ['--use-bitmap-index', open.commit] : selection)
+    remember(open, key, isWhole, count)
+  } finally {
+    counting.delete(key)
+  }
 }
+
+/** Keys of the counts in progress: requests for the same history do not start another one. */
+const counting = new Set<string>()
 
 const countList = async ({ git, access }: OpenRepository, selection: readonly string[]): Promise<number> =>
   Number((await git.run(access, 'rev-list', ['--count', ...selection]))?.toString('latin1') ?? 0)
 
-/** Counts the difference to a history that was counted before, or else the whole history, by its bitmap if it has one. */
-const countHistory = async (open: OpenCommit): Promise<number> => {
-  const { git, access, commit } = open
+/** Counts the difference to a history that was counted before. @returns undefined without one, and when its tip is deleted */
+const countFromLast = async ({ git, access, commit }: OpenCommit): Promise<number | undefined> => {
   const last = countedTips.get(access.repository)
-  if (last !== undefined) {
-    const args = ['--left-right', '--count', `${last.tip}...${commit}`]
-    const [left, right] = (await git.run(access, 'rev-list', args))?.toString('latin1').split(/\s/) ?? []
-    // The former tip may be deleted.
-    if (right !== undefined) return last.count - Number(left) + Number(right)
-  }
-  return countList(open, ['--use-bitmap-index', commit])
+  if (last === undefined) return undefined
+  const args = ['--left-right', '--count', `${last.tip}...${commit}`]
+  const [left, right] = (await git.run(access, 'rev-list', args))?.toString('latin1').split(/\s/) ?? []
+  return right === undefined ? undefined : last.count - Number(left) + Number(right)
 }
 
 /**

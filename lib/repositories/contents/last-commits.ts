@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { namedCache } from '../../caches.ts'
 import type { Commit } from '../../git/objects/parse.ts'
 import { readCommits } from './commits.ts'
-import type { OpenCommit } from './open-repository.ts'
+import { inBackground, type OpenCommit } from './open-repository.ts'
 import { recordsOf } from './trees.ts'
 
 /** Milliseconds that a page waits for the last commits of its entries. */
@@ -54,7 +54,7 @@ const searchOnce = async (open: OpenCommit, folder: string, names: readonly stri
   if (known !== undefined) return known
   const search =
     searches.get(key) ??
-    searchHistory(open, folder, names)
+    searchHistory(inBackground(open), folder, names)
       .then((found) => {
         searched.set(key, found)
         return found

@@ -23,6 +23,12 @@ export interface OpenCommit extends OpenRepository {
   readonly commit: string
 }
 
+/** The same for commands that go on after the response. */
+export const inBackground = (open: OpenCommit): OpenCommit => ({
+  ...open,
+  access: { ...open.access, isBackground: true },
+})
+
 /** A cached value as JSON, whose length is its size. */
 interface SerializedSize {
   readonly text: string

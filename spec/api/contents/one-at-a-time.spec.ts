@@ -11,15 +11,12 @@ import { wrappedGit } from '../../support/wrapped-git.ts'
 import { pushContents } from './repository.ts'
 
 /** Serves the pages, too. */
-const startWithPages = async (): Promise<ServedGit> => {
+const startWithPages = async (options: Parameters<typeof startGit>[0] = {}): Promise<ServedGit> => {
   let served: ServedGit | undefined
-  served = await startGit(
-    {},
-    {
-      mount: (handler) => (req, res) =>
-        served!.allot.pages(req, res, () => handler(req, res, () => res.writeHead(404).end())),
-    },
-  )
+  served = await startGit(options, {
+    mount: (handler) => (req, res) =>
+      served!.allot.pages(req, res, () => handler(req, res, () => res.writeHead(404).end())),
+  })
   return served
 }
 
@@ -165,4 +162,45 @@ describe('A list of commits', () => {
       await only.stop()
     }
   })
+})
+
+describe('A history whose repository has the id of one that another server of the process has counted', () => {
+  it('is not counted as a whole before the response', async (test) => {
+    const slow = 'case "$*" in *--use-bitmap-index*) exec sleep 60;; esac'
+    const repositories = { directory: temporaryDirectory(), git: wrappedGit(slow) }
+    for (const options of [{}, { repositories }]) {
+      const server = await startGit(options)
+      test.after(server.stop)
+      await server.repository(server.root, 'demo', { auto_init: true, name: 'demo' })
+      const { status, text } = await server.request('GET', '/repos/root/demo/commits?limit=1')
+      assert.equal(status, 200, text)
+    }
+  })
+})
+
+describe('Work that goes on after its response', () => {
+  for (const [what, script, path] of [
+    [
+      'the count of a long history',
+      'case "$*" in *--count*--max-count=*) echo 9999; exit;; *--use-bitmap-index*) exec sleep 60;; esac',
+      '/api/v1/repos/root/demo/commits?limit=1&stat=false',
+    ],
+    [
+      'a search for the last commits of a page',
+      'case "$*" in *--name-only*) exec sleep 60;; esac',
+      '/root/demo',
+    ],
+  ] as const)
+    it(`leaves the only git command to the next request: ${what}`, async (test) => {
+      const only = await startWithPages({
+        contents: { maxConcurrent: 1 },
+        repositories: { directory: temporaryDirectory(), git: wrappedGit(script) },
+      })
+      test.after(only.stop)
+      await only.repository(only.root, 'demo', { auto_init: true })
+      const first = await fetch(only.base + path)
+      assert.equal(first.status, 200, await first.text())
+      const next = await only.request('GET', '/repos/root/demo/git/refs')
+      assert.deepEqual([next.status, next.body.length], [200, 1], next.text)
+    })
 })
