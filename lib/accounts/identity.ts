@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { addressOf } from '../clients.ts'
-import { AllotError, describeName } from '../errors.ts'
+import { AllotError, describeName, describeValue } from '../errors.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import { ALL_SCOPES, hasScope } from '../scopes.ts'
@@ -193,13 +193,26 @@ export class Identities {
       throw unauthenticated(
         `the host's authenticate function returned ${describeName(host.username)}, which is not a valid user name`,
       )
+    const scopes = scopesOfHost(host)
     const account = await findOrCreate(this.#options.accounts, host.username, host.admin === true)
     if (account.kind !== 'user') throw unauthenticated('an organization cannot sign in')
     refuseInactive(account)
     const { id, name, admin } = account
-    const scopes = host.scopes === undefined ? ALL_SCOPES : new Set(host.scopes)
     return { id, username: name, admin: host.admin ?? admin, scopes }
   }
+}
+
+/** Scopes of a host's identity. @throws AllotError unauthenticated when `scopes` or `admin` has another type, which could give too many rights */
+export const scopesOfHost = ({ admin, scopes }: HostIdentity): ReadonlySet<string> => {
+  const wrong = (member: string, expected: string, value: unknown) =>
+    unauthenticated(
+      `the host's authenticate function returned ${describeValue(value)} as ${member}; expected ${expected}`,
+    )
+  if (admin !== undefined && typeof admin !== 'boolean') throw wrong('admin', 'true or false', admin)
+  if (scopes === undefined) return ALL_SCOPES
+  if (!Array.isArray(scopes)) throw wrong('scopes', 'a list of strings', scopes)
+  for (const scope of scopes) if (typeof scope !== 'string') throw wrong('a scope', 'a string', scope)
+  return new Set(scopes)
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
-import { actingAs, type HostAuthenticate } from '../accounts/identity.ts'
+import { actingAs, type HostAuthenticate, scopesOfHost } from '../accounts/identity.ts'
 import { quotaRoutes } from '../api/index.ts'
 import { namedQuotaOwners, type QuotaServices } from '../api/quota/services.ts'
 import { documentOf } from '../api/server.ts'
@@ -90,17 +90,14 @@ const authenticator = (store: Store, authenticate: HostAuthenticate) => {
   const senderOf = async (req: IncomingMessage): Promise<Identity | null> => {
     const host = await authenticate(req)
     if (host === null || host === undefined) return null
-    const { username, admin = false, scopes } = host
+    const { username, admin = false } = host
     if (!isOwnerName(username))
       throw new AllotError(
         'unauthenticated',
         `the host's authenticate function returned ${describeName(username)}, which cannot be the name of an owner`,
       )
-    return {
-      ...(await identityOf(username)),
-      admin,
-      scopes: scopes === undefined ? ALL_SCOPES : new Set(scopes),
-    }
+    const scopes = scopesOfHost(host)
+    return { ...(await identityOf(username)), admin, scopes }
   }
   return (req: IncomingMessage) =>
     actingAs(req, senderOf(req), async (name) => (isOwnerName(name) ? identityOf(name) : undefined))

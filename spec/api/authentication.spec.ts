@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { HostIdentity } from '../../lib/index.ts'
 import { assertError, assertList, assertSearchError } from '../support/expectations.ts'
 import { basic, type Person, start, type TestServer } from '../support/test-server.ts'
 
@@ -144,6 +145,25 @@ describe('A host that brings its own identity', () => {
       await host.stop()
     }
   })
+
+  for (const [member, value] of [
+    ['admin', 'false'],
+    ['admin', 1],
+    ['admin', null],
+    ['scopes', 'all'],
+    ['scopes', {}],
+    ['scopes', null],
+    ['a scope', [5]],
+  ] as const)
+    it(`answers 401 when the host returns ${JSON.stringify(value)} as ${member}`, async (test) => {
+      const name = member === 'a scope' ? 'scopes' : member
+      const wrong = { username: 'ann', [name]: value } as unknown as HostIdentity
+      const host = await start({ repositories: false, authenticate: () => wrong })
+      test.after(host.stop)
+      const answer = await host.request('GET', '/user')
+      assertError(answer, 401, new RegExp(`authenticate function returned .* as ${member}; expected `))
+      assert.equal(await host.allot.hosting.accounts.byName('ann'), undefined)
+    })
 
   it('creates a new user once when several first requests are concurrent', async () => {
     const host = await start({ repositories: false, authenticate: () => ({ username: 'sudden' }) })

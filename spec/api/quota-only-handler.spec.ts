@@ -195,6 +195,24 @@ describe('The handler of createQuota', () => {
       assertError(answer, 401, /authenticate function returned .*, which cannot be the name of an owner/)
     })
 
+  it('answers 401 when the host returns rights of another type', async (test) => {
+    const rights: object[] = [{ admin: 'false' }, { scopes: 'all' }]
+    const strange = await createQuota({
+      driver: memory(),
+      authenticate: () => ({ username: 'ann', ...rights.shift() }),
+      log: quiet,
+    })
+    const running = await listen(strange.handler)
+    test.after(async () => {
+      await running.stop()
+      await strange.close()
+    })
+    for (const member of ['admin', 'scopes']) {
+      const answer = await createSender(`${running.origin}/api/v1`)('GET', '/user/quota')
+      assertError(answer, 401, new RegExp(`authenticate function returned .* as ${member}; expected `))
+    }
+  })
+
   it('answers 404 to a path, and 422 to an entry, with a name that no owner can have', async () => {
     assertNotFound(await admin(base, 'PUT', '/admin/quota/groups/free/users/a%0Ab'))
     assertNotFound(await admin(base, 'DELETE', '/admin/quota/groups/free/users/a%0Ab'))
