@@ -1,5 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
+import type { OnDeletionError } from './disk.ts'
 import { invalid } from './errors.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
@@ -9,7 +10,7 @@ import { type Log, logError, standardError } from './http/index.ts'
 import { checked } from './options/checks.ts'
 import { type AllotOptions, HostOptions, type Options } from './options/index.ts'
 import { leftoverAge } from './repositories/disk-journals.ts'
-import type { StorageDriver } from './storage/index.ts'
+import { type StorageDriver, StorageError } from './storage/index.ts'
 
 /*
  * The layout of a data folder, for `createAllot({ data })` and for every command with `--data`. Invariant: each folder below
@@ -159,8 +160,18 @@ export interface DiskStorage {
   readonly fileStorage: FileStorage
 }
 
-export const onDeletionError = (log: Log) =>
-  logError(log, 'what was deleted could not be removed from the disk; a later start tries again')
+/** Logs a failed removal from the disk, and a store that fails before or after one. */
+export const onDeletionError = (log: Log): OnDeletionError => {
+  const onDiskError = logError(
+    log,
+    'what was deleted could not be removed from the disk; a later start tries again',
+  )
+  const onStoreError = logError(
+    log,
+    'the store failed while what was deleted was to be removed from the disk; a later start tries again',
+  )
+  return (error, fields) => (error instanceof StorageError ? onStoreError : onDiskError)(error, fields)
+}
 
 /** Called by `createAllot` with its options. */
 export const openDiskStorage = (located: Located, driver: StorageDriver, log: Log): DiskStorage => {

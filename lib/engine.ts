@@ -5,7 +5,7 @@ import type { LfsChanged } from './quota/ledger.ts'
 import type { OwnerDirectory } from './quota/owners.ts'
 import type { QuotaEvent, QuotaEventById, QuotaEventRecorder } from './quota/quota-events.ts'
 import { missingGroups } from './quota/status.ts'
-import { JobRunner, Jobs } from './records/jobs.ts'
+import { JOB_LIMITS, JobRunner, Jobs } from './records/jobs.ts'
 import { upgradeStore } from './records/schema/index.ts'
 import { Store } from './records/store.ts'
 import { type OutageListener, reportOutages, type StorageDriver } from './storage/index.ts'
@@ -13,8 +13,9 @@ import { HostListeners } from './webhooks/host-listeners.ts'
 
 /** Opens the store, and brings it to the current layout. @throws AllotError unavailable when that is not possible */
 export const openStore = async (given: StorageDriver, log: Log): Promise<Store> => {
-  // A database in a folder of this machine cannot be away, and each of its reads would pay for the observer.
-  const driver = given.folder === undefined ? reportOutages(given, outageLog(log)) : given
+  // A database in a folder or in the memory of this machine cannot be away, and each of its reads would pay for the observer.
+  const isLocal = given.folder !== undefined || given.name === 'memory'
+  const driver = isLocal ? given : reportOutages(given, outageLog(log))
   await driver.open()
   await orClose(
     driver,
@@ -119,6 +120,3 @@ export const createListeners = <Events extends object>(
   names: readonly (keyof Events & string)[],
   log: Log,
 ): HostListeners<Events> => new HostListeners(names, logError(log, 'a listener failed'))
-
-/** A transaction of 500 ledger entries takes about 0.1 s, one of 50 is too short for other requests to notice. */
-const JOB_LIMITS = { maxPerTransaction: 500, batchSize: 50 }

@@ -2,7 +2,6 @@ import { takeAccountName } from '../accounts/former-names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid, withLineNumber } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
-import { refuseRemoved } from '../quota/group-removal.ts'
 import type { Collection } from '../records/collection.ts'
 import { importing, isEmpty, storedLayout } from '../records/layout.ts'
 import {
@@ -20,7 +19,7 @@ import {
   type StoredFile,
 } from '../records/schema/index.ts'
 import { formatShard, parseShard, shardOf } from '../records/shards.ts'
-import { firstUnclaimed, setSequence, takeNumber } from '../records/store.ts'
+import { firstUnclaimed, setSequence } from '../records/store.ts'
 import { endPending } from '../repositories/git-data.ts'
 import { type ReadTransaction, StorageError, type WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
@@ -35,6 +34,7 @@ import {
   type SequenceLine,
 } from './format.ts'
 import { checkLayout, importStore } from './import.ts'
+import { finishGroupRemovals, mergeGroup, mergeRule } from './quota-merge.ts'
 import { checkedRecord, labelOf } from './record-import.ts'
 
 /** Records that are saved in one transaction, so that owners appear whole or not at all. */
@@ -121,6 +121,7 @@ class OwnerImport {
     try {
       const last = await this.#receive(source, onProgress)
       await this.#prepare()
+      await finishGroupRemovals(this.#storage.driver, this.#received)
       await this.#storage.driver.write((tx) => this.#save(tx))
       return last
     } catch (error) {
@@ -271,24 +272,3 @@ const saveRecord = async (tx: WriteTransaction, { collection, record }: Received
 
 const tookTooLong = () =>
   new AllotError('conflict', 'the import took so long that a server has removed what had arrived: try again')
-
-const mergeRule = async (tx: WriteTransaction, rule: Rule): Promise<void> => {
-  const own = await rules.get(tx, [rule.name])
-  if (own === undefined) await rules.save(tx, { ...rule, sequence: await takeNumber(tx, 'rule') })
-  else if (own.limit !== rule.limit || `${own.subjects}` !== `${rule.subjects}`)
-    throw differs('rule', rule.name)
-}
-
-const mergeGroup = async (tx: WriteTransaction, group: Group): Promise<void> => {
-  const own = await groups.get(tx, [group.name])
-  if (own === undefined) {
-    await refuseRemoved(tx, group.name)
-    await groups.save(tx, { ...group, sequence: await takeNumber(tx, 'group') })
-  } else if (`${own.rules}` !== `${group.rules}`) throw differs('group', group.name)
-}
-
-const differs = (what: string, name: string) =>
-  new AllotError(
-    'conflict',
-    `the ${what} ${name} of this store differs from that of the file: make them equal first`,
-  )

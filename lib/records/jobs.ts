@@ -50,6 +50,9 @@ export interface JobLimits {
   batchSize: number
 }
 
+/** A transaction of 500 ledger entries takes about 0.1 s, one of 50 is too short for other requests to notice. */
+export const JOB_LIMITS: JobLimits = { maxPerTransaction: 500, batchSize: 50 }
+
 export interface JobHandler {
   /** Waits or works outside of the store, before each step of the job runner. `runNow` does not call it. */
   prepare?(id: number): Promise<void>
@@ -128,9 +131,13 @@ export class Jobs {
     return false
   }
 
-  /** Runs the rest of a job now, for a caller that must not return before it is done. */
+  /** Runs the rest of a job now, for a caller that must not return before it is done. Pauses after each step, for other requests. */
   async finish(store: Store, kind: Job['kind'], id: number): Promise<void> {
-    while (await store.write((tx) => this.runStep(tx, { kind, id })));
+    for (;;) {
+      const begun = performance.now()
+      if (!(await store.write((tx) => this.runStep(tx, { kind, id })))) return
+      await pauseSince(begun)
+    }
   }
 }
 

@@ -15,10 +15,10 @@ export async function* paced<T>(items: Iterable<T> | AsyncIterable<T>): AsyncGen
   }
 }
 
-/** Waits without keeping the process alive; ends at once when the signal aborts. */
-export const pause = async (milliseconds: number, signal: AbortSignal): Promise<void> => {
+/** Waits. With a signal, ends at once when it aborts, and does not keep the process alive. */
+export const pause = async (milliseconds: number, signal?: AbortSignal): Promise<void> => {
   await setImmediate()
-  await setTimeout(milliseconds, undefined, { signal, ref: false }).catch(() => undefined)
+  await setTimeout(milliseconds, undefined, signal && { signal, ref: false }).catch(() => undefined)
 }
 
 const MAX_PAUSE_MS = 300
@@ -26,5 +26,5 @@ const MAX_PAUSE_MS = 300
 const PAUSES_PER_STEP = 3
 
 /** Waits three times as long as the previous step took, so that background steps use at most a quarter of the time. */
-export const pauseSince = (begun: number, signal: AbortSignal): Promise<void> =>
+export const pauseSince = (begun: number, signal?: AbortSignal): Promise<void> =>
   pause(Math.min(PAUSES_PER_STEP * (performance.now() - begun), MAX_PAUSE_MS), signal)

@@ -19,6 +19,8 @@ import { wrappedGit } from '../support/wrapped-git.ts'
 type Line = readonly [message: string, repository: unknown]
 
 const UNCOUNTED = 'a push that was interrupted could not be counted; the next push or start counts it'
+const STORE_FAILED =
+  'the store failed while what was deleted was to be removed from the disk; a later start tries again'
 const NOT_REMOVED = 'what was deleted could not be removed from the disk; a later start tries again'
 
 /** Two repositories with a push each that git has stored and that a killed server has not counted. */
@@ -179,7 +181,7 @@ describe('A start that cannot settle what a crash left', () => {
     })
     const first = await restart({ driver: full })
     assert.deepEqual(lines, [
-      [NOT_REMOVED, 9999],
+      [STORE_FAILED, 9999],
       [UNCOUNTED, 'alice/one'],
       [UNCOUNTED, 'alice/two'],
     ])

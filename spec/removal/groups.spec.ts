@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { hostOwnerDirectory } from '../../lib/quota/host-owners.ts'
@@ -107,6 +108,20 @@ const assertNothingLeft = async (fixture: RemovalFixture): Promise<void> => {
   await assertSound(fixture)
 }
 
+/** A driver that tells when each of its writes begins and ends. */
+const timing = (driver: StorageDriver) => {
+  const writes: { begun: number; ended: number }[] = []
+  const write: StorageDriver['write'] = async (body) => {
+    const begun = performance.now()
+    // A step takes long enough to be measured.
+    await setTimeout(20)
+    const result = await driver.write(body)
+    writes.push({ begun, ended: performance.now() })
+    return result
+  }
+  return { driver: { ...driver, write }, writes }
+}
+
 const withGroups = async (
   body: (fixture: RemovalFixture, sizes: number[]) => Promise<void>,
 ): Promise<void> => {
@@ -122,6 +137,22 @@ const withGroups = async (
 }
 
 describe('A deleted group that many owners have', () => {
+  it('is taken from its last owners with pauses for other requests when a new group of its name waits', async () => {
+    const { driver, writes } = timing(memory())
+    const fixture = await open(driver)
+    await fill(fixture)
+    await fixture.quota.groups.remove('free', by)
+    writes.length = 0
+    await fixture.quota.groups.create({ name: 'free' })
+    const waits = writes.slice(1, -2).map(({ begun }, index) => {
+      const step = writes[index]!
+      return (begun - step.ended) / (step.ended - step.begun)
+    })
+    assert.ok(waits.length > 50)
+    assert.ok(waits.filter((wait) => wait > 2).length > waits.length / 2, String(waits))
+    await fixture.close()
+  })
+
   it('is gone at once for all readers, and is taken from its owners in small transactions', () =>
     withGroups(async (fixture, sizes) => {
       assert.equal(await fixture.quota.groups.remove('free', by), true)

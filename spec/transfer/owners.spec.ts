@@ -6,7 +6,7 @@ import { level } from '../../drivers/level/index.ts'
 import { memory } from '../../drivers/memory/index.ts'
 import { folderOf } from '../../lib/git/folders.ts'
 import { type AllotError, importAllot, type StorageDriver } from '../../lib/index.ts'
-import { formerNames } from '../../lib/records/schema/index.ts'
+import { accounts, assignments, formerNames, jobs, removedGroups } from '../../lib/records/schema/index.ts'
 import { parseShard, setShard } from '../../lib/records/shards.ts'
 import { Sequences, takeNumber } from '../../lib/records/store.ts'
 import { fill } from '../files/ground.ts'
@@ -283,6 +283,29 @@ describe('An import of owners', () => {
       t.after(() => store.driver.close())
       assert.deepEqual(await stateOf(store), unchanged)
     })
+
+  it('get a group whose earlier one of the same name is still being taken from its owners', async (t) => {
+    const store = await usedStore(memory(), '2/16')
+    await store.stop()
+    await store.driver.open()
+    // What a server leaves that is stopped while it deletes a group of many owners.
+    const zoe = await store.driver.write(async (tx) => {
+      const { id: owner } = (await accounts.findBy(tx, 'name', ['zoe']))!
+      await assignments.save(tx, { owner, group: 'free' })
+      await removedGroups.save(tx, { sequence: 77, name: 'free' })
+      await jobs.save(tx, { kind: 'removeAssignments', id: 77 })
+      return owner
+    })
+    await importAllot(store.place, inChunks(file))
+    const target = await serve(store.place)
+    t.after(() => target.stop())
+    assert.deepEqual(await target.allot.quota.groups.assignedTo('zoe'), ['extra'])
+    assert.ok((await target.allot.quota.groups.get('free')) !== undefined)
+    await store.driver.read(async (tx) => {
+      assert.equal(await assignments.get(tx, [zoe, 'free']), undefined)
+      assert.equal(await jobs.get(tx, ['removeAssignments', 77]), undefined)
+    })
+  })
 
   const broken: [what: string, source: () => AsyncIterable<Uint8Array>, error: RegExp][] = [
     ['that is cut short', () => inChunks(file.subarray(0, file.length - 20_000)), /cut short/],
