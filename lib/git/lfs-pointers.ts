@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { folderOf } from './folders.ts'
 import { configuration, ENVIRONMENT, startProcess } from './process.ts'
+import { successOf } from './processes.ts'
 import { runGit } from './run.ts'
 
 /** An LFS object that a file of a repository stands for. */
@@ -46,6 +47,7 @@ export async function* lfsPointers(
       yield pointer
     }
     await feeding
+    await Promise.all([successOf(objects), successOf(contents)])
   } finally {
     objects.stop()
     contents.stop()
@@ -87,10 +89,13 @@ async function* blobsIn(output: Readable): AsyncGenerator<Buffer> {
     buffer = Buffer.concat([buffer, chunk as Buffer])
     for (;;) {
       const end = buffer.indexOf(0x0a)
-      const size = Number(buffer.toString('latin1', 0, Math.max(end, 0)).split(' ')[2])
-      if (end < 0 || buffer.length < end + size + 2) break
-      yield buffer.subarray(end + 1, end + 1 + size)
-      buffer = buffer.subarray(end + size + 2)
+      if (end < 0) break
+      const [, type, size] = buffer.toString('latin1', 0, end).split(' ')
+      // `<id> missing`: garbage collection has removed the object since it was listed.
+      const next = type === 'missing' ? end + 1 : end + 1 + Number(size) + 1
+      if (buffer.length < next) break
+      if (type !== 'missing') yield buffer.subarray(end + 1, next - 1)
+      buffer = buffer.subarray(next)
     }
   }
 }

@@ -198,6 +198,9 @@ export const completionOf = (
   return completed
 }
 
+/** Resolves as {@link completionOf}, and rejects also when git reports a failure. */
+export const successOf = (child: GitProcess): Promise<void> => completionOf(child, ({ code }) => code === 0)
+
 /** The log already has the reason, unless the server or the client ended git on purpose. */
 const incompleteOutput = ({ cause, code }: ExitResult): AllotError => {
   const error = new AllotError('unavailable', `git ended before its output was complete: ${code ?? cause}`)

@@ -138,11 +138,11 @@ export class Outbox {
     if (payload !== undefined) added(await this.#add(tx, hook, { ...partsOf(event), payload }))
   }
 
-  /** Makes the sender try the waiting delivery again at once. */
+  /** Makes the sender try the waiting delivery again at once, or after the attempt that is in progress, which sees that `nextAt` has changed. */
   async retryNow(tx: WriteContext, hook: Hook): Promise<void> {
     const [first] = await deliveries.list(tx, 'waiting', { prefix: [hook.id], limit: 1 })
     if (first === undefined) return
-    await deliveries.save(tx, { ...first, nextAt: 0 })
+    await deliveries.save(tx, { ...first, nextAt: Date.now() })
     tx.afterCommit(() => this.#wake(hook))
   }
 

@@ -151,7 +151,7 @@ export class Sender {
     })
     this.#queue.release(receiver)
     const isWoken = this.#busy.get(id)?.isWoken === true
-    if (waitMs === 0 || (waitMs === undefined && isWoken)) {
+    if (waitMs === 0 || isWoken) {
       this.#busy.set(id, { isWoken: false })
       this.#queue.add(receiver)
     } else {
@@ -200,9 +200,8 @@ export class Sender {
     const outcome = await post(hook, delivery, { addresses, timeoutMs: settings.timeout, signal })
     // Ended by the stop of this process, and not by the receiver.
     if (signal.aborted && !outcome.isDelivered) return undefined
-    const after = afterAttempt(delivery, outcome, settings.retryFor)
-    await this.#save(after)
-    return after.state === 'waiting' ? Math.max(0, after.nextAt - Date.now()) : 0
+    const saved = await this.#save(delivery, afterAttempt(delivery, outcome, settings.retryFor))
+    return saved?.state === 'waiting' ? Math.max(0, saved.nextAt - Date.now()) : 0
   }
 
   /** Saves a completed payload before it is sent, so that each attempt sends the same. */
@@ -241,11 +240,17 @@ export class Sender {
     }
   }
 
-  /** Saves a delivery, unless its webhook was deleted meanwhile. */
-  #save(delivery: Delivery): Promise<void> {
+  /** Saves an attempt, unless its webhook was deleted meanwhile. After `Outbox.retryNow` during the attempt, the next one stays due. */
+  #save(before: Delivery, after: Delivery): Promise<Delivery | undefined> {
     return this.#options.store.write(async (tx) => {
-      const current = await deliveries.get(tx, [delivery.hook, delivery.number])
-      if (current?.state === 'waiting') await deliveries.save(tx, delivery)
+      const current = await deliveries.get(tx, [before.hook, before.number])
+      if (current?.state !== 'waiting') return undefined
+      const isDue = current.nextAt !== before.nextAt && after.state !== 'delivered'
+      const saved = isDue
+        ? { ...after, state: current.state, finishedAt: null, nextAt: current.nextAt }
+        : after
+      await deliveries.save(tx, saved)
+      return saved
     })
   }
 

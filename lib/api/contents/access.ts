@@ -2,7 +2,7 @@ import type { Identity } from '../../accounts/access.ts'
 import { noreplyAddress } from '../../accounts/names.ts'
 import { AllotError } from '../../errors.ts'
 import type { GitProcess } from '../../git/process.ts'
-import { completionOf } from '../../git/processes.ts'
+import { successOf } from '../../git/processes.ts'
 import type { StreamReply } from '../../http/index.ts'
 import type { OpenRepository, RepositoryContents } from '../../repositories/contents/open-repository.ts'
 import type { Pusher } from '../../repositories/contents/push-changes.ts'
@@ -31,7 +31,7 @@ export const processReply = (
   async body() {
     const child = await start()
     child.stdin.end()
-    return { stream: child.stdout, completed: completionOf(child, ({ code }) => code === 0) }
+    return { stream: child.stdout, completed: successOf(child) }
   },
 })
 

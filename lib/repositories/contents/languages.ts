@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
 import { type LanguageTable, languageTable } from '../../git/languages.ts'
+import { successOf } from '../../git/processes.ts'
 import { commitOf, type OpenRepository } from './open-repository.ts'
 import { recordsOf } from './trees.ts'
 
@@ -33,6 +34,7 @@ const count = async ({ git, access }: OpenRepository, commit: string): Promise<L
     if (candidates.length === 1) add(certain, candidates[0]!, size)
     else if (candidates.length > 1) add(unsure, candidates.join('\n'), size)
   }
+  await successOf(child)
   // `.h` is C, unless the repository has more of another language that uses it.
   for (const [names, size] of unsure) add(certain, mostUsed(names.split('\n'), certain), size)
   certain.delete('')

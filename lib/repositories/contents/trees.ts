@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
 import { parseTree, typeOfMode } from '../../git/objects/parse.ts'
+import { successOf } from '../../git/processes.ts'
 import { expressionsOf, type OpenRepository } from './open-repository.ts'
 
 /** An entry of a tree, or of a tree below it, with its whole path. */
@@ -89,10 +90,10 @@ const readRecursively = async (
       total++
       if (known !== undefined && total >= offset + limit) return { entries, total: known }
     }
+    await successOf(child)
   } finally {
     child.stop()
   }
-  await child.ended
   totals.set(key, total)
   return { entries, total }
 }

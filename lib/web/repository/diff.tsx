@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The diff of a commit, line by line, as far as it fits on a page. */
 import type { Commit } from '../../git/objects/parse.ts'
+import { successOf } from '../../git/processes.ts'
 import { escapeHtml } from '../../markdown/html.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { Link } from '../parts/components.tsx'
@@ -43,6 +44,7 @@ export const readDiff = async (
       size += chunk.length
       if (size > MAX_READ) break
     }
+    if (size <= MAX_READ) await successOf(child)
   } finally {
     child.stop()
   }

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { type ServedGit, startGit } from '../../git/served.ts'
+import { temporaryDirectory } from '../../support/folder.ts'
+import type { Answer, Person } from '../../support/test-server.ts'
+import { wrappedGit } from '../../support/wrapped-git.ts'
+import { pushContents } from './repository.ts'
+
+const folder = temporaryDirectory()
+/** While this file exists, git is killed after its first lines. */
+const killing = join(folder, 'killing')
+let allot: ServedGit
+let ann: Person
+let path: string
+let tip: string
+before(async () => {
+  const kill = `if [ -e ${killing} ]; then git "$@" | head -c 100; kill -9 $$; fi`
+  const git = wrappedGit(`case "$*" in *" ls-tree "*|*" diff-tree -p "*) ${kill};; esac`, folder)
+  allot = await startGit(
+    { repositories: { directory: join(folder, 'repositories'), git } },
+    {
+      mount: (handler) => (req, res) =>
+        allot.allot.pages(req, res, () => handler(req, res, () => res.writeHead(404).end())),
+    },
+  )
+  ann = await allot.person('ann')
+  const pushed = await pushContents(allot, ann, 'app')
+  path = pushed.path
+  tip = pushed.ids.second!
+})
+after(() => allot.stop())
+
+type Response = Pick<Answer, 'status' | 'text' | 'body'>
+
+const api = (rest: string) => (): Promise<Response> => allot.as(ann, 'GET', `/repos/${path}${rest}`)
+
+const page = async () => {
+  const answer = await fetch(`${allot.base}/${path}/commit/${tip}`)
+  return { status: answer.status, text: await answer.text(), body: undefined }
+}
+
+describe('A git that is killed before its output is complete', () => {
+  for (const [what, read, isWhole] of [
+    ['languages', api('/languages'), ({ body }: Response) => body.Python > 0 && body.TypeScript > 0],
+    ['a tree', api('/git/trees/main?recursive=1'), ({ body }: Response) => body.total_count === 12],
+    ['the page of a commit', page, ({ text }: Response) => text.includes('deep/b.py')],
+  ] as const)
+    it(`gives no part of ${what} for the whole, and the next request gets the whole`, async () => {
+      writeFileSync(killing, '')
+      const part = await read()
+      rmSync(killing)
+      assert.equal(part.status, 503, part.text)
+      const whole = await read()
+      assert.equal(whole.status, 200, whole.text)
+      assert.ok(isWhole(whole), whole.text)
+    })
+})
