@@ -77,14 +77,12 @@ export const repositoryDetails = async (
   const details = records.map(async (record) => {
     const owner = owners.get(record.owner)
     if (owner === undefined) return []
-    const permissions = await permissionOn(tx, viewer, record)
-    const { parent, isFork } = await parentDetails(tx, viewer, record)
-    const counted = await countsWithPending(tx, record)
-    const repository = isFork ? counted : { ...counted, parent: null }
-    // Last, so that on a remote store the counts of all repositories are fetched in one round trip.
-    const { transfer, ...counts } = await countContent(tx, record)
-    const offer = await offerDetails(tx, viewer, permissions, transfer)
-    return [{ repository, owner, permissions, parent, offer, ...counts }]
+    // A job makes the forks of a deleted repository independent.
+    const source = record.parent === null ? undefined : await repositoryById(tx, record.parent)
+    const parent = source === undefined ? null : await parentDetails(tx, viewer, source)
+    const own = await ownDetails(tx, viewer, record, countContent)
+    const repository = source === undefined ? { ...own.repository, parent: null } : own.repository
+    return [{ ...own, repository, owner, parent }]
   })
   return (await Promise.all(details)).flat()
 }
@@ -92,18 +90,25 @@ export const repositoryDetails = async (
 const parentDetails = async (
   tx: ReadTransaction,
   viewer: Viewer,
-  { parent: id }: Repository,
-): Promise<Pick<RepositoryDetails, 'parent'> & { isFork: boolean }> => {
-  const repository = id === null ? undefined : await repositoryById(tx, id)
-  // A job makes the forks of a deleted repository independent.
-  if (repository === undefined) return { parent: null, isFork: false }
-  if (!(await canRead(tx, viewer, repository))) return { parent: null, isFork: true }
-  const permissions = await permissionOn(tx, viewer, repository)
-  const { transfer, ...counts } = await contentCounts(tx, repository)
-  const offer = await offerDetails(tx, viewer, permissions, transfer)
-  const owner = (await accounts.get(tx, [repository.owner]))!
-  const parent = { repository, owner, permissions, parent: null, offer, ...counts }
-  return { parent, isFork: true }
+  parent: Repository,
+): Promise<RepositoryDetails | null> => {
+  if (!(await canRead(tx, viewer, parent))) return null
+  const owner = (await accounts.get(tx, [parent.owner]))!
+  return { ...(await ownDetails(tx, viewer, parent, contentCounts)), owner, parent: null }
+}
+
+/** What is read of a repository apart from its owner and its parent. */
+const ownDetails = async (
+  tx: ReadTransaction,
+  viewer: Viewer,
+  record: Repository,
+  countContent: typeof contentCounts,
+): Promise<Omit<RepositoryDetails, 'owner' | 'parent'>> => {
+  const permissions = await permissionOn(tx, viewer, record)
+  const repository = await countsWithPending(tx, record)
+  // Last, so that on a remote store the counts of all repositories are fetched in one round trip.
+  const { transfer, ...counts } = await countContent(tx, record)
+  return { repository, permissions, offer: await offerDetails(tx, viewer, permissions, transfer), ...counts }
 }
 
 /** An offer is known to those who administer the repository, and to those who may take it. */

@@ -18,6 +18,7 @@ import type { GitContent, NewRepository } from '../repositories/git-data.ts'
 import type { RepositoryMaintenance } from '../repositories/maintenance.ts'
 import { checkRepositoryName } from '../repositories/names.ts'
 import { countFork, insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
+import { countsWithPending } from '../repositories/pending-relations.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -207,7 +208,7 @@ export class Forks {
       const forks = await repositories.list(tx, 'parent', { prefix: [repository.id], ...slice })
       const items: Repository[] = []
       for (const fork of forks) if (await canRead(tx, viewer, fork)) items.push(fork)
-      return { items, total: repository.forks }
+      return { items, total: (await countsWithPending(tx, repository)).forks }
     })
   }
 }

@@ -180,7 +180,9 @@ export const hookPlaces = {
     (viewer: SignedIn, owner: string, name: string): Authorizer<HookPlace> =>
     async (tx) => {
       const repository = await authorizeAdmin(viewer, owner, name)(tx)
-      return repository && { scope: 'repository', target: repository.id, name: `${owner}/${repository.name}` }
+      if (repository === undefined) return undefined
+      const account = (await accounts.get(tx, [repository.owner]))!
+      return { scope: 'repository', target: repository.id, name: `${account.name}/${repository.name}` }
     },
   organization:
     (viewer: SignedIn, name: string): Authorizer<HookPlace> =>

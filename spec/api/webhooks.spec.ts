@@ -217,6 +217,13 @@ describe('The secret and the Authorization header of a webhook', () => {
   })
 })
 
+it('The audit log names the repository of a webhook as it is stored', async () => {
+  const { id } = await created(alice!, '/repos/ALICE/APP/hooks', { type: 'gitea', config: CONFIG })
+  const { body } = await allot.as(allot.root, 'GET', '/admin/audit')
+  assert.deepEqual([body[0].action, body[0].subject], ['webhook created', 'alice/app'])
+  await allot.as(alice, 'DELETE', `/repos/alice/app/hooks/${id}`)
+})
+
 it('Without webhooks, their routes do not exist and nothing is recorded', async () => {
   const off = await start({ repositories: false, webhooks: false })
   for (const path of ['/user/hooks', '/admin/hooks']) assertNotFound(await off.as(off.root, 'GET', path))

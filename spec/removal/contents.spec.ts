@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
 import type { AttachmentTargetName } from '../../lib/content/attachment-targets.ts'
+import { repositoryDetails } from '../../lib/content/details.ts'
 import { decodeKey } from '../../lib/records/key-codec.ts'
 import {
   type Account,
@@ -116,6 +117,32 @@ describe('The forks of a deleted repository', () => {
     assert.deepEqual([await found('fork'), await found('source')], [[], ['one', 'three', 'two']])
     await fixture.close()
   })
+})
+
+it('Forks of a deleted account are not counted while a job deletes them', async () => {
+  const driver = memory()
+  const fixture = await openFixture(driver, BOUNDS)
+  const { accounts, repositories, forks } = fixture.hosting
+  const ann = await accounts.createUser({ name: 'ann' })
+  const demo = await repositories.create(ann, ann, { name: 'demo' })
+  const owners: Account[] = []
+  for (const name of ['bob', 'carl']) owners.push(await accounts.createUser({ name }))
+  const [, carl] = owners
+  for (const name of ['one', 'two', 'three']) await repositories.create(carl!, carl!, { name })
+  for (const owner of owners) await forks.fork(owner, AT, {})
+  const counted = async () => {
+    const list = (await forks.list(ann, AT, { offset: 0, limit: 10 }))!
+    const details = await driver.read((tx) => repositoryDetails(tx, ann, list.items))
+    return [list.total, details.length, details[0]?.parent?.repository.forks]
+  }
+  assert.deepEqual(await counted(), [2, 2, 2])
+  await accounts.remove(carl!.id, { purge: true })
+  const pending = await driver.read((tx) => records.list(tx, 'fork', { prefix: [demo.id, carl!.id] }))
+  assert.equal(pending.length, 1)
+  assert.deepEqual(await counted(), [1, 1, 1])
+  while ((await fixture.jobRunner.round()).pending > 0);
+  assert.deepEqual(await counted(), [1, 1, 1])
+  await fixture.close()
 })
 
 /** Deletes everyone, after which nothing may be left. */

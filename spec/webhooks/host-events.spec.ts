@@ -77,6 +77,17 @@ describe('A host that listens', () => {
     assert.deepEqual([detailOf(11).repository.name, detailOf(11).fork.name], ['heard', 'copied'])
   })
 
+  it('gets as sender who renamed the default branch, and not the owner', async () => {
+    const path = await allot.repository(alice, 'renamed', { auto_init: true })
+    const heard: string[] = []
+    const onRepository = ({ action, owner, sender }: HostEvents['repository']) =>
+      void heard.push(`${action} ${owner} ${sender}`)
+    allot.allot.on('repository', onRepository)
+    await as(allot.root, 'PATCH', `/repos/${path}/branches/main`, { name: 'trunk' })
+    allot.allot.off('repository', onRepository)
+    assert.deepEqual(heard, ['edited alice root'])
+  })
+
   it('hears of a package, and nothing of a change that is refused', async () => {
     const events: string[] = []
     const onPackage = ({ action, owner, sender, version }: HostEvents['package']) =>

@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import { now } from '../../lib/clock.ts'
+import { GitReader } from '../../lib/git/objects/index.ts'
 import { deliveries } from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
 import { aCheckout, git, urlFor } from '../git/client.ts'
@@ -66,6 +67,24 @@ describe('A push', () => {
     )
     const { ref, commits } = received[0]!.body
     assert.deepEqual([ref, commits], ['refs/heads/main', []])
+  })
+
+  it('whose commits cannot be read for another reason is tried again, and the reason is logged', async (test) => {
+    const logged: unknown[] = []
+    const log = { error: ({ err }: { err?: Error }) => void logged.push(err?.message), info: () => undefined }
+    const allot = await startGit({ webhooks: { allowedHosts: ['127.0.0.1'] }, log })
+    test.after(() => allot.stop())
+    const alice = await allot.person('alice')
+    const path = await allot.repository(alice, 'app')
+    const config = { url: `${receiver.url}/tried-again`, content_type: 'json' }
+    await allot.as(alice, 'POST', `/repos/${path}/hooks`, { type: 'gitea', config, active: true })
+    test.mock.method(GitReader.prototype, 'run').mock.mockImplementationOnce(async () => {
+      throw new TypeError('unexpected')
+    })
+    await git(await aCheckout(), 'push', '--quiet', urlFor(allot, path, alice), 'main')
+    const [push] = await receiver.at('/tried-again', 1)
+    assert.equal(push!.body.commits.length, 1)
+    assert.ok(logged.includes('unexpected'), logged.join())
   })
 
   it('that another process has sent while its commits were read is not sent again', async (test) => {

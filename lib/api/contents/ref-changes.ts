@@ -83,7 +83,8 @@ export const branchChangeRoutes = [
       const names = { from: params.branch, to: body.name }
       const authorize = authorizeAdmin(user, params.owner, params.repo)
       if (names.from === open.repository.defaultBranch) await services.store.read(authorize)
-      const makeDefault = () => services.hosting.repositories.edit(authorize, { defaultBranch: body.name })
+      const makeDefault = () =>
+        services.hosting.repositories.edit(authorize, { defaultBranch: body.name }, user.id)
       return replyEmpty(await renameBranch(open, pusher, names, makeDefault))
     },
   }),

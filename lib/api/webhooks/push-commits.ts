@@ -4,7 +4,7 @@ import { repositoryById } from '../../accounts/access.ts'
 import { clientOfAccount } from '../../clients.ts'
 import { AllotError } from '../../errors.ts'
 import type { Commit } from '../../git/objects/parse.ts'
-import { parseExactly } from '../../integers.ts'
+import { jsonOf, parseExactly } from '../../integers.ts'
 import type { Delivery, Hook } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
@@ -37,9 +37,10 @@ interface Payload {
 }
 
 /**
- * Completes the payload of a push. It stays as it is when the repository or its commits are gone.
+ * Completes the payload of a push. It stays as it is when the repository is gone, or its commits are gone or too large to be read.
  * @returns the payload, as JSON
- * @throws AllotError unavailable when too many git commands run, or one takes too long: try again, and then send it as it is
+ * @throws AllotError unavailable when too many git commands run, or one takes too long, and whatever else fails: try again, and
+ * then send it as it is
  */
 export const addCommits = async (
   { store, contents }: CommitSource,
@@ -52,10 +53,10 @@ export const addCommits = async (
   const parsed = parseExactly(payload) as Payload
   try {
     const open = contents.of(repository, clientOfAccount(creator))
-    return JSON.stringify({ ...parsed, ...(await commitsIn(open, pushed, parsed)) })
+    return jsonOf({ ...parsed, ...(await commitsIn(open, pushed, parsed)) })
   } catch (error) {
-    if (error instanceof AllotError && error.code === 'unavailable') throw error
-    return payload
+    if (error instanceof AllotError && error.code !== 'unavailable') return payload
+    throw error
   }
 }
 
