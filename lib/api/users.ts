@@ -55,7 +55,8 @@ export const presentUser = (account: Account, { user, baseUrl, htmlUrls }: UserR
     email: emailOf(account, isPrivate, baseUrl),
     avatar_url: avatarUrl(account, baseUrl),
     html_url: htmlUrls.of(accountPage(account), baseUrl),
-    is_admin: isPrivate && account.admin,
+    // The login of a host decides for each request.
+    is_admin: user?.id === account.id ? user.admin : isPrivate && account.admin,
     active: isPrivate && account.active,
     created: timestamp(account.createdAt),
     location: account.location,
