@@ -234,8 +234,7 @@ export const adminUserRoutes = [
       const { username: name, full_name: fullName, ...rest } = request.body
       const account = await hosting.accounts.createUser(
         { ...rest, name, fullName, visibility: visibilityIn(rest.visibility) },
-        request.client(),
-        request.user,
+        { client: request.client(), by: request.user },
       )
       return reply(201, presentUser(account, request))
     },
@@ -255,8 +254,7 @@ export const adminUserRoutes = [
       const edited = await hosting.accounts.edit(
         account.id,
         { ...rest, fullName, active: activeIn(request.body), visibility: visibilityIn(rest.visibility) },
-        request.client(),
-        request.user,
+        { client: request.client(), by: request.user },
       )
       return edited === undefined ? reply(404) : reply(200, presentUser(edited, request))
     },
