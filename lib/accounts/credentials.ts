@@ -4,7 +4,7 @@ import { now } from '../clock.ts'
 import { AllotError, checkArgument, checkName } from '../errors.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { type Account, accounts, type Token, tokens } from '../records/schema/index.ts'
-import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
+import { cachedRead, type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { ALL_SCOPES, SCOPES } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { existingAccount, type Identity } from './access.ts'
@@ -33,13 +33,11 @@ export class Tokens {
     checkName(name)
     checkArgument(Array.isArray(scopes), 'scopes', "a list, such as ['all']", scopes)
     const checkedScopes = checkScopes(scopes)
-    const id = await this.#store.sequences.next('token')
-    const created = newToken({ id, account, name, scopes: checkedScopes })
-    await this.#store.write(async (tx) => {
-      await insertToken(tx, created.token)
-      await recordToken(tx, by, 'token created', created.token)
-    })
-    return created
+    const secret = newSecret()
+    const token = await this.#store.write((tx) =>
+      insertToken(tx, { account, name, scopes: checkedScopes, secret }, by),
+    )
+    return { token, secret }
   }
 
   /** Tokens of a user, in the order of creation. */
@@ -63,7 +61,7 @@ export class Tokens {
 }
 
 /** Logs a token that another account makes or revokes; a user's changes of own tokens are not logged. */
-export const recordToken = async (
+const recordToken = async (
   tx: WriteContext,
   by: Actor | undefined,
   action: 'token created' | 'token revoked',
@@ -79,18 +77,24 @@ export const recordToken = async (
   })
 }
 
-/** Creates a token, which the caller stores. */
-export const newToken = (token: Pick<Token, 'id' | 'account' | 'name' | 'scopes'>): NewToken => {
-  const secret = randomBytes(20).toString('hex')
-  const stored = { ...token, hash: hashSecret(secret), lastEight: secret.slice(-8), createdAt: now() }
-  return { token: stored, secret }
-}
+/** Made before the write that stores it: when it runs again, it reads the same key of the index of hashes, which is cached by then. */
+export const newSecret = (): string => randomBytes(20).toString('hex')
 
-export const insertToken = async (tx: WriteContext, token: Token): Promise<void> => {
-  await existingAccount(tx, token.account)
-  if ((await tokens.findBy(tx, 'name', [token.account, token.name])) !== undefined)
-    throw new AllotError('bad_request', `a token named ${token.name} already exists`)
+/** Creates a token. @throws AllotError bad_request when the account has one of the name */
+export const insertToken = async (
+  tx: WriteContext,
+  { secret, ...members }: Pick<Token, 'account' | 'name' | 'scopes'> & { readonly secret: string },
+  by: Actor | undefined,
+): Promise<Token> => {
+  const { account, name } = members
+  await existingAccount(tx, account)
+  if ((await tokens.findBy(tx, 'name', [account, name])) !== undefined)
+    throw new AllotError('bad_request', `a token named ${name} already exists`)
+  const stored = { hash: hashSecret(secret), lastEight: secret.slice(-8), createdAt: now() }
+  const token = { id: await takeNumber(tx, 'token'), ...members, ...stored }
   await tokens.save(tx, token)
+  await recordToken(tx, by, 'token created', token)
+  return token
 }
 
 /** Secrets are stored as their SHA-256. */

@@ -2,10 +2,9 @@ import { clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { KeyReader } from '../keys/reader.ts'
-import { requireAbove, writeAscending } from '../records/ascending-ids.ts'
 import type { Collection, Page, Slice } from '../records/collection.ts'
 import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { canSee, existingAccount, type Identity } from './access.ts'
@@ -56,12 +55,11 @@ class Keys<K extends Owned> {
   }
 
   /**
-   * Called within {@link writeAscending}: the key comes after those that were added before, whichever process adds it.
    * @throws AllotError invalid with the message when the account, or one that it can see, has the key
    */
   protected async refuseUsed(
     tx: WriteContext,
-    { id, account, fingerprint }: Owned,
+    { account, fingerprint }: Omit<Owned, 'id'>,
     message: string,
   ): Promise<void> {
     const viewer = await existingAccount(tx, account)
@@ -74,7 +72,6 @@ class Keys<K extends Owned> {
       keys.map((key) => [key.account]),
     ))
       if (other !== undefined && (await canSee(tx, viewer, other))) throw invalid(message)
-    requireAbove(keys.at(-1)?.id, [id])
   }
 }
 
@@ -135,11 +132,12 @@ export class SshKeys extends Keys<SshKey> {
     checkTexts('sshKey', { title, key })
     if (title === '') throw invalid('Title is required')
     const { text, fingerprint } = await this.reader.ssh(client, key)
-    return writeAscending(this.store, { sequence: 'sshKey' }, async (tx, ids) => {
-      const record = { id: ids[0]!, account, title, key: text, fingerprint, createdAt: now() }
-      await this.refuseUsed(tx, record, 'Key content has been used as non-deploy key')
+    return this.store.write(async (tx) => {
+      await this.refuseUsed(tx, { account, fingerprint }, 'Key content has been used as non-deploy key')
       const titled = { prefix: [account, titleHash(title)], limit: 1 }
       if ((await sshKeys.list(tx, 'title', titled)).length > 0) throw invalid('Key title has been used')
+      const id = await takeNumber(tx, 'sshKey')
+      const record = { id, account, title, key: text, fingerprint, createdAt: now() }
       await sshKeys.save(tx, record)
       return record
     })
@@ -185,12 +183,11 @@ export class GpgKeys extends Keys<GpgKey> {
    */
   async add(account: number, { armored }: NewGpgKey, client = clientOfAccount(account)): Promise<GpgKey> {
     const { subkeys, ...key } = await this.reader.openPgp(client, armored)
-    return writeAscending(this.store, { sequence: 'gpgKey', count: 1 + subkeys.length }, async (tx, ids) => {
-      const [id, ...others] = ids as [number, ...number[]]
-      const record: GpgKey = { ...key, id, account, subkeys: [] }
-      for (const [index, { fingerprint: _, ...subkey }] of subkeys.entries())
-        record.subkeys.push({ ...subkey, id: others[index]! })
-      await this.refuseUsed(tx, record, 'A key with the same id already exists')
+    return this.store.write(async (tx) => {
+      await this.refuseUsed(tx, { ...key, account }, 'A key with the same id already exists')
+      const record: GpgKey = { ...key, id: await takeNumber(tx, 'gpgKey'), account, subkeys: [] }
+      for (const { fingerprint: _, ...subkey } of subkeys)
+        record.subkeys.push({ ...subkey, id: await takeNumber(tx, 'gpgKey') })
       await gpgKeys.save(tx, record)
       return record
     })

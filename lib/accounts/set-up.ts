@@ -5,7 +5,7 @@ import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { accountByName } from './access.ts'
 import { blankAccount, insertUser } from './accounts.ts'
-import { insertToken, newToken, recordToken } from './credentials.ts'
+import { insertToken, newSecret } from './credentials.ts'
 
 /** Options of `allot.setUp`. */
 export interface SetUpOptions {
@@ -48,17 +48,15 @@ export class SetUp {
       throw invalid("setUp: expected the name of the first administrator, such as { admin: 'root' }")
     // Almost every call ends here, and a read does not wait for writers.
     if (await this.#store.read((tx) => isSetUp(tx, admin))) return { token: undefined }
-    const { sequences } = this.#store
-    const account = { ...blankAccount('user', admin), id: await sequences.next('account'), admin: true }
-    const tokenId = await sequences.next('token')
+    const token = newSecret()
+    const accountId = await this.#store.sequences.next('account')
+    const account = { ...blankAccount('user', admin), id: accountId, admin: true }
     return this.#store.write(async (tx) => {
       if (await isSetUp(tx, admin)) return { token: undefined }
       const { id } = (await administratorIn(tx)) ?? (await insertUser(tx, account, by))
       if (this.#hostAuthenticates) return { token: undefined }
-      const { token, secret } = newToken({ id: tokenId, account: id, name: 'first token', scopes: ['all'] })
-      await insertToken(tx, token)
-      await recordToken(tx, by, 'token created', token)
-      return { token: secret }
+      await insertToken(tx, { account: id, name: 'first token', scopes: ['all'], secret: token }, by)
+      return { token }
     })
   }
 }

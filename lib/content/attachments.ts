@@ -6,7 +6,7 @@ import { AllotError, invalid } from '../errors.ts'
 import type { ByteRange } from '../files/index.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { type Attachment, attachments, RESERVED_PREFIX } from '../records/schema/index.ts'
-import type { WriteContext } from '../records/store.ts'
+import { takeNumber, type WriteContext } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
 import type { InRepository } from '../repositories/write-access.ts'
@@ -67,15 +67,15 @@ export class Attachments {
     checkFileName(name)
     const target = await store.read((tx) => writableTarget(tx, viewer, path, on))
     if (target === undefined) throw targetDeleted()
-    const [id, uuid] = [await store.sequences.next('attachment'), randomUUID()]
+    const uuid = randomUUID()
     const place = filePlaceOf({ uuid, repository: target.repository.id })
     return files.add(place, content, { maxSize }, async (tx, { size }) => {
       const current = await writableTarget(tx, viewer, path, on)
       if (current?.id !== target.id) throw targetDeleted()
       await this.#refuseFull(tx, current)
       const { id: uploader } = await existingAccount(tx, viewer.id)
-      return this.#save(tx, current, {
-        id,
+      return saveAttachment(tx, this.#services, current, {
+        id: await takeNumber(tx, 'attachment'),
         uuid,
         repository: current.repository.id,
         on: current.on,
@@ -130,7 +130,7 @@ export class Attachments {
       const before = await attachmentOn(tx, target, id)
       if (target === undefined || before === undefined) return undefined
       checkFileName(name)
-      return this.#save(tx, target, { ...before, name })
+      return saveAttachment(tx, this.#services, target, { ...before, name })
     })
   }
 
@@ -175,10 +175,6 @@ export class Attachments {
     const limit = this.#services.jobs.limits.maxPerTransaction
     if ((await attachments.count(tx, 'target', [on, id])) >= limit)
       throw invalid(`there are already ${limit} attachments, which is the limit: delete one first`)
-  }
-
-  #save(tx: WriteContext, target: AttachmentTarget, attachment: Attachment): Promise<Attachment> {
-    return saveAttachment(tx, this.#services, target, attachment)
   }
 }
 

@@ -22,7 +22,7 @@ import {
   type Release,
   releases,
 } from '../records/schema/index.ts'
-import type { WriteContext } from '../records/store.ts'
+import { takeNumber, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { MigrationLog, NewMigrationRecord } from '../repositories/migration-log.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -136,20 +136,20 @@ export class MigratedContent {
     checkFileName(attachment.name)
     const target = await store.read((tx) => anyTarget(tx, attachment))
     if (target === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
-    const [id, uuid] = [await store.sequences.next('attachment'), randomUUID()]
+    const uuid = randomUUID()
     const place = filePlaceOf({ uuid, repository: target.repository.id })
-    await files.add(place, content, { size: attachment.size }, async (tx) => {
+    return files.add(place, content, { size: attachment.size }, async (tx) => {
       const current = await anyTarget(tx, attachment)
       if (current === undefined) throw new AllotError('not_found', 'what it is attached to was deleted')
-      await saveAttachment(tx, this.#services, current, {
-        id,
+      const { id } = await saveAttachment(tx, this.#services, current, {
+        id: await takeNumber(tx, 'attachment'),
         uuid,
         repository: current.repository.id,
         ...attachment,
       })
       await this.#record(tx, 'attachment', origin, id)
+      return id
     })
-    return id
   }
 
   /** Changes the name of an attachment. @throws AllotError invalid; not_found when it was deleted */

@@ -3,7 +3,7 @@ import { AllotError, checkArgument, checkName, invalid, isObject } from '../erro
 import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { assignments, type Group, groups, rules } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import {
@@ -36,8 +36,6 @@ interface NewRule {
   /** Subjects whose sum the rule limits; none when absent. */
   subjects?: readonly Subject[] | undefined
 }
-
-type NumberedRule = NewRule & { sequence: number }
 
 /** Quota groups, and which owners they are assigned to. */
 export class Groups {
@@ -85,13 +83,8 @@ export class Groups {
     const { name, rules: given = [] } = newGroup
     checkName(name)
     checkArgument(Array.isArray(given), 'rules', 'a list of rules', given)
-    const { sequences } = this.#store
-    const sequence = await sequences.next('group')
-    const newRules: NumberedRule[] = []
-    for (const rule of given.map((rule) => (typeof rule === 'string' ? { name: rule } : rule))) {
-      checkRule(rule)
-      newRules.push({ ...rule, sequence: await sequences.next('rule') })
-    }
+    const newRules: NewRule[] = given.map((rule) => (typeof rule === 'string' ? { name: rule } : rule))
+    newRules.forEach(checkRule)
     const names = newRules.map((rule) => rule.name)
     checkNames('rules', names)
     await finishRemovals(this.#store, this.#jobs, [name], () =>
@@ -101,7 +94,7 @@ export class Groups {
       if ((await groups.get(tx, [name])) !== undefined)
         throw new AllotError('conflict', `a group named ${name} already exists`)
       await refuseRemoved(tx, name)
-      const group = { name, rules: names, sequence }
+      const group = { name, rules: names, sequence: await takeNumber(tx, 'group') }
       for (const rule of newRules) await createMissingRule(tx, rule, by)
       await groups.save(tx, group)
       await recordAudit(tx, by, { action: 'group created', subject: name, after: { rules: group.rules } })
@@ -248,12 +241,12 @@ const withRules = async (tx: ReadTransaction, group: Group): Promise<QuotaGroup>
 /** Leaves an existing rule of that name as it is, even when the given limit or subjects differ. */
 const createMissingRule = async (
   tx: WriteContext,
-  { name, limit, subjects = [], sequence }: NumberedRule,
+  { name, limit, subjects = [] }: NewRule,
   by: Actor | undefined,
 ) => {
   if ((await rules.get(tx, [name])) !== undefined) return
   if (limit === undefined) throw withoutLimit(name)
   const members = membersOf({ limit, subjects })
-  await rules.save(tx, { name, ...members, sequence })
+  await rules.save(tx, { name, ...members, sequence: await takeNumber(tx, 'rule') })
   await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
 }

@@ -2,7 +2,7 @@ import { invalid } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import { assignments, groups, rules } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedNames } from './group-assignments.ts'
@@ -46,11 +46,6 @@ export interface Differences {
   assignments: Difference<number, readonly string[]>[]
 }
 
-interface SequenceNumbers {
-  rules: ReadonlyMap<string, number>
-  groups: ReadonlyMap<string, number>
-}
-
 interface PlansDependencies {
   readonly store: Store
   readonly jobs: Jobs
@@ -78,38 +73,23 @@ export class Plans {
   }
 
   /**
-   * Prepares what {@link apply} needs: completes the deletion of earlier groups with the names of planned ones, and takes sequence
-   * numbers for the rules and groups that the plan can create, before the write, so that writers do not contend for the sequence.
+   * Completes the deletion of earlier groups with the names of planned ones, as {@link apply} needs it.
    * @param check rejects when the plan will be refused
    */
-  async prepare(
-    { rules, groups = [] }: Pick<QuotaPlan, 'rules' | 'groups'>,
-    check: () => Promise<unknown>,
-  ): Promise<SequenceNumbers> {
+  prepare({ groups = [] }: Pick<QuotaPlan, 'groups'>, check: () => Promise<unknown>): Promise<void> {
     const { store, jobs } = this.#dependencies
-    await finishRemovals(
-      store,
-      jobs,
-      groups.map(({ name }) => name),
-      check,
-    )
-    return { rules: await this.#numbersFor('rule', rules), groups: await this.#numbersFor('group', groups) }
+    const names = groups.map(({ name }) => name)
+    return finishRemovals(store, jobs, names, check)
   }
 
   /** Applies the plan. Groups that it deletes are taken from their owners by jobs. @returns what it changed */
-  async apply(tx: WriteContext, plan: QuotaPlan, numbers: SequenceNumbers): Promise<Differences> {
+  async apply(tx: WriteContext, plan: QuotaPlan): Promise<Differences> {
     const differences = await this.differences(tx, plan)
-    await setRules(tx, differences.rules, numbers.rules)
-    await setGroups(tx, this.#dependencies.jobs, differences.groups, numbers.groups)
+    await setRules(tx, differences.rules)
+    await setGroups(tx, this.#dependencies.jobs, differences.groups)
     await setAssignments(tx, differences)
     tx.afterCommit(this.#dependencies.onChange)
     return differences
-  }
-
-  async #numbersFor(kind: 'rule' | 'group', named: readonly { name: string }[] = []) {
-    const numbers = new Map<string, number>()
-    for (const { name } of named) numbers.set(name, await this.#dependencies.store.sequences.next(kind))
-    return numbers
   }
 }
 
@@ -165,31 +145,25 @@ const differing = <K, T>(before: ReadonlyMap<K, T>, after: ReadonlyMap<K, T>): D
     .map((key) => ({ key, before: before.get(key), after: after.get(key) }))
     .filter((value) => JSON.stringify(value.before) !== JSON.stringify(value.after))
 
-const setRules = async (
-  tx: WriteContext,
-  differences: Differences['rules'],
-  numbers: ReadonlyMap<string, number>,
-) => {
+const setRules = async (tx: WriteContext, differences: Differences['rules']) => {
   for (const { key, after } of differences) {
-    const sequence = (await rules.get(tx, [key]))?.sequence ?? numbers.get(key)!
     if (after === undefined) await rules.remove(tx, [key])
-    else await rules.save(tx, { ...after, subjects: [...after.subjects], sequence })
+    else {
+      const sequence = (await rules.get(tx, [key]))?.sequence ?? (await takeNumber(tx, 'rule'))
+      await rules.save(tx, { ...after, subjects: [...after.subjects], sequence })
+    }
   }
 }
 
-const setGroups = async (
-  tx: WriteContext,
-  jobs: Jobs,
-  differences: Differences['groups'],
-  numbers: ReadonlyMap<string, number>,
-) => {
+const setGroups = async (tx: WriteContext, jobs: Jobs, differences: Differences['groups']) => {
   let left = jobs.limits.maxPerTransaction
   for (const { key, after } of differences) {
     const before = await groups.get(tx, [key])
     if (after === undefined) left -= await removeGroup(tx, jobs, before!, left)
     else {
       if (before === undefined) await refuseRemoved(tx, key)
-      await groups.save(tx, { name: key, rules: [...after], sequence: before?.sequence ?? numbers.get(key)! })
+      const sequence = before?.sequence ?? (await takeNumber(tx, 'group'))
+      await groups.save(tx, { name: key, rules: [...after], sequence })
     }
   }
 }

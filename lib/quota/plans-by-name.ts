@@ -59,10 +59,10 @@ export class PlansByName {
         const resolved = await this.#resolve(plan, (name) => owners.find(tx, name))
         return this.#withNames(tx, await plans.differences(tx, resolved.plan), resolved.names)
       })
-    const numbers = await plans.prepare(plan, () => this.apply(plan, { dryRun: true }))
+    await plans.prepare(plan, () => this.apply(plan, { dryRun: true }))
     return store.write(async (tx) => {
       const resolved = await this.#resolve(plan, (name) => owners.claim(tx, name))
-      const applied = await this.#withNames(tx, await plans.apply(tx, resolved.plan, numbers), resolved.names)
+      const applied = await this.#withNames(tx, await plans.apply(tx, resolved.plan), resolved.names)
       await recordPlan(tx, by, applied)
       return applied
     })

@@ -11,7 +11,7 @@ import {
 import type { Page, Slice } from '../records/collection.ts'
 import { definedMembers } from '../records/edits.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { subjects as allSubjects, isSubject, type Subject } from './subjects.ts'
@@ -54,11 +54,10 @@ export class Rules {
     checkWholeRule(rule)
     const { name } = rule
     const members = membersOf(rule)
-    const sequence = await this.#store.sequences.next('rule')
     return this.#store.write(async (tx) => {
       if ((await rules.get(tx, [name])) !== undefined)
         throw new AllotError('conflict', `a rule named ${name} already exists`)
-      await rules.save(tx, { name, ...members, sequence })
+      await rules.save(tx, { name, ...members, sequence: await takeNumber(tx, 'rule') })
       await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
       tx.afterCommit(this.#onChange)
       return { name, ...members }

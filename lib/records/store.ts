@@ -194,7 +194,7 @@ export class Sequences {
   }
 }
 
-/** Takes a number within a write transaction. Concurrent writers contend for it, unlike with {@link Sequences}. */
+/** Takes a number that is above those of earlier commits. Concurrent writers contend for it, unlike with {@link Sequences}. */
 export const takeNumber = async (tx: WriteTransaction, sequence: string): Promise<number> => {
   const { start } = await claimIds(tx, sequence, 1)
   return start

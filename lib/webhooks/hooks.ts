@@ -15,7 +15,7 @@ import {
   hooks,
   repositories,
 } from '../records/schema/index.ts'
-import type { Store, WriteContext } from '../records/store.ts'
+import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { AllowedAddresses } from './addresses.ts'
 import type { WebhookEvent } from './events.ts'
@@ -70,7 +70,6 @@ export class Hooks {
   /** @throws AllotError invalid; conflict when there are {@link MAX_HOOKS} already */
   async create(by: Actor, place: Authorizer<HookPlace>, given: NewHook): Promise<Hook | undefined> {
     const { store, addresses, outbox } = this.#options
-    const id = await store.sequences.next('hook')
     return store.write(async (tx) => {
       const found = await place(tx)
       if (found === undefined) return undefined
@@ -78,10 +77,11 @@ export class Hooks {
       checkHook(given, addresses)
       if ((await hooks.count(tx, 'target', [scope, target])) >= MAX_HOOKS)
         throw new AllotError('conflict', `there are ${MAX_HOOKS} webhooks already: delete one of them first`)
+      const id = await takeNumber(tx, 'hook')
       const hook = newHook({ id, scope, target, creator: by.id }, given)
       await hooks.save(tx, hook)
       outbox.hookCreated(tx)
-      await audit(tx, by, 'webhook created', found, { after: hook })
+      await audit(tx, by, 'webhook created', found, undefined, hook)
       return hook
     })
   }
@@ -94,7 +94,7 @@ export class Hooks {
       checkHook(edit, addresses)
       const hook = edited(found.hook, edit)
       await hooks.save(tx, hook)
-      await audit(tx, by, 'webhook changed', found.place, { before: found.hook, after: hook })
+      await audit(tx, by, 'webhook changed', found.place, found.hook, hook)
       // It may be able now to send what failed before.
       await outbox.retryNow(tx, hook)
       return hook
@@ -107,7 +107,7 @@ export class Hooks {
       const found = await hookAt(tx, place, id)
       if (found === undefined) return false
       await removeHook(tx, jobs, found.hook, jobs.limits.maxPerTransaction)
-      await audit(tx, by, 'webhook deleted', found.place, { before: found.hook })
+      await audit(tx, by, 'webhook deleted', found.place, found.hook, undefined)
       return true
     })
   }
@@ -256,7 +256,8 @@ const audit = (
   by: Actor,
   action: 'webhook created' | 'webhook changed' | 'webhook deleted',
   { name }: HookPlace,
-  { before, after }: { before?: Hook; after?: Hook },
+  before: Hook | undefined,
+  after: Hook | undefined,
 ): Promise<void> =>
   recordAudit(tx, by, {
     action,

@@ -94,6 +94,51 @@ describe('When a write runs again because of a conflict', () => {
     assert.equal((await ok('GET', `/repos/root/demo/commits/${sha}/status`)).state, 'success')
   })
 
+  const sized = (name: string) => ({ name, limit: 0, subjects: ['size:all'] })
+  const attach = async (path: string, name: string) => {
+    const body = new FormData()
+    body.set('attachment', new Blob(['a']), name)
+    const headers = { authorization: `token ${allot.root.token}` }
+    const { status } = await fetch(`${allot.api}${path}`, { method: 'POST', headers, body })
+    assert.equal(status, 201)
+  }
+  const [RULES, GROUPS, TOKENS] = ['/admin/quota/rules', '/admin/quota/groups', '/users/root/tokens']
+  const [ASSETS, HOOKS] = ['/repos/root/demo/issues/1/assets', '/repos/root/demo/hooks']
+  const hook = (name: string) => ({
+    type: 'forgejo',
+    config: { url: `https://example.com/${name}`, content_type: 'json' },
+  })
+  const lists: [of: string, path: string, collection: string, add: (name: string) => Promise<unknown>][] = [
+    ['rules', RULES, 'rule', (name) => ok('POST', RULES, sized(name))],
+    ['rules of new groups', RULES, 'rule', (name) => ok('POST', GROUPS, { name, rules: [sized(name)] })],
+    ['rules of plans', RULES, 'rule', (name) => ok('POST', '/admin/quota/apply', { rules: [sized(name)] })],
+    ['groups', GROUPS, 'group', (name) => ok('POST', GROUPS, { name, rules: [] })],
+    [
+      'groups of plans',
+      GROUPS,
+      'group',
+      (name) => ok('POST', '/admin/quota/apply', { groups: [{ name, rules: [] }] }),
+    ],
+    ['tokens', TOKENS, 'token', (name) => ok('POST', TOKENS, { name, scopes: ['all'] })],
+    [
+      'SSH keys',
+      '/user/keys',
+      'sshKey',
+      (title) => ok('POST', '/user/keys', { title, key: generateSshKey('ed25519').key }),
+    ],
+    ['attachments', ASSETS, 'attachment', (name) => attach(ASSETS, name)],
+    ['webhooks', HOOKS, 'hook', (name) => ok('POST', HOOKS, hook(name))],
+  ]
+  for (const [index, [of, path, collection, add]] of lists.entries())
+    it(`${of} are listed in the order of the commits`, async () => {
+      const [first, second] = [`${index}-first`, `${index}-second`]
+      repeatNext(collection, () => add(first))
+      await add(second)
+      const { text } = await allot.as(allot.root, 'GET', path)
+      const names = text.match(new RegExp(`${first}|${second}`, 'g'))
+      assert.deepEqual([...new Set(names)], [first, second])
+    })
+
   it('an SSH key signs in the user who added it first, and not one whose request began before', async () => {
     const [victim, mallory] = [await allot.person('victim'), await allot.person('mallory')]
     await ok('PATCH', '/admin/users/victim', { visibility: 'private' })
