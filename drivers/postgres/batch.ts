@@ -78,11 +78,12 @@ export class Batch {
     const changes = [putKeys, putValues, deletes].map(byteaArray)
     for (let attempt = 0; attempt < MAX_SENDS; attempt++) {
       const time = this.#cache.tick()
-      const rows = await this.#send((writer) => [...expected, writer.id, ++writer.lastWrite, ...changes])
-      if (rows === 'refused') return 'stale'
-      if (rows === 'committed' || rows[0]?.[0] === ROW.COMMITTED) return 'committed'
-      if (rows.length > 0) {
-        await this.#cacheActualResults(rows, ranges, time)
+      const sent = await this.#send((writer) => [...expected, writer.id, ++writer.lastWrite, ...changes])
+      if (sent === 'committed') return sent
+      for (const deadline of this.#deadlines) deadline.reset()
+      if (sent === 'refused') return 'stale'
+      if (sent.length > 0) {
+        await this.#cacheActualResults(sent, ranges, time)
         return 'stale'
       }
       await onConflict()
@@ -92,16 +93,18 @@ export class Batch {
   }
 
   /**
-   * @returns the rows of the commit statement; none when nothing was written and the batch can be sent again; `refused` when a
+   * @returns the results that differ from the read set; none when nothing was written and the batch can be sent again; `refused` when a
    *   transaction of the batch has been refused meanwhile, so that the others have to form another batch
    */
   async #send(parameters: (writer: Writer) => unknown[]): Promise<readonly Row[] | 'committed' | 'refused'> {
     let used: Writer | undefined
     try {
       return await this.#connections.withWriter(async (session, writer) => {
-        if (!this.#begin()) return 'refused'
+        const isInTime = this.#deadlines.every((deadline) => deadline.markSent())
+        if (!isInTime) return 'refused'
         used = writer
         const rows = await session.run(this.#connections.statements.commit, parameters(writer))
+        if (rows[0]?.[0] === ROW.COMMITTED) return 'committed'
         // The writer is fenced.
         if (rows.length === 0) session.discard()
         return rows
@@ -111,12 +114,6 @@ export class Batch {
       if (used === undefined || !isLost(error)) throw error
       return (await recoverOutcome(this.#connections, used)) ? 'committed' : []
     }
-  }
-
-  #begin(): boolean {
-    const isInTime = this.#deadlines.every((deadline) => deadline.markSent())
-    if (!isInTime) for (const deadline of this.#deadlines) deadline.reset()
-    return isInTime
   }
 
   /** Caches the values that came with the refusal, and reads changed ranges again, so that the next run is current. */

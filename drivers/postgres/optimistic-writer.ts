@@ -142,14 +142,19 @@ export class OptimisticWriter {
   async #commit(batch: Batch): Promise<BatchResult> {
     if (this.#contention >= LOCK_LEVEL) await this.#lock.acquire()
     const result = await batch.commit(async () => {
-      if (++this.#contention >= LOCK_LEVEL) await this.#lock.acquire()
+      this.#raiseContention()
+      if (this.#contention >= LOCK_LEVEL) await this.#lock.acquire()
     })
-    if (result === 'stale') this.#contention = Math.min(this.#contention + 1, MAX_LEVEL)
+    if (result === 'stale') this.#raiseContention()
     else {
       this.#contention = Math.max(0, this.#contention - DECAY)
       this.#lock.release(this.#waiting !== undefined)
     }
     return result
+  }
+
+  #raiseContention(): void {
+    this.#contention = Math.min(this.#contention + 1, MAX_LEVEL)
   }
 
   /** The transactions of the waiting batch may have read changes that were not committed. */

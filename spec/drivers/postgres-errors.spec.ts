@@ -268,6 +268,48 @@ describe('When PostgreSQL fails', { skip: missing }, () => {
       })
     })
 
+  test('a write whose commit is refused is refused as not written when its time ends before the next one', async (t) => {
+    const url = address()
+    const [driver, other] = [await openAt(t, url, { writeTimeout: 3000 }), await openAt(t, url)]
+    await increment(driver)
+    await increment(other)
+    let runs = 0
+    const release = signal()
+    t.after(release.happen)
+    // The first run reads what the other process has replaced; the second one does not end in time.
+    const write = driver.write(async (tx) => {
+      await tx.get(bytes('count'))
+      if (++runs > 1) await release.happened
+    })
+    await assert.rejects(write, storageError('busy', /nothing was written/))
+    assert.ok(runs > 1)
+  })
+
+  test('a batch with many conflicts makes about twenty later ones take the lock against conflicts, and no more', async (t) => {
+    const url = address()
+    const driver = await openAt(t, url)
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    t.after(() => client.end())
+    await increment(driver)
+    // A sequence is not rolled back: it counts the commits that are refused, too.
+    await client.query(`SET search_path = ${new URL(url).searchParams.get('schema')};
+      CREATE SEQUENCE sent; CREATE SEQUENCE locked;
+      CREATE FUNCTION refuse() RETURNS trigger SET search_path FROM CURRENT LANGUAGE plpgsql AS $$
+      BEGIN
+        IF nextval('sent') <= 15 THEN RAISE EXCEPTION 'conflict' USING ERRCODE = '40001'; END IF;
+        IF EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted AND objsubid = 1
+          AND objid = 'allot_entry'::regclass) THEN PERFORM nextval('locked'); END IF;
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER refuse BEFORE INSERT ON allot_entry FOR EACH STATEMENT EXECUTE FUNCTION refuse()`)
+    for (let writes = 0; writes < 60; writes++) await increment(driver)
+    const { rows } = await client.query("SELECT nextval('locked') - 1 AS locked, nextval('sent') - 1 AS sent")
+    const [locked, sent] = [Number(rows[0].locked), Number(rows[0].sent)]
+    assert.equal(sent, 15 + 60)
+    assert.ok(locked > 0 && locked <= 25, `${locked} of 60`)
+  })
+
   test('the API answers 503 with Retry-After, and the log has a line when the database goes and when it is back', async (t) => {
     const lines: { level: string; message: string; fields: Record<string, unknown> }[] = []
     const logged = (level: string) => (fields: object, message: string) =>
