@@ -100,14 +100,20 @@ const SERVER_FAULTS: readonly ErrorCode[] = ['unavailable', 'storage_full', 'mis
 
 /**
  * Runs a function for one line of a file or a body.
- * @throws AllotError invalid with the number of the line, when its content caused the error
+ * @param kept codes of errors that keep their code
+ * @throws AllotError with the number of the line, when its content caused the error: invalid, or one of the kept codes
  */
-export const withLineNumber = async <T>(line: number, body: () => T | Promise<T>): Promise<T> => {
+export const withLineNumber = async <T>(
+  line: number,
+  body: () => T | Promise<T>,
+  kept: readonly ErrorCode[] = [],
+): Promise<T> => {
   try {
     return await body()
   } catch (error) {
     if (!(error instanceof AllotError) || SERVER_FAULTS.includes(error.code)) throw error
-    throw new AllotError('invalid', `line ${line}: ${error.message}`, { cause: error })
+    const code = kept.includes(error.code) ? error.code : 'invalid'
+    throw new AllotError(code, `line ${line}: ${error.message}`, { cause: error })
   }
 }
 

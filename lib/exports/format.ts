@@ -121,20 +121,13 @@ export type OnProgress = (progress: {
   bytes: number
 }) => void
 
-/** What to export. */
-export interface ExportOptions {
-  readonly onProgress?: OnProgress | undefined
-  /** Names of accounts: only what belongs to these and to the members of organizations among them. */
-  readonly owners?: readonly string[] | undefined
-}
-
 /** A line between the first and the last, with its number in the file. */
 export interface Line {
   number: number
   text: Buffer
 }
 
-/** Reads an export as a stream. Its content is verified only after `end`. */
+/** Reads an export as a stream: with `read`, or with `push` and `end`. Its content is verified only at the end. */
 export class ExportReader {
   readonly #checkFirst: (first: FirstLine) => void
   readonly #hash = createHash('sha256')
@@ -147,6 +140,27 @@ export class ExportReader {
   /** @param checkFirst called with the first line before anything else is read */
   constructor(checkFirst: (first: FirstLine) => void = () => undefined) {
     this.#checkFirst = checkFirst
+  }
+
+  /**
+   * Reads a whole export.
+   * @param add called with the lines of each chunk
+   * @throws AllotError invalid, with the number of the line
+   */
+  async read(
+    source: AsyncIterable<Uint8Array>,
+    add: (lines: Line[]) => Promise<void>,
+    onProgress: OnProgress = () => undefined,
+  ): Promise<LastLine> {
+    const progress = { records: 0, bytes: 0 }
+    for await (const chunk of source) {
+      const lines = this.push(chunk)
+      await add(lines)
+      progress.records += lines.length
+      progress.bytes += chunk.length
+      onProgress(progress)
+    }
+    return this.end()
   }
 
   /** @returns the lines that are known not to be the last one. @throws AllotError invalid, with the number of the line */
@@ -221,8 +235,5 @@ const parseJson = (text: Buffer): unknown => {
 }
 
 /** Verifies a whole export without keeping its content. @throws AllotError invalid */
-export const checkExport = async (source: AsyncIterable<Uint8Array>): Promise<LastLine> => {
-  const reader = new ExportReader()
-  for await (const chunk of source) reader.push(chunk)
-  return reader.end()
-}
+export const checkExport = (source: AsyncIterable<Uint8Array>): Promise<LastLine> =>
+  new ExportReader().read(source, async () => undefined)

@@ -28,12 +28,14 @@ const BATCH_SIZE = 500
 export const importStore = async (
   storage: TransferStorage,
   source: AsyncIterable<Uint8Array>,
-  onProgress: OnProgress = () => undefined,
+  onProgress?: OnProgress,
 ): Promise<LastLine> => {
   await beginImport(storage)
   const content = new ContentImport(storage)
   try {
-    const last = await importLines(storage, content, source, onProgress)
+    const reader = new ExportReader(checkLayout)
+    const last = await reader.read(source, (lines) => importLines(storage, content, lines), onProgress)
+    content.end()
     await storage.driver.write(async (tx) => {
       importing.clear(tx)
       storedLayout.set(tx, CURRENT_LAYOUT)
@@ -49,22 +51,10 @@ export const importStore = async (
 const importLines = async (
   storage: TransferStorage,
   content: ContentImport,
-  source: AsyncIterable<Uint8Array>,
-  onProgress: OnProgress,
-): Promise<LastLine> => {
-  const reader = new ExportReader(checkLayout)
-  const progress = { records: 0, bytes: 0 }
-  for await (const chunk of source) {
-    const lines = reader.push(chunk)
-    for (let index = 0; index < lines.length; index += BATCH_SIZE)
-      await importBatch(storage, content, lines.slice(index, index + BATCH_SIZE))
-    progress.records += lines.length
-    progress.bytes += chunk.length
-    onProgress(progress)
-  }
-  const last = reader.end()
-  content.end()
-  return last
+  lines: readonly Line[],
+): Promise<void> => {
+  for (let index = 0; index < lines.length; index += BATCH_SIZE)
+    await importBatch(storage, content, lines.slice(index, index + BATCH_SIZE))
 }
 
 /** Saves the records in one transaction, then imports the content lines, which follow all records in an export. */

@@ -25,6 +25,7 @@ import { type ReadTransaction, StorageError, type WriteTransaction } from '../st
 import { ContentImport } from './content-import.ts'
 import type { TransferStorage } from './export.ts'
 import {
+  type ContentLine,
   ExportReader,
   type FirstLine,
   type LastLine,
@@ -117,9 +118,14 @@ class OwnerImport {
   }
 
   /** @throws AllotError invalid, with the number of the line, or conflict when the store has one of the records already */
-  async run(source: AsyncIterable<Uint8Array>, onProgress: OnProgress = () => undefined): Promise<LastLine> {
+  async run(source: AsyncIterable<Uint8Array>, onProgress?: OnProgress): Promise<LastLine> {
+    const reader = new ExportReader((first) => {
+      checkLayout(first)
+      this.#first = first
+    })
     try {
-      const last = await this.#receive(source, onProgress)
+      const last = await reader.read(source, (lines) => this.#receive(lines), onProgress)
+      this.#content.end()
       await this.#prepare()
       await finishGroupRemovals(this.#storage.driver, this.#received)
       await this.#storage.driver.write((tx) => this.#save(tx))
@@ -132,41 +138,28 @@ class OwnerImport {
     }
   }
 
-  async #receive(source: AsyncIterable<Uint8Array>, onProgress: OnProgress): Promise<LastLine> {
-    const reader = new ExportReader((first) => {
-      checkLayout(first)
-      this.#first = first
-    })
-    const progress = { records: 0, bytes: 0 }
-    for await (const chunk of source) {
-      for (const line of reader.push(chunk)) {
-        await withLineNumber(line.number, () => this.#add(line))
-        progress.records++
-      }
-      progress.bytes += chunk.length
-      onProgress(progress)
+  async #receive(lines: readonly Line[]): Promise<void> {
+    for (const { number, text } of lines) {
+      const content = await withLineNumber(number, () => this.#receiveLine(number, parseLine(text)))
+      if (content === undefined) continue
+      await this.#prepare()
+      await withLineNumber(number, () => this.#content.add(content))
     }
-    const last = reader.end()
-    this.#content.end()
-    return last
   }
 
-  async #add({ number, text }: Line): Promise<void> {
-    const line = parseLine(text)
+  /** @returns the line if it is one of content, which comes after all records */
+  #receiveLine(number: number, line: ReturnType<typeof parseLine>): ContentLine | undefined {
     if ('sequence' in line) this.#sequences.push(line)
-    else if ('collection' in line) {
-      this.#receiveRecord({ number, ...checkedRecord(line) })
-      if (this.#received.length > MAX_RECORDS)
-        throw invalid(`more than ${MAX_RECORDS} records can only be imported into an empty store`)
-    } else {
-      await this.#prepare()
-      await this.#content.add(line)
-    }
+    else if ('collection' in line) this.#receiveRecord({ number, ...checkedRecord(line) })
+    else return line
+    return undefined
   }
 
   #receiveRecord(received: Received): void {
     const { collection, record } = received
     this.#received.push(received)
+    if (this.#received.length > MAX_RECORDS)
+      throw invalid(`more than ${MAX_RECORDS} records can only be imported into an empty store`)
     if (collection.options.name === accounts.options.name) this.#accounts.push(record as Account)
     if (collection.options.name === repositories.options.name)
       this.#repositories.add((record as Repository).id)
@@ -199,7 +192,7 @@ class OwnerImport {
   async #save(tx: WriteTransaction): Promise<void> {
     await requireShards(tx, this.#first!)
     for (const received of this.#received)
-      await withLineNumber(received.number, () => saveRecord(tx, received))
+      await withLineNumber(received.number, () => saveRecord(tx, received), ['conflict'])
     for (const { sequence, next } of this.#sequences)
       if ((await firstUnclaimed(tx, sequence)) < next) setSequence(tx, sequence, next)
   }

@@ -277,6 +277,7 @@ describe('An import of owners', () => {
       await store.stop()
       await assert.rejects(importAllot(store.place, inChunks(file)), (failure: AllotError) => {
         assert.match(failure.message, error)
+        assert.equal(failure.code, 'conflict')
         return true
       })
       await store.driver.open()
