@@ -22,7 +22,6 @@ interface SnapshotOption {
 
 /** The part of an abstract-level database that this driver uses. It has `view` encodings, `getSync` and snapshots. */
 export interface Database {
-  open(): Promise<void>
   close(): Promise<void>
   snapshot(): AbstractSnapshot
   getSync(key: Bytes, options: SnapshotOption): Bytes | undefined
@@ -63,20 +62,18 @@ const MAX_SYNC_READS = 16
 
 /**
  * A storage driver over any abstract-level database: one process, serial writes in shared, synced batches.
- * @param create makes a database that is not open yet; called for each opening
+ * @param openDatabase called for each opening
  * @param toStorageError translates an error of the database
  */
 export const overAbstractLevel = (
   name: string,
-  create: () => Database | Promise<Database>,
+  openDatabase: () => Promise<Database>,
   toStorageError: (cause: unknown) => StorageError,
 ): StorageDriver => {
   const lifecycle = new Lifecycle(
     async () => {
       try {
-        const database = await create()
-        await database.open()
-        return new OpenStore(database)
+        return new OpenStore(await openDatabase())
       } catch (cause) {
         throw toStorageError(cause)
       }

@@ -11,7 +11,10 @@ export const memory = (): StorageDriver => {
   })
   return overAbstractLevel(
     'memory',
-    () => database,
+    async () => {
+      await database.open()
+      return database
+    },
     (cause) => new StorageError('failed', 'the store in memory cannot be used', { cause }),
   )
 }

@@ -206,7 +206,8 @@ export const organizationRoutes = [
       const edited = await hosting.accounts.edit(
         authorizeMembersOf(request.user, request.params.org),
         { fullName, email, description, website, location, visibility: visibilityIn(visibility) },
-        { client: request.client(), by: request.user },
+        request.client(),
+        request.user,
       )
       return edited === undefined ? reply(404) : reply(200, presentOrganization(edited, request))
     },

@@ -55,8 +55,7 @@ export const presentUser = (account: Account, { user, baseUrl, htmlUrls }: UserR
     email: emailOf(account, isPrivate, baseUrl),
     avatar_url: avatarUrl(account, baseUrl),
     html_url: htmlUrls.of(accountPage(account), baseUrl),
-    // The login of a host decides for each request.
-    is_admin: user?.id === account.id ? user.admin : isPrivate && account.admin,
+    is_admin: isPrivate && account.admin,
     active: isPrivate && account.active,
     created: timestamp(account.createdAt),
     location: account.location,
@@ -234,7 +233,8 @@ export const adminUserRoutes = [
       const { username: name, full_name: fullName, ...rest } = request.body
       const account = await hosting.accounts.createUser(
         { ...rest, name, fullName, visibility: visibilityIn(rest.visibility) },
-        { client: request.client(), by: request.user },
+        request.client(),
+        request.user,
       )
       return reply(201, presentUser(account, request))
     },
@@ -254,7 +254,8 @@ export const adminUserRoutes = [
       const edited = await hosting.accounts.edit(
         account.id,
         { ...rest, fullName, active: activeIn(request.body), visibility: visibilityIn(rest.visibility) },
-        { client: request.client(), by: request.user },
+        request.client(),
+        request.user,
       )
       return edited === undefined ? reply(404) : reply(200, presentUser(edited, request))
     },

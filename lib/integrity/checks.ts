@@ -7,6 +7,7 @@ import type { Bytes, WriteTransaction } from '../storage/index.ts'
 
 /** The checks of a domain for values that it derives from its records, beyond declared indexes and counters. */
 export interface IntegrityChecks {
+  /** Each lookup that the checks and the recounts use. */
   readonly lookups: readonly Lookup[]
   readonly checks: readonly Check[]
   readonly recounts: readonly Recount[]
@@ -75,7 +76,7 @@ export interface Lookup {
   value(record: unknown): number
 }
 
-/** The number that was remembered for the key; undefined when there is no such record. */
+/** The number that was remembered for the key; undefined when there is no such record. @throws Error unless a domain lists the lookup */
 export type Find = (lookup: Lookup, key: KeyPart) => number | undefined
 
 /**
@@ -123,7 +124,9 @@ export class LookupTable {
 
   readonly find: Find = (wanted, key) => {
     const table = this.#tables.get(wanted)
-    return typeof key === 'number' ? table?.byId.get(key) : table?.byName.get(key)
+    if (table === undefined)
+      throw new Error(`a lookup of ${wanted.collection} is not in the list \`lookups\``)
+    return typeof key === 'number' ? table.byId.get(key) : table.byName.get(key)
   }
 }
 

@@ -180,7 +180,7 @@ const storedSections = (
     }),
   )
 
-/** Limits a plan to these comparisons. */
+/** What to read again for these comparisons: the records of their sources, and the stored entries. */
 const comparedSections = (comparisons: Comparisons, find: Find): Section[] => {
   const compared = new Set(
     [...comparisons.keys()].flatMap(({ sources }) => sources.map((each) => each.collection)),

@@ -28,10 +28,11 @@ import { noUsage } from './subjects.ts'
 const ownerOfRepository = lookup(repositoryUsages, ({ owner }) => owner)
 const pendingEntries = pendingJob('removeLedgerEntries')
 const lastDay = lookup(ownerUsages, ({ day }) => day)
+const NO_ENTRY = -1
 const largestInPartition = {
-  attachments: lookup(repositoryUsages, ({ largest }) => largest.attachments ?? -1),
-  artifacts: lookup(repositoryUsages, ({ largest }) => largest.artifacts ?? -1),
-  packages: lookup(repositoryUsages, ({ largest }) => largest.packages ?? -1),
+  attachments: lookup(repositoryUsages, ({ largest }) => largest.attachments ?? NO_ENTRY),
+  artifacts: lookup(repositoryUsages, ({ largest }) => largest.artifacts ?? NO_ENTRY),
+  packages: lookup(repositoryUsages, ({ largest }) => largest.packages ?? NO_ENTRY),
 }
 const group = lookup(groups)
 const removedGroup = lookup(
@@ -117,7 +118,7 @@ const largestEntries = check(ledgerEntries, (entry, find, report) => {
   const largest = find(largestInPartition[kind], repository!)
   if (largest === undefined || largest >= size) return
   report(
-    `the ledger entry ${kind} ${JSON.stringify(key)} has ${size} bytes, but the largest of repository ${repository} is ${largest}`,
+    `the ledger entry ${kind} ${JSON.stringify(key)} has ${size} bytes, but the largest of repository ${repository} is ${largest === NO_ENTRY ? 'none' : largest}`,
     async (tx) => {
       const usage = await readIfValid(tx, repositoryUsages, [repository!])
       if (usage === undefined || usage === 'broken') return false

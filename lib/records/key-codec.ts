@@ -154,9 +154,8 @@ export const decodeKey = (key: Bytes): KeyTuple => {
 /** The parts of a key; undefined for bytes that {@link encodeKey} does not write. */
 export const decodeKeyIfValid = (key: Bytes): KeyTuple | undefined => {
   try {
-    const tuple = decodeKey(new Uint8Array(key))
-    const isValid = tuple.every((part) => ['string', 'number', 'boolean'].includes(typeof part))
-    return isValid && Buffer.compare(encodeKey(tuple), key) === 0 ? tuple : undefined
+    const tuple = decodeKey(key)
+    return Buffer.compare(encodeKey(tuple), key) === 0 ? tuple : undefined
   } catch {
     return undefined
   }

@@ -6,7 +6,14 @@ import { openAllot } from '../../lib/allot.ts'
 import { AllotError } from '../../lib/index.ts'
 import { decodeKey, decodeKeyIfValid, encodeKey } from '../../lib/records/key-codec.ts'
 import { decodeValue, encodeValue } from '../../lib/records/layout.ts'
-import { type accounts, collections, repositories, sessions, stars } from '../../lib/records/schema/index.ts'
+import {
+  type accounts,
+  collections,
+  ledgerEntries,
+  repositories,
+  sessions,
+  stars,
+} from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { repair, sentence, verify } from '../../lib/verify.ts'
 import { aGround, fill } from '../files/ground.ts'
@@ -86,6 +93,18 @@ describe('A sound store', () => {
     const driver = memory()
     await driver.open()
     assert.equal(sentence(await verify(driver)), '0 records, 0 index entries, 0 counters: all agree')
+  })
+})
+
+describe('A fault', () => {
+  it('says that a repository has no largest entry of a kind', async () => {
+    const driver = await copyOf(whole)
+    await driver.write(async (tx) => {
+      for await (const entry of ledgerEntries.all(tx))
+        if (entry.kind === 'attachments') await ledgerEntries.save(tx, { ...entry, owner: null })
+    })
+    const { messages } = await verify(driver)
+    assert.match(messages.join('\n'), / bytes, but the largest of repository \d+ is none$/m)
   })
 })
 

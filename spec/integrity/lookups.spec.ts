@@ -23,4 +23,9 @@ describe('The numbers that an integrity check remembers', () => {
       assert.equal(table.find(lookup, idOf(COUNT + BLOCK, of)), undefined)
       assert.equal(table.find(lookup, idOf(BLOCK, of) - 1), of === 1 ? BLOCK - 1 : undefined)
     })
+
+  it('cannot be asked for by a check whose domain does not list the lookup', () => {
+    const lookup: Lookup = { collection: 'hat', key: (_, id) => id, value: Number }
+    assert.throws(() => new LookupTable([]).find(lookup, 1), /a lookup of hat is not in the list `lookups`/)
+  })
 })

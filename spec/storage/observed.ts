@@ -23,13 +23,19 @@ export const observe = (location: string): Observed => {
   const observed: Observed = {
     driver: overAbstractLevel(
       'observed',
-      () =>
-        watched(
-          new Level(location, { keyEncoding: 'view', valueEncoding: 'view' }),
+      async () => {
+        const database = new Level<Uint8Array, Uint8Array>(location, {
+          keyEncoding: 'view',
+          valueEncoding: 'view',
+        })
+        await database.open()
+        return watched(
+          database,
           (batch) => followed(batch, observed, inFlight),
           (resource) => holding(resource, observed.held),
           (key) => observed.keysRead.push(Buffer.from(key).toString()),
-        ),
+        )
+      },
       (cause) => toStorageError(location, cause),
     ),
     batches: [],
@@ -60,7 +66,6 @@ const watched = (
   hold: <T extends { close(): Promise<void> }>(resource: T) => T,
   noteRead: (key: Uint8Array) => void,
 ): Database => ({
-  open: () => database.open(),
   close: () => database.close(),
   snapshot: () => hold(database.snapshot()),
   getSync(key, options) {
