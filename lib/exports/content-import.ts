@@ -84,7 +84,7 @@ const receiveRepository = async (
     )
   if (!(await records.hasRepository(id)))
     throw invalid(`the export has git data of repository ${id}, but no record of it`)
-  const bundle = await gitStorage.receive(id)
+  const bundle = await gitStorage.importBundle(id)
   return {
     name: nameOf({ repository: id }),
     incomplete: `the HEAD of repository ${id} is missing`,

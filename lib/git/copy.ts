@@ -1,6 +1,7 @@
 import { MAX_WORK_MS } from '../disk.ts'
 import { AllotError } from '../errors.ts'
 import { initialize } from './initialize.ts'
+import { personText } from './objects/pack.ts'
 import { runGit } from './run.ts'
 
 /** The parts that a copy of a repository takes over. */
@@ -55,10 +56,9 @@ const firstCommit = (
   tree: string,
   { author, when }: NonNullable<CopyOptions['first']>,
 ): string => {
-  const name = author.name.replace(/[<>\n]/g, '')
   return [
     `commit refs/heads/${branch}`,
-    `committer ${name} <${author.email}> ${Math.floor(when.getTime() / 1000)} +0000`,
+    `committer ${personText({ ...author, time: Math.floor(when.getTime() / 1000), offset: 0 })}`,
     `data ${MESSAGE.length}`,
     MESSAGE,
     `M 040000 ${tree} `,

@@ -3,7 +3,9 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { brotliDecompressSync } from 'node:zlib'
 import { invalid } from '../errors.ts'
-import { commitObjects, writeBranch } from './loose-objects.ts'
+import { writeBranch } from './objects/loose.ts'
+import { newCommit, newObject, newTree } from './objects/pack.ts'
+import { MODES } from './objects/parse.ts'
 
 /** The files of a new repository, by the names that Gitea and Forgejo use. */
 export interface TemplateNames {
@@ -25,9 +27,17 @@ export interface FirstCommit extends TemplateNames {
 
 /** Writes the commit and its branch into an empty repository that nothing else uses yet. Git would take ten times as long. */
 export const writeFirstCommit = (folder: string, branch: string, commit: FirstCommit): Promise<void> => {
-  const seconds = Math.floor(commit.when.getTime() / 1000)
-  const author = `${cleanName(commit.author.name) || 'Unknown'} <${cleanName(commit.author.email)}> ${seconds} +0000`
-  return writeBranch(folder, branch, commitObjects(filesOf(commit), author, 'Initial commit\n'))
+  const files = filesOf(commit).map(([name, text]) => ({ name, blob: newObject('blob', Buffer.from(text)) }))
+  const tree = newTree(files.map(({ name, blob: { id } }) => ({ mode: MODES.file, name, id })))
+  const author = { ...commit.author, time: Math.floor(commit.when.getTime() / 1000), offset: 0 }
+  const first = newCommit({
+    tree: tree.id,
+    parents: [],
+    author,
+    committer: author,
+    message: 'Initial commit',
+  })
+  return writeBranch(folder, branch, first, [...files.map(({ blob }) => blob), tree, first])
 }
 
 const filesOf = (commit: FirstCommit): [path: string, text: string][] => {
@@ -41,13 +51,6 @@ const filesOf = (commit: FirstCommit): [path: string, text: string][] => {
   ]
   return files.filter((file): file is [string, string] => file[1] !== undefined)
 }
-
-/** Removes the characters that would end a name or its line, as git's own commands do. */
-const cleanName = (text: string): string =>
-  text
-    .replace(/[\p{Cc}<>]/gu, ' ')
-    .replace(/ +/g, ' ')
-    .trim()
 
 const require = createRequire(import.meta.url)
 

@@ -155,7 +155,7 @@ export class GitStorage {
   }
 
   /** Creates a repository from a bundle, and replaces the present one. */
-  receive(id: number): Promise<BundleImport> {
+  importBundle(id: number): Promise<BundleImport> {
     return startBundleImport(this.#git, this.#folderOf(id))
   }
 

@@ -113,7 +113,7 @@ export const holdReport = (
   const work = async () => {
     const failure = await readAll(child.stdout, report.add)
     await child.ended
-    const succeeded = new Set(refsIn(report.payload()))
+    const succeeded = succeededIn(report.payload())
     await onFinished(request.updates.filter(({ ref }) => succeeded.has(ref)))
     if (failure !== undefined) throw failure
   }
@@ -165,12 +165,14 @@ const createReport = (isSideband: boolean, onProgress: (packet: Buffer) => void)
   }
 }
 
-/** The references of lines such as `ok refs/heads/main`. */
-const refsIn = (report: Buffer): string[] =>
-  [...createPktLineParser().add(report)].flatMap(({ payload }) => {
-    const [, ref] = /^ok (.+?)\n?$/.exec(payload?.toString('utf8') ?? '') ?? []
-    return ref === undefined ? [] : [ref]
-  })
+/** The lines of a report: `unpack ok`, then `ok REF` or `ng REF REASON` for each reference. */
+export const linesOfReport = (report: Buffer): string[] =>
+  [...createPktLineParser().add(report)].map(({ payload }) =>
+    (payload?.toString('utf8') ?? '').replace(/\n$/, ''),
+  )
+
+const succeededIn = (report: Buffer): Set<string> =>
+  new Set(linesOfReport(report).flatMap((line) => (line.startsWith('ok ') ? [line.slice('ok '.length)] : [])))
 
 /** Git's words for a push beyond `receive.maxInputSize`, which the hook uses, too: the API answers 413 to them. */
 export const EXCEEDS_SIZE = 'exceeds maximum allowed size'

@@ -1,4 +1,4 @@
-/** Which objects references reach, for the check of `wants` in fetch.ts. */
+/** Which objects references reach, for the check of `wants` in want-check.ts. */
 import { AllotError } from '../errors.ts'
 import { configuration, ENVIRONMENT, type ProcessLimits, startProcess } from './process.ts'
 import { readReferences } from './references.ts'

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers'
-import { type RemoteOrigin, remoteEnvironment } from './bundle.ts'
 import { folderOf } from './folders.ts'
 import { configuration, ENVIRONMENT, startProcess } from './process.ts'
+import { type RemoteOrigin, remoteEnvironment } from './remote-fetch.ts'
 
 /**
  * Shows that a repository has all that another one has, without a second copy of it: when the references are equal, their ids
@@ -18,13 +18,13 @@ export type References = ReadonlyMap<string, string>
 
 /** @throws Error with git's own message */
 export const remoteReferences = (git: string, { url, authorization }: RemoteOrigin): Promise<References> =>
-  readReferences(git, url, remoteEnvironment(authorization))
+  listRemote(git, url, remoteEnvironment(authorization))
 
 /** @throws Error with git's own message, when there is no such repository */
 export const localReferences = (git: string, directory: string, id: number): Promise<References> =>
-  readReferences(git, folderOf(directory, id), ENVIRONMENT)
+  listRemote(git, folderOf(directory, id), ENVIRONMENT)
 
-const readReferences = async (
+const listRemote = async (
   git: string,
   from: string,
   env: Record<string, string | undefined>,

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { deferred } from '../deferred.ts'
 import { recoverRepository } from './folders.ts'
 import type { GitProcess } from './process.ts'
 
@@ -14,10 +15,7 @@ interface Recovery {
 export type Recoveries = WeakMap<GitProcess, Recovery>
 
 const createRecovery = (): Recovery => {
-  let end: Recovery['end'] = () => undefined
-  const ended = new Promise<boolean>((resolve) => {
-    end = resolve
-  })
+  const { promise: ended, resolve: end } = deferred<boolean>()
   return { hasBegun: false, ended, end }
 }
 

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
-import { bufferStart, feedChecked, feedConnection } from './fetch.ts'
 import { folderOf } from './folders.ts'
 import { Maintenance, type MaintenanceListener, type MaintenanceScope } from './maintenance.ts'
 import { announce, configuration, feed, type WriteListener } from './process.ts'
@@ -16,6 +15,7 @@ import { createReachability, type FindUnreachable } from './reachability.ts'
 import { advertisePush } from './references.ts'
 import { checkOnDisk } from './repository-processes.ts'
 import { isSmallPush } from './small-pack.ts'
+import { bufferStart, feedChecked, feedConnection } from './want-check.ts'
 
 /** A request with a body for one of git's programs. */
 interface GitRequest extends ProcessClient {

@@ -1,5 +1,5 @@
 import { invalid } from '../../../lib/errors.ts'
-import { fetchFrom } from '../../../lib/git/bundle.ts'
+import { fetchFrom } from '../../../lib/git/remote-fetch.ts'
 import { apiPath, type Migration, reportErrors } from '../migration.ts'
 import type { CopiedRepository } from '../repositories.ts'
 import type { SourceRepository } from '../shapes.ts'

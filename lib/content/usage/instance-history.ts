@@ -3,6 +3,7 @@
  * it is read in the background, in small steps, about once a day; the last day is that of the latest figures of the owners.
  */
 import { today } from '../../clock.ts'
+import { deferred } from '../../deferred.ts'
 import { type Sum, subtract } from '../../integers.ts'
 import { GROWTH_DAYS, type Growth, growthOf, growthSince, type RecordedBytes } from '../../quota/forecast.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
@@ -53,15 +54,12 @@ export class InstanceHistories {
   }
 
   #startReading(): Reading {
-    let onLong = () => {}
-    const long = new Promise<undefined>((resolve) => {
-      onLong = () => resolve(undefined)
-    })
-    const result = this.#read(onLong).finally(() => {
+    const long = deferred<undefined>()
+    const result = this.#read(() => long.resolve(undefined)).finally(() => {
       this.#reading = undefined
     })
     result.catch(() => undefined)
-    return { result, long }
+    return { result, long: long.promise }
   }
 
   async #read(onLong: () => void): Promise<InstanceHistory> {

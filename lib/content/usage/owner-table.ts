@@ -4,6 +4,7 @@
  * scan runs beside the requests, in small steps, a small part of the time. Sorted lists are made once for each scan.
  */
 import { setTimeout } from 'node:timers/promises'
+import { deferred } from '../../deferred.ts'
 import { AllotError } from '../../errors.ts'
 import type { Sum } from '../../integers.ts'
 import {
@@ -216,14 +217,12 @@ export class OwnerTable {
   #startScan(warnAt: number): Scan {
     const generation = this.#generation
     if (this.#scan?.generation === generation) return this.#scan
-    let onLarge = () => {}
-    const large = new Promise<undefined>((resolve) => {
-      onLarge = () => resolve(undefined)
-    })
+    const large = deferred<undefined>()
+    const onLarge = () => large.resolve(undefined)
     const result = this.#read(warnAt, generation, onLarge).finally(() => {
       if (this.#scan?.generation === generation) this.#scan = undefined
     })
-    this.#scan = { generation, result, large }
+    this.#scan = { generation, result, large: large.promise }
     return this.#scan
   }
 

@@ -69,7 +69,8 @@ export const newTag = ({ name, commit, tagger, message }: NewTag): NewObject =>
 const textObject = (type: 'commit' | 'tag', message: string, headers: readonly string[]): NewObject =>
   newObject(type, Buffer.from(`${headers.join('\n')}\n\n${message.trimEnd()}\n`))
 
-const personText = ({ name, email, time, offset }: PersonAtTime): string => {
+/** A person and a time, as commits and tags name them. */
+export const personText = ({ name, email, time, offset }: PersonAtTime): string => {
   const minutes = Math.abs(offset)
   const two = (number: number) => String(number).padStart(2, '0')
   const zone = `${offset < 0 ? '-' : '+'}${two(Math.floor(minutes / 60))}${two(minutes % 60)}`

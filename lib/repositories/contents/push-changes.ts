@@ -3,7 +3,7 @@ import { diskFaultOfGit } from '../../disk.ts'
 import { AllotError } from '../../errors.ts'
 import { type NewObject, pushBody } from '../../git/objects/pack.ts'
 import { createPktLineParser } from '../../git/pkt-lines.ts'
-import { EXCEEDS_SIZE, type RefUpdate } from '../../git/push.ts'
+import { EXCEEDS_SIZE, linesOfReport, type RefUpdate } from '../../git/push.ts'
 import type { Repository } from '../../records/schema/index.ts'
 import type { Pushes } from '../pushes.ts'
 
@@ -42,7 +42,7 @@ export const pushChanges = async (
 
 const bytesOf = async (stream: Readable): Promise<Buffer> => Buffer.concat(await stream.toArray())
 
-/** Reads git's report: `unpack ok`, then `ok REF` or `ng REF REASON` for each reference; and its messages. */
+/** Reads git's report and its messages. */
 const readReport = (response: Buffer) => {
   const [report, messages]: [Buffer[], Buffer[]] = [[], []]
   for (const { payload } of createPktLineParser().add(response)) {
@@ -50,9 +50,7 @@ const readReport = (response: Buffer) => {
     if (payload[0] === REPORT) report.push(payload.subarray(1))
     else messages.push(payload.subarray(1))
   }
-  const lines = [...createPktLineParser().add(Buffer.concat(report))].map(
-    ({ payload }) => payload?.toString('utf8').trim() ?? '',
-  )
+  const lines = linesOfReport(Buffer.concat(report))
   const find = (prefix: string) => lines.find((line) => line.startsWith(prefix))
   // git sends its messages in parts of any length.
   return {

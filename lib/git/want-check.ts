@@ -5,6 +5,7 @@
  * in SECURITY.md.
  */
 import { Readable } from 'node:stream'
+import { deferred } from '../deferred.ts'
 import { AllotError } from '../errors.ts'
 import { createPktLineParser, type PktLine, pktLine } from './pkt-lines.ts'
 import { feed, type GitProcess } from './process.ts'
@@ -34,10 +35,12 @@ export const feedChecked = async (
   child: GitProcess,
   findUnreachable: FindUnreachable,
 ): Promise<Buffer | undefined> => {
-  const { body, refused } = checkWants(request, findUnreachable)
-  feed(body, child)
+  const refused = deferred<string | undefined>()
+  // The body fails with the same error.
+  refused.promise.catch(() => undefined)
+  feed(checkedBody(request, findUnreachable, refused.resolve, refused.reject), child)
   try {
-    const id = await Promise.race([refused, child.ended.then(() => undefined)])
+    const id = await Promise.race([refused.promise, child.ended.then(() => undefined)])
     if (id === undefined) return undefined
     child.stop()
     return notOurRef(id)
@@ -63,16 +66,10 @@ export const feedConnection = async (
     refused ??= id
     if (id !== undefined) child.stop()
   }
-  async function* guarded(): AsyncGenerator<Buffer> {
-    try {
-      yield* checkedPackets(requests, createWantCheck(findUnreachable), refuse)
-    } catch (error) {
-      requests.resume()
-      failure = error
-      throw error
-    }
+  const fail = (error: unknown) => {
+    failure = error
   }
-  feed(Readable.from(guarded(), { objectMode: false }), child)
+  feed(checkedBody(requests, findUnreachable, refuse, fail), child)
   await child.ended
   if (failure !== undefined) throw failure
   return refused === undefined ? undefined : notOurRef(refused)
@@ -81,28 +78,19 @@ export const feedConnection = async (
 /** git's own message for an object that does not exist. */
 const notOurRef = (id: string): Buffer => pktLine(`ERR upload-pack: not our ref ${id}`)
 
-interface CheckedRequest {
-  /** The part of the request that git may read. */
-  readonly body: Readable
-  /** The unreachable object; undefined once git may respond. Settles before git can respond. */
-  readonly refused: Promise<string | undefined>
-}
-
 /**
- * Holds back each packet that ends a section until the wants so far are checked. Invariant: in every version of the
- * protocol git acts on a want only after such a packet.
+ * The part of a request that git may read. Holds back each packet that ends a section until the wants so far are checked.
+ * Invariant: in every version of the protocol git acts on a want only after such a packet.
+ * @param settle called with the unreachable object that a section asks for; with undefined before git may respond to a section
+ * @param fail called with the error that the body ends with
  */
-const checkWants = (request: Readable, findUnreachable: FindUnreachable): CheckedRequest => {
-  let settle: (refused: string | undefined) => void = () => undefined
-  let fail: (error: unknown) => void = () => undefined
-  const refused = new Promise<string | undefined>((resolve, reject) => {
-    settle = resolve
-    fail = reject
-  })
-  // The body fails with the same error.
-  refused.catch(() => undefined)
-
-  async function* guarded(): AsyncGenerator<Buffer> {
+const checkedBody = (
+  request: Readable,
+  findUnreachable: FindUnreachable,
+  settle: (refused: string | undefined) => void,
+  fail: (error: unknown) => void,
+): Readable => {
+  async function* checked(): AsyncGenerator<Buffer> {
     try {
       yield* checkedPackets(request, createWantCheck(findUnreachable), settle)
       settle(undefined)
@@ -112,7 +100,7 @@ const checkWants = (request: Readable, findUnreachable: FindUnreachable): Checke
       throw error
     }
   }
-  return { body: Readable.from(guarded(), { objectMode: false }), refused }
+  return Readable.from(checked(), { objectMode: false })
 }
 
 /** The packets that git may read. Ends at the first want of an unreachable object. */
