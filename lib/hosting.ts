@@ -183,6 +183,8 @@ const migrationOf = (services: RepositoryServices) => ({
   /** @param source address of the server that was copied from */
   migrationLog: (source: string) => new MigrationLog(services.store, source),
   migratedContent: (log: MigrationLog) => new MigratedContent(services, log),
+  quotaRules: services.quota.rules,
+  quotaGroups: services.quota.groups,
 })
 
 const registerJobs = (services: Parameters<typeof registerRemovalJobs>[0] & { files: StoredFiles }): void => {

@@ -1,12 +1,13 @@
 import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
+import { followDetails } from './details.ts'
 import { GRANTS } from './grants.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Named } from './names/known-names.ts'
 import type { SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
-import { followDetails, synchronizeGrants } from './synchronize.ts'
+import { synchronizeGrants } from './synchronize.ts'
 
 const NO_PASSWORD =
   'no password comes along: write a token and a link to set one for each of them (--tokens FILE), or set one (PATCH /admin/users/{username})'

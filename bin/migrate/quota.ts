@@ -1,9 +1,11 @@
 import * as v from 'valibot'
 import { checkSubjects } from '../../lib/quota/rules.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
+import type { MigrationRecord } from '../../lib/records/schema/index.ts'
+import { digestOf, followDetails, wasChangedHere } from './details.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { SourceUser } from './shapes.ts'
-import { type ExistenceSubject, synchronize } from './synchronize.ts'
+import { type ExistenceSubject, removeOthers, synchronize } from './synchronize.ts'
 
 export const SourceRule = v.object({
   name: v.string(),
@@ -19,6 +21,14 @@ export type SourceGroup = v.InferOutput<typeof SourceGroup>
 
 const NO_QUOTA = 'quota, which the source does not have, or has turned off'
 const NOT_HERE = 'quota groups of owners who do not exist here'
+const CREATED_HERE =
+  'quota rules and groups that were created here with other values than at the source, and keep these'
+const KEPT = 'quota rules and groups that were removed at the source, and are kept'
+const USED =
+  'quota rules and groups that were removed at the source, and stay, because they were changed or are used here'
+
+/** More groups than any server has. */
+const ALL = { offset: 0, limit: 10_000 }
 
 /** Subjects that Forgejo names differently. */
 const SUBJECTS: Readonly<Record<string, string>> = { 'size:assets:wiki': 'size:wiki' }
@@ -26,21 +36,98 @@ const SUBJECTS: Readonly<Record<string, string>> = { 'size:assets:wiki': 'size:w
 /** The name here of a subject of the source. */
 export const subjectHere = (name: string): string => (Object.hasOwn(SUBJECTS, name) ? SUBJECTS[name]! : name)
 
-/** Copies rules, groups and their assignments. Rules and groups that exist here stay unchanged; differences are reported. */
+/** Copies rules, groups and their assignments, and follows what the source changes. */
 export const copyQuota = async (migration: Migration): Promise<void> => {
   const { source, report } = migration
   const rules = await ifAvailable(source.list(SourceRule, '/admin/quota/rules'))
   const groups = await ifAvailable(source.list(SourceGroup, '/admin/quota/groups'))
   if (rules === undefined || groups === undefined) return report.note('notCopied', NO_QUOTA, source.base)
-  for (const { name, limit, subjects } of rules)
-    await reportErrors(report, `the quota rule ${name}`, () =>
-      copyRule(migration, name, limit, parseSubjects(subjects)),
-    )
-  for (const { name, rules } of groups)
-    await reportErrors(report, `the quota group ${name}`, async () => {
-      const names = rules.map((rule) => rule.name)
-      await copyGroup(migration, name, names)
-      await copyAssignments(migration, name)
+  const [ruleSubject, groupSubject] = [rulesOf(migration), groupsOf(migration)]
+  await copyRules(migration, ruleSubject, rules)
+  await copyGroups(migration, groupSubject, groups)
+  for (const { name } of groups)
+    await reportErrors(report, `the quota group ${name}`, () => copyAssignments(migration, name))
+  // A rule is removed after the groups that had it.
+  await removeGone(migration, groupSubject, groups)
+  await removeGone(migration, ruleSubject, rules)
+}
+
+/** The rules or the groups of the quota, which their names identify. */
+interface QuotaSubject extends ExistenceSubject {
+  kind: 'quotaRule' | 'quotaGroup'
+  /** The members to compare; undefined when it does not exist here. */
+  membersOf(name: string): Promise<{ limit?: number; subjects?: string[]; rules?: string[] } | undefined>
+  /** Whether something here needs a copy that was not changed. */
+  isUsed(name: string): Promise<boolean>
+}
+
+const rulesOf = ({ allot }: Migration): QuotaSubject => {
+  const { rules, groups } = allot.quota
+  return {
+    ...existing('quotaRule', allot.hosting.quotaRules),
+    remove: async (name) => void (await rules.remove(name, OPERATOR)),
+    async membersOf(name) {
+      const rule = await rules.get(name)
+      return rule && { limit: rule.limit, subjects: [...rule.subjects].sort() }
+    },
+    async isUsed(name) {
+      const { items } = await groups.list(ALL)
+      return items.some((group) => group.rules.some((rule) => rule.name === name))
+    },
+  }
+}
+
+const groupsOf = ({ allot, migrationLog }: Migration): QuotaSubject => {
+  const { groups } = allot.quota
+  return {
+    ...existing('quotaGroup', allot.hosting.quotaGroups),
+    remove: async (name) => void (await groups.remove(name, OPERATOR)),
+    async membersOf(name) {
+      const group = await groups.get(name)
+      return group && { rules: group.rules.map((rule) => rule.name).sort() }
+    },
+    async isUsed(name) {
+      const assigned = await migrationLog.list('quotaAssignment', name)
+      const copied = new Set(assigned.map(({ ids }) => ids[0]))
+      const members = await allot.hosting.quotaGroups.members(name, { offset: 0, limit: copied.size + 1 })
+      return members?.items.some((id) => !copied.has(id)) === true
+    },
+  }
+}
+
+/** The number tells a copy from another rule or group that was created here under its name. */
+const existing = (
+  kind: QuotaSubject['kind'],
+  numbers: { numberOf(name: string): Promise<number | undefined> },
+): Pick<QuotaSubject, 'kind' | 'scope' | 'parts' | 'find'> => ({
+  kind,
+  scope: '',
+  parts: async () => [],
+  async find(name) {
+    const number = await numbers.numberOf(name)
+    return number === undefined ? undefined : [number]
+  },
+})
+
+const copyRules = async (migration: Migration, subject: QuotaSubject, rules: readonly SourceRule[]) => {
+  const { allot, report } = migration
+  const wanted = rules.map(({ name, limit, subjects }) => ({
+    name,
+    label: name,
+    async create() {
+      await allot.quota.rules.create({ name, limit, subjects: parseSubjects(subjects) }, OPERATOR)
+      return true
+    },
+  }))
+  await synchronize(migration, subject, wanted, false)
+  for (const { name, limit, subjects: names } of rules)
+    await reportErrors(report, `the quota rule ${name}`, async () => {
+      if ((await allot.quota.rules.get(name)) === undefined) return
+      const subjects = parseSubjects(names)
+      const source = { limit, subjects: [...subjects].sort() }
+      await follow(migration, subject, name, source, async ({ limit, subjects: changed }) => {
+        await allot.quota.rules.edit(name, { limit, subjects: changed && subjects }, OPERATOR)
+      })
     })
 }
 
@@ -51,44 +138,85 @@ const parseSubjects = (names: readonly string[]): Subject[] => {
   return subjects as Subject[]
 }
 
-const copyRule = async ({ allot, report }: Migration, name: string, limit: number, subjects: Subject[]) => {
-  const { rules } = allot.quota
-  const existing = await rules.get(name)
-  if (existing === undefined) {
-    await rules.create({ name, limit, subjects }, OPERATOR)
-    return report.count('quota rules', 'copied')
-  }
-  report.count('quota rules', 'found')
-  if (existing.limit !== limit || !isSameSet(existing.subjects, subjects))
-    report.failed(
-      `the quota rule ${name}`,
-      'it has another limit or other subjects here, and stays unchanged',
+/** A group gets no rule that was removed here. */
+const copyGroups = async (migration: Migration, subject: QuotaSubject, groups: readonly SourceGroup[]) => {
+  const { allot, migrationLog, report } = migration
+  const removed = new Set<string>()
+  for (const { name, ids } of await migrationLog.list('quotaRule', ''))
+    if (ids.length > 0 && (await allot.quota.rules.get(name)) === undefined) removed.add(name)
+  const all = groups.map(({ name, rules }) => ({
+    name,
+    rules: rules.map((rule) => rule.name).filter((rule) => !removed.has(rule)),
+  }))
+  const wanted = all.map((group) => ({
+    name: group.name,
+    label: group.name,
+    async create() {
+      await allot.quota.groups.create(group, OPERATOR)
+      return true
+    },
+  }))
+  await synchronize(migration, subject, wanted, false)
+  for (const { name, rules } of all)
+    await reportErrors(report, `the quota group ${name}`, () =>
+      // A plan changes all rules of a group at once.
+      follow(migration, subject, name, { rules: [...rules].sort() }, () =>
+        allot.quota.apply({ groups: [{ name, rules }] }, { by: OPERATOR }),
+      ),
     )
 }
 
-const copyGroup = async ({ allot, report }: Migration, name: string, rules: readonly string[]) => {
-  const { groups } = allot.quota
-  const existing = await groups.get(name)
-  if (existing === undefined) {
-    await groups.create({ name, rules }, OPERATOR)
-    return report.count('quota groups', 'copied')
-  }
-  report.count('quota groups', 'found')
-  const existingRules = existing.rules.map((rule) => rule.name)
-  if (!isSameSet(existingRules, rules))
-    report.failed(`the quota group ${name}`, 'it has other rules here, and stays unchanged')
+/**
+ * Follows the members of a copy. A rule or a group that was created here stays as it is.
+ * @param change gives the copy these members of the source
+ */
+const follow = async <T extends NonNullable<Awaited<ReturnType<QuotaSubject['membersOf']>>>>(
+  migration: Migration,
+  { kind, scope, find, membersOf }: QuotaSubject,
+  name: string,
+  source: T,
+  change: (members: Partial<T>) => Promise<unknown>,
+): Promise<void> => {
+  const { migrationLog, report } = migration
+  const here = await membersOf(name)
+  if (here === undefined) return
+  const known = await migrationLog.get(kind, scope, name)
+  const isCopy = String(known?.ids) === String(await find(name))
+  if (isCopy) await followDetails(migration, { kind, scope, name, label: name, here, source }, change)
+  else if (digestOf(here) !== digestOf(source)) report.note('differs', CREATED_HERE, name)
 }
 
-const isSameSet = (left: readonly string[], right: readonly string[]): boolean =>
-  [...left].sort().join('\n') === [...right].sort().join('\n')
+/** Removes copies that the source no longer has, except those that were changed here or are used here. */
+const removeGone = async (
+  migration: Migration,
+  subject: QuotaSubject,
+  given: readonly { name: string }[],
+): Promise<void> => {
+  const { migrationLog, report, keep } = migration
+  const names = new Set(given.map(({ name }) => name))
+  const gone: MigrationRecord[] = []
+  for (const record of await migrationLog.list(subject.kind, '')) {
+    if (names.has(record.name)) continue
+    const here = await subject.membersOf(record.name)
+    const isCopy = String(record.ids) === String(await subject.find(record.name))
+    if (here === undefined || !isCopy) gone.push(record)
+    else if (keep === true) report.note('differs', KEPT, record.name)
+    else if (wasChangedHere(record, here) || (await subject.isUsed(record.name)))
+      report.note('differs', USED, record.name)
+    else gone.push(record)
+  }
+  await removeOthers(migration, subject, gone, [])
+}
 
-/** Copies which owners a group is assigned to. An assignment that the source has removed stays. */
+/** Copies which owners a group is assigned to. */
 const copyAssignments = async (migration: Migration, group: string): Promise<void> => {
-  const { source, allot, report, names } = migration
+  const { source, allot, report, names, keep } = migration
   const { groups } = allot.quota
+  const number = await allot.hosting.quotaGroups.numberOf(group)
+  if (number === undefined) return
   const parts = async (key: string) => {
     const account = await names.account(key)
-    return account && [account.id]
+    return account && [account.id, number]
   }
   const things: ExistenceSubject = {
     kind: 'quotaAssignment',
@@ -112,5 +240,5 @@ const copyAssignments = async (migration: Migration, group: string): Promise<voi
       return account !== undefined
     },
   }))
-  await synchronize(migration, things, wanted, false)
+  await synchronize(migration, things, wanted, keep !== true)
 }

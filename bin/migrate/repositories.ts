@@ -8,12 +8,13 @@ import {
   type Visibility,
 } from '../../lib/records/schema/index.ts'
 import { audienceGrants, visibilityAt } from './accounts.ts'
+import { followDetails } from './details.ts'
 import { GRANTS } from './grants.ts'
 import { apiPath, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { type Names, type RepositoryKey, textOf } from './names/index.ts'
 import { SourceRepository } from './shapes.ts'
 import type { Source } from './source.ts'
-import { followDetails, synchronizeGrants } from './synchronize.ts'
+import { synchronizeGrants } from './synchronize.ts'
 
 const MORE_VISIBLE = 'more people may see it here than at the source, so its contents are not copied'
 const MOVED = 'repositories that have another owner here, into which nothing is copied'

@@ -1,13 +1,11 @@
 import type { MigrationRecord } from '../../lib/records/schema/index.ts'
 import type { NewMigrationRecord } from '../../lib/repositories/migration-log.ts'
-import { compareMembers, digestOf } from './copied-content.ts'
 import { sentencesOf } from './grants.ts'
 import { type Migration, reportErrors } from './migration.ts'
 
 /**
  * Brings things that exist or not (keys, memberships, rights, stars) up to date with the source: `synchronize` creates and removes
- * them. `followDetails` changes members of accounts, repositories and teams. Contents with texts are followed by
- * copied-content.ts.
+ * them. Members are followed by details.ts.
  *
  * The migration log has a record for each thing that a migration copied, with the ids of the records here and the rights (`grants`)
  * that came with it. The record is saved without ids before the thing is created, and with them afterwards, so that a later
@@ -48,6 +46,12 @@ const EXISTENCE_LABELS = {
     one: 'quota assignment',
     many: 'quota assignments',
     revoked: 'the quota group in parentheses is no longer assigned to these owners',
+  },
+  quotaRule: { one: 'quota rule', many: 'quota rules', revoked: 'these quota rules do not exist any more' },
+  quotaGroup: {
+    one: 'quota group',
+    many: 'quota groups',
+    revoked: 'these quota groups do not exist any more, and limit no owner',
   },
   follow: { one: 'follow', many: 'follows', revoked: 'the user in parentheses no longer follows' },
   star: { one: 'star', many: 'stars', revoked: 'the user in parentheses no longer stars' },
@@ -122,10 +126,26 @@ export const synchronize = async (
     if (await isToBeCreated(migration, subject, item, known.get(item.name))) missing.push(item)
   await migrationLog.save(missing.map(({ name }) => ({ kind, scope, name, ids: [], grants: [] })))
   for (const item of missing) await createItem(migration, subject, item)
-  if (!isComplete) return
-  const names = new Set(wanted.map(({ name }) => name))
-  for (const [name, record] of known) if (!names.has(name)) await removeItem(migration, subject, record)
+  if (isComplete) await removeOthers(migration, subject, [...known.values()], wanted)
 }
+
+/**
+ * Removes copies.
+ * @param known all copies that the migration log has
+ * @param kept those that stay
+ */
+export const removeOthers = async (
+  migration: Migration,
+  subject: ExistenceSubject,
+  known: readonly MigrationRecord[],
+  kept: readonly Pick<SourceItem, 'name'>[],
+): Promise<void> => {
+  const names = new Set(kept.map(({ name }) => name))
+  for (const record of known) if (!names.has(record.name)) await removeItem(migration, subject, record)
+}
+
+/** A name in the report, with what it belongs to. */
+const within = (name: string, scope: string): string => (scope === '' ? name : `${name} (${scope})`)
 
 /** Reports a thing that exists here, or that was removed here after it was copied. */
 const isToBeCreated = async (
@@ -146,7 +166,7 @@ const isToBeCreated = async (
   report.note(
     'differs',
     `${label} that were removed here, and stay removed`,
-    `${item.label} (${subject.scope})`,
+    within(item.label, subject.scope),
   )
   return false
 }
@@ -166,13 +186,17 @@ const createItem = (
   { kind, scope, find }: ExistenceSubject,
   item: SourceItem,
 ): Promise<void> =>
-  reportErrors(migration.report, `the ${EXISTENCE_LABELS[kind].one} ${item.label} of ${scope}`, async () => {
-    if (!(await item.create())) return
-    const ids = await find(item.name)
-    if (ids === undefined) return
-    await migration.migrationLog.save([{ kind, scope, name: item.name, ids, grants: item.grants ?? [] }])
-    migration.report.count(EXISTENCE_LABELS[kind].many, 'copied')
-  })
+  reportErrors(
+    migration.report,
+    `the ${EXISTENCE_LABELS[kind].one} ${item.label}${scope && ` of ${scope}`}`,
+    async () => {
+      if (!(await item.create())) return
+      const ids = await find(item.name)
+      if (ids === undefined) return
+      await migration.migrationLog.save([{ kind, scope, name: item.name, ids, grants: item.grants ?? [] }])
+      migration.report.count(EXISTENCE_LABELS[kind].many, 'copied')
+    },
+  )
 
 /** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
 const removeItem = async (
@@ -184,7 +208,7 @@ const removeItem = async (
   const wasInterrupted = record.ids.length === 0
   if (ids !== undefined && (wasInterrupted || String(ids) === String(record.ids))) {
     await remove(record.name, ids)
-    if (!wasInterrupted) report.note('revoked', EXISTENCE_LABELS[kind].revoked, `${record.name} (${scope})`)
+    if (!wasInterrupted) report.note('revoked', EXISTENCE_LABELS[kind].revoked, within(record.name, scope))
   }
   await migrationLog.remove([record])
 }
@@ -235,58 +259,4 @@ const copiedGrants = (
   if (known === undefined) return []
   if (known.ids.length === 0) return here
   return known.ids.includes(id) ? known.grants : []
-}
-
-/** What the report says of each member that differs: beginnings of sentences that end with the names of what has the member. */
-const DIFFERENT = {
-  allRepositories: 'these teams are for all repositories on one side only',
-  branchFilter: 'the branches of these webhooks differ from those at the source',
-  canCreate: 'the members of these teams may create repositories on one side only',
-  contentType: 'the content type of these webhooks differs from that at the source',
-  defaultBranch: 'the default branch differs from that at the source',
-  description: 'the description differs from that at the source',
-  events: 'the events of these webhooks differ from those at the source',
-  fullName: 'the full name differs from that at the source',
-  level: 'the rights of these teams differ from those at the source',
-  location: 'the location differs from that at the source',
-  name: 'the name differs in upper and lower case from that at the source',
-  template: 'these repositories are templates on one side only',
-  topics: 'the topics differ from those at the source',
-  units: 'the rights of these teams by unit differ from those at the source',
-  url: 'the URL of these webhooks differs from that at the source',
-  website: 'the website differs from that at the source',
-} as const
-
-type Details = { readonly [Member in keyof typeof DIFFERENT]?: unknown }
-
-/** Members of a record here, such as the description of a repository. */
-interface DetailsSubject<T extends Details> extends Pick<NewMigrationRecord, 'kind' | 'scope' | 'name'> {
-  /** Its name in the report. */
-  label: string
-  here: Details
-  /** Those that the source shows. */
-  source: T
-}
-
-/**
- * Changes each detail that only the source has changed since an earlier migration. Those that were changed here, or on both
- * sides, stay, and are reported.
- * @param change gives the record these details of the source
- */
-export const followDetails = async <T extends Details>(
-  { migrationLog, report, keep }: Migration,
-  { kind, scope, name, label, here, source }: DetailsSubject<T>,
-  change: (details: Partial<T>) => Promise<unknown>,
-): Promise<void> => {
-  const known = await migrationLog.get(kind, scope, name)
-  const digest = digestOf(source)
-  const { changed, kept, digests } = compareMembers(known, here, source, known?.digest === digest)
-  const isKept = known === undefined || (keep === true && known.digest !== undefined)
-  for (const member of isKept ? [...changed, ...kept] : kept)
-    report.note('differs', DIFFERENT[member as keyof Details], label)
-  if (isKept) return
-  const followed = Object.entries(source).filter(([member]) => changed.includes(member))
-  if (followed.length > 0) await change(Object.fromEntries(followed) as Partial<T>)
-  if (known.digest !== digest || JSON.stringify(digests) !== JSON.stringify(known.digests))
-    await migrationLog.save([{ ...known, digest, digests }])
 }

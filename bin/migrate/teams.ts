@@ -1,13 +1,8 @@
 import type { Account, Team } from '../../lib/records/schema/index.ts'
+import { followDetails } from './details.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { textOf } from './names/index.ts'
-import {
-  type ExistenceSubject,
-  followDetails,
-  REVOKED_FROM_TEAM,
-  type SourceItem,
-  synchronize,
-} from './synchronize.ts'
+import { type ExistenceSubject, REVOKED_FROM_TEAM, type SourceItem, synchronize } from './synchronize.ts'
 import type { TeamRights } from './team-rights.ts'
 
 export const LOWERED =

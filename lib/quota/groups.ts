@@ -63,6 +63,11 @@ export class Groups {
     return this.#store.read((tx) => readGroup(tx, name))
   }
 
+  /** The number of the group, which a later group of the same name does not have; undefined when there is none. */
+  async numberOf(name: string): Promise<number | undefined> {
+    return (await this.#store.read((tx) => groups.get(tx, [name])))?.sequence
+  }
+
   /** Names of the groups that are assigned to an owner. */
   assignedTo(owner: number): Promise<string[]> {
     return this.#store.read((tx) => assignedTo(tx, owner))

@@ -46,6 +46,11 @@ export class Rules {
     return rule && toRule(rule)
   }
 
+  /** The number of the rule, which a later rule of the same name does not have; undefined when there is none. */
+  async numberOf(name: string): Promise<number | undefined> {
+    return (await this.#store.read((tx) => rules.get(tx, [name])))?.sequence
+  }
+
   /**
    * Creates a rule.
    * @throws AllotError invalid for an unknown subject; conflict when a rule of the name exists

@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import type { Attachment } from '../../../lib/records/schema/index.ts'
-import { FollowedContent } from '../copied-content.ts'
 import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import { type SourceAttachment, SourceComment, SourceIssue } from '../shapes.ts'
 import type { Source } from '../source.ts'
+import { FollowedContent } from './copied-content.ts'
 
 const NOT_SHOWN = 'issues, which the source has turned off or does not show'
 export const LINKS = 'attachments that are links to other servers'

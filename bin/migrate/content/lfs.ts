@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type LfsPointer, lfsPointers, listReferences } from '../../../lib/git/lfs-pointers.ts'
-import { digestOf } from '../copied-content.ts'
+import { digestOf } from '../details.ts'
 import { apiPath, type Migration, reportErrors, succeeds } from '../migration.ts'
 import type { CopiedRepository } from '../repositories.ts'
 import type { SourceRepository } from '../shapes.ts'

@@ -6,7 +6,7 @@ import {
   PACKAGE_TYPES,
   type PackageType,
 } from '../../../lib/records/schema/index.ts'
-import { digestOf } from '../copied-content.ts'
+import { digestOf } from '../details.ts'
 import {
   apiPath,
   ifAvailable,

@@ -1,8 +1,8 @@
-import { FollowedContent } from '../copied-content.ts'
 import { apiPath, ifAvailable, isDeleted, type Migration, reportErrors, succeeds } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import { SourceRelease } from '../shapes.ts'
+import { FollowedContent } from './copied-content.ts'
 import { copyAttachments } from './issues.ts'
 
 /** Copies the releases of a repository, drafts too, with their files. */

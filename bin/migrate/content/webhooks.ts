@@ -5,11 +5,12 @@ import { AllotError } from '../../../lib/errors.ts'
 import type { Account, Hook } from '../../../lib/records/schema/index.ts'
 import { isEvent } from '../../../lib/webhooks/events.ts'
 import type { HookPlace, NewHook } from '../../../lib/webhooks/hooks.ts'
+import { followDetails } from '../details.ts'
 import { apiPath, each, ifAvailable, type Migration, OPERATOR, reportErrors } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import type { Source } from '../source.ts'
-import { type ExistenceSubject, followDetails, type SourceItem, synchronize } from '../synchronize.ts'
+import { type ExistenceSubject, type SourceItem, synchronize } from '../synchronize.ts'
 
 const INACTIVE =
   'webhooks without their secrets: they are inactive here, so that no receiver gets an event twice; set the secret and `active` when this server takes over'

@@ -18,7 +18,16 @@ const MigrationRecord = v.object({
       'teamMember',
       'teamRepository',
     ],
-    ...['collaborator', 'email', 'hook', 'avatar', 'publicMember', 'quotaAssignment'],
+    ...[
+      'collaborator',
+      'email',
+      'hook',
+      'avatar',
+      'publicMember',
+      'quotaRule',
+      'quotaGroup',
+      'quotaAssignment',
+    ],
   ] as const),
   /**
    * The account or organization that the record belongs to, in lower case, or `owner/repository` for the contents of
@@ -30,7 +39,7 @@ const MigrationRecord = v.object({
    * is renamed keeps the first name that it had at the source. When another one already has the name, `#` and the id at the source follow.
    */
   name: v.string(),
-  /** Ids of the copies; empty until they are written. */
+  /** Ids of the copies, of quota rules and groups their numbers; empty until they are written. */
   ids: v.array(id),
   /** Rights copied with the record: texts of `GRANTS` (`bin/migrate/grants.ts`), or the level of a collaborator. */
   grants: v.array(v.string()),

@@ -1,5 +1,5 @@
-import type { MigratedContent } from '../../lib/content/migrated-content.ts'
-import type { Names } from './names/index.ts'
+import type { MigratedContent } from '../../../lib/content/migrated-content.ts'
+import type { Names } from '../names/index.ts'
 
 /** An author at the source, and here. */
 export interface Author {

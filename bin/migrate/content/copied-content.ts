@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
-import type { ContentKind, Origin } from '../../lib/content/migrated-content.ts'
-import type { MigrationRecord } from '../../lib/records/schema/index.ts'
-import type { Migration } from './migration.ts'
+import type { ContentKind, Origin } from '../../../lib/content/migrated-content.ts'
+import type { MigrationRecord } from '../../../lib/records/schema/index.ts'
+import { compareMembers, digestOf, type Values } from '../details.ts'
+import type { Migration } from '../migration.ts'
 
 /*
  * Follows contents with texts: issues, comments, releases and attachments. Things without texts are followed by synchronize.ts.
@@ -24,8 +24,6 @@ interface SourceContent {
   /** The members at the source. When one of them changes, a later migration changes it in the copy. */
   values: Values
 }
-
-type Values = Readonly<Record<string, unknown>>
 
 /**
  * Content of one kind in one repository. The migration log has a digest of each value for each copy, so that a later migration
@@ -131,48 +129,6 @@ export class FollowedContent {
     }
   }
 }
-
-export const digestOf = (values: object): string =>
-  createHash('sha256').update(JSON.stringify(values)).digest('hex')
-
-interface Members {
-  /** Those that differ, and were changed only at the source. */
-  readonly changed: readonly string[]
-  /** Those that differ otherwise. They stay as they are here. */
-  readonly kept: readonly string[]
-  /** Those of `kept` that the source has changed, too. */
-  readonly onBothSides: readonly string[]
-  /** For the migration log. */
-  readonly digests: NonNullable<MigrationRecord['digests']>
-}
-
-/**
- * Tells which side has changed each member of a copy since both sides had the same value. A member without a digest was changed
- * at the source.
- * @param isUnchanged whether the source is known to have changed nothing
- */
-export const compareMembers = (
-  before: Pick<MigrationRecord, 'digests'> | undefined,
-  here: Values,
-  source: Values,
-  isUnchanged: boolean,
-): Members => {
-  const digests = new Map(before?.digests?.map(({ member, digest }) => [member, digest]))
-  const [changed, kept, onBothSides]: [string[], string[], string[]] = [[], [], []]
-  for (const member of Object.keys(source)) {
-    const [own, there] = [memberDigest(here[member]), memberDigest(source[member])]
-    const common = digests.get(member) ?? (isUnchanged ? there : own)
-    const isKept = own !== there && common !== own
-    digests.set(member, isKept ? common : there)
-    if (own === there) continue
-    if (!isKept) changed.push(member)
-    else kept.push(member)
-    if (isKept && common !== there) onBothSides.push(member)
-  }
-  return { changed, kept, onBothSides, digests: [...digests].map(([member, digest]) => ({ member, digest })) }
-}
-
-const memberDigest = (value: unknown): string => digestOf([value]).slice(0, 16)
 
 /** Times that say when another member got its value, so that a copy has both from one side. */
 const TIMES: Readonly<Record<string, string>> = { state: 'closedAt', draft: 'publishedAt' }
