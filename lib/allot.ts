@@ -13,7 +13,7 @@ import { type DiskStorage, locate, openDiskStorage } from './data-folder.ts'
 import { createDomain, type Domain } from './domain.ts'
 import { openStore, orClose } from './engine.ts'
 import { AllotError, checkList } from './errors.ts'
-import type { LastLine, OnProgress, Write } from './exports/format.ts'
+import type { ExportOptions, LastLine, OnProgress, Write } from './exports/format.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
 import { HtmlUrls } from './host-pages/html-urls.ts'
@@ -171,9 +171,9 @@ export const openAllot = async (
   const domain = createDomain({ options, host, storage, store, htmlUrls, isServer })
   if (isServer || !driver.shared) await orClose(driver, domain.hosting.recover())
   const markdown = new Markdown({ deadline: options.markdown.timeout })
-  const write = async (to: Write, owners?: readonly string[], onProgress?: OnProgress) => {
+  const write = async (to: Write, given: ExportOptions = {}) => {
     const { exportStore } = await import('./exports/export.ts')
-    return exportStore({ driver, ...storage }, to, onProgress, owners)
+    return exportStore({ driver, ...storage }, to, given)
   }
   const { git } = domain.hosting
   const ssh = isServer
@@ -208,9 +208,10 @@ export const openAllot = async (
     on: (event, listener) => listeners.on(event, listener),
     off: (event, listener) => listeners.off(event, listener),
     verify: async () => (await import('./verify.ts')).verify(driver, storage.fileStorage),
-    export: (to, onProgress) => write(to, undefined, onProgress),
+    export: (to, onProgress) => write(to, { onProgress }),
     // Without a list it would be an export of everything.
-    exportOwners: async (names, to, onProgress) => write(to, checkList('names', names), onProgress),
+    exportOwners: async (names, to, onProgress) =>
+      write(to, { onProgress, owners: checkList('names', names) }),
     async close() {
       await Promise.all([api.idle(), pages.close(), ssh?.server.close()])
       clearInterval(timer)

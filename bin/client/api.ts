@@ -13,6 +13,13 @@ interface Connection {
   server?: string
 }
 
+interface SendOptions {
+  /** Sent as JSON. */
+  body?: unknown
+  /** Message of the error when the server answers 404. */
+  notFound?: string | undefined
+}
+
 export class NotFoundError extends Error {}
 
 const PAGE_SIZE = 50
@@ -31,17 +38,16 @@ export class ApiClient {
 
   /** Reads JSON, as `send` does. */
   get<T>(path: string, notFound?: string): Promise<T> {
-    return this.send('GET', path, undefined, notFound)
+    return this.send('GET', path, { notFound })
   }
 
   /**
    * Sends JSON and returns the JSON of the response; undefined for a response without a body.
-   * @param notFound message of the error when the server answers 404
    * @throws NotFoundError when the server answers 404 and `notFound` is given
    * @throws Error with the server's message for any other error response
    */
-  async send<T>(method: string, path: string, body?: unknown, notFound?: string): Promise<T> {
-    return this.#parseJson(await this.#request(method, path, body, notFound))
+  async send<T>(method: string, path: string, options?: SendOptions): Promise<T> {
+    return this.#parseJson(await this.#request(method, path, options))
   }
 
   /** Reads a list page by page. `total` is the number of items on all pages. */
@@ -49,7 +55,7 @@ export class ApiClient {
     const separator = path.includes('?') ? '&' : '?'
     for (let [page, received, total] = [1, 0, 1]; received < total; page++) {
       const query = `${separator}page=${page}&limit=${PAGE_SIZE}`
-      const response = await this.#request('GET', path + query, undefined, notFound)
+      const response = await this.#request('GET', path + query, { notFound })
       const list = await this.#parseJson<T[] | { data: T[] }>(response)
       const items = Array.isArray(list) ? list : list.data
       total = Number(response.headers.get('x-total-count') ?? 0)
@@ -70,7 +76,7 @@ export class ApiClient {
     }
   }
 
-  async #request(method: string, path: string, body?: unknown, notFound?: string): Promise<Response> {
+  async #request(method: string, path: string, { body, notFound }: SendOptions = {}): Promise<Response> {
     const { base, headers, sendRequest, server } = this.#connection
     const json =
       body === undefined

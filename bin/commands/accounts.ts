@@ -103,7 +103,7 @@ const addToStore = async (user: string, flags: NewUserFlags): Promise<AddedUser>
   const add = async ({ allot: { hosting } }: Opened) => {
     const { admin, email, password } = flags
     const account = { name: user, admin, email, password }
-    const { id, name } = await hosting.accounts.createUser(account, undefined, OPERATOR)
+    const { id, name } = await hosting.accounts.createUser(account, { by: OPERATOR })
     const token = flags.token ? await hosting.tokens.create(id, 'cli', ['all'], OPERATOR) : undefined
     return { name, token: token?.secret }
   }
@@ -115,11 +115,13 @@ const addToServer = async (
   name: string,
   { admin, email, password, token }: NewUserFlags,
 ): Promise<AddedUser> => {
-  const { login } = await api.send<User>('POST', '/admin/users', { username: name, email, password })
+  const { login } = await api.send<User>('POST', '/admin/users', {
+    body: { username: name, email, password },
+  })
   const path = `users/${pathSegment(login)}`
-  if (admin) await api.send('PATCH', `/admin/${path}`, { admin: true })
+  if (admin) await api.send('PATCH', `/admin/${path}`, { body: { admin: true } })
   const body = { name: 'cli', scopes: ['all'] }
-  const added = token ? await api.send<AccessToken>('POST', `/${path}/tokens`, body) : undefined
+  const added = token ? await api.send<AccessToken>('POST', `/${path}/tokens`, { body }) : undefined
   return { name: login, token: added?.sha1 }
 }
 
@@ -167,7 +169,10 @@ const addToken = (
   const path = `/users/${pathSegment(user)}/tokens`
   const body = { name, scopes: scopes.split(',').map((scope) => scope.trim()) }
   return withApi({ ...flags, createStore: true }, async (api) => {
-    const added = await api.send<AccessToken>('POST', path, body, `there is no user named ${user}`)
+    const added = await api.send<AccessToken>('POST', path, {
+      body,
+      notFound: `there is no user named ${user}`,
+    })
     printNote(`added the token ${name} of ${user} with the scopes ${body.scopes.join(', ')}`)
     if (json) printJson(added)
     else print(added.sha1)
@@ -177,7 +182,9 @@ const addToken = (
 const deleteToken = (user: string, token: string, flags: ApiFlags): Promise<void> => {
   const path = `/users/${pathSegment(user)}/tokens/${pathSegment(token)}`
   return withApi(flags, async (api) => {
-    await api.send('DELETE', path, undefined, `${user} has no token ${token}, or there is no such user`)
+    await api.send('DELETE', path, {
+      notFound: `${user} has no token ${token}, or there is no such user`,
+    })
     printNote(`revoked the token ${token} of ${user}`)
   })
 }
@@ -232,7 +239,10 @@ const addOrganization = (
   const path = `/admin/users/${pathSegment(owner)}/orgs`
   return withApi({ ...flags, createStore: true }, async (api) => {
     const body = { username: name }
-    const added = await api.send<Organization>('POST', path, body, `there is no user named ${owner}`)
+    const added = await api.send<Organization>('POST', path, {
+      body,
+      notFound: `there is no user named ${owner}`,
+    })
     if (json) printJson(added)
     printNote(`added the organization ${added.name}, owned by ${owner}`)
   })
@@ -244,7 +254,7 @@ const deleteOrganization = (
 ): Promise<void> => {
   const path = `/orgs/${pathSegment(name)}${purge ? '?purge=true' : ''}`
   return withApi(flags, async (api) => {
-    await api.send('DELETE', path, undefined, `there is no organization named ${name}`)
+    await api.send('DELETE', path, { notFound: `there is no organization named ${name}` })
     printNote(`deleted the organization ${name}`)
   })
 }

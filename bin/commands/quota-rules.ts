@@ -104,7 +104,7 @@ const setRule = (
 const deleteByName = (kind: 'rule' | 'group', name: string, flags: ApiFlags): Promise<void> => {
   const path = `/admin/quota/${kind}s/${pathSegment(name)}`
   return withApi(flags, async (api) => {
-    await api.send('DELETE', path, undefined, `there is no ${kind} named ${name}`)
+    await api.send('DELETE', path, { notFound: `there is no ${kind} named ${name}` })
     printNote(`deleted the ${kind} ${name}`)
   })
 }
@@ -139,7 +139,9 @@ export const applyPlan = (
 ): Promise<void> =>
   withApi({ ...flags, createStore: true }, async (api) => {
     const plan = await createPlan(api)
-    const changes = await api.send<QuotaChange[]>('POST', `/admin/quota/apply?dry_run=${dryRun}`, plan)
+    const changes = await api.send<QuotaChange[]>('POST', `/admin/quota/apply?dry_run=${dryRun}`, {
+      body: plan,
+    })
     if (json) printJson(changes)
     else for (const change of changes) print(escapeControl(describe(change)))
     printNote(summary(changes.length, dryRun))

@@ -60,7 +60,7 @@ const showUsage = (owner: string | undefined, flags: ListFlags): Promise<void> =
   return withApi(flags, async (api) => {
     const info = await api.get<QuotaInfo>(path, notFound(owner))
     if (flags.json) return printJson(info)
-    const explanation = await explain(api, path, undefined, owner)
+    const explanation = await explain(api, path, owner)
     const usage = usageOf(info)
     const used = usedBy('size:all', usage)
     const name = escapeControl(await ownerName(api, owner))
@@ -77,7 +77,7 @@ const explainUsage = (
 ): Promise<void> => {
   const path = quotaPath(owner, flags)
   return withApi(flags, async (api) => {
-    const explanation = await explain(api, path, subject, owner)
+    const explanation = await explain(api, path, owner, subject)
     if (flags.json) return printJson(explanation)
     const name = await ownerName(api, owner)
     const charts = groupCharts(explanation, explanation.subject)
@@ -95,8 +95,8 @@ const quotaPath = (owner: string | undefined, flags: ApiFlags): string => {
 
 const notFound = (owner: string | undefined) => owner && `there is no user or organization named ${owner}`
 
-/** @param subject undefined: the one with the fewest bytes left */
-const explain = (api: ApiClient, path: string, subject: string | undefined, owner: string | undefined) =>
+/** @param subject absent: the one with the fewest bytes left */
+const explain = (api: ApiClient, path: string, owner: string | undefined, subject?: string) =>
   api.get<QuotaExplanationInfo>(
     `${path}/explain${subject === undefined ? '' : `?subject=${subject}`}`,
     notFound(owner),

@@ -56,10 +56,10 @@ const createUser = async (migration: Migration, user: SourceUser): Promise<Accou
   const wanted = { ...newAccount(source, user), name: await freeName(migration, user.login) }
   const record = { ...newRecord(migration, { id: user.id, name: user.login }), grants: grantsOf(wanted) }
   await migrationLog.save([record])
-  const account = await accounts.createUser(wanted, undefined, OPERATOR).catch((error: unknown) => {
+  const account = await accounts.createUser(wanted, { by: OPERATOR }).catch((error: unknown) => {
     const isEmailRefused = error instanceof AllotError && error.message.startsWith('email:')
     if (!isEmailRefused) throw error
-    return accounts.createUser({ ...wanted, email: '' }, undefined, OPERATOR)
+    return accounts.createUser({ ...wanted, email: '' }, { by: OPERATOR })
   })
   await migrationLog.save([{ ...record, ids: [account.id] }])
   names.created(account, record.name)
@@ -114,7 +114,7 @@ export const followAccount = async (
   const source = textsOf(given)
   const here = { fullName, website, description, location }
   await followDetails(migration, { kind: 'account', scope: '', name, label, here, source }, (details) =>
-    allot.hosting.accounts.edit(id, details, undefined, OPERATOR),
+    allot.hosting.accounts.edit(id, details, { by: OPERATOR }),
   )
 }
 
@@ -127,7 +127,7 @@ export const synchronizeAccount = (
   const { id, name: label } = account
   const subject = { kind: 'account', scope: '', name: migration.names.keyHere(account), id, label } as const
   return synchronizeGrants(migration, { ...subject, here: grantsOf(account), source }, (grants) =>
-    migration.allot.hosting.accounts.edit(id, editWithout(grants), undefined, OPERATOR),
+    migration.allot.hosting.accounts.edit(id, editWithout(grants), { by: OPERATOR }),
   )
 }
 

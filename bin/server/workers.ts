@@ -56,8 +56,16 @@ export const superviseWorkers = async (
   cluster.schedulingPolicy = cluster.SCHED_NONE
   const first = fork(1, port)
   const firstEnd = endOf(first)
-  const started = await Promise.race([messageOf(first), firstEnd.then(() => undefined)])
-  if (started === undefined) return false
+  const started = await Promise.race([
+    messageOf(first),
+    firstEnd.then(() => 'failed' as const),
+    stopped.then(() => 'stopped' as const),
+  ])
+  if (started === 'failed') return false
+  if (started === 'stopped') {
+    await stopWorkers(firstEnd)
+    return true
+  }
   const stopping = new AbortController()
   const running = Array.from({ length: count }, (_, index) => {
     const number = index + 1
@@ -69,10 +77,7 @@ export const superviseWorkers = async (
     await stopped
   } finally {
     stopping.abort()
-    signalWorkers('SIGTERM')
-    const timer = globalThis.setTimeout(signalWorkers, STOP_TIMEOUT_MS, 'SIGKILL')
-    await Promise.all(running)
-    clearTimeout(timer)
+    await stopWorkers(Promise.all(running))
   }
   return true
 }
@@ -91,6 +96,14 @@ const endOf = async (worker: Worker): Promise<string> => {
 /** Sends a signal of the supervisor to all workers. */
 export const signalWorkers = (signal: NodeJS.Signals): void => {
   for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill(signal)
+}
+
+/** @param ended resolves when all workers have ended */
+const stopWorkers = async (ended: Promise<unknown>): Promise<void> => {
+  signalWorkers('SIGTERM')
+  const timer = globalThis.setTimeout(signalWorkers, STOP_TIMEOUT_MS, 'SIGKILL')
+  await ended
+  clearTimeout(timer)
 }
 
 /** Replaces a worker whenever it ends. Resolves when it has ended after the signal. */

@@ -18,7 +18,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { accountByName, holderOfEmail, type Viewer, visibleAccount } from './access.ts'
 import type { Target } from './authorize.ts'
 import { accountByFormerName, renameAccount, takeAccountName } from './former-names.ts'
-import { checkPassword, HOST, hashPassword } from './login.ts'
+import { checkPassword, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail } from './names.ts'
 import { updateAccountVisibility } from './visibility.ts'
 
@@ -56,9 +56,16 @@ const readVisibleAccount = cachedRead('account', (tx, { viewer, name }: { viewer
   visibleAccount(tx, viewer, name),
 )
 
-export interface RemovalOptions {
-  /** Who deletes it, for the audit log; absent: the host. */
-  by?: Actor
+/** How an account is created or changed. */
+export interface ChangeOptions {
+  /** Who does it, for the audit log; absent: the host. */
+  by?: Actor | undefined
+  /** Client whose budget hashing a password counts against; absent: the host. */
+  client?: string | undefined
+}
+
+/** How an account is deleted. */
+export interface RemovalOptions extends Pick<ChangeOptions, 'by'> {
   /** Whether to delete the account's repositories and packages too, and organizations that have no other owner. */
   purge?: boolean
 }
@@ -82,12 +89,10 @@ export class Accounts {
 
   /**
    * Creates a user.
-   * @param client client whose budget hashing the password counts against
-   * @param by who creates it, for the audit log; absent: the host
    * @throws AllotError invalid for a malformed, reserved or taken name or email; unavailable when too many passwords are
    * being hashed
    */
-  async createUser(user: NewAccount, client = HOST, by?: Actor): Promise<Account> {
+  async createUser(user: NewAccount, options: ChangeOptions = {}): Promise<Account> {
     checkArgument(isObject(user), 'user', "an object, such as { name: 'alice' }", user)
     const { password, ...account } = user
     const record: Account = { ...blankAccount('user', account.name), ...definedMembers(account), id: 0 }
@@ -95,10 +100,10 @@ export class Accounts {
     const check = () => this.#store.read((tx) => refuseTaken(tx, record))
     if (password !== undefined) {
       await check()
-      record.password = await hashPassword(checkPassword(password), client, check)
+      record.password = await hashPassword(checkPassword(password), options.client, check)
     }
     record.id = await this.#store.sequences.next('account')
-    return this.#store.write((tx) => insertUser(tx, record, by))
+    return this.#store.write((tx) => insertUser(tx, record, options.by))
   }
 
   /** The account with the id; undefined when there is none. */
@@ -124,20 +129,17 @@ export class Accounts {
   /**
    * Changes an account.
    * @param change the edit, or a function that returns it for the account as the write finds it; such an edit cannot set a password
-   * @param client client whose budget hashing a password counts against
-   * @param by who changes it, for the audit log; absent: the host
    * @returns undefined when there is no such account
    * @throws AllotError invalid for a malformed or taken email
    */
   async edit(
     which: Target<Account>,
     change: AccountEdit | ((before: Account) => Omit<AccountEdit, 'password'>),
-    client = HOST,
-    by?: Actor,
+    options: ChangeOptions = {},
   ): Promise<Account | undefined> {
     const password = typeof change === 'function' ? undefined : change.password
     const hashed =
-      password === undefined ? {} : { password: await hashPassword(checkPassword(password), client) }
+      password === undefined ? {} : { password: await hashPassword(checkPassword(password), options.client) }
     return this.#store.write(async (tx) => {
       const before = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
       if (before === undefined) return undefined
@@ -152,7 +154,7 @@ export class Accounts {
         if (after.kind === 'user') await emailAddresses.remove(tx, [after.email.toLowerCase()])
       }
       await accounts.save(tx, after)
-      await recordEdit(tx, by, before, after)
+      await recordEdit(tx, options.by, before, after)
       if (after.visibility !== before.visibility) await updateAccountVisibility(tx, this.#jobs, after)
       return after
     })
@@ -161,12 +163,11 @@ export class Accounts {
   /**
    * Renames a user or an organization. Its former name redirects to the new one. Nothing else changes, since records name
    * accounts by id.
-   * @param options.by who renames it, for the audit log; absent: the host
    * @returns undefined when there is no such account
    * @throws AllotError invalid for a malformed, reserved or taken name
    */
-  rename(id: number, name: string, { by }: Pick<RemovalOptions, 'by'> = {}): Promise<Account | undefined> {
-    return this.#store.write((tx) => renameAccount(tx, id, name, by))
+  rename(id: number, name: string, options: Pick<ChangeOptions, 'by'> = {}): Promise<Account | undefined> {
+    return this.#store.write((tx) => renameAccount(tx, id, name, options.by))
   }
 
   /** Sets when the account was created, for copies, which keep the date of their originals. */

@@ -24,7 +24,7 @@ import { isAccountName } from './names.ts'
 export interface HostIdentity {
   /** Name of the user; the first request of a name creates the account. */
   username: string
-  /** Whether the request has the rights of an administrator. */
+  /** Whether the request has the rights of an administrator; when absent, those of the account, which this does not change. */
   admin?: boolean | undefined
   /** Scopes of the request, such as `read:repository`. */
   scopes?: readonly string[] | undefined
@@ -194,7 +194,7 @@ export class Identities {
         `the host's authenticate function returned ${describeName(host.username)}, which is not a valid user name`,
       )
     const scopes = scopesOfHost(host)
-    const account = await findOrCreate(this.#options.accounts, host.username, host.admin === true)
+    const account = await findOrCreate(this.#options.accounts, host.username)
     if (account.kind !== 'user') throw unauthenticated('an organization cannot sign in')
     refuseInactive(account)
     const { id, name, admin } = account
@@ -273,11 +273,11 @@ const sudoIn = ({ headers, url = '' }: IncomingMessage): string | undefined => {
 }
 
 /** Concurrent first requests of a user all try to create the account: one succeeds, the others find it. */
-const findOrCreate = async (accounts: Accounts, name: string, admin: boolean): Promise<Account> => {
+const findOrCreate = async (accounts: Accounts, name: string): Promise<Account> => {
   const existing = await accounts.byName(name)
   if (existing !== undefined) return existing
   try {
-    return await accounts.createUser({ name, admin })
+    return await accounts.createUser({ name })
   } catch (error) {
     const account =
       error instanceof AllotError && error.code === 'invalid' ? await accounts.byName(name) : undefined

@@ -208,20 +208,20 @@ const budget = new ClientBudget({
 })
 
 /** Client name for work that does not belong to a request. */
-export const HOST = 'host'
+const HOST = 'host'
 
 const COSTS = { N: 2 ** 15, r: 8, p: 1 }
 const HASH_LENGTH = 32
 
 /**
  * Hashes a password as `scrypt$N$r$p$salt$hash`, salt and hash in base64.
- * @param client the client whose budget the derivation counts against
+ * @param client the client whose budget the derivation counts against; absent: the host
  * @param check runs before the derivation begins; when it throws, nothing is derived
  * @throws AllotError unavailable within 2 seconds when too many derivations wait
  */
 export const hashPassword = async (
   password: string,
-  client: string,
+  client = HOST,
   check?: () => Promise<unknown>,
 ): Promise<string> => {
   const salt = randomBytes(16)

@@ -206,8 +206,7 @@ export const organizationRoutes = [
       const edited = await hosting.accounts.edit(
         authorizeMembersOf(request.user, request.params.org),
         { fullName, email, description, website, location, visibility: visibilityIn(visibility) },
-        request.client(),
-        request.user,
+        { client: request.client(), by: request.user },
       )
       return edited === undefined ? reply(404) : reply(200, presentOrganization(edited, request))
     },

@@ -22,7 +22,7 @@ export interface Services {
   /** Writes an export of the whole store, or of owners, from one snapshot. */
   readonly exportTo: (
     write: Parameters<Produce>[0],
-    owners: readonly string[] | undefined,
+    options: { readonly owners: readonly string[] | undefined },
   ) => Promise<unknown>
   readonly version: string
   /**

@@ -194,7 +194,7 @@ export const exportRoutes = [
       // The export itself refuses them after the response has begun.
       for (const name of owners ?? [])
         if ((await hosting.accounts.byName(name)) === undefined) return reply(404)
-      return reply(200, (write) => exportTo(write, owners))
+      return reply(200, (write) => exportTo(write, { owners }))
     },
   }),
 ]

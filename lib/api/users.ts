@@ -55,7 +55,8 @@ export const presentUser = (account: Account, { user, baseUrl, htmlUrls }: UserR
     email: emailOf(account, isPrivate, baseUrl),
     avatar_url: avatarUrl(account, baseUrl),
     html_url: htmlUrls.of(accountPage(account), baseUrl),
-    is_admin: isPrivate && account.admin,
+    // The login of a host decides for each request.
+    is_admin: user?.id === account.id ? user.admin : isPrivate && account.admin,
     active: isPrivate && account.active,
     created: timestamp(account.createdAt),
     location: account.location,
@@ -233,8 +234,7 @@ export const adminUserRoutes = [
       const { username: name, full_name: fullName, ...rest } = request.body
       const account = await hosting.accounts.createUser(
         { ...rest, name, fullName, visibility: visibilityIn(rest.visibility) },
-        request.client(),
-        request.user,
+        { client: request.client(), by: request.user },
       )
       return reply(201, presentUser(account, request))
     },
@@ -254,8 +254,7 @@ export const adminUserRoutes = [
       const edited = await hosting.accounts.edit(
         account.id,
         { ...rest, fullName, active: activeIn(request.body), visibility: visibilityIn(rest.visibility) },
-        request.client(),
-        request.user,
+        { client: request.client(), by: request.user },
       )
       return edited === undefined ? reply(404) : reply(200, presentUser(edited, request))
     },

@@ -9,6 +9,7 @@ import { sequencesIn } from '../records/store.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
 import {
   currentTime,
+  type ExportOptions,
   type FirstLine,
   FORMAT,
   FORMAT_VERSION,
@@ -29,14 +30,12 @@ export interface TransferStorage {
 /**
  * Exports the records as of one moment, while others write. Deletions of repositories and files are deferred until the
  * export is done. Each repository is read in its turn, so pushes before that are included.
- * @param owners names of accounts: only what belongs to these and to the members of organizations among them
  * @throws AllotError not_found when there is no account with one of the names; invalid without a function that writes
  */
 export const exportStore = async (
   { driver, gitStorage, fileStorage }: TransferStorage,
   write: Write,
-  onProgress?: OnProgress,
-  owners?: readonly string[],
+  { onProgress, owners }: ExportOptions = {},
 ): Promise<LastLine> => {
   checkArgument(typeof write === 'function', 'write', 'a function', write)
   const releases = [gitStorage?.holdDeletions(), fileStorage?.holdDeletions()]

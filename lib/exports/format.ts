@@ -121,6 +121,13 @@ export type OnProgress = (progress: {
   bytes: number
 }) => void
 
+/** What to export. */
+export interface ExportOptions {
+  readonly onProgress?: OnProgress | undefined
+  /** Names of accounts: only what belongs to these and to the members of organizations among them. */
+  readonly owners?: readonly string[] | undefined
+}
+
 /** A line between the first and the last, with its number in the file. */
 export interface Line {
   number: number

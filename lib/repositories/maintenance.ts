@@ -43,7 +43,7 @@ export class RepositoryMaintenance {
         entry = await pushJournal.begin(id, pid)
       },
       async finished(isRecovered: boolean) {
-        await pushJournal.settle(entry, id, undefined, isRecovered)
+        await pushJournal.settle(entry, id, { isRecovered })
       },
       async recovered() {
         await pushJournal.settle(entry, id)

@@ -69,15 +69,14 @@ export class PushJournal {
 
   /**
    * Saves what is on the disk into the repository's record, and removes the entry, in one write.
-   * @param push what has changed, and by whom; absent when nothing did
-   * @param isRecovered false when git left something that another writer or server may own: the entry stays until that is removed
+   * @param changes.push what has changed, and by whom; absent when nothing did
+   * @param changes.isRecovered false when git left something that another writer or server may own: the entry stays until that is removed
    * @returns undefined when the repository was deleted
    */
   async settle(
     entry: number,
     repository: number,
-    push?: PushedRefs,
-    isRecovered = true,
+    { push, isRecovered = true }: { push?: PushedRefs | undefined; isRecovered?: boolean | undefined } = {},
   ): Promise<Repository | undefined> {
     const queue = this.#queues.get(repository) ?? { mutex: new Mutex(), waiting: 0 }
     this.#queues.set(repository, queue)
@@ -110,7 +109,7 @@ export class PushJournal {
         })
         const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
         const applied = push && updates?.length ? { ...push, updates } : undefined
-        await this.settle(id, repository, applied, isRecovered)
+        await this.settle(id, repository, { push: applied, isRecovered })
       } catch (error) {
         onRecountError(error, { repository, name: await nameOf(store, repository) })
       }

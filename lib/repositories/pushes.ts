@@ -63,7 +63,7 @@ export class Pushes {
       },
       async finished(updates, isRecovered) {
         const push = updates.length > 0 ? { by, updates } : undefined
-        const repository = await pushJournal.settle(entry, id, push, isRecovered).catch((error) => {
+        const repository = await pushJournal.settle(entry, id, { push, isRecovered }).catch((error) => {
           onError(error, { repository: id })
           throw new AllotError(
             'unavailable',

@@ -81,7 +81,7 @@ export class Hooks {
       const hook = newHook({ id, scope, target, creator: by.id }, given)
       await hooks.save(tx, hook)
       outbox.hookCreated(tx)
-      await audit(tx, by, 'webhook created', found, undefined, hook)
+      await audit(tx, by, 'webhook created', found, { after: hook })
       return hook
     })
   }
@@ -94,7 +94,7 @@ export class Hooks {
       checkHook(edit, addresses)
       const hook = edited(found.hook, edit)
       await hooks.save(tx, hook)
-      await audit(tx, by, 'webhook changed', found.place, found.hook, hook)
+      await audit(tx, by, 'webhook changed', found.place, { before: found.hook, after: hook })
       // It may be able now to send what failed before.
       await outbox.retryNow(tx, hook)
       return hook
@@ -107,7 +107,7 @@ export class Hooks {
       const found = await hookAt(tx, place, id)
       if (found === undefined) return false
       await removeHook(tx, jobs, found.hook, jobs.limits.maxPerTransaction)
-      await audit(tx, by, 'webhook deleted', found.place, found.hook, undefined)
+      await audit(tx, by, 'webhook deleted', found.place, { before: found.hook })
       return true
     })
   }
@@ -256,8 +256,7 @@ const audit = (
   by: Actor,
   action: 'webhook created' | 'webhook changed' | 'webhook deleted',
   { name }: HookPlace,
-  before: Hook | undefined,
-  after: Hook | undefined,
+  { before, after }: { before?: Hook; after?: Hook },
 ): Promise<void> =>
   recordAudit(tx, by, {
     action,

@@ -136,6 +136,34 @@ describe('A host that brings its own identity', () => {
     }
   })
 
+  it('gives the rights of an administrator to a request, and not to the account', async () => {
+    const host = await start({
+      repositories: false,
+      authenticate: ({ headers }) => ({
+        username: String(headers['x-user']),
+        admin: headers['x-admin'] === undefined ? undefined : headers['x-admin'] === 'yes',
+      }),
+    })
+    try {
+      await host.allot.accounts.createUser({ name: 'chief', admin: true })
+      const statusOf = async (headers: Record<string, string>) => {
+        const { status } = await host.request('GET', '/admin/users', { headers })
+        const { body } = await host.request('GET', '/user', { headers })
+        return [status, body.is_admin]
+      }
+      for (const [headers, expected] of [
+        [{ 'x-user': 'boss', 'x-admin': 'yes' }, [200, true]],
+        [{ 'x-user': 'boss', 'x-admin': 'no' }, [403, false]],
+        [{ 'x-user': 'boss' }, [403, false]],
+        [{ 'x-user': 'chief' }, [200, true]],
+        [{ 'x-user': 'chief', 'x-admin': 'no' }, [403, false]],
+      ] as const)
+        assert.deepEqual(await statusOf(headers), expected, JSON.stringify(headers))
+    } finally {
+      await host.stop()
+    }
+  })
+
   it('answers 401 to a user name that is not a text', async () => {
     for (const value of [undefined, 10n, {}, ['ann'], Object.create(null), Symbol('ann')]) {
       const wrong = { username: value as string }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { Agent, get } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, it, type TestContext } from 'node:test'
 import { missing } from '../postgres/cluster.ts'
@@ -176,6 +177,22 @@ describe('allot serve --workers', { skip: missing }, () => {
     assert.equal(await server.stop(), 0)
     await Promise.all(clients)
     assert.deepEqual(new Set(statuses), new Set([200]))
+  })
+
+  it('stops at once, and exits with 0, while the first worker is starting', async (t) => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const url = `postgres://me@127.0.0.1:${port}/store`
+    const args = ['--port', '0', '--data', temporaryDirectory(), '--workers', '2', '--storage', url]
+    const connected = once(silent, 'connection')
+    const child = begin(['serve', ...args])
+    const ended = once(child, 'exit')
+    t.after(() => silent.close())
+    const [socket] = await connected
+    child.kill('SIGTERM')
+    assert.deepEqual(await ended, [0, null])
+    socket.destroy()
   })
 
   it('prints an error of all workers once', async () => {

@@ -173,7 +173,7 @@ export const populate = async ({ hosting, quota, ledger }: OpenAllot): Promise<S
   const ben = await accounts.createUser({ name: 'ben', visibility: 'private' })
   const cleo = await accounts.createUser({ name: 'cleo', visibility: 'limited' })
   const website = 'https://cleo.example.test'
-  await accounts.edit(cleo.id, { active: false, website }, undefined, { id: root.id, username: 'root' })
+  await accounts.edit(cleo.id, { active: false, website }, { by: { id: root.id, username: 'root' } })
   await daysAgo(2, () =>
     ledger.put({
       kind: 'packages',

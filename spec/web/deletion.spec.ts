@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
@@ -290,5 +291,42 @@ describe('Before something is deleted', () => {
     assert.equal(done.status, 303)
     for (const name of ['cleo', 'team'])
       assert.equal((await root.get(`/-/admin/account?name=${name}`)).status, 404)
+  })
+})
+
+describe('A deletion of several items of which one is refused', () => {
+  it('deletes the others, and says which it did not delete', async () => {
+    const allot = await startPages({ repositories: { directory: temporaryDirectory() } })
+    try {
+      const person = await allot.person('ann', { password: PASSWORD })
+      const { hosting } = allot.allot
+      const viewer = { id: person.id, admin: false }
+      const file = () => Readable.from([Buffer.from('text')])
+      await allot.as(person, 'POST', '/user/repos', { name: 'old' })
+      await hosting.issues.create(viewer, { owner: 'ann', name: 'old' }, { title: 'A bug' })
+      const input = { name: 'log.txt', content: file(), maxSize: 100 }
+      await hosting.attachments.add(viewer, { owner: 'ann', name: 'old' }, { issue: 1 }, input)
+      await allot.as(person, 'PATCH', '/repos/ann/old', { archived: true })
+      for (const name of ['one', 'two'])
+        await hosting.packages.add(
+          viewer,
+          { owner: 'ann', type: 'generic', name, version: '1' },
+          'x',
+          file(),
+          undefined,
+        )
+      const ann = allot.browser()
+      await ann.signIn('ann', PASSWORD)
+      const itemsIn = (html: string) =>
+        [...html.matchAll(/name="item" value="([^"]*)"/g)].map(([, id]) => id!)
+      const before = itemsIn((await ann.get('/-/storage/ann/usage?kind=attachments')).text)
+      before.push(...itemsIn((await ann.get('/-/storage/ann/usage?kind=packages')).text))
+      const { status, text } = await ann.post('/-/storage/ann/remove', { item: before, confirmed: 'yes' })
+      assert.equal(status, 403)
+      assert.match(words(text), /[Dd]eleted 2 of 3 items, and not log\.txt: .*archived/)
+      assert.deepEqual(itemsIn((await ann.get('/-/storage/ann/usage?kind=packages')).text), [])
+    } finally {
+      await allot.stop()
+    }
   })
 })

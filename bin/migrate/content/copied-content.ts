@@ -66,7 +66,7 @@ export class FollowedContent {
    */
   async follow(
     { name, label, values }: SourceContent,
-    save: (origin: Origin, id: number | undefined, kept: object) => Promise<number>,
+    save: (origin: Origin, kept: object, id?: number) => Promise<number>,
   ): Promise<number | undefined> {
     const { report, keep, content } = this.#migration
     const kinds = CONTENT_LABELS[this.#kind]
@@ -76,7 +76,7 @@ export class FollowedContent {
     const id = before?.ids[0]
     if (before === undefined || id === undefined) {
       const { digests } = compareMembers(undefined, joined(values), joined(values), false)
-      const created = await save({ ...origin, digests }, undefined, {})
+      const created = await save({ ...origin, digests }, {})
       report.count(kinds, 'copied')
       return created
     }
@@ -102,7 +102,7 @@ export class FollowedContent {
         `${kinds} that were changed on both sides, and keep what was changed here`,
         label,
       )
-    const changed = await save({ ...origin, digests }, id, membersOf(here, kept))
+    const changed = await save({ ...origin, digests }, membersOf(here, kept), id)
     report.count(kinds, 'updated')
     return changed
   }

@@ -66,7 +66,7 @@ const copyIssue = (
     const closedAt = state === 'closed' ? (issue.closed_at ?? updatedAt) : null
     const values = { number, title, body, state, author: author.name, createdAt, updatedAt, closedAt }
     const record = { ...values, repository: repository.id, author: author.id }
-    const id = await contents.issues.follow({ name: String(number), label, values }, (origin, before, kept) =>
+    const id = await contents.issues.follow({ name: String(number), label, values }, (origin, kept, before) =>
       content.saveIssue({ ...record, ...kept }, origin, before),
     )
     if (id === undefined) return
@@ -101,7 +101,7 @@ const copyComment = async (
     updatedAt: comment.updated_at ?? createdAt,
   }
   const record = { ...values, issue, author: author.id }
-  const id = await comments.follow({ name: String(comment.id), label, values }, (origin, before, kept) =>
+  const id = await comments.follow({ name: String(comment.id), label, values }, (origin, kept, before) =>
     content.saveComment({ ...record, ...kept }, origin, before),
   )
   if (id === undefined) return
@@ -129,7 +129,7 @@ export const copyAttachments = async (
     }
     const values = { name, size }
     const given = { name: uuid, label: `${name} (${label})`, values }
-    await followed.follow(given, async (origin, before, kept) => {
+    await followed.follow(given, async (origin, kept, before) => {
       if (before !== undefined) return content.renameAttachment(before, { name, ...kept }.name, origin)
       const file = await source.download(apiPath('attachments', uuid))
       const times = { downloads, createdAt: created_at ?? startedAt }

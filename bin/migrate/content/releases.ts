@@ -41,7 +41,7 @@ const copyRelease = (
     const texts = { tag, target, name, body, draft, prerelease }
     const values = { ...texts, author: author.name, createdAt, publishedAt }
     const record = { ...values, repository: repository.id, author: author.id }
-    const id = await releases.follow({ name: String(sourceId), label, values }, (origin, before, kept) =>
+    const id = await releases.follow({ name: String(sourceId), label, values }, (origin, kept, before) =>
       content.saveRelease({ ...record, ...kept }, origin, before),
     )
     if (id === undefined) return

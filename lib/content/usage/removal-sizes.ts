@@ -61,7 +61,7 @@ export class RemovalSizes {
   /** What goes with one repository: git data first, and only kinds that it has. */
   async ofRepository(usage: RepositoryUsage): Promise<RemovedKind[]> {
     const sums = new RemovedSums()
-    sums.add('git', true, { count: 1, bytes: usage.git })
+    sums.add('git', { count: 1, bytes: usage.git }, true)
     const isListed = this.#take(usage.inOwnerPartition)
     const listed = isListed ? await this.#inOwnerPartition(usage) : []
     for (const kind of ENTRY_KINDS) {
@@ -72,7 +72,7 @@ export class RemovalSizes {
           : await ledgerEntries.count(this.#tx, 'partition', [usage.id, kind])
       const all = { count: ofKind.length + further, bytes: bytesOf(usage, kind), hasMore: !isListed }
       const isStoredHere = await this.#isStoredHere(kind)
-      if (isStoredHere !== undefined) sums.add(kind, isStoredHere, all)
+      if (isStoredHere !== undefined) sums.add(kind, all, isStoredHere)
       else {
         const loaded = (await ledgerEntries.load(this.#tx, ofKind)).map(countedEntry)
         const read = [...loaded, ...(await this.#largest('partition', usage.id, kind, further))]
@@ -88,7 +88,7 @@ export class RemovalSizes {
     const usages = await ownerUsages.byIds(this.#tx, owners)
     for (const { reposPublic, reposPrivate } of usages.values()) {
       const git = add(reposPublic, reposPrivate)
-      if (git !== 0) sums.add('git', true, { count: 1, bytes: git })
+      if (git !== 0) sums.add('git', { count: 1, bytes: git }, true)
     }
     for (const kind of LFS_LAST)
       for (const [owner, usage] of usages) await this.#addOwned(sums, owner, kind, bytesOf(usage, kind))
@@ -107,7 +107,7 @@ export class RemovalSizes {
     )
     const count = perPartition.reduce((sum, further) => sum + further, own)
     if (isStoredHere !== undefined) {
-      sums.add(kind, isStoredHere, { count, bytes, hasMore })
+      sums.add(kind, { count, bytes, hasMore }, isStoredHere)
       return
     }
     for (const [index, id] of ids.entries())
@@ -223,7 +223,8 @@ const KINDS: readonly RemovedKind['kind'][] = ['git', ...ENTRY_KINDS]
 class RemovedSums {
   readonly #sums = new Map<string, Required<Amount>>()
 
-  add(kind: RemovedKind['kind'], isStoredHere: boolean | undefined, added: Amount): void {
+  /** @param isStoredHere absent: it is not known */
+  add(kind: RemovedKind['kind'], added: Amount, isStoredHere?: boolean): void {
     if (added.count === 0 && added.bytes === 0) return
     const name = `${kind} ${isStoredHere}`
     const { count, bytes, hasMore } = this.#sums.get(name) ?? { count: 0, bytes: 0, hasMore: false }
@@ -236,10 +237,10 @@ class RemovedSums {
 
   /** Adds entries that were looked at, and as one amount the others of the same kind. */
   addRead(kind: LedgerKind, read: readonly CountedEntry[], all: Amount): void {
-    for (const { isStoredHere, size } of read) this.add(kind, isStoredHere, { count: 1, bytes: size })
+    for (const { isStoredHere, size } of read) this.add(kind, { count: 1, bytes: size }, isStoredHere)
     const rest = restOf(all.bytes, read)
     const others = Math.max(0, all.count - read.length)
-    if (compare(rest, 0) > 0) this.add(kind, undefined, { ...all, count: others, bytes: rest })
+    if (compare(rest, 0) > 0) this.add(kind, { ...all, count: others, bytes: rest })
   }
 
   /** What this server stores comes first, and what was not looked at last. */

@@ -103,20 +103,19 @@ export const accountFormRoutes = [
         visibility: visibilityIn(form),
         ...(isUser ? { email: form.text('email'), admin } : {}),
       },
-      undefined,
-      user,
+      { by: user },
     )
     return { to: `${accountPath(account.name)}&done=saved` }
   }),
   accountForm('/-/admin/account/active', async ({ form, user }, { hosting }, account) => {
     const active = form.text('active') === 'yes'
     if (!active && account.id === user.id) throw invalid('you cannot disable your own account')
-    await hosting.accounts.edit(account.id, { active }, undefined, user)
+    await hosting.accounts.edit(account.id, { active }, { by: user })
     return { to: `${accountPath(account.name)}&done=${active ? 'enabled' : 'disabled'}` }
   }),
   accountForm('/-/admin/account/password', async ({ form, user, client }, { hosting }, account) => {
     if (account.kind !== 'user') throw invalid('an organization has no password')
-    await hosting.accounts.edit(account.id, { password: form.raw('password') }, client, user)
+    await hosting.accounts.edit(account.id, { password: form.raw('password') }, { client, by: user })
     return { to: `${accountPath(account.name)}&done=saved` }
   }),
   accountForm('/-/admin/account/password-link', async ({ user, pagesUrl }, { hosting }, account) => {
@@ -176,8 +175,7 @@ const createUser = (
       admin: form.text('admin') !== '',
       ...(password === '' ? {} : { password }),
     },
-    client,
-    by,
+    { client, by },
   )
 }
 

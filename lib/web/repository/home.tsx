@@ -249,7 +249,7 @@ const Storage = ({ view: { repository, name }, isLinked }: { view: RepositoryVie
         <span>LFS</span> <Size bytes={repository.lfs} />
       </li>
       <li class="line">
-        <strong>Total</strong> <Size bytes={add(repository.size, repository.lfs)} />
+        <strong>Git and LFS</strong> <Size bytes={add(repository.size, repository.lfs)} />
       </li>
     </ul>
   </Section>

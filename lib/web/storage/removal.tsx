@@ -1,12 +1,12 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Deletes selected items after a confirmation, and downloads what this server keeps. */
 import type { Identity } from '../../accounts/access.ts'
-import { authorizeAdmin } from '../../accounts/authorize.ts'
+import { authorizeOwner } from '../../accounts/authorize.ts'
 import { isRemovable, removalScope, type StorageItem } from '../../content/usage/storage-item.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
-import { Link, PageHead, Section, SizeCell, Table } from '../parts/components.tsx'
+import { formatCount, Link, PageHead, Section, SizeCell, Table } from '../parts/components.tsx'
 import { checkConfirmation } from '../parts/confirmation.tsx'
 import { type PageReply, type PageServices, page, refusedForm } from '../parts/route.ts'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
@@ -32,7 +32,7 @@ export const removalRoutes = [
       } catch (error) {
         return refusedForm(error, { invalid: 422 }, (failure) => confirmationView(services, asked, failure))
       }
-      for (const item of items) await removeItem(services, user, owner, item)
+      await removeItems(services, user, owner, items)
       return { to: `/-/storage/${owner.name}/usage?done=deleted` }
     },
   }),
@@ -71,6 +71,29 @@ const withoutContained = (items: readonly StorageItem[]): StorageItem[] => {
   return items.filter(({ kind, repositoryId }) => kind === 'repositories' || !whole.has(repositoryId))
 }
 
+/** @throws AllotError that says which items were not deleted; each of the others was */
+const removeItems = async (
+  services: PageServices,
+  user: Identity,
+  owner: Account,
+  items: readonly StorageItem[],
+): Promise<void> => {
+  const kept: StorageItem[] = []
+  let refusal: AllotError | undefined
+  for (const item of items)
+    try {
+      await removeItem(services, user, owner, item)
+    } catch (error) {
+      if (!(error instanceof AllotError)) throw error
+      kept.push(item)
+      refusal = error
+    }
+  if (refusal === undefined) return
+  const counts = `${items.length - kept.length} of ${formatCount(items.length, 'item')}`
+  const names = kept.map(titleOf).join(', ')
+  throw new AllotError(refusal.code, `deleted ${counts}, and not ${names}: ${refusal.message}`)
+}
+
 /** Something that another request has deleted meanwhile counts as deleted. */
 const removeItem = async (
   { hosting }: PageServices,
@@ -81,7 +104,7 @@ const removeItem = async (
   const { kind, used, inRepository } = item
   const path = { owner: owner.name, name: inRepository?.name ?? '' }
   if (kind === 'repositories')
-    await hosting.repositories.remove(authorizeAdmin(user, path.owner, path.name), user.id)
+    await hosting.repositories.remove(authorizeOwner(user, path.owner, path.name), user.id)
   else if (used === undefined) return
   else if (kind === 'lfs' && inRepository !== undefined)
     await hosting.lfs.remove(user, inRepository.id, used.entry.name)
