@@ -196,7 +196,7 @@ export const openAllot = async (
     fetch: fetchOf(listener),
     ...publicServices(hosting),
     quota: createHostQuota({ ...named, plans: hosting.plans }),
-    ledger: createLedgerByName({ ...named, hasRepositories: true, needsNumbers: true }) as Ledger,
+    ledger: createLedgerByName({ ...named, hasRepositories: true, requiresIndexOrRun: true }) as Ledger,
     hosting,
     sshServer: ssh?.server,
     ssh(socket, given) {

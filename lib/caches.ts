@@ -11,7 +11,7 @@ import { hash } from 'node:crypto'
  *   transaction. Only on a store of one process;
  * - the last token of a connection (`lib/accounts/identity.ts`), valid until the next write and for 10 minutes at most, for the
  *   same reason. Only on a store of one process;
- * - totals of searches (`lib/repositories/search.ts`), valid for one version of the index;
+ * - totals of searches (`lib/repositories/search/search.ts`), valid for one version of the index;
  * - passwords that were verified (`lib/accounts/login.ts`), whose key includes the stored hash;
  * - the uses of tokens and sessions that were noted (`lib/accounts/last-uses.ts`), valid for an hour: losing one only costs a write;
  * - whether there is no webhook at all (`lib/webhooks/outbox.ts`), only on a store of one process, until one is created;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import * as v from 'valibot'
 import { recordOf } from '../../lib/http/validate.ts'
-import { describeOptionIssue, named, Size } from '../../lib/options/checks.ts'
+import { described, describeOptionIssue, enabled, named, Size } from '../../lib/options/checks.ts'
 import { Options } from '../../lib/options/index.ts'
 import { Subject } from '../../lib/quota/subjects.ts'
 import { ServerLimits } from '../../lib/server.ts'
@@ -33,50 +33,41 @@ const { data, ...api } = v.omit(Options, SECTIONS).entries
 /** What `host` and `--host` must be: without an address, Node would listen on all of them. */
 export const ADDRESS = 'an address, such as 127.0.0.1, or 0.0.0.0 for all'
 
+const Port = v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535))
+
 /** Options of the standalone server only. */
 export const ServerOptions = v.strictObject({
-  host: v.pipe(v.optional(named(ADDRESS), '127.0.0.1'), v.description('Address to listen on.')),
-  port: v.pipe(
-    v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535)), 3000),
-    v.description('Port to listen on; 0 picks a free port.'),
-  ),
-  tlsCertificate: v.pipe(
+  host: described(v.optional(named(ADDRESS), '127.0.0.1'), 'Address to listen on.'),
+  port: described(v.optional(Port, 3000), 'Port to listen on; 0 picks a free port.'),
+  tlsCertificate: described(
     v.optional(named('a file')),
-    v.description(
-      'PEM file with the certificate of the server, followed by those of its issuers. With `tls_key`, the server speaks https. SIGHUP makes it read both files again.',
-    ),
+    'PEM file with the certificate of the server, followed by those of its issuers. With `tls_key`, the server speaks https. SIGHUP makes it read both files again.',
   ),
-  tlsKey: v.pipe(
+  tlsKey: described(
     v.optional(named('a file')),
-    v.description('PEM file with the private key of `tls_certificate`, without a passphrase.'),
+    'PEM file with the private key of `tls_certificate`, without a passphrase.',
   ),
-  redirectPort: v.pipe(
-    v.optional(v.pipe(v.number(), v.integer(), v.minValue(0), v.maxValue(65_535))),
-    v.description('Port for http whose requests are redirected to https; 0 picks a free port.'),
+  redirectPort: described(
+    v.optional(Port),
+    'Port for http whose requests are redirected to https; 0 picks a free port.',
   ),
-  hsts: v.pipe(
+  hsts: described(
     v.optional(v.boolean(), false),
-    v.description(
-      'Whether browsers are told to use only https for this host name, on every port, for a year (`Strict-Transport-Security`).',
-    ),
+    'Whether browsers are told to use only https for this host name, on every port, for a year (`Strict-Transport-Security`).',
   ),
   data,
-  storage: v.pipe(
+  storage: described(
     v.optional(named(storageForms('`'))),
-    v.description(`Where records are stored: ${storageForms('`')}; in the data folder when absent.`),
+    `Where records are stored: ${storageForms('`')}; in the data folder when absent.`,
   ),
-  pages: v.pipe(v.optional(v.boolean(), true), v.description('Whether the web pages are served, at `/`.')),
-  metrics: v.pipe(
+  pages: enabled('Whether the web pages are served, at `/`.'),
+  metrics: described(
     v.optional(v.picklist(['off', 'token', 'loopback']), 'off'),
-    v.description(
-      "Who may read `/-/metrics`: with `token`, requests with an administrator's token that has the scope `read:admin`; with `loopback`, also requests from this machine. A proxy on this machine turns every request into one of those.",
-    ),
+    "Who may read `/-/metrics`: with `token`, requests with an administrator's token that has the scope `read:admin`; with `loopback`, also requests from this machine. A proxy on this machine turns every request into one of those.",
   ),
-  log: v.pipe(
+  log: described(
     v.optional(v.picklist(['failures', 'requests']), 'failures'),
-    v.description(
-      'What is logged: `failures` only, or with `requests` also a line for each request, with the id that the response has in `X-Request-Id`.',
-    ),
+    'What is logged: `failures` only, or with `requests` also a line for each request, with the id that the response has in `X-Request-Id`.',
   ),
   ...ServerLimits.entries,
 })
@@ -85,27 +76,22 @@ const positive = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)))
 
 /** Options of the PostgreSQL driver. */
 export const StorageOptions = v.strictObject({
-  schema: v.pipe(v.optional(named('the name of a schema')), v.description('Schema of the tables.')),
-  readers: v.pipe(positive, v.description('Connections for reads.')),
-  writers: v.pipe(positive, v.description('Connections for writes.')),
-  connectTimeout: v.pipe(positive, v.description('Milliseconds to wait for a connection.')),
-  statementTimeout: v.pipe(
+  schema: described(v.optional(named('the name of a schema')), 'Schema of the tables.'),
+  readers: described(positive, 'Connections for reads.'),
+  writers: described(positive, 'Connections for writes.'),
+  connectTimeout: described(positive, 'Milliseconds to wait for a connection.'),
+  statementTimeout: described(
     positive,
-    v.description('Milliseconds for one statement of a write; one of a read has at most 4,500.'),
+    'Milliseconds for one statement of a write; one of a read has at most 4,500.',
   ),
-  writeTimeout: v.pipe(
+  writeTimeout: described(
     positive,
-    v.description(
-      'Milliseconds in which a write is acknowledged or refused while the database does not reply.',
-    ),
+    'Milliseconds in which a write is acknowledged or refused while the database does not reply.',
   ),
-  retries: v.pipe(
-    positive,
-    v.description('How often each engine runs a write again after conflicts with other writes.'),
-  ),
-  readCache: v.pipe(
+  retries: described(positive, 'How often each engine runs a write again after conflicts with other writes.'),
+  readCache: described(
     v.optional(v.pipe(Size, v.minValue(1024 * 1024))),
-    v.description('Memory for what was read from the database: bytes, or `"32 MiB"`.'),
+    'Memory for what was read from the database: bytes, or `"32 MiB"`.',
   ),
 })
 

@@ -132,8 +132,8 @@ interface OpenOptions extends Pick<HostDependencies, 'log' | 'authenticate'> {
   isServer?: boolean
 }
 
-/** Opens the store for `allot serve`. The caller closes it. */
-export const openStore = async (
+/** Opens an Allot on a store. The caller closes it. */
+export const openAllotAt = async (
   location: StoreLocation,
   { wrapDriver, isServer = false, ...options }: OpenOptions = {},
 ): Promise<Opened> => {
@@ -166,7 +166,7 @@ export const withStore = async <T>(
   body: (opened: Opened) => Promise<T>,
   { alternative, ...options }: CommandOptions = {},
 ): Promise<T> => {
-  const opened = await openStore(storeLocation(flags), options).catch((error: unknown) => {
+  const opened = await openAllotAt(storeLocation(flags), options).catch((error: unknown) => {
     const isLocked = error instanceof StorageError && error.reason === 'locked'
     if (!isLocked || alternative === undefined) throw error
     throw new Error(`${error.message}, or ${alternative}`, { cause: error })

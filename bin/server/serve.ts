@@ -14,7 +14,7 @@ import { sharedForms } from '../config/drivers.ts'
 import {
   chosenDriver,
   createFolders,
-  openStore,
+  openAllotAt,
   type StoreFlags,
   type StoreLocation,
   storeLocation,
@@ -116,7 +116,7 @@ const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void>
   const tls = tlsOf(location.config, log)
   await gitVersion(location.config)
   await createFolders(location)
-  const { allot, config, data } = await openStore(location, {
+  const { allot, config, data } = await openAllotAt(location, {
     log,
     isServer: true,
     wrapDriver: async (driver, { server }) =>

@@ -1,5 +1,4 @@
 import { AllotError } from '../errors.ts'
-import { pendingIds } from '../records/jobs.ts'
 import {
   type Account,
   AUDIENCES,
@@ -16,7 +15,15 @@ import {
 } from '../records/schema/index.ts'
 import { hasScope } from '../scopes.ts'
 import type { ReadTransaction } from '../storage/index.ts'
-import { hasAnyRight, isOfferedTo, RIGHT, readsAllOf, rightsOn, sharedWith } from './rights.ts'
+import {
+  currentMemberships,
+  hasAnyRight,
+  isOfferedTo,
+  RIGHT,
+  readsAllOf,
+  rightsOn,
+  sharedWith,
+} from './rights.ts'
 
 /** The account that a read is done for; null for a client that has not signed in. */
 export type Viewer = {
@@ -122,13 +129,10 @@ export const visibleAmong = async (
  * The account and the organizations that it is a member of; `sharedWith` says what it can read there. The number of
  * organizations that others can add an account to is limited (organizations.ts), so that its requests stay fast.
  */
-export const ownersFor = async (tx: ReadTransaction, account: number): Promise<number[]> => {
-  const joined = await memberships.list(tx, 'member', { prefix: [account] })
-  // Memberships of deleted organizations are removed in steps, by a job.
-  const deleted = joined.length === 0 ? [] : await pendingIds(tx, 'removeAccountData')
-  const organizations = joined.map(({ organization }) => organization)
-  return [account, ...organizations.filter((id) => !deleted.includes(id))]
-}
+export const ownersFor = async (tx: ReadTransaction, account: number): Promise<number[]> => [
+  account,
+  ...(await currentMemberships(tx, account)).map(({ organization }) => organization),
+]
 
 /** The part of a repository that a purpose needs a right on. */
 const PART_OF = { repository: 'code', code: 'code', issue: 'issues', release: 'releases' } as const

@@ -16,7 +16,7 @@ import { cachedRead, type Store, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { accountByName, holderOfEmail, type Viewer, visibleAccount } from './access.ts'
-import type { Target } from './authorize.ts'
+import { accountAt, type Target } from './authorize.ts'
 import { accountByFormerName, renameAccount, takeAccountName } from './former-names.ts'
 import { checkPassword, hashPassword } from './login.ts'
 import { checkAccountName, checkEmail } from './names.ts'
@@ -141,7 +141,7 @@ export class Accounts {
     const hashed =
       password === undefined ? {} : { password: await hashPassword(checkPassword(password), options.client) }
     return this.#store.write(async (tx) => {
-      const before = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
+      const before = await accountAt(tx, which)
       if (before === undefined) return undefined
       const edit = typeof change === 'function' ? change(before) : { ...change, password: undefined }
       const after: Account = { ...before, ...definedMembers(edit), ...hashed, updatedAt: now() }

@@ -1,5 +1,5 @@
 import { AllotError } from '../errors.ts'
-import type { Account, Repository } from '../records/schema/index.ts'
+import { type Account, accounts, type Repository } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
   accountByName,
@@ -17,6 +17,10 @@ import { canCreateIn } from './rights.ts'
  * transaction of the change, so that a permission that was withdrawn meanwhile has no effect.
  */
 export type Target<T> = number | Authorizer<T>
+
+/** The account to change. */
+export const accountAt = (tx: ReadTransaction, which: Target<Account>): Promise<Account | undefined> =>
+  typeof which === 'number' ? accounts.get(tx, [which]) : which(tx)
 
 /**
  * @returns undefined when the record does not exist or the viewer cannot see it

@@ -6,7 +6,7 @@ import { imageFormatOf } from '../files/image-format.ts'
 import { type Account, type AvatarType, accounts, avatars } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import { accountByName } from './access.ts'
-import type { Target } from './authorize.ts'
+import { accountAt, type Target } from './authorize.ts'
 
 /** Bytes of an image. */
 export const MAX_AVATAR_BYTES = 512 * 1024
@@ -90,7 +90,7 @@ export class Avatars {
     change: (tx: WriteContext, account: Account) => Promise<void>,
   ): Promise<boolean> {
     return this.#store.write(async (tx) => {
-      const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
+      const account = await accountAt(tx, which)
       if (account !== undefined) await change(tx, account)
       return account !== undefined
     })

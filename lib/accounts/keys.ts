@@ -2,14 +2,13 @@ import { clientOfAccount } from '../clients.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { KeyReader } from '../keys/reader.ts'
-import type { Collection, Page, Slice } from '../records/collection.ts'
+import { type Collection, type Page, pageOfOne, type Slice } from '../records/collection.ts'
 import { accounts, type GpgKey, gpgKeys, type SshKey, sshKeys, titleHash } from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { canSee, existingAccount, type Identity } from './access.ts'
 import { refuseInactive, unauthenticated } from './credentials.ts'
-import { pageOfOne } from './list-page.ts'
 
 type Owned = { id: number; account: number; fingerprint: string }
 type KeyCollection<K> = Collection<K, 'fingerprint', 'account' | 'fingerprint', 'account'>
@@ -152,7 +151,7 @@ export const identityOfKey = async (
   tx: ReadTransaction,
   id: number,
   scope: 'read:repository' | 'write:repository',
-): Promise<{ user: Identity; title: string }> => {
+): Promise<SignedInByKey> => {
   const key = await sshKeys.get(tx, [id])
   const account = key && (await accounts.get(tx, [key.account]))
   if (account === undefined) throw unauthenticated('this SSH key was removed')

@@ -23,7 +23,8 @@ import {
   visibleOrganization,
 } from './access.ts'
 import { blankAccount, insertAccount, type Removal, type RemovalOptions } from './accounts.ts'
-import type { Target } from './authorize.ts'
+import { accountAt, type Target } from './authorize.ts'
+import { isMemberOrAdmin } from './memberships.ts'
 import { isFullMember, teamsOf } from './rights.ts'
 
 export interface NewOrganization {
@@ -112,7 +113,7 @@ export class Organizations {
       const organization = await visibleOrganization(tx, viewer, name)
       const member = await visibleAccount(tx, viewer, memberName)
       if (organization === undefined || member === undefined) return false
-      const canAsk = viewer.admin || (await membershipOf(tx, organization.id, viewer.id)) !== undefined
+      const canAsk = await isMemberOrAdmin(tx, viewer, organization.id)
       return canAsk && (await membershipOf(tx, organization.id, member.id)) !== undefined
     })
   }
@@ -189,7 +190,7 @@ export class Organizations {
   /** Deletes an organization as `Accounts.remove` does an account. */
   remove(which: Target<Account>, options?: RemovalOptions): Promise<boolean> {
     return this.#removal.remove(async (tx) => {
-      const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
+      const account = await accountAt(tx, which)
       return account?.kind === 'organization' ? account : undefined
     }, options)
   }
@@ -223,12 +224,7 @@ export const mayKnowOf = async (
   tx: ReadTransaction,
   viewer: Viewer,
   { organization, member, public: isPublic }: Membership,
-): Promise<boolean> => {
-  if (isPublic === true) return true
-  if (viewer === null) return false
-  if (viewer.admin || viewer.id === member) return true
-  return (await membershipOf(tx, organization, viewer.id)) !== undefined
-}
+): Promise<boolean> => isPublic === true || viewer?.id === member || isMemberOrAdmin(tx, viewer, organization)
 
 const resolve = async (tx: ReadTransaction, which: Target<Account>): Promise<Account> => {
   const account = await (typeof which === 'number' ? existingAccount(tx, which) : which(tx))

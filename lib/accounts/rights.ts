@@ -122,41 +122,24 @@ export const teamsOf = async (
   return ids.length === 0 ? [] : [...(await teams.byIds(tx, ids)).values()]
 }
 
+/** Whether an account may do something with all that an owner has: as the owner, as a full member, or by a team that may. */
+const mayAsMember =
+  (mayTeam: (team: Team) => boolean) =>
+  async (tx: ReadTransaction, account: number, owner: number): Promise<boolean> => {
+    if (account === owner) return true
+    const membership = await memberships.get(tx, [owner, account])
+    if (membership === undefined) return false
+    return isFullMember(membership) || (await teamsOf(tx, account, owner)).some(mayTeam)
+  }
+
 /** Whether an account can read every repository of an owner. */
-export const readsAllOf = async (tx: ReadTransaction, account: number, owner: number): Promise<boolean> => {
-  if (account === owner) return true
-  const membership = await memberships.get(tx, [owner, account])
-  if (membership === undefined) return false
-  if (isFullMember(membership)) return true
-  const joined = await teamsOf(tx, account, owner)
-  return joined.some((team) => team.allRepositories && hasAnyRight(rightsOfTeam(team)))
-}
+export const readsAllOf = mayAsMember((team) => team.allRepositories && hasAnyRight(rightsOfTeam(team)))
 
-/** Whether a member of an organization can create repositories in it. */
-export const canCreateIn = async (
-  tx: ReadTransaction,
-  account: number,
-  organization: number,
-): Promise<boolean> => {
-  const membership = await memberships.get(tx, [organization, account])
-  if (membership === undefined) return false
-  if (isFullMember(membership)) return true
-  return (await teamsOf(tx, account, organization)).some(({ canCreate }) => canCreate)
-}
+/** Whether an account can create repositories of an owner. */
+export const canCreateIn = mayAsMember(({ canCreate }) => canCreate)
 
-/** Whether an account can change the packages of an owner: itself, or an organization. */
-export const canChangePackages = async (
-  tx: ReadTransaction,
-  account: number,
-  owner: number,
-): Promise<boolean> => {
-  if (account === owner) return true
-  const membership = await memberships.get(tx, [owner, account])
-  if (membership === undefined) return false
-  if (isFullMember(membership)) return true
-  const joined = await teamsOf(tx, account, owner)
-  return joined.some((team) => rightOfTeam(team, 'repo.packages') >= RIGHT.write)
-}
+/** Whether an account can change the packages of an owner. */
+export const canChangePackages = mayAsMember((team) => rightOfTeam(team, 'repo.packages') >= RIGHT.write)
 
 /** Whether the repository is offered to the account, or to an organization that it owns. */
 export const isOfferedTo = async (
@@ -170,6 +153,13 @@ export const isOfferedTo = async (
     transfer.recipient === account ||
     (await memberships.get(tx, [transfer.recipient, account]))?.owner === true
   )
+}
+
+/** The memberships of an account, without those of deleted organizations, which a job removes in steps. */
+export const currentMemberships = async (tx: ReadTransaction, account: number): Promise<Membership[]> => {
+  const joined = await memberships.list(tx, 'member', { prefix: [account] })
+  const deleted = joined.length === 0 ? [] : await pendingIds(tx, 'removeAccountData')
+  return joined.filter(({ organization }) => !deleted.includes(organization))
 }
 
 /** Repositories that an account can read because of a right that it was given. */
@@ -186,19 +176,16 @@ export interface Shared {
  */
 export const sharedWith = async (tx: ReadTransaction, account: number): Promise<Shared> => {
   const [joined, joinedTeams, single] = await Promise.all([
-    memberships.list(tx, 'member', { prefix: [account] }),
+    currentMemberships(tx, account),
     teamsOf(tx, account),
     collaborators.list(tx, 'account', { prefix: [account] }),
   ])
-  // Memberships of deleted organizations are removed in steps, by a job.
-  const deleted = joined.length === 0 ? [] : await pendingIds(tx, 'removeAccountData')
   const effective = joinedTeams.filter((team) => hasAnyRight(rightsOfTeam(team)))
-  const owners = new Set([
-    account,
-    ...joined.filter(isFullMember).map(({ organization }) => organization),
-    ...effective.filter((team) => team.allRepositories).map(({ organization }) => organization),
-  ])
-  for (const id of deleted) owners.delete(id)
+  const ofAll = new Set(
+    effective.filter((team) => team.allRepositories).map(({ organization }) => organization),
+  )
+  const whole = joined.filter((one) => isFullMember(one) || ofAll.has(one.organization))
+  const owners = new Set([account, ...whole.map(({ organization }) => organization)])
   const ids = [
     ...single.map(({ repository }) => repository),
     ...(await repositoriesOfTeams(

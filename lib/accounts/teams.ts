@@ -77,7 +77,7 @@ export class Teams {
 
   /** @throws AllotError forbidden for anyone but an owner; invalid for a malformed or taken name; conflict for too many */
   async create(viewer: SignedIn, name: string, given: NewTeam): Promise<FoundTeam | undefined> {
-    // Ids of teams come from the sequence of accounts: see the record.
+    // The id of an organization stands for the team of its owners, so no team may have the id of an account.
     const id = await this.#store.sequences.next('account')
     return this.#store.write(async (tx) => {
       const organization = await authorizeMembersOf(viewer, name)(tx)

@@ -1,9 +1,9 @@
-import { firstOf } from '../accounts/list-page.ts'
 import { invalid } from '../errors.ts'
 import type { IndexEntry, Page, Slice } from '../records/collection.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { intersect, merge, pageOf } from '../records/merge.ts'
 import { type Issue, issues, issueTitles } from '../records/schema/index.ts'
+import { firstOf } from '../repositories/search/list-page.ts'
 import { tokenize } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 

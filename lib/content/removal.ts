@@ -1,6 +1,6 @@
 import { repositoryById } from '../accounts/access.ts'
 import type { Removal, RemovalOptions } from '../accounts/accounts.ts'
-import type { Authorizer, Target } from '../accounts/authorize.ts'
+import { type Authorizer, accountAt, type Target } from '../accounts/authorize.ts'
 import { type Actor, recordAudit } from '../audit.ts'
 import { invalid } from '../errors.ts'
 import type { JobHandler } from '../records/jobs.ts'
@@ -79,7 +79,7 @@ export class AccountRemoval implements Removal {
     by: Actor | undefined,
   ): Promise<readonly Membership[] | boolean> {
     return this.#services.store.write(async (tx) => {
-      const account = await (typeof which === 'number' ? accounts.get(tx, [which]) : which(tx))
+      const account = await accountAt(tx, which)
       if (account === undefined) return false
       const owned = purge ? await solelyOwned(tx, account.id) : []
       if (owned.length > 0) return owned

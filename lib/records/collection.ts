@@ -61,6 +61,9 @@ export const pageOfAll = <T>(all: readonly T[], { offset, limit }: Slice): Page<
   total: all.length,
 })
 
+export const pageOfOne = <T>(item: T | undefined, slice: Slice): Page<T> =>
+  pageOfAll(item === undefined ? [] : [item], slice)
+
 /** A page with what its items belong to. */
 export interface WithPage<T> {
   /** The part of the listing. */

@@ -7,13 +7,13 @@ import {
   type Viewer,
   visibleAccount,
 } from '../accounts/access.ts'
-import { visiblePage } from '../accounts/list-page.ts'
 import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
 import { pendingIds } from '../records/jobs.ts'
 import { type Account, accounts, type Follow, follows } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
+import { visiblePage } from './search/list-page.ts'
 
 /** Which accounts follow which. */
 export class Follows {

@@ -49,8 +49,8 @@ interface LedgerByNameDependencies {
   readonly owners: OwnerDirectory
   /** Whether there are repositories; otherwise every entry belongs to an owner alone. */
   readonly hasRepositories: boolean
-  /** Whether entries in a repository need the number in the URL of their page, as the types of entries say. */
-  readonly needsNumbers?: boolean
+  /** Whether entries in a repository need `index` or `run`, as the types of entries say. */
+  readonly requiresIndexOrRun?: boolean
 }
 
 export const createLedgerByName = (dependencies: LedgerByNameDependencies): LedgerByName => {
@@ -200,9 +200,9 @@ const required = <M extends keyof LedgerItem>(entry: NamedEntry, member: M): Non
 const numberOf = (
   entry: NamedEntry,
   member: 'index' | 'run',
-  { needsNumbers = false }: LedgerByNameDependencies,
+  { requiresIndexOrRun = false }: LedgerByNameDependencies,
 ): number | null => {
-  if (needsNumbers && entry[member] === undefined && entry.repository !== undefined)
+  if (requiresIndexOrRun && entry[member] === undefined && entry.repository !== undefined)
     throw invalid(`${member}: required for ${entry.kind} in a repository`)
   return entry[member] ?? null
 }

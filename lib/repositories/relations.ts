@@ -8,7 +8,6 @@ import {
   type Viewer,
   visibleAmong,
 } from '../accounts/access.ts'
-import { visiblePage } from '../accounts/list-page.ts'
 import { sharedWith } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import type { Page, Slice } from '../records/collection.ts'
@@ -26,6 +25,7 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { Follows } from './follows.ts'
 import { countsWithPending, pendingRelations } from './pending-relations.ts'
+import { visiblePage } from './search/list-page.ts'
 
 /** A repository by the names of its owner and itself. */
 export interface RepositoryName {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { filteredPage, MAX_MATCHES } from '../../lib/repositories/search-filters.ts'
+import { filteredPage, MAX_MATCHES } from '../../lib/repositories/search/filters.ts'
 import type { ReadTransaction } from '../../lib/storage/index.ts'
 
 describe('A filtered page of search results', () => {

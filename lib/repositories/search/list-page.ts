@@ -1,11 +1,11 @@
-import { type Collection, type IndexEntry, type Page, pageOfAll, type Slice } from '../records/collection.ts'
-import type { KeyTuple } from '../records/key-codec.ts'
-import { type Entries, except, merge, pageOf, recordKeyText } from '../records/merge.ts'
-import { type Audience, PRIVATE } from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
-import type { SearchResult } from '../search/index.ts'
-import type { ReadTransaction } from '../storage/index.ts'
-import { openAudiences, type Viewer } from './access.ts'
+import { openAudiences, type Viewer } from '../../accounts/access.ts'
+import type { Collection, IndexEntry, Page, Slice } from '../../records/collection.ts'
+import type { KeyTuple } from '../../records/key-codec.ts'
+import { type Entries, except, merge, pageOf, recordKeyText } from '../../records/merge.ts'
+import { type Audience, PRIVATE } from '../../records/schema/index.ts'
+import type { Store } from '../../records/store.ts'
+import type { SearchResult } from '../../search/index.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
 
 interface VisiblePageQuery<R, O extends string> {
   relation: Collection<R, string, O, string>
@@ -167,6 +167,3 @@ export const firstOf = async (listing: Entries, limit: number): Promise<SearchRe
   for await (const entry of listing) if (total++ < limit) entries.push(entry)
   return { entries, total }
 }
-
-export const pageOfOne = <T>(item: T | undefined, slice: Slice): Page<T> =>
-  pageOfAll(item === undefined ? [] : [item], slice)

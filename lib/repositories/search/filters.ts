@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
-import { canSee, repositoryById, type Viewer } from '../accounts/access.ts'
-import { firstIn, type SearchListing } from '../accounts/list-page.ts'
-import { invalid } from '../errors.ts'
-import { add, compare, type Sum } from '../integers.ts'
-import { type IndexEntry, type Page, pageOfAll, type Slice } from '../records/collection.ts'
-import { merge, recordKeyText } from '../records/merge.ts'
-import { accounts, PUBLIC, type Repository, repositories, stars } from '../records/schema/index.ts'
-import { foldCase } from '../search/index.ts'
-import type { ReadTransaction } from '../storage/index.ts'
+import { canSee, repositoryById, type Viewer } from '../../accounts/access.ts'
+import { invalid } from '../../errors.ts'
+import { add, compare, type Sum } from '../../integers.ts'
+import { type IndexEntry, type Page, pageOfAll, type Slice } from '../../records/collection.ts'
+import { merge, recordKeyText } from '../../records/merge.ts'
+import { accounts, PUBLIC, type Repository, repositories, stars } from '../../records/schema/index.ts'
+import { foldCase } from '../../search/index.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
+import { firstIn, type SearchListing } from './list-page.ts'
 
 /**
  * Filters of a search besides name and owner. No index has them, so every repository that matches the name is read,

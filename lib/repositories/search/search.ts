@@ -8,24 +8,16 @@ import {
   repositoryViewer,
   sharedOf,
   type Viewer,
-} from '../accounts/access.ts'
-import {
-  pageOfListings,
-  pageOfOne,
-  readAndCacheTotals,
-  type SearchListing,
-  type SearchPage,
-  without,
-} from '../accounts/list-page.ts'
-import { sharedWith } from '../accounts/rights.ts'
-import { CacheConstant, maxEntries, namedCache } from '../caches.ts'
-import { ClientBudget } from '../client-budget.ts'
-import { invalid } from '../errors.ts'
-import type { IndexEntry, Page, Slice } from '../records/collection.ts'
-import { pendingIds } from '../records/jobs.ts'
-import { encodeKey } from '../records/key-codec.ts'
-import { recordKey } from '../records/layout.ts'
-import { recordKeyText } from '../records/merge.ts'
+} from '../../accounts/access.ts'
+import { sharedWith } from '../../accounts/rights.ts'
+import { CacheConstant, maxEntries, namedCache } from '../../caches.ts'
+import { ClientBudget } from '../../client-budget.ts'
+import { invalid } from '../../errors.ts'
+import { type IndexEntry, type Page, pageOfOne, type Slice } from '../../records/collection.ts'
+import { pendingIds } from '../../records/jobs.ts'
+import { encodeKey } from '../../records/key-codec.ts'
+import { recordKey } from '../../records/layout.ts'
+import { recordKeyText } from '../../records/merge.ts'
 import {
   type Account,
   type Audience,
@@ -35,11 +27,18 @@ import {
   type Repository,
   repositories,
   repositoryNames,
-} from '../records/schema/index.ts'
-import type { Store } from '../records/store.ts'
-import { foldCase, type TrigramIndex, wordMatcher } from '../search/index.ts'
-import type { ReadTransaction } from '../storage/index.ts'
-import { filteredPage, isFiltered, type RepositoryFilter } from './search-filters.ts'
+} from '../../records/schema/index.ts'
+import type { Store } from '../../records/store.ts'
+import { foldCase, type TrigramIndex, wordMatcher } from '../../search/index.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
+import { filteredPage, isFiltered, type RepositoryFilter } from './filters.ts'
+import {
+  pageOfListings,
+  readAndCacheTotals,
+  type SearchListing,
+  type SearchPage,
+  without,
+} from './list-page.ts'
 
 export interface RepositoryQuery {
   /** Part of the name, case-insensitive; several parts separated by commas; `owner/part` searches within an owner. */
