@@ -12,7 +12,7 @@ import type { Releases } from './content/releases.ts'
 import { type DiskStorage, locate, openDiskStorage } from './data-folder.ts'
 import { createDomain, type Domain } from './domain.ts'
 import { openStore, orClose } from './engine.ts'
-import { AllotError, checkList } from './errors.ts'
+import { AllotError, checkStrings } from './errors.ts'
 import type { ExportOptions, LastLine, OnProgress, Write } from './exports/format.ts'
 import { FileStorage } from './files/index.ts'
 import { GitStorage } from './git/index.ts'
@@ -211,7 +211,7 @@ export const openAllot = async (
     export: (to, onProgress) => write(to, { onProgress }),
     // Without a list it would be an export of everything.
     exportOwners: async (names, to, onProgress) =>
-      write(to, { onProgress, owners: checkList('names', names) }),
+      write(to, { onProgress, owners: checkStrings('names', names) }),
     async close() {
       await Promise.all([api.idle(), pages.close(), ssh?.server.close()])
       clearInterval(timer)

@@ -54,11 +54,16 @@ export const checkArgument = (isRight: boolean, name: string, expected: string, 
   if (!isRight) throw invalid(`${name}: expected ${expected}, received ${describeValue(value)}`)
 }
 
-/** @returns the list of texts that a caller in JavaScript may have passed. @throws AllotError invalid that names the argument */
-export const checkList = (name: string, value: readonly string[]): readonly string[] => {
+/** @throws AllotError invalid that names the argument */
+export const checkString = (name: string, value: string): string => {
+  checkArgument(typeof value === 'string', name, 'a string', value)
+  return value
+}
+
+/** @throws AllotError invalid that names the argument, or the first element that is not a string */
+export const checkStrings = (name: string, value: readonly string[]): readonly string[] => {
   checkArgument(Array.isArray(value), name, 'a list', value)
-  for (const [index, text] of value.entries())
-    checkArgument(typeof text === 'string', `${name}[${index}]`, 'a string', text)
+  for (const [index, element] of value.entries()) checkString(`${name}[${index}]`, element)
   return value
 }
 
@@ -69,7 +74,7 @@ const MAX_NAME_LENGTH = 255
 
 /** Refuses what cannot be the name of a rule, a group or a token. @throws AllotError invalid that names the member */
 export const checkName = (name: string, member = 'name'): void => {
-  checkArgument(typeof name === 'string', member, 'a string', name)
+  checkString(member, name)
   if (!hasNameLength(name)) throw invalid(`${member}: must have 1 to ${MAX_NAME_LENGTH} characters`)
   refuseControls(name, member)
 }

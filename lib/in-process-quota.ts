@@ -1,6 +1,6 @@
 import { presentHistory, presentStatus, type QuotaInfo } from './api/quota/schema.ts'
 import type { Actor } from './audit.ts'
-import { AllotError, checkArgument, isObject } from './errors.ts'
+import { AllotError, checkArgument, checkString, isObject } from './errors.ts'
 import type { Sum } from './integers.ts'
 import type { QuotaExplanation } from './quota/evaluate.ts'
 import type { Groups } from './quota/groups.ts'
@@ -109,43 +109,39 @@ const actor = (by: Actor | undefined): Actor | undefined => {
   return by
 }
 
-/** @throws AllotError invalid that names the argument */
-const text = (argument: string, value: string): string => {
-  checkArgument(typeof value === 'string', argument, 'a string', value)
-  return value
-}
-
 export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaServices): HostQuota => {
   const found = (name: string, owner: Owner | undefined): Owner => {
     if (owner === undefined) throw new AllotError('not_found', `there is no ${owners.title} named ${name}`)
     return owner
   }
   const idOf = async (name: string): Promise<number> =>
-    found(name, await store.read((tx) => owners.find(tx, text('owner', name)))).id
+    found(name, await store.read((tx) => owners.find(tx, checkString('owner', name)))).id
   // Looked up within the transaction of the change, so that a deleted owner gets no groups.
   const find = (name: string) => async (tx: WriteContext) =>
-    found(name, await owners.find(tx, text('owner', name)))
+    found(name, await owners.find(tx, checkString('owner', name)))
   const claim = (name: string) => async (tx: WriteContext) =>
-    found(name, await owners.claim(tx, text('owner', name)))
+    found(name, await owners.claim(tx, checkString('owner', name)))
   const { rules, groups } = quota
   return {
     rules: {
       list: async (slice) => rules.list(checkSlice(slice)),
-      get: async (name) => rules.get(text('name', name)),
+      get: async (name) => rules.get(checkString('name', name)),
       create: async (rule, by) => rules.create(rule, actor(by)),
-      edit: async (name, edit, by) => rules.edit(text('name', name), edit, actor(by)),
-      remove: async (name, by) => rules.remove(text('name', name), actor(by)),
+      edit: async (name, edit, by) => rules.edit(checkString('name', name), edit, actor(by)),
+      remove: async (name, by) => rules.remove(checkString('name', name), actor(by)),
     },
     groups: {
       list: async (slice) => groups.list(checkSlice(slice)),
-      get: async (name) => groups.get(text('name', name)),
+      get: async (name) => groups.get(checkString('name', name)),
       create: async (group, by) => groups.create(group, actor(by)),
-      remove: async (name, by) => groups.remove(text('name', name), actor(by)),
-      addRule: async (group, rule, by) => groups.addRule(text('group', group), text('rule', rule), actor(by)),
+      remove: async (name, by) => groups.remove(checkString('name', name), actor(by)),
+      addRule: async (group, rule, by) =>
+        groups.addRule(checkString('group', group), checkString('rule', rule), actor(by)),
       removeRule: async (group, rule, by) =>
-        groups.removeRule(text('group', group), text('rule', rule), actor(by)),
-      assign: async (owner, group, by) => groups.assign(claim(owner), text('group', group), actor(by)),
-      unassign: async (owner, group, by) => groups.unassign(find(owner), text('group', group), actor(by)),
+        groups.removeRule(checkString('group', group), checkString('rule', rule), actor(by)),
+      assign: async (owner, group, by) => groups.assign(claim(owner), checkString('group', group), actor(by)),
+      unassign: async (owner, group, by) =>
+        groups.unassign(find(owner), checkString('group', group), actor(by)),
       setFor: async (owner, names, by) => groups.setFor(claim(owner), names, actor(by)),
       assignedTo: async (owner) => groups.assignedTo(await idOf(owner)),
     },

@@ -1,4 +1,4 @@
-import { checkArgument, invalid } from '../errors.ts'
+import { checkString, invalid } from '../errors.ts'
 
 /** Account names have 1 to 40 characters, a letter or digit at both ends and no `..`. Names are compared without case. */
 const ACCOUNT_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/
@@ -20,7 +20,7 @@ export const checkAccountName = (name: string): void => {
 
 /** @throws AllotError invalid for a name that is too long or empty, and for a value that is not a string */
 export const checkLength = (name: string, limit: number): void => {
-  checkArgument(typeof name === 'string', 'name', 'a string', name)
+  checkString('name', name)
   if (name.length < 1 || name.length > limit) throw invalid(`name: must have 1 to ${limit} characters`)
 }
 

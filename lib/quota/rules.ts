@@ -3,6 +3,7 @@ import {
   AllotError,
   checkArgument,
   checkName,
+  checkStrings,
   describeName,
   describeValue,
   invalid,
@@ -170,12 +171,10 @@ export const refuseUnlimited = async (
     if (limit === undefined && (await rules.get(tx, [name])) === undefined) throw withoutLimit(name)
 }
 
-/** @throws AllotError invalid unless it is a list of texts, none of them twice */
+/** @throws AllotError invalid unless it is a list of strings, none of them twice */
 export const checkNames = (member: string, names: readonly string[]): void => {
-  const isList = Array.isArray(names) && names.every((name) => typeof name === 'string')
-  checkArgument(isList, member, 'a list of names', names)
   const seen = new Set<string>()
-  const repeated = names.find((name) => seen.size === seen.add(name).size)
+  const repeated = checkStrings(member, names).find((name) => seen.size === seen.add(name).size)
   if (repeated !== undefined) throw invalid(`${member}: ${repeated} is named twice`)
 }
 

@@ -70,6 +70,16 @@ describe('A host that keeps rules in process', () => {
     ],
     ['a new group that is absent', (quota) => quota.groups.create(never(undefined)), /^group: expected an/],
     ['a new group with null', (quota) => quota.groups.create(never({ name: 'n', rules: [null] })), /^rule: /],
+    [
+      'an owner with a number among its groups',
+      (quota) => quota.apply(never({ assignments: { root: ['x', 5] } })),
+      /^assignments\[1\]: expected a string, received the number 5$/,
+    ],
+    [
+      'a number among the groups of an owner',
+      (quota) => quota.groups.setFor('root', never([5])),
+      /^groups\[0\]: expected a string, received the number 5$/,
+    ],
     ['groups of an owner as a text', (quota) => quota.groups.setFor('root', never('x')), /^groups: expected/],
     [
       'an edit that is absent',
