@@ -38,7 +38,10 @@ const verifyStore = async ({ repair = false, force = false, ...flags }: Flags): 
     await Promise.all([import('../config/store.ts'), import('../../lib/files/index.ts')])
   requireStore(flags, 'name another folder with --data')
   const location = storeLocation(flags)
-  const driver = await driverFor(location, { openFiles: OPEN_FILES, exclusive: repair && !force })
+  const driver = await driverFor(location, {
+    level: { openFiles: OPEN_FILES },
+    postgres: { exclusive: repair && !force },
+  })
   try {
     const files = new FileStorage(foldersOf(location).files)
     if (repair) await repairAndPrint(driver, files, chosenDriver(location))

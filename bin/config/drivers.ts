@@ -1,12 +1,13 @@
+import type { LevelOptions } from '../../drivers/level/index.ts'
 import type { PostgresOptions } from '../../drivers/postgres/settings.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
-import type { Finding } from '../doctor/finding.ts'
 
 /**
  * A driver that `--storage` can name. Its modules are imported when it is used, since the help of every command lists all
  * drivers.
  */
 export interface NamedDriver {
+  readonly name: 'level' | 'postgres' | 'memory'
   /** Form of its URLs, as the help and errors show it. */
   readonly form: string
   readonly pattern: RegExp
@@ -16,19 +17,18 @@ export interface NamedDriver {
   readonly isShared: boolean
   create(url: string, options: DriverOptions): Promise<StorageDriver>
   /** Names a store in messages. It must not show a password. */
-  describe(url: string, options: PostgresOptions): Promise<string>
+  describe(url: string, options: DriverOptions): Promise<string>
   /** Folder of the records, when they are in one. */
   folder?(url: string): string
-  /** What `allot doctor` finds; when absent, it opens the store. */
-  check?(url: string, options: PostgresOptions): Promise<Finding[]>
   /** Makes the damaged files of the folder readable again. @returns those that it has set aside */
   repair?(url: string): Promise<string[]>
 }
 
-/** What a driver is opened with: members of {@link PostgresOptions} are in the section `[storage]` of the configuration file. */
-export interface DriverOptions extends PostgresOptions {
-  /** Of a LevelDB. */
-  openFiles?: number
+/** Options of each driver, which takes its own. */
+export interface DriverOptions {
+  readonly level?: LevelOptions
+  /** The section `[storage]` of the configuration file, and more. */
+  readonly postgres?: PostgresOptions
 }
 
 const folderOfLevel = (url: string): string => url.slice('level:'.length)
@@ -36,31 +36,30 @@ const folderOfLevel = (url: string): string => url.slice('level:'.length)
 /** The drivers that `--storage` can name. */
 const DRIVERS: readonly NamedDriver[] = [
   {
+    name: 'level',
     form: 'level:<folder>',
     pattern: /^level:./,
     title: 'LevelDB',
     isShared: false,
-    create: async (url, { openFiles }) =>
-      (await import('../../drivers/level/index.ts')).level(
-        folderOfLevel(url),
-        openFiles ? { openFiles } : {},
-      ),
+    create: async (url, options) =>
+      (await import('../../drivers/level/index.ts')).level(folderOfLevel(url), options.level),
     describe: async (url) => url,
     folder: folderOfLevel,
     repair: async (url) => (await import('../../drivers/level/damage.ts')).repairLevel(folderOfLevel(url)),
   },
   {
+    name: 'postgres',
     form: 'postgres://…',
     pattern: /^postgres(ql)?:/,
     title: 'PostgreSQL',
     isShared: true,
-    create: async (url, { openFiles: _, ...options }) =>
-      (await import('../../drivers/postgres/index.ts')).postgres(url, options),
+    create: async (url, options) =>
+      (await import('../../drivers/postgres/index.ts')).postgres(url, options.postgres),
     describe: async (url, options) =>
-      (await import('../../drivers/postgres/settings.ts')).parseSettings(url, options).where,
-    check: async (url, options) => (await import('../doctor/database.ts')).checkDatabase(url, options),
+      (await import('../../drivers/postgres/settings.ts')).parseSettings(url, options.postgres ?? {}).where,
   },
   {
+    name: 'memory',
     form: 'memory:',
     pattern: /^memory:$/,
     title: 'a store in memory',

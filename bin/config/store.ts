@@ -82,7 +82,7 @@ export const storeExists = (folder: string): boolean => {
 export const describeStore = async (location: StoreLocation): Promise<string> => {
   if (location.storage === undefined) return location.data
   const { describe, url } = chosenDriver(location)
-  return describe(url, location.config.storage)
+  return describe(url, { postgres: location.config.storage })
 }
 
 /** @throws UsageError when `--storage` names no driver */
@@ -91,7 +91,7 @@ export const driverFor = async (
   options: DriverOptions = {},
 ): Promise<StorageDriver> => {
   const { create, url } = chosenDriver(location)
-  return create(url, { ...location.config.storage, ...options })
+  return create(url, { ...options, postgres: { ...location.config.storage, ...options.postgres } })
 }
 
 /** Folders of git data and files. */

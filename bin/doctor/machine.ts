@@ -1,9 +1,8 @@
-import { execFile } from 'node:child_process'
 import { access, constants, readdir, stat, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { promisify } from 'node:util'
 import { formatSize } from '../../lib/byte-sizes.ts'
 import type { Config } from '../config/config.ts'
+import { gitVersion } from '../server/git-version.ts'
 import { type Finding, finding } from './finding.ts'
 
 /** Older versions read the configuration of the user, which can change what they do. */
@@ -13,24 +12,6 @@ const DURABLE_GIT = [2, 36]
 
 const isBelow = ([major = 0, minor = 0]: number[], [minMajor, minMinor]: number[]): boolean =>
   major < minMajor! || (major === minMajor && minor < minMinor!)
-
-/**
- * @returns the version of the git that the server runs; undefined when it needs none
- * @throws Error that says what to do when the command is not found, or is not git
- */
-export const gitVersion = async ({ repositories }: Config): Promise<string | undefined> => {
-  if (repositories === false) return undefined
-  const { git } = repositories
-  const advice = 'install git, or set git under [repositories]'
-  const { stdout } = await promisify(execFile)(git, ['--version'], { timeout: 10_000 }).catch((error) => {
-    const { code, message } = error as NodeJS.ErrnoException
-    const reason = code === 'ENOENT' ? 'is not found' : `cannot be run (${message.split('\n')[0]})`
-    throw new Error(`${git} ${reason}: ${advice}`)
-  })
-  const [, version] = /(?<!\d)(\d+\.\d+[\w.]*)/.exec(stdout) ?? []
-  if (version === undefined) throw new Error(`${git} is not git, it says ${stdout.trim()}: ${advice}`)
-  return version
-}
 
 export const checkGit = async (config: Config): Promise<Finding> => {
   try {

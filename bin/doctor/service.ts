@@ -8,12 +8,13 @@ import { StorageError } from '../../lib/storage/index.ts'
 import type { Config } from '../config/config.ts'
 import { chosenDriver, driverFor, recordsFolder, type StoreLocation, storeExists } from '../config/store.ts'
 import { dateFault, dayOf, readTls, tlsFilesOf } from '../server/tls.ts'
+import { checkDatabase } from './database.ts'
 import { type Finding, finding } from './finding.ts'
 
 export const checkStore = async (location: StoreLocation): Promise<Finding[]> => {
   try {
-    const { check, title, url } = chosenDriver(location)
-    if (check !== undefined) return await check(url, location.config.storage)
+    const { name, title, url } = chosenDriver(location)
+    if (name === 'postgres') return await checkDatabase(url, location.config.storage)
     const folder = recordsFolder(location)
     if (folder !== undefined && !storeExists(folder))
       return [finding('store', 'ok', `${folder} does not exist yet: allot serve creates it`)]

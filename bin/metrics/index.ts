@@ -13,7 +13,7 @@ import { type StorageDriver, StorageError } from '../../lib/storage/index.ts'
 import { VERSION } from '../../lib/version.ts'
 import { isSitePage } from '../../lib/web/index.ts'
 import type { Config } from '../config/config.ts'
-import { sendText } from '../server/listeners.ts'
+import { sendText } from '../send-text.ts'
 import { workerMetrics } from './worker-metrics.ts'
 
 export { measureSsh } from './ssh-metrics.ts'

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { IncomingMessage, RequestListener } from 'node:http'
 import type { Server } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { OpenAllot } from '../../lib/allot.ts'
 import { type Log, sendEmpty } from '../../lib/http/index.ts'
 import { movedStatus } from '../../lib/http/moved-paths.ts'
 import { baseUrlOf, parseRequestUrl } from '../../lib/http/request-url.ts'
+import { sendText } from '../send-text.ts'
 
 const STORE_TIMEOUT_MS = 3000
 /** Milliseconds for which the result of a check is reused. */
@@ -53,26 +54,6 @@ const isDone = (work: Promise<unknown>): Promise<boolean> =>
     ),
     setTimeout(STORE_TIMEOUT_MS, false, { ref: false }),
   ])
-
-/** Sends plain text to GET and HEAD, and 405 to other methods. */
-export const sendText = (
-  req: IncomingMessage,
-  res: ServerResponse,
-  status: number,
-  text: string,
-  headers: Record<string, string> = {},
-): void => {
-  const isRead = req.method === 'GET' || req.method === 'HEAD'
-  const body = isRead ? text : ''
-  res.writeHead(isRead ? status : 405, {
-    'Content-Type': 'text/plain;charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-    ...(isRead ? headers : { Allow: 'GET, HEAD' }),
-  })
-  res.end(body)
-}
 
 /** Ids that proxies send: a UUID, a hexadecimal number, a trace of several parts. Any other value is replaced. */
 const REQUEST_ID = /^[\w.:-]{1,128}$/

@@ -19,9 +19,9 @@ import {
   type StoreLocation,
   storeLocation,
 } from '../config/store.ts'
-import { gitVersion } from '../doctor/machine.ts'
 import { UsageError } from '../errors.ts'
 import { print, printNote } from '../terminal.ts'
+import { gitVersion } from './git-version.ts'
 import {
   listen,
   redirectToHttps,

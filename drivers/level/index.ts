@@ -14,7 +14,8 @@ const { Level } = createRequire(import.meta.url)('level') as typeof import('leve
 /** LevelDB raises lower numbers to this one. */
 const MIN_OPEN_FILES = 64
 
-interface LevelOptions {
+/** Options of a LevelDB. */
+export interface LevelOptions {
   /** How many of LevelDB's files, mostly of 2 MiB, are mapped into memory at once: at least 64; default 1000. */
   openFiles?: number
 }

@@ -39,6 +39,22 @@ describe('The table of layers', () => {
   })
 })
 
+/** @param partOf the part of the folder that a file is in, whose files may import each other */
+const assertNoCycle = (folder: string, partOf: (file: string) => string): void => {
+  const imported = new Map<string, Set<string>>()
+  for (const file of filesIn(folder)) {
+    const parts = imported.get(partOf(file)) ?? new Set()
+    for (const to of importsOf(file)) if (to.startsWith(`${folder}/`)) parts.add(partOf(to))
+    imported.set(partOf(file), parts)
+  }
+  assert.ok(imported.size > 5)
+  const visit = (part: string, path: readonly string[]): void => {
+    assert.ok(!path.includes(part), `they import each other: ${[...path, part].join(' → ')}`)
+    for (const to of imported.get(part) ?? []) if (to !== part) visit(to, [...path, part])
+  }
+  for (const part of imported.keys()) visit(part, [])
+}
+
 describe('Imports', () => {
   it('point to lower rows of the table, in every file', () => {
     assert.ok(files.length > 80)
@@ -71,22 +87,11 @@ describe('Imports', () => {
     for (const file of files) visit(file, [])
   })
 
-  it('form no cycle between the folders of the pages', () => {
-    const top = 'lib/web'
-    const folderOf = (file: string): string => (file.startsWith(`${top}/`) ? dirname(file) : '')
-    const imported = new Map<string, Set<string>>()
-    for (const file of filesIn(top)) {
-      const folders = imported.get(folderOf(file)) ?? new Set()
-      for (const to of importsOf(file).map(folderOf)) if (to !== '') folders.add(to)
-      imported.set(folderOf(file), folders)
-    }
-    assert.ok(imported.size > 5)
-    const visit = (folder: string, path: readonly string[]): void => {
-      assert.ok(!path.includes(folder), `folders import each other: ${[...path, folder].join(' → ')}`)
-      for (const to of imported.get(folder) ?? []) if (to !== folder) visit(to, [...path, folder])
-    }
-    for (const folder of imported.keys()) visit(folder, [])
-  })
+  it('form no cycle between the folders of the pages', () =>
+    assertNoCycle('lib/web', (file) => dirname(file)))
+
+  it('form no cycle between the folders of the command line, and the files beside them', () =>
+    assertNoCycle('bin', (file) => file.split('/').slice(0, 2).join('/')))
 
   it('of storage, search and integrity from outside are their public modules', () => {
     const closed = ['lib/storage', 'lib/search', 'lib/integrity']
