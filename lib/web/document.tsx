@@ -3,6 +3,7 @@
 import { renderToString } from 'preact-render-to-string'
 import { Header } from './header.tsx'
 import { Link, PageContextProvider, sentence } from './parts/components.tsx'
+import { Icon } from './parts/inline.tsx'
 import type { Crumb, PageContext, View } from './parts/route.ts'
 import { ICON_PATH, SCRIPT_PATH } from './styles/index.ts'
 
@@ -61,9 +62,10 @@ export const failureView = (status: number, message: string): View => {
     status,
     title,
     body: (
-      <div class="narrow">
+      <div class="narrow failure">
+        <Icon name={status === 404 ? 'search' : 'alert'} />
         <h1>{title}</h1>
-        <p>
+        <p class="muted">
           {status === 404 ? 'This page does not exist, or you do not have access to it.' : sentence(message)}
         </p>
         <div class="buttons">

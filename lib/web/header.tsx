@@ -1,46 +1,71 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The header of every page: the brand, the sections of the pages, and the menu of the user. */
+import type { RenderableProps } from 'preact'
+import type { Identity } from '../accounts/access.ts'
 import { SET_PASSWORD } from '../accounts/own-passwords.ts'
 import { Link, Post, usePageContext } from './parts/components.tsx'
+import { Icon } from './parts/inline.tsx'
 import type { PageContext } from './parts/route.ts'
 import { SIGN_IN, signInTo } from './session.tsx'
+
+/** The section of a path. For administrators, the storage of others belongs to the administration, as the trail above it says. */
+const sectionOf = (path: string, { username, admin }: Identity): 'storage' | 'administration' | undefined => {
+  if (path === '/' || path === `/-/storage/${username}` || path.startsWith(`/-/storage/${username}/`))
+    return 'storage'
+  if (/^\/-\/storage(?:\/|$)/.test(path)) return admin ? 'administration' : 'storage'
+  return /^\/-\/admin(?:\/|$)/.test(path) ? 'administration' : undefined
+}
 
 /** Names are isolated, since their direction can differ from that of the header. */
 export const Header = ({
   user,
+  path,
   urlOf,
   servedPages,
   brand: { name, logo, backUrl, backText },
-}: PageContext) => (
-  <header>
-    <a class="brand" href={urlOf('/')}>
-      {logo === undefined ? <bdi>{name}</bdi> : <img src={logo} alt={name} />}
-    </a>
-    {backUrl !== undefined && (
-      <a href={backUrl}>
-        <bdi>{backText}</bdi>
+}: PageContext) => {
+  const section = user === null ? undefined : sectionOf(path, user)
+  return (
+    <header>
+      <a class="brand" href={urlOf('/')}>
+        {logo === undefined ? <bdi>{name}</bdi> : <img src={logo} alt={name} />}
       </a>
-    )}
-    {user !== null && (
-      <nav aria-label="Pages">
-        <Link to="/" currentBelow={['/-/storage']}>
-          Storage
-        </Link>
-        {servedPages.has('user') && (
-          <Link to={`/${user.username}`} currentBelow={[`/${user.username}`]}>
-            Repositories
-          </Link>
-        )}
-        {user.admin && (
-          <Link to="/-/admin" currentBelow={['/-/admin']}>
-            Administration
-          </Link>
-        )}
-      </nav>
-    )}
-    {user === null ? <SignInLink /> : <UserMenu username={user.username} />}
-  </header>
-)
+      {backUrl !== undefined && (
+        <a href={backUrl}>
+          <bdi>{backText}</bdi>
+        </a>
+      )}
+      {user !== null && (
+        <nav aria-label="Pages">
+          <SectionLink to="/" isCurrent={section === 'storage'}>
+            Storage
+          </SectionLink>
+          {servedPages.has('user') && (
+            <Link to={`/${user.username}`} currentBelow={[`/${user.username}`]}>
+              Repositories
+            </Link>
+          )}
+          {user.admin && (
+            <SectionLink to="/-/admin" isCurrent={section === 'administration'}>
+              Administration
+            </SectionLink>
+          )}
+        </nav>
+      )}
+      {user === null ? <SignInLink /> : <UserMenu username={user.username} />}
+    </header>
+  )
+}
+
+/** A link to a section, on whose first page and in which it is marked as current. */
+const SectionLink = ({ to, isCurrent, children }: RenderableProps<{ to: string; isCurrent: boolean }>) => {
+  const { urlOf, path } = usePageContext()
+  return (
+    <a href={urlOf(to)} aria-current={to === path ? 'page' : isCurrent ? 'true' : undefined}>
+      {children}
+    </a>
+  )
+}
 
 const SignInLink = () => {
   const { path, search, hasSessions, urlOf } = usePageContext()
@@ -62,6 +87,7 @@ const UserMenu = ({ username }: { username: string }) => {
   return (
     <details class="choice account">
       <summary aria-current={OWN_PAGES.test(path) ? 'true' : undefined}>
+        <Icon name="user" />
         <span class="hidden">Signed in as </span>
         <bdi>{username}</bdi>
       </summary>
@@ -69,26 +95,31 @@ const UserMenu = ({ username }: { username: string }) => {
         <ul class="plain">
           {servedPages.has('user') && (
             <li>
-              <Link to={`/${username}`}>Profile</Link>
+              <Link to={`/${username}`}>
+                <Icon name="user" />
+                Profile
+              </Link>
             </li>
           )}
           <li>
-            <Link to={`/-/storage/${username}/usage`}>Usage</Link>
-          </li>
-          <li>
             <Link to="/-/settings" currentBelow={['/-/settings', '/-/avatars']}>
+              <Icon name="settings" />
               Settings
             </Link>
           </li>
           <li>
             <Link to="/-/account" currentBelow={['/-/account']}>
+              <Icon name="token" />
               Tokens and sessions
             </Link>
           </li>
         </ul>
         {hasSessions && (
           <Post to="/-/sign-out">
-            <button type="submit">Sign out</button>
+            <button type="submit">
+              <Icon name="sign-out" />
+              Sign out
+            </button>
           </Post>
         )}
       </div>

@@ -12,6 +12,9 @@ const policyOf = (brand: Brand): string => {
   return `default-src 'none'; script-src 'self'; style-src 'self'; img-src ${images}; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
 }
 
+/** `gzip` in an Accept-Encoding header, unless its weight is 0 (RFC 9110 §12.5.3). */
+const ACCEPTS_GZIP = /(?:^|,)\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*(?:,|$))[\d.]+\s*)?(?:,|$)/i
+
 /** Sends the responses of the pages, with the headers that protect them. */
 export class PageResponses {
   readonly #headers: Readonly<Record<string, string>>
@@ -38,10 +41,13 @@ export class PageResponses {
     this.#send(res, 303, '', ['Location', to, 'Cache-Control', 'no-store'])
   }
 
-  asset(req: IncomingMessage, res: ServerResponse, { type, text, tag }: Asset): void {
-    const headers = ['ETag', tag, 'Cache-Control', 'no-cache']
-    if (req.headers['if-none-match']?.includes(tag)) this.#send(res, 304, '', headers)
-    else this.#send(res, 200, text, [...headers, 'Content-Type', type])
+  asset(req: IncomingMessage, res: ServerResponse, { type, text, gzip, ...asset }: Asset): void {
+    const isCompressed = ACCEPTS_GZIP.test(String(req.headers['accept-encoding'] ?? ''))
+    const tag = isCompressed ? asset.tag.replace(/"$/, '-gzip"') : asset.tag
+    const headers = ['ETag', tag, 'Cache-Control', 'no-cache', 'Vary', 'Accept-Encoding']
+    if (req.headers['if-none-match']?.includes(tag)) return this.#send(res, 304, '', headers)
+    const encoding = isCompressed ? ['Content-Encoding', 'gzip'] : []
+    this.#send(res, 200, isCompressed ? gzip : text, [...headers, 'Content-Type', type, ...encoding])
   }
 
   /** Sends an image, which never changes at its address. */

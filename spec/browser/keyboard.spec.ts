@@ -398,7 +398,7 @@ const focused = (page: Page): Promise<Focused> =>
     const { activeElement: one } = document
     const isField = ['INPUT', 'SELECT', 'TEXTAREA'].includes(one.tagName)
     const text = isField ? one.getAttribute('aria-label') ?? one.labels?.[0]?.textContent ?? '' : one.textContent
-    return { tag: one.tagName, text: text.trim(), outline: getComputedStyle(one).outlineStyle }
+    return { tag: one.tagName, text: text.trim().replace(/\\s+/g, ' '), outline: getComputedStyle(one).outlineStyle }
   })()`)
 
 /** What takes the focus, by the tags of its elements. */

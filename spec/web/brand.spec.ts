@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import type { Browser, Page } from 'playwright-core'
 import { readConfig } from '../../bin/config/config.ts'
 import { memory } from '../../drivers/memory/index.ts'
@@ -95,6 +99,28 @@ describe('The brand of the host', () => {
         assert.match(headerOf(text), /<bdi>&lt;img src=x .*<\/bdi>/)
       },
     ))
+
+  it('has a style sheet and a script that are compressed for clients that accept it', () =>
+    withPages({}, async ({ base }) => {
+      for (const path of ['/-/style.css', '/-/script.js']) {
+        const ask = async (encoding: string, tag = '') => {
+          const req = request(base + path, { headers: { 'Accept-Encoding': encoding, 'If-None-Match': tag } })
+          const [res] = (await once(req.end(), 'response')) as [IncomingMessage]
+          return { status: res.statusCode, headers: res.headers, body: await buffer(res) }
+        }
+        const plain = await ask('identity')
+        for (const encoding of ['', 'br', 'gzip;q=0', 'br, gzip; q=0.0'])
+          assert.deepEqual((await ask(encoding)).body, plain.body, encoding)
+        for (const encoding of ['gzip', 'br;q=1, GZIP ; q=0.5', 'deflate,gzip;q=1.0,*;q=0.5']) {
+          const { headers, body } = await ask(encoding)
+          assert.deepEqual([headers['content-encoding'], headers.vary], ['gzip', 'Accept-Encoding'], encoding)
+          assert.deepEqual(gunzipSync(body), plain.body)
+          assert.ok(body.length < plain.body.length / 2)
+          assert.notEqual(headers.etag, plain.headers.etag)
+          assert.equal((await ask(encoding, headers.etag)).status, 304)
+        }
+      }
+    }))
 
   it('has its CSS variables in the style sheet, each in its mode, with another ETag', () =>
     withPages({}, async (plain) => {

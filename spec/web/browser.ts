@@ -88,5 +88,6 @@ const bodyOf = (fields: FormFields): URLSearchParams =>
 export const words = (html: string): string =>
   html
     .replace(/^.*<main[^>]*>/s, '')
+    .replace(/<wbr\/?>/g, '')
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ')

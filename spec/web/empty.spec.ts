@@ -35,7 +35,8 @@ describe('A page on which there is nothing yet', () => {
   const commandIn = (html: string) => {
     const [, command] = /<pre class="command"><code data-copy>(.*?)<\/code>/s.exec(html) ?? []
     return command
-      ?.replaceAll('&quot;', '"')
+      ?.replaceAll('<wbr/>', '')
+      .replaceAll('&quot;', '"')
       .replaceAll('&lt;', '<')
       .replaceAll('&gt;', '>')
       .replaceAll('&amp;', '&')

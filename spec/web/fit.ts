@@ -39,7 +39,8 @@ const MISFITS = `(() => {
   const linesOf = (one) => {
     const range = document.createRange()
     range.selectNodeContents(one)
-    return new Set([...range.getClientRects()].filter(({ width }) => width > 0).map(({ bottom }) => Math.round(bottom / 12))).size
+    const boxes = [...range.getClientRects()].filter(({ width }) => width > 0).sort((left, right) => left.top - right.top)
+    return boxes.filter(({ top }, index) => boxes.slice(0, index).every(({ bottom }) => bottom <= top + 1)).length
   }
   const cutsTab = (tabs) => {
     const { left, right } = tabs.getBoundingClientRect()

@@ -38,7 +38,10 @@ describe('The frame of the pages', () => {
   for (const [who, path, marked] of [
     ['ann', '/', ['Storage']],
     ['ann', '/-/storage/ann/history', ['Storage']],
-    ['ann', '/-/storage/ann/usage', ['Storage', 'Usage']],
+    ['ann', '/-/storage/ann/usage', ['Storage']],
+    ['ann', '/-/storage/acme', ['Storage']],
+    ['root', '/-/storage/root', ['Storage']],
+    ['root', '/-/storage/ben', ['Administration']],
     ['ann', '/ann', ['Repositories', 'Profile']],
     ['ann', '/ann/website', ['Repositories']],
     ['ann', '/-/settings', ['Signed in as ann', 'Settings']],
@@ -57,7 +60,7 @@ describe('The frame of the pages', () => {
     const [, menu] = /<details class="choice account">(.*?)<\/details>/s.exec(text)!
     assert.deepEqual(
       [...menu!.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, to]) => to),
-      ['/ann', '/-/storage/ann/usage', '/-/settings', '/-/account'],
+      ['/ann', '/-/settings', '/-/account'],
     )
     assert.match(menu!, /<form method="post" action="\/-\/sign-out"/)
   })

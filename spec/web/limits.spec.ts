@@ -121,7 +121,7 @@ describe('The state of an owner', () => {
       ])
     }
     const { text } = await root.get('/-/storage/both/usage?remove=all')
-    assert.match(words(main(text)), /What to remove CSV .* a ↗/)
+    assert.match(words(main(text)), /What to remove Download CSV .* a ↗/)
     const file = (await root.get('/-/storage/both/usage.csv?remove=all')).text
     assert.match(file, /^kind,name,repository,bytes,created\r\nartifacts,a,,78643200,[^\r]*\r\n$/)
   })
@@ -146,7 +146,7 @@ describe('The state of an owner', () => {
     assert.ok(Math.abs(filled - 100) < 0.01, bar)
     assert.doesNotMatch(bar, /excess/)
     assert.match(bar, /<line class="limit" x1="95.238%"/)
-    assert.match(text, /<svg class="limit-mark"[^>]*><line x1="95.238%".*?>Limit: 100 MiB</)
+    assert.match(text, /<svg class="limit-mark"[^>]*><line x1="95.238%".*?>Limit: 100\sMiB</)
     assert.doesNotMatch(section((await ann.get('/-/storage/near')).text, 'usage'), /limit-mark/)
   })
 

@@ -28,6 +28,7 @@ const HTML = { accept: 'text/html' }
 const wordsOf = (html: string): string =>
   html
     .replace(/^.*<main/s, '')
+    .replace(/<wbr\/?>/g, '')
     .replace(/<[^>]*>/g, ' ')
     .replace(/\s+/g, ' ')
 
@@ -101,7 +102,7 @@ describe('The page of a person or an organization', () => {
     assert.doesNotMatch((await noa.get('/guild')).text, /Change picture/)
     assert.match(
       await shown('/-/avatars/mia', mia),
-      /Made of the name\. .* at most 512 KiB and 2048 × 2048 pixels; .* Metadata, such as .*, is not removed/,
+      /Made from the name\. .* up to 512 KiB and 2048 × 2048 pixels, .* Metadata, such as .*, stays in the file/,
     )
     const send = (image: Buffer | string, browser = mia) =>
       browser.upload('/-/avatars/mia', { image: new Blob([new Uint8Array(Buffer.from(image))]) })
@@ -255,7 +256,7 @@ describe('The files of a repository on its pages', () => {
     const { text } = await visitor().get('/mia/atlas/src/branch/main/src/draw.ts')
     assert.match(text, /<li id="L1"><i class="k">import<\/i> \{ readFile \} <i class="k">from<\/i>/)
     assert.match(text, /<li id="L5"> {2}<i class="c">\/\/ &lt;img src=x onerror/)
-    assert.match(text, /9 lines · <data value="527"/)
+    assert.match(text, /9 lines.*· .*<data value="527"/)
   })
 
   for (const [what, path, words] of [
@@ -411,7 +412,7 @@ describe('The issues and releases of a repository on its pages', () => {
     assert.match(await shown('/mia/atlas/issues?state=closed'), /1 issue &lt;img src=x/)
     assert.match(await shown('/mia/atlas/issues?state=all&q=coast'), /1 issue The coast/)
     const issue = await visitor().get('/mia/atlas/issues/1')
-    assert.match(wordsOf(issue.text), /#1 open 3 comments .* See the code \. screen &lt;1>\.png 63 B/)
+    assert.match(wordsOf(issue.text), /#1 open · 3 comments .* See the code \. screen &lt;1>\.png 63 B/)
     assert.match(issue.text, /<article id="issuecomment-1" class="card post">/)
     assert.match(issue.text, /It is <strong>drawn<\/strong> in <a href="\/mia\/atlas\/issues\/2"/)
     const [, file] = /href="(\/-\/attachments\/[\da-f-]+)"/.exec(issue.text)!

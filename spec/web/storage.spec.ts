@@ -36,7 +36,7 @@ describe('The storage page', () => {
     )
     assert.match(
       words(text),
-      /Limits Artifacts Over quota by 26\.3 MiB Limit: 40 MiB 66\.3 of 40 MiB \(166%\) rule builds Choose what to remove Usage/,
+      /Limits Artifacts Over quota by 26\.3 MiB Limit: 40 MiB 66\.3 of 40 MiB \(166%\) rule builds Choose what to remove Organizations acme .* Usage 173 MiB/,
     )
     assert.match(words(text), /Usage 173 MiB of 200 MiB used \(87%\), rule total Near limit · 26\.7 MiB left/)
   })
@@ -102,7 +102,7 @@ describe('The storage page', () => {
     const { text } = await (await as('ann')).get('/')
     assert.match(
       words(text),
-      /Largest items View all 30 ↗ Stored in another system, and deleted there\. Name Kind Share Size thesis git data · private git data 18% 31 MiB 18% website git data · public git data 10% 18 MiB 10% build-5/,
+      /Largest items View all 30 ↗ Stored in another system, and deleted there\. Name Kind Of total Size thesis git data · private git data 18% 31 MiB 18% of total website git data · public git data 10% 18 MiB 10% of total build-5/,
     )
     assert.match(text, /href="\/-\/storage\/ann\/repositories\/thesis"/)
     const repository = await (await as('ann')).get('/-/storage/ann/repositories/thesis')
@@ -120,7 +120,7 @@ describe('The storage page', () => {
     ] as const) {
       const { text } = await ann.get(`/-/storage/ann/history?days=${days}`)
       assert.equal(text.match(/class="hit"/g)!.length, count, days)
-      assert.match(text, /<path class="part0" d="M0 [\d.]+V[\d.]+H/)
+      assert.match(text, /<path class="area part0" d="M0 [\d.]+V[\d.]+H/)
       const ticks = words(/<div class="ticks".*?<\/div>/s.exec(text)![0])
       assert.match(ticks, /^ ?(?:\d+ MiB )+0 B $/)
       const table = words(/<details>.*?<\/details>/s.exec(text)![0])

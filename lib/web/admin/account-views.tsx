@@ -2,7 +2,6 @@
 /** Views of the pages of administrators about one account. */
 import type { Identity } from '../../accounts/access.ts'
 import { LINK_DAYS } from '../../accounts/own-passwords.ts'
-import { formatExactLimit, formatSize } from '../../byte-sizes.ts'
 import type { QuotaExplanation } from '../../quota/evaluate.ts'
 import type { Account } from '../../records/schema/index.ts'
 import {
@@ -19,7 +18,9 @@ import { AdminBox, Field, Visibility } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import type { PageServices, View } from '../parts/route.ts'
+import { formatExactLimit, formatSize } from '../parts/sizes.ts'
 import { subjectTexts } from '../parts/subject-names.ts'
+import { mayChangePicture } from '../people/account-parts.tsx'
 import { ScopeFields } from '../people/tokens.tsx'
 import { ADMINISTRATION, AdminTabs } from './form.tsx'
 
@@ -55,9 +56,11 @@ export const accountView = async (
           title={<bdi>{name}</bdi>}
           subtitle={`${kind === 'user' ? 'User' : 'Organization'}${active ? '' : ', disabled'}`}
         >
-          <Link class="button secondary" to={`/-/avatars/${name}`}>
-            Change picture
-          </Link>
+          {mayChangePicture(user, account) && (
+            <Link class="button secondary" to={`/-/avatars/${name}`}>
+              Change picture
+            </Link>
+          )}
           <Link class="button secondary" to={`/-/storage/${name}`}>
             Storage
           </Link>
@@ -65,12 +68,10 @@ export const accountView = async (
         <AdminTabs />
         <FlashMessage {...message} />
         <Why explanation={explanation} />
-        <div class="columns">
-          <Profile account={account} entered={entered(PROFILE)} failure={failure} />
-          {kind === 'user' && (
-            <Access user={user} account={account} entered={entered(TOKEN)} failure={failure} />
-          )}
-        </div>
+        <Profile account={account} entered={entered(PROFILE)} failure={failure} />
+        {kind === 'user' && (
+          <Access user={user} account={account} entered={entered(TOKEN)} failure={failure} />
+        )}
         <Danger account={account} isOwn={account.id === user.id} />
       </>
     ),
@@ -111,7 +112,7 @@ const Access = ({ user, account: { name }, entered, failure }: AccountFormProps 
         failure={failure}
         name="password"
         type="password"
-        hint="At least 8 characters. It ends the sessions that began with the old password."
+        hint="At least 8 characters. Sessions that began with the old one end."
         isRequired
       />
       <button type="submit" class="secondary">
@@ -154,13 +155,16 @@ const Access = ({ user, account: { name }, entered, failure }: AccountFormProps 
 
 const Danger = ({ account: { name, kind, active }, isOwn }: { account: Account; isOwn: boolean }) =>
   isOwn ? null : (
-    <Section id="danger" title={`Disable or delete the ${kind}`}>
-      <p>
-        {active
+    <Section
+      id="danger"
+      title={`Disable or delete the ${kind}`}
+      about={
+        active
           ? 'A disabled account keeps everything, and nobody can sign in with it.'
-          : 'The account is disabled: nobody can sign in with it.'}
-      </p>
-      <div class="buttons">
+          : 'The account is disabled: nobody can sign in with it.'
+      }
+    >
+      <div class="stacked row">
         <Post
           to="/-/admin/account/active"
           fields={[
@@ -181,7 +185,11 @@ const Danger = ({ account: { name, kind, active }, isOwn }: { account: Account; 
     </Section>
   )
 
-/** Each rule that applies, and whether it stands: why the owner is over quota, or is not. */
+const RuleState = ({ isWithin }: { isWithin: boolean }) => (
+  <span class={`state ${isWithin ? 'within' : 'over'}`}>{isWithin ? 'Within limit' : 'Over limit'}</span>
+)
+
+/** Each rule that applies, and whether usage is below its limit: why the owner is over quota, or is not. */
 const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
   const { groups, over, subject, rule } = explanation
   return (
@@ -192,26 +200,27 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
         ) : (
           <>
             {over ? 'Over quota' : 'Within quota'}: the rule <em>{rule}</em> decides, for{' '}
-            {subjectTexts[subject].name.toLowerCase()}.
+            {subjectTexts[subject].name.toLowerCase()}. Usage at the limit is over it.
           </>
         )}
       </p>
       {groups.length > 0 && (
-        <Table column="Rule" numbers={['Used', 'Limit']}>
+        <Table column="Rule" texts={['State']} numbers={['Used', 'Limit']}>
           {groups.flatMap((group) =>
             group.rules.map(({ name, limit, subjects, stands, used }) => (
               <tr key={`${group.name} ${name}`}>
                 <td>
                   <Link to={rulePath(name)}>{name}</Link>{' '}
                   <span class="small">
-                    of group <Link to={groupPath(group.name)}>{group.name}</Link>
+                    of the group <Link to={groupPath(group.name)}>{group.name}</Link>
                   </span>
-                  <div class="small">
-                    <span class={`state ${stands ? 'within' : 'over'}`}>
-                      {stands ? 'stands' : 'does not stand'}
-                    </span>{' '}
-                    {subjects.map((one) => subjectTexts[one].name).join(', ')}
+                  <div class="small">{subjects.map((one) => subjectTexts[one].name).join(', ')}</div>
+                  <div class="slim">
+                    <RuleState isWithin={stands} />
                   </div>
+                </td>
+                <td class="wide">
+                  <RuleState isWithin={stands} />
                 </td>
                 <SizeCell bytes={used} />
                 <td class="number">{limit < 0 ? formatExactLimit(limit) : formatSize(limit)}</td>
@@ -220,7 +229,6 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
           )}
         </Table>
       )}
-      {groups.length > 0 && <p class="small">A rule stands while usage is below its limit.</p>}
     </Section>
   )
 }

@@ -4,6 +4,7 @@
 import { AUDIT_DAYS, AUDIT_SEARCHED, readAudit, searchAudit } from '../../audit.ts'
 import type { AuditRecord } from '../../records/schema/index.ts'
 import { Empty, formatCount, Link, Search, Section } from '../parts/components.tsx'
+import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Minute } from '../parts/times.tsx'
@@ -101,41 +102,39 @@ const Changes = ({ filter, found, links, number }: ChangesProps) => {
   }
   const searched = `the ${AUDIT_SEARCHED.toLocaleString('en')} changes ${filter.from === 0 ? 'that are newest' : `after the newest ${filter.from.toLocaleString('en')}`}`
   return (
-    <>
+    <Section
+      id="audit"
+      title="Changes"
+      aside={total > 0 && <span class="small">{`${formatCount(total, 'change')}, newest first`}</span>}
+    >
       <Filters filter={filter} />
-      <Section
-        id="audit"
-        title="Changes"
-        aside={total > 0 && <span class="small">{`${formatCount(total, 'change')}, the newest first`}</span>}
-      >
-        {items.length === 0 ? (
-          <EmptyPage total={total}>
-            <NoChanges filter={filter} hasOlder={hasOlder} />
-          </EmptyPage>
-        ) : (
-          <Records records={items} links={links} />
-        )}
-        <Pages to={(page) => to(filter.from, page)} page={number} total={total} />
-        {hasOlder && (
-          <p class="small">
-            Found in {searched}. <Link to={to(filter.from + AUDIT_SEARCHED)}>Search older changes</Link>
-          </p>
-        )}
+      {items.length === 0 ? (
+        <EmptyPage total={total}>
+          <NoChanges filter={filter} hasOlder={hasOlder} />
+        </EmptyPage>
+      ) : (
+        <Records records={items} links={links} />
+      )}
+      <Pages to={(page) => to(filter.from, page)} page={number} total={total} />
+      {hasOlder && (
         <p class="small">
-          Changes are kept for {AUDIT_DAYS} days. The API lists them at <code>GET /admin/audit</code>.
+          Found in {searched}. <Link to={to(filter.from + AUDIT_SEARCHED)}>Search older changes</Link>
         </p>
-      </Section>
-    </>
+      )}
+      <p class="small">
+        Changes are kept for {AUDIT_DAYS} days. The API lists them at <code>GET /admin/audit</code>.
+      </p>
+    </Section>
   )
 }
 
 const NoChanges = ({ filter, hasOlder }: { filter: Filter; hasOlder: boolean }) =>
   isEmpty(filter) ? (
-    <Empty title="No changes yet">
+    <Empty title="No changes yet" icon="audit">
       <p>Changes of rules, groups, assignments and accounts are listed here.</p>
     </Empty>
   ) : (
-    <Empty title="No change matches">
+    <Empty title="No change matches" icon="search">
       <p>
         {hasOlder ? 'Older changes may: search them, or ' : 'Try another filter, or '}
         <Link to="/-/admin/audit">show all changes</Link>.
@@ -147,7 +146,10 @@ const Filters = ({ filter: { actor, kind, subject } }: { filter: Filter }) => (
   <Search to="/-/admin/audit">
     <div>
       <label for="subject">Name contains</label>
-      <input id="subject" name="subject" type="search" value={subject} maxLength={255} />
+      <span class="searched">
+        <Icon name="search" />
+        <input id="subject" name="subject" type="search" value={subject} maxLength={255} />
+      </span>
     </div>
     <div>
       <label for="kind">Kind</label>

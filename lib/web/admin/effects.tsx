@@ -1,6 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** What a change of rules, groups or assignments does to owners, in words: the title, the counts, and a line for each owner. */
-import { formatBytes, formatExactLimit } from '../../byte-sizes.ts'
+import { formatBytes } from '../../byte-sizes.ts'
 import { subtract } from '../../integers.ts'
 import type { Effect, Effects, OwnerEffect, SubjectEffect } from '../../quota/effects.ts'
 import type { LimitStatus, QuotaRule } from '../../quota/evaluate.ts'
@@ -8,6 +8,7 @@ import type { Difference } from '../../quota/plan.ts'
 import type { NamedDifferences } from '../../quota/plans-by-name.ts'
 import type { Subject } from '../../quota/subjects.ts'
 import { formatCount, Link, Size } from '../parts/components.tsx'
+import { formatExactLimit } from '../parts/sizes.ts'
 import { inWords, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'
 import { formatUsedOf } from '../storage/limits.tsx'
 
@@ -20,13 +21,13 @@ interface EffectWords {
 }
 
 const WORDS: Readonly<Record<Effect, EffectWords>> = {
-  'goes over': { text: 'Goes over quota', state: 'over', counted: ['goes over', 'go over'] },
-  'stays over': { text: 'Stays over quota', state: 'over', counted: ['stays over', 'stay over'] },
+  'goes over': { text: 'Goes over quota', state: 'over', counted: ['goes over quota', 'go over quota'] },
+  'stays over': { text: 'Stays over quota', state: 'over', counted: ['stays over quota', 'stay over quota'] },
   'loses a limit': { text: 'No limit anymore', state: 'near', counted: ['loses a limit', 'lose a limit'] },
   'comes back': {
     text: 'Comes back within quota',
     state: 'within',
-    counted: ['comes back within', 'come back within'],
+    counted: ['comes back within quota', 'come back within quota'],
   },
   'gets a limit': { text: 'Gets a limit', state: '', counted: ['gets a limit', 'get a limit'] },
 }
@@ -41,15 +42,14 @@ const wordsFor = ({ effect, subjects: [first], limit }: OwnerEffect): Pick<Effec
 
 const nameOf = (subject: Subject): string => subjectTexts[subject].name.toLowerCase()
 
-/** Effects that are counted also when no owner has them. */
-const ALWAYS_COUNTED: readonly Effect[] = ['goes over', 'comes back', 'stays over']
-const COUNTED_IF_ANY: readonly Effect[] = ['loses a limit', 'gets a limit']
+/** The order in which effects are counted: the worst first. */
+const COUNTED: readonly Effect[] = ['goes over', 'stays over', 'comes back', 'loses a limit', 'gets a limit']
 
-/** `1 goes over, 0 come back within, 1 stays over` */
+/** `1 goes over quota, 1 stays over quota`: only effects that some owner has */
 const countsInWords = (counts: Effects['counts']): string =>
-  [...ALWAYS_COUNTED, ...COUNTED_IF_ANY.filter((effect) => counts[effect] > 0)]
+  COUNTED.filter((effect) => counts[effect] > 0)
     .map((effect) => formatCount(counts[effect], ...WORDS[effect].counted))
-    .join(', ')
+    .join(', ') || 'No owner’s state changes'
 
 /** Which limit decides after a deletion. */
 export const afterDeletion = ({ affected, unlimited, groupsAfter }: Effects): string => {
@@ -77,8 +77,9 @@ export const EffectList = ({
   return (
     <>
       <p>
-        {scope && `The change applies to ${affected === 0 ? 'no owner' : formatCount(affected, 'owner')}: `}
-        {countsInWords(counts)}.{listed > owners.length && ` Showing the first ${owners.length}.`}
+        {scope && `The change applies to ${affected === 0 ? 'no owner' : formatCount(affected, 'owner')}. `}
+        <strong>{countsInWords(counts)}.</strong>
+        {listed > owners.length && ` Showing the first ${owners.length}.`}
       </p>
       {owners.length > 0 && (
         <ul class="plain rows more">

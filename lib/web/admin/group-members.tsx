@@ -22,9 +22,11 @@ export const Members = ({ group, members, page, total, isDefault, owner, failure
   <Section
     id="members"
     title="Assigned to"
+    about={
+      isDefault ? 'A default group: it also applies to every owner without an assigned group.' : undefined
+    }
     aside={<span class="small">{total === 0 ? 'no owner' : formatCount(total, 'owner')}</span>}
   >
-    {isDefault && <p>Default group: it also applies to every owner without an assigned group.</p>}
     {members.length > 0 && (
       <Post
         to="/-/admin/group/members"

@@ -1,6 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 import { accountByName } from '../../accounts/access.ts'
-import { formatExactLimit } from '../../byte-sizes.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
@@ -8,6 +7,7 @@ import type { NamedPlan } from '../../quota/plans-by-name.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import {
   ActionButtons,
+  Count,
   Empty,
   type FlashMessage,
   formatCount,
@@ -17,10 +17,12 @@ import {
   Section,
   Table,
 } from '../parts/components.tsx'
+import { Icon } from '../parts/inline.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
+import { formatExactLimit } from '../parts/sizes.ts'
 import { subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
@@ -159,17 +161,9 @@ const listGroups = async (
     'Groups',
     message,
     <>
-      <p>
-        A group stands while all of its rules stand. For each subject, an owner is within quota while at least
-        one assigned group stands; rules about other subjects do not matter.
-      </p>
-      <Section
-        id="groups"
-        title="All groups"
-        aside={<span class="small">{formatCount(groups.length, 'group')}</span>}
-      >
+      <Section id="groups" title="All groups" aside={<Count of={groups.length} singular="group" />}>
         {groups.length === 0 ? (
-          <Empty title="No groups">
+          <Empty title="No groups" icon="organization">
             <p>A group gives its rules to the owners that it is assigned to.</p>
           </Empty>
         ) : (
@@ -177,9 +171,16 @@ const listGroups = async (
             {groups.map((group) => (
               <tr key={group.name}>
                 <td>
-                  <Link to={groupPath(group.name)}>{group.name}</Link>{' '}
-                  {quota.reports.isDefaultGroup(group.name) && <span class="tag">default</span>}
-                  <div class="small">{group.rules.map((rule) => rule.name).join(', ') || 'no rules'}</div>
+                  <div class="named">
+                    <Icon name="organization" />
+                    <div>
+                      <Link to={groupPath(group.name)}>{group.name}</Link>{' '}
+                      {quota.reports.isDefaultGroup(group.name) && <span class="tag">default</span>}
+                      <div class="small">
+                        {group.rules.map(ruleText).join(', ') || 'no rules: limits nothing'}
+                      </div>
+                    </div>
+                  </div>
                 </td>
                 <td class="number">{group.rules.length}</td>
               </tr>
@@ -187,7 +188,11 @@ const listGroups = async (
           </Table>
         )}
       </Section>
-      <Section id="new" title="New group">
+      <Section
+        id="new"
+        title="New group"
+        about="An owner is within a group while it is within all of its rules. Of several groups, one that the owner is within is enough, for each subject."
+      >
         <Post to="/-/admin/groups" class="stacked">
           <NameField value={name} failure={message.failure} />
           <button type="submit">Create</button>
@@ -227,9 +232,12 @@ const showGroup = async (
         owner={owner}
         failure={message.failure}
       />
-      <Section id="delete" title="Delete group">
-        <p>Its rules are kept. The next page shows which owners have no limit without the group.</p>
-        <Post to="/-/admin/group/delete" fields={[['name', group.name]]}>
+      <Section
+        id="delete"
+        title="Delete group"
+        about="Its rules are kept. You see which owners lose a limit before anything changes."
+      >
+        <Post to="/-/admin/group/delete" fields={[['name', group.name]]} class="stacked">
           <button type="submit" class="danger">
             Delete group…
           </button>
@@ -239,6 +247,8 @@ const showGroup = async (
     [ADMINISTRATION, { name: 'Groups', to: '/-/admin/groups' }],
   )
 }
+
+const ruleText = ({ name, limit }: QuotaRule): string => `${name} (${formatExactLimit(limit)})`
 
 interface RulesProps {
   group: QuotaGroup
@@ -250,8 +260,8 @@ interface RulesProps {
 }
 
 const Rules = ({ group, rules, chosen, failure }: RulesProps) => (
-  <Section id="rules" title={labelOf('rules')}>
-    <Post to="/-/admin/group" fields={[['name', group.name]]}>
+  <Section id="rules" title={labelOf('rules')} about="An owner with this group must be within each of them.">
+    <Post to="/-/admin/group" fields={[['name', group.name]]} class="stacked">
       <fieldset>
         <legend class="hidden">{labelOf('rules')}</legend>
         {rules.length === 0 && <p>No rules exist yet.</p>}

@@ -56,7 +56,7 @@ export const adminRoutes = [
           </Section>
           <OverSection owners={owners} />
           <TotalHistory owners={owners} history={history} />
-          <div class="columns">
+          <div class="beside">
             <TopConsumers owners={largest} used={used} history={history} />
             {health}
           </div>
@@ -103,7 +103,10 @@ const Counts = ({ owners, history }: TotalsProps) => (
 
 /** Owners in a state, which leads to them. */
 const ownerCount = ({ counts }: OwnersSnapshot, state: State): ComponentChildren => (
-  <Link to={`/-/admin/owners?state=${state}${state === 'unlimited' ? '' : '&sort=share'}`}>
+  <Link
+    class={counts[state] > 0 ? `counted ${state}` : 'counted'}
+    to={`/-/admin/owners?state=${state}${state === 'unlimited' ? '' : '&sort=share'}`}
+  >
     {counts[state].toLocaleString('en')}
   </Link>
 )
@@ -147,7 +150,7 @@ const TopConsumers = ({
   history: InstanceHistory | undefined
 }) => (
   <Section id="largest" title="Top consumers" aside={<Link to="/-/admin/owners">All owners</Link>}>
-    <Table column="Owner" numbers={['30 days', 'Share', 'Used']}>
+    <Table column="Owner" numbers={['Last 30 days', 'Of total', 'Used']}>
       {owners.map((owner) => (
         <tr key={owner.id}>
           <td>
@@ -178,19 +181,25 @@ const pendingJobs = ({ store }: PageServices): Promise<number> =>
 
 const Health = ({ services: { store }, pending }: { services: PageServices; pending: number }) => (
   <Section id="health" title="Server" aside={<Link to="/-/admin/audit">Audit log</Link>}>
-    <Figures
-      figures={[
-        ['Version', VERSION],
-        ['Store', <StoreName name={store.driver.name} />],
-        [
-          'Jobs under way',
-          pending === 0 ? 'None' : pending >= MAX_JOBS ? `${MAX_JOBS} or more` : String(pending),
-        ],
-      ]}
-    />
+    <dl class="values">
+      <div>
+        <dt>Version</dt>
+        <dd>{VERSION}</dd>
+      </div>
+      <div>
+        <dt>Store</dt>
+        <dd>
+          {STORE_NAMES[store.driver.name] ?? store.driver.name}{' '}
+          <span class="small">layout {CURRENT_LAYOUT}</span>
+        </dd>
+      </div>
+      <div>
+        <dt>Jobs under way</dt>
+        <dd>{pending === 0 ? 'None' : pending >= MAX_JOBS ? `${MAX_JOBS} or more` : pending}</dd>
+      </div>
+    </dl>
     <p class="small">
-      <code>allot doctor</code> checks machine, configuration and store, and <code>allot verify</code>{' '}
-      compares every index and counter with the records.
+      Check the server with <code>allot doctor</code>, and its counters with <code>allot verify</code>.
     </p>
   </Section>
 )
@@ -201,13 +210,6 @@ const STORE_NAMES: Readonly<Record<string, string>> = {
   postgres: 'PostgreSQL',
   memory: 'Memory',
 }
-
-const StoreName = ({ name }: { name: string }) => (
-  <>
-    {STORE_NAMES[name] ?? name}
-    <span class="small">layout {CURRENT_LAYOUT}</span>
-  </>
-)
 
 interface Step {
   readonly isDone: boolean

@@ -1,10 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of owners, with the form that changes the groups of those that are selected. */
-import { formatSize } from '../../byte-sizes.ts'
 import type { OwnerSummary } from '../../content/usage/owner-table.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { accountPath, Link, Post, PREVIEW, Size, usePageContext } from '../parts/components.tsx'
+import { Dots, Icon } from '../parts/inline.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
+import { formatSize } from '../parts/sizes.ts'
 import { limitStateOf } from '../storage/limits.tsx'
 import { OwnerGrowth } from '../storage/pace.tsx'
 import { LimitText, RemovalLink, StateBadge } from '../storage/state.tsx'
@@ -48,7 +49,7 @@ export const OwnerTable = ({ rows, history, ...form }: OwnerRows & AssignmentFor
           <th scope="col" class="wide">
             Groups
           </th>
-          <SortHead query={form.query} by="growth" text="30 days" class="number wide" />
+          <SortHead query={form.query} by="growth" text="Last 30 days" class="number wide" />
           <SortHead query={form.query} by="used" text="Usage" class="number wide" />
         </tr>
       </thead>
@@ -109,17 +110,27 @@ const Row = ({ row, history, form: { selection, failure } }: RowProps) => (
       />
     </td>
     <td>
-      <Link to={`/-/storage/${row.name}`}>
-        <bdi>{row.name}</bdi>
-      </Link>{' '}
-      {!row.active && <span class="tag">disabled</span>} {row.admin && <span class="tag">administrator</span>}
-      <div class="small">
-        {row.kind} ·{' '}
-        <Link to={accountPath(row.name)} label={`Account ${row.name}`}>
-          Account
-        </Link>
+      <div class="named">
+        <Icon name={row.kind} />
+        <div>
+          <Link to={`/-/storage/${row.name}`}>
+            <bdi>{row.name}</bdi>
+          </Link>{' '}
+          {!row.active && <span class="tag">disabled</span>}{' '}
+          {row.admin && <span class="tag">administrator</span>}
+          <div class="small">
+            <Dots
+              facts={[
+                row.kind,
+                <Link to={accountPath(row.name)} label={`Account ${row.name}`}>
+                  Account
+                </Link>,
+              ]}
+            />
+          </div>
+          <div class="small slim">{formatSize(row.used)} used</div>
+        </div>
       </div>
-      <div class="small slim">{formatSize(row.used)} used</div>
     </td>
     <td>
       <OwnerBadge owner={row} />
@@ -143,13 +154,12 @@ export const OwnerBadge = ({ owner: { state, binding } }: { owner: OwnerSummary 
 export const OwnerLimit = ({ owner: { name, state, binding, groups } }: { owner: OwnerSummary }) =>
   binding === undefined ? null : (
     <div class="why small">
-      <LimitText limit={limitStateOf(groups, binding)} />
-      {state === 'over' && (
-        <>
-          {' · '}
-          <RemovalLink owner={name} rule={binding.rule} />
-        </>
-      )}
+      <Dots
+        facts={[
+          <LimitText limit={limitStateOf(groups, binding)} />,
+          state === 'over' && <RemovalLink owner={name} rule={binding.rule} />,
+        ]}
+      />
     </div>
   )
 

@@ -9,6 +9,7 @@ import type { ReadTransaction } from '../../storage/index.ts'
 import { Empty, type FlashMessage, formatCount, Link, Search, Section } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
 import type { Form } from '../parts/form.ts'
+import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { subjectGroups, subjectTexts } from '../parts/subject-names.ts'
@@ -186,7 +187,10 @@ const Filters = ({ query, groups }: { query: OwnerQuery; groups: readonly QuotaG
   <Search to="/-/admin/owners">
     <div>
       <label for="q">Name contains</label>
-      <input id="q" name="q" type="search" value={query.search} autocapitalize="none" spellcheck={false} />
+      <span class="searched">
+        <Icon name="search" />
+        <input id="q" name="q" type="search" value={query.search} autocapitalize="none" spellcheck={false} />
+      </span>
     </div>
     <div class="whole">
       <label for="subject">Limit on</label>
@@ -229,7 +233,8 @@ const Filters = ({ query, groups }: { query: OwnerQuery; groups: readonly QuotaG
       Filter
     </button>
     <Link class="button secondary" to={pathOf({ ...query, page: 1 }, 'owners.csv')}>
-      CSV
+      <Icon name="download" />
+      Download CSV
     </Link>
   </Search>
 )

@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The fields of a rule: its limit, and its subjects in the groups in which they contain each other. */
 import { isSubject, type Subject, withAncestors } from '../../quota/subjects.ts'
-import { SubjectCode } from '../parts/components.tsx'
 import { invalidAttributes, isRefused, labelOf } from '../parts/labels.ts'
 import { subjectGroups, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'
 
@@ -28,7 +27,7 @@ export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => 
       {...invalidAttributes('limit', failure, 'limit-hint')}
     />
     <p class="hint" id="limit-hint">
-      A size such as 2 GiB, a number of bytes, or “unlimited”.
+      Such as 2 GiB, a number of bytes, or “unlimited”.
     </p>
     <details class="options" open={isRefused('subjects', failure)}>
       <summary>
@@ -71,6 +70,18 @@ export const withoutIncluded = (chosen: readonly string[]): Subject[] =>
     const [, ...including] = withAncestors(subject)
     return !including.some((one) => chosen.includes(one))
   })
+
+/** A subject that narrow screens break after its colons. */
+const SubjectCode = ({ subject }: { subject: Subject }) => (
+  <code>
+    {subject.split(/(?<=:)/).map((word) => (
+      <>
+        {word}
+        <wbr />
+      </>
+    ))}
+  </code>
+)
 
 /** @param depth how many subjects of the group include this one */
 const SubjectBox = ({

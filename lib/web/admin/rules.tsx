@@ -6,6 +6,7 @@ import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
 import {
   ActionButtons,
+  Count,
   Empty,
   type FlashMessage,
   formatCount,
@@ -16,8 +17,10 @@ import {
   Table,
 } from '../parts/components.tsx'
 import type { Form } from '../parts/form.ts'
+import { Icon } from '../parts/inline.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
+import * as sizes from '../parts/sizes.ts'
 import { inWords, subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
@@ -152,21 +155,20 @@ const listRules = async (
     'Rules',
     message,
     <>
-      <p>A rule stands while the total size of its subjects is below its limit.</p>
-      <Section
-        id="rules"
-        title="All rules"
-        aside={<span class="small">{formatCount(rules.length, 'rule')}</span>}
-      >
+      <Section id="rules" title="All rules" aside={<Count of={rules.length} singular="rule" />}>
         {rules.length === 0 ? (
-          <Empty title="No rules">
-            <p>A rule limits how many bytes its subjects may use together.</p>
+          <Empty title="No rules" icon="rule">
+            <p>A rule limits how much owners may store, in all or of one kind.</p>
           </Empty>
         ) : (
           <RuleTable rules={rules} groups={groups} />
         )}
       </Section>
-      <Section id="new" title="New rule">
+      <Section
+        id="new"
+        title="New rule"
+        about="An owner is within a rule while what its subjects use together is below the limit. A rule applies to owners through a group."
+      >
         <Post to="/-/admin/rules" class="stacked">
           <NameField value={values.name} failure={message.failure} />
           <LimitAndSubjects values={values} failure={message.failure} />
@@ -177,24 +179,35 @@ const listRules = async (
   )
 }
 
+const subjectsText = (subjects: readonly Subject[]): string =>
+  subjects.length === 0 ? 'No subjects' : subjectsInWords(subjects)
+
+const groupsText = (groups: readonly string[]): string =>
+  groups.length === 0
+    ? 'in no group: limits no owner'
+    : `in ${groups.length === 1 ? 'the group' : 'the groups'} ${inWords(groups)}`
+
 interface RuleTableProps {
   rules: readonly QuotaRule[]
   groups: readonly QuotaGroup[]
 }
 
 const RuleTable = ({ rules, groups }: RuleTableProps) => (
-  <Table column="Rule" numbers={['Limit']}>
+  <Table column="Rule" texts={['Subjects']} numbers={['Limit']}>
     {rules.map(({ name, limit, subjects }) => (
       <tr key={name}>
         <td>
-          <Link to={rulePath(name)}>{name}</Link>
-          <div class="small">
-            {subjects.length === 0 ? 'no subjects' : subjectsInWords(subjects)}
-            {' · in '}
-            {groupsWith(groups, name).join(', ') || 'no group'}
+          <div class="named">
+            <Icon name="rule" />
+            <div>
+              <Link to={rulePath(name)}>{name}</Link>
+              <div class="small slim">{subjectsText(subjects)}</div>
+              <div class="small">{groupsText(groupsWith(groups, name))}</div>
+            </div>
           </div>
         </td>
-        <td class="number">{formatExactLimit(limit)}</td>
+        <td class="wide">{subjectsText(subjects)}</td>
+        <td class="number">{sizes.formatExactLimit(limit)}</td>
       </tr>
     ))}
   </Table>
@@ -220,9 +233,12 @@ const ruleView = async (
           <ActionButtons label="Save" />
         </Post>
       </Section>
-      <Section id="delete" title="Delete rule">
-        <p>The rule is removed from its groups. The next page shows which owners have no limit without it.</p>
-        <Post to="/-/admin/rule/delete" fields={[['name', rule.name]]}>
+      <Section
+        id="delete"
+        title="Delete rule"
+        about="It is removed from its groups. You see which owners lose a limit before anything changes."
+      >
+        <Post to="/-/admin/rule/delete" fields={[['name', rule.name]]} class="stacked">
           <button type="submit" class="danger">
             Delete rule…
           </button>

@@ -6,11 +6,18 @@ import { Link, usePageContext } from './components.tsx'
 export const quoted = (argument: string): string =>
   /^[\w@%+:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`
 
-/** Lines for a shell. */
+/** Lines for a shell. Narrow screens break long addresses after their slashes. */
 export const Command = ({ text }: { text: string }) => (
   <div class="copied">
     <pre class="command">
-      <code data-copy="">{text}</code>
+      <code data-copy="">
+        {text.split(/(?<=\/)(?!\/)/).map((part) => (
+          <>
+            {part}
+            <wbr />
+          </>
+        ))}
+      </code>
     </pre>
   </div>
 )

@@ -3,7 +3,8 @@ import { type ComponentChildren, createContext, type RenderableProps } from 'pre
 import { useContext } from 'preact/hooks'
 import { formatBytes, formatSize } from '../../byte-sizes.ts'
 import type { Sum } from '../../integers.ts'
-import type { Subject } from '../../quota/subjects.ts'
+import type { IconName } from '../styles/icons.ts'
+import { Icon } from './inline.tsx'
 import { invalidAttributes, labelOf, refusalIn } from './labels.ts'
 import type { Crumb, PageContext } from './route.ts'
 
@@ -93,14 +94,20 @@ export const PageHead = ({ title, subtitle, children }: RenderableProps<PageHead
   </div>
 )
 
-type Tab = Crumb & Pick<LinkProps, 'currentBelow'>
+interface Tab extends Crumb, Pick<LinkProps, 'currentBelow'> {
+  /** The end of the name, which narrow screens leave out. */
+  readonly rest?: string
+}
 
 /** Links to pages about the same subject. */
 export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) => (
   <nav class="tabs" aria-label={label}>
-    {tabs.map(({ name, to, currentBelow }) => (
+    {tabs.map(({ name, rest, to, currentBelow }) => (
       <Link key={to} to={to} currentBelow={currentBelow}>
-        {name}
+        <span>
+          {name}
+          {rest !== undefined && <span class="rest"> {rest}</span>}
+        </span>
       </Link>
     ))}
   </nav>
@@ -111,33 +118,35 @@ interface SectionProps {
   title: string
   /** A link or a few words opposite the title. */
   aside?: ComponentChildren
+  /** A sentence below the title. */
+  about?: ComponentChildren
 }
 
 /** A part of a page, as a card. */
-export const Section = ({ id, title, aside, children }: RenderableProps<SectionProps>) => (
+export const Section = ({ id, title, aside, about, children }: RenderableProps<SectionProps>) => (
   <section aria-labelledby={id}>
     <div class="section-head">
       <h2 id={id}>{title}</h2>
       {aside}
+      {about !== undefined && <p class="about small">{about}</p>}
     </div>
     {children}
   </section>
 )
 
 /** Placeholder of an empty list. */
-export const Empty = ({ title, children }: RenderableProps<{ title: string }>) => (
+export const Empty = ({ title, icon, children }: RenderableProps<{ title: string; icon?: IconName }>) => (
   <div class="empty">
+    {icon !== undefined && <Icon name={icon} />}
     <h3>{title}</h3>
     {children}
   </div>
 )
 
-/** A list of key figures: pairs of a name and a value. */
-export const Figures = ({
-  figures,
-}: {
-  figures: readonly (readonly [name: string, value: ComponentChildren])[]
-}) => (
+type Figure = readonly [name: string, value: ComponentChildren]
+
+/** A list of key figures. */
+export const Figures = ({ figures }: { figures: readonly Figure[] }) => (
   <dl class="figures">
     {figures.map(([name, value]) => (
       <div key={name}>
@@ -232,17 +241,24 @@ export const NameField = ({ value, failure, hint }: NameFieldProps) => (
 
 interface TableProps {
   column: string
+  /** Further columns of text, for which narrow screens have no space. */
+  texts?: readonly string[]
   numbers: readonly string[]
   caption?: string
 }
 
-/** A table with one column of text, followed by columns of numbers. */
-export const Table = ({ column, numbers, caption, children }: RenderableProps<TableProps>) => (
+/** A table with columns of text, followed by columns of numbers. */
+export const Table = ({ column, texts = [], numbers, caption, children }: RenderableProps<TableProps>) => (
   <table>
     {caption !== undefined && <caption>{caption}</caption>}
     <thead>
       <tr>
         <th scope="col">{column}</th>
+        {texts.map((name) => (
+          <th key={name} scope="col" class="wide">
+            {name}
+          </th>
+        ))}
         {numbers.map((name) => (
           <th key={name} scope="col" class="number">
             {name}
@@ -268,21 +284,13 @@ export const SizeCell = ({ bytes }: { bytes: Sum }) => (
   </td>
 )
 
-/** A subject that narrow screens break after its colons. */
-export const SubjectCode = ({ subject }: { subject: Subject }) => (
-  <code>
-    {subject.split(/(?<=:)/).map((word) => (
-      <>
-        {word}
-        <wbr />
-      </>
-    ))}
-  </code>
-)
-
 /** `1 owner`, `2,000 owners` */
 export const formatCount = (count: number, singular: string, plural = `${singular}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`
+
+/** How many items a list has, opposite its title. A list without items says so itself. */
+export const Count = ({ of: count, singular, plural }: { of: number; singular: string; plural?: string }) =>
+  count === 0 ? null : <span class="small">{formatCount(count, singular, plural)}</span>
 
 /** An error message as a sentence: error messages start in lower case and have no period. */
 export const sentence = (message: string): string => `${message.charAt(0).toUpperCase()}${message.slice(1)}.`

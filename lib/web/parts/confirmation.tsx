@@ -41,7 +41,7 @@ interface TypedConfirmationProps extends Confirmation {
 export const TypedConfirmation = ({ expected, what, cancel, button, failure }: TypedConfirmationProps) => (
   <div class="stacked more">
     <label for={FIELD}>
-      {labelOf(FIELD)}: type <bdi>{expected}</bdi>
+      {labelOf(FIELD)}: type <bdi>{expected}</bdi>, {what}
     </label>
     <input
       id={FIELD}
@@ -51,11 +51,8 @@ export const TypedConfirmation = ({ expected, what, cancel, button, failure }: T
       autocomplete="off"
       autocapitalize="none"
       spellcheck={false}
-      {...invalidAttributes(FIELD, failure, `${FIELD}-hint`)}
+      {...invalidAttributes(FIELD, failure)}
     />
-    <p class="hint" id={`${FIELD}-hint`}>
-      It is {what}.
-    </p>
     <ConfirmButtons cancel={cancel}>{button}</ConfirmButtons>
   </div>
 )

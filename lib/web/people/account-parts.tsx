@@ -1,21 +1,25 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How accounts and repositories are shown wherever they occur. */
+import type { Identity, Viewer } from '../../accounts/access.ts'
 import { avatarOf } from '../../accounts/avatars.ts'
 import { add } from '../../integers.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
+import { hasScope, type Scope } from '../../scopes.ts'
 import { Link, Size, usePageContext } from '../parts/components.tsx'
+import { Dots, Icon } from '../parts/inline.tsx'
 import { Day } from '../parts/times.tsx'
 
 /** The image of an account: the uploaded one, or the one that is made of the name, which needs no request. */
 export const Avatar = ({
   account: { name, avatar },
-  isLarge = false,
+  size,
 }: {
-  account: Pick<Account, 'name' | 'avatar'>
-  isLarge?: boolean
+  account: Pick<Account, 'name'> & { readonly avatar?: Account['avatar'] | undefined }
+  /** As large as the text beside it, when absent. */
+  size?: 'medium' | 'large'
 }) => {
   const { urlOf } = usePageContext()
-  const className = isLarge ? 'avatar large' : 'avatar'
+  const className = size === undefined ? 'avatar' : `avatar ${size}`
   if (avatar !== undefined)
     return <img class={className} src={urlOf(avatarPath(name, avatar))} alt="" loading="lazy" />
   const { letter, color } = avatarOf(name)
@@ -28,6 +32,19 @@ export const Avatar = ({
     </svg>
   )
 }
+
+/** The scope that a session needs to change the picture of an account which its user may change. */
+export const pictureScope = (
+  user: Pick<Identity, 'id'>,
+  { id, kind }: Pick<Account, 'id' | 'kind'>,
+): Scope => {
+  if (id === user.id) return 'write:user'
+  return kind === 'organization' ? 'write:organization' : 'write:admin'
+}
+
+/** Whether the session may change the picture of an account, which its user may change. */
+export const mayChangePicture = (user: NonNullable<Viewer>, account: Pick<Account, 'id' | 'kind'>): boolean =>
+  hasScope(user.scopes, pictureScope(user, account))
 
 const avatarPath = (name: string, key: string): string => `/-/avatars/${name}/${key}`
 
@@ -73,20 +90,29 @@ export const RepositoryList = ({
   <ul class="plain rows">
     {repositories.map((repository) => (
       <li key={repository.id} class="line">
-        <div>
-          <Link class="strong" to={`/${owner}/${repository.name}`}>
-            <bdi>{repository.name}</bdi>
-          </Link>{' '}
-          <RepositoryTags repository={repository} />
-          {repository.description !== '' && (
-            <p class="small">
-              <bdi>{repository.description}</bdi>
-            </p>
-          )}
+        <div class="named">
+          <Icon name={repository.private ? 'lock' : 'repositories'} />
+          <div>
+            <Link class="strong" to={`/${owner}/${repository.name}`}>
+              <bdi>{repository.name}</bdi>
+            </Link>{' '}
+            <RepositoryTags repository={repository} />
+            {repository.description !== '' && (
+              <p class="small">
+                <bdi>{repository.description}</bdi>
+              </p>
+            )}
+          </div>
         </div>
         <div class="small">
-          <Size bytes={add(repository.size, repository.lfs)} />
-          {' · '}updated <Day seconds={repository.updatedAt} />
+          <Dots
+            facts={[
+              <Size bytes={add(repository.size, repository.lfs)} />,
+              <>
+                updated <Day seconds={repository.updatedAt} />
+              </>,
+            ]}
+          />
         </div>
       </li>
     ))}

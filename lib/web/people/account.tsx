@@ -6,12 +6,13 @@ import type { Page } from '../../records/collection.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
 import { RequestCommand } from '../parts/command.tsx'
-import { Empty, formatCount, Link, Section, Tabs } from '../parts/components.tsx'
+import { Count, Empty, formatCount, Link, Section, Tabs } from '../parts/components.tsx'
+import { Dots } from '../parts/inline.tsx'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page } from '../parts/route.ts'
 import { maySeeStorage } from '../parts/storage-scopes.ts'
 import { Day } from '../parts/times.tsx'
-import { AccountLink, Avatar, RepositoryList, Website } from './account-parts.tsx'
+import { AccountLink, Avatar, mayChangePicture, RepositoryList, Website } from './account-parts.tsx'
 
 /** Members and organizations on a page; organizations may have thousands. */
 const MAX_PEOPLE = 50
@@ -58,7 +59,7 @@ const accountView = async (services: PageServices, request: PageRequest<'owner'>
     title: account.fullName === '' ? account.name : `${account.name} (${account.fullName})`,
     body: (
       <>
-        <AccountHead account={account} showsStorage={showsStorage} />
+        <AccountHead account={account} user={showsStorage ? user : null} />
         <AccountTabs name={account.name} packages={settings.servedPages.has('package')} />
         <div class="beside">
           <Repositories
@@ -85,32 +86,33 @@ const createPath = ({ id, kind, name }: Account, user: Viewer, showsStorage: boo
   return kind === 'organization' && showsStorage ? `/orgs/${name}/repos` : undefined
 }
 
-/** @param showsStorage whether the viewer may see the storage, and change the picture, of the account */
-export const AccountHead = ({ account, showsStorage }: { account: Account; showsStorage: boolean }) => (
+/** @param user the viewer, if the viewer may see the storage of the account */
+export const AccountHead = ({ account, user }: { account: Account; user: Viewer }) => (
   <div class="head">
     <div class="profile">
-      <Avatar account={account} isLarge />
+      <Avatar account={account} size="large" />
       <div>
         <h1>
           <bdi>{account.fullName || account.name}</bdi>
         </h1>
         <p class="subtitle">
-          {account.fullName !== '' && (
-            <>
-              <bdi>{account.name}</bdi>
-              {' · '}
-            </>
-          )}
-          {account.kind}
-          {account.visibility !== 'public' && ` · ${account.visibility}`}
+          <Dots
+            facts={[
+              account.fullName !== '' && <bdi>{account.name}</bdi>,
+              account.kind,
+              account.visibility !== 'public' && account.visibility,
+            ]}
+          />
         </p>
       </div>
     </div>
-    {showsStorage && (
+    {user !== null && (
       <>
-        <Link class="button secondary" to={`/-/avatars/${account.name}`}>
-          Change picture
-        </Link>
+        {mayChangePicture(user, account) && (
+          <Link class="button secondary" to={`/-/avatars/${account.name}`}>
+            Change picture
+          </Link>
+        )}
         <Link class="button secondary" to={`/-/storage/${account.name}`}>
           Storage
         </Link>
@@ -143,7 +145,7 @@ const Repositories = ({
   <Section
     id="repositories"
     title="Repositories"
-    aside={<span class="small">{formatCount(total, 'repository', 'repositories')}</span>}
+    aside={<Count of={total} singular="repository" plural="repositories" />}
   >
     {items.length === 0 ? (
       <EmptyPage total={total}>
@@ -157,7 +159,7 @@ const Repositories = ({
 )
 
 const NoRepositories = ({ createAt }: { createAt: string | undefined }) => (
-  <Empty title="No repositories">
+  <Empty title="No repositories" icon="repositories">
     {createAt === undefined ? (
       <p>There is nothing here that you can see.</p>
     ) : (

@@ -4,14 +4,14 @@ import type { Identity } from '../../accounts/access.ts'
 import { visibleAccount } from '../../accounts/access.ts'
 import { type Authorizer, isOwnerOf } from '../../accounts/authorize.ts'
 import { MAX_AVATAR_BYTES, MAX_AVATAR_PIXELS } from '../../accounts/avatars.ts'
-import { formatSize } from '../../byte-sizes.ts'
 import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import { type Account, AvatarType } from '../../records/schema/index.ts'
 import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { type PageServices, page, refusedForm, type View } from '../parts/route.ts'
-import { Avatar } from './account-parts.tsx'
+import { formatSize } from '../parts/sizes.ts'
+import { Avatar, pictureScope } from './account-parts.tsx'
 
 export const avatarPageRoutes = [
   page({
@@ -65,8 +65,7 @@ const changeable =
     if (account === undefined) return undefined
     if (!(await isOwnerOf(tx, user, account.id)))
       throw new AllotError('forbidden', `you may not change the picture of ${account.name}`)
-    const others = account.kind === 'organization' ? 'write:organization' : 'write:admin'
-    requireScopes(user, { scope: account.id === user.id ? 'write:user' : others })
+    requireScopes(user, { scope: pictureScope(user, account) })
     return account
   }
 
@@ -89,8 +88,8 @@ const avatarView = async (
         <FlashMessage {...message} />
         <Section id="picture" title="Current picture">
           <div class="profile">
-            <Avatar account={account} isLarge />
-            <p>{account.avatar === undefined ? 'Made of the name.' : 'Uploaded.'}</p>
+            <Avatar account={account} size="large" />
+            <p>{account.avatar === undefined ? 'Made from the name.' : 'Uploaded.'}</p>
           </div>
           <Post to={to} class="stacked more" hasFile>
             <label for="image">{labelOf('image')}</label>
@@ -103,9 +102,9 @@ const avatarView = async (
               {...invalidAttributes('image', message.failure, 'image-hint')}
             />
             <p class="hint" id="image-hint">
-              PNG, JPEG, GIF or WebP, at most {formatSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
-              {MAX_AVATAR_PIXELS} pixels; its middle is shown as a square. Metadata, such as the place of a
-              photo, is not removed from the file.
+              PNG, JPEG, GIF or WebP, up to {formatSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
+              {MAX_AVATAR_PIXELS} pixels, cut to a square. Metadata, such as where a photo was taken, stays in
+              the file.
             </p>
             <button type="submit">Save picture</button>
           </Post>

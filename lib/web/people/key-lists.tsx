@@ -3,7 +3,8 @@
 import type { ComponentChildren } from 'preact'
 import type { Page } from '../../records/collection.ts'
 import type { GpgKey, SshKey } from '../../records/schema/index.ts'
-import { Empty, formatCount, Post, Section } from '../parts/components.tsx'
+import { Count, Empty, Post, Section } from '../parts/components.tsx'
+import { Dots, Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages } from '../parts/paging.tsx'
 import { Day } from '../parts/times.tsx'
 
@@ -21,11 +22,14 @@ export const SshKeyList = ({ items, total, page }: ListProps<SshKey>) => (
     keys={items.map(({ id, title, key, fingerprint, createdAt }) => ({
       id,
       name: title,
-      details: (
+      details: [
         <>
-          {key.split(' ')[0]} <code>{fingerprint}</code> · added on <Day seconds={createdAt} />
-        </>
-      ),
+          {key.split(' ')[0]} <code>{fingerprint}</code>
+        </>,
+        <>
+          added on <Day seconds={createdAt} />
+        </>,
+      ],
     }))}
   />
 )
@@ -39,17 +43,17 @@ export const GpgKeyList = ({ items, total, page }: ListProps<GpgKey>) => (
     keys={items.map(({ id, keyId, emails, createdAt, expiresAt }) => ({
       id,
       name: keyId,
-      details: (
+      details: [
+        <bdi>{emails.join(', ')}</bdi>,
         <>
-          <bdi>{emails.join(', ')}</bdi> · made on <Day seconds={createdAt} />
-          {expiresAt !== null && (
-            <>
-              {' '}
-              · expires on <Day seconds={expiresAt} />
-            </>
-          )}
-        </>
-      ),
+          made on <Day seconds={createdAt} />
+        </>,
+        expiresAt !== null && (
+          <>
+            expires on <Day seconds={expiresAt} />
+          </>
+        ),
+      ],
     }))}
   />
 )
@@ -58,16 +62,16 @@ interface KeyListProps {
   kind: 'ssh' | 'gpg'
   title: string
   empty: string
-  keys: readonly { id: number; name: string; details: ComponentChildren }[]
+  keys: readonly { id: number; name: string; details: readonly ComponentChildren[] }[]
   total: number
   page: number
 }
 
 const KeyList = ({ kind, title, empty, keys, total, page }: KeyListProps) => (
-  <Section id={kind} title={title} aside={<span class="small">{formatCount(total, 'key')}</span>}>
+  <Section id={kind} title={title} aside={<Count of={total} singular="key" />}>
     {keys.length === 0 ? (
       <EmptyPage total={total}>
-        <Empty title={`No ${title}`}>
+        <Empty title={`No ${title}`} icon="key">
           <p>{empty}</p>
         </Empty>
       </EmptyPage>
@@ -75,11 +79,16 @@ const KeyList = ({ kind, title, empty, keys, total, page }: KeyListProps) => (
       <ul class="plain rows">
         {keys.map(({ id, name, details }) => (
           <li key={id} class="line">
-            <div>
-              <strong>
-                <bdi>{name}</bdi>
-              </strong>
-              <div class="small">{details}</div>
+            <div class="named">
+              <Icon name="key" />
+              <div>
+                <strong>
+                  <bdi>{name}</bdi>
+                </strong>
+                <div class="small">
+                  <Dots facts={details} />
+                </div>
+              </div>
             </div>
             <Post
               to={`${KEYS}/delete`}

@@ -7,6 +7,7 @@ import { AllotError } from '../../errors.ts'
 import type { PackageFile } from '../../records/schema/index.ts'
 import { quoted, TOKEN_HEADER, TokenCommand } from '../parts/command.tsx'
 import {
+  Count,
   Empty,
   formatCount,
   Link,
@@ -17,6 +18,7 @@ import {
   Table,
   usePageContext,
 } from '../parts/components.tsx'
+import { Dots, Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type Download, type PageServices, page } from '../parts/route.ts'
 import { maySeeStorage } from '../parts/storage-scopes.ts'
@@ -43,13 +45,9 @@ export const packagePageRoutes = [
         title: `Packages of ${owner.name}`,
         body: (
           <>
-            <AccountHead account={owner} showsStorage={isOwn} />
+            <AccountHead account={owner} user={isOwn ? user : null} />
             <AccountTabs name={owner.name} packages />
-            <Section
-              id="packages"
-              title="Packages"
-              aside={<span class="small">{formatCount(total, 'version')}</span>}
-            >
+            <Section id="packages" title="Packages" aside={<Count of={total} singular="version" />}>
               {items.length === 0 ? (
                 <EmptyPage total={total}>
                   <NoPackages owner={owner.name} isOwn={isOwn} />
@@ -58,16 +56,24 @@ export const packagePageRoutes = [
                 <ul class="plain rows">
                   {items.map((version) => (
                     <li key={version.id} class="line">
-                      <div>
-                        <Link class="strong" to={versionPath({ ...version, owner: owner.name })}>
-                          <bdi>{version.name}</bdi>
-                        </Link>{' '}
-                        <bdi>{version.version}</bdi> <span class="tag">{version.type}</span>
+                      <div class="named">
+                        <Icon name="packages" />
+                        <div>
+                          <Link class="strong" to={versionPath({ ...version, owner: owner.name })}>
+                            <bdi>{version.name}</bdi>
+                          </Link>{' '}
+                          <bdi>{version.version}</bdi> <span class="tag">{version.type}</span>
+                        </div>
                       </div>
                       <div class="small">
-                        <Size bytes={version.size} /> in {formatCount(version.files, 'file')}
-                        {' · '}
-                        <Day seconds={version.createdAt} />
+                        <Dots
+                          facts={[
+                            <>
+                              <Size bytes={version.size} /> in {formatCount(version.files, 'file')}
+                            </>,
+                            <Day seconds={version.createdAt} />,
+                          ]}
+                        />
                       </div>
                     </li>
                   ))}
@@ -104,10 +110,14 @@ export const packagePageRoutes = [
                 </>
               }
               subtitle={
-                <>
-                  {found.version.type} package · <Day seconds={found.version.createdAt} /> by{' '}
-                  <AccountLink account={details!.creator} />
-                </>
+                <Dots
+                  facts={[
+                    `${found.version.type} package`,
+                    <>
+                      <Day seconds={found.version.createdAt} /> by <AccountLink account={details!.creator} />
+                    </>,
+                  ]}
+                />
               }
             />
             <Files found={found} files={files} />
@@ -130,7 +140,7 @@ const NoPackages = ({ owner, isOwn }: { owner: string; isOwn: boolean }) => {
   const { urls } = usePageContext()
   const names = { owner, type: 'generic', name: 'hello', version: '1.0.0' } as const
   return (
-    <Empty title="No packages">
+    <Empty title="No packages" icon="packages">
       {!isOwn ? (
         <p>There is nothing here that you can see.</p>
       ) : urls === undefined ? (
@@ -184,11 +194,16 @@ const Files = ({
           {files.map(({ id, name, size, sha256 }) => (
             <tr key={id}>
               <td>
-                <Link to={`${versionPath(path)}/${encodeURIComponent(name)}`}>
-                  <bdi>{name}</bdi>
-                </Link>
-                <div class="small">
-                  SHA-256 <code>{sha256}</code>
+                <div class="named">
+                  <Icon name="file" />
+                  <div>
+                    <Link to={`${versionPath(path)}/${encodeURIComponent(name)}`}>
+                      <bdi>{name}</bdi>
+                    </Link>
+                    <div class="small">
+                      SHA-256 <code>{sha256}</code>
+                    </div>
+                  </div>
                 </div>
               </td>
               <SizeCell bytes={size} />

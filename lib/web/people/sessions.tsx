@@ -2,7 +2,9 @@
 /** The user's sessions of the pages. Only where accounts sign in here. */
 import type { OwnSession } from '../../accounts/sessions.ts'
 import { AllotError } from '../../errors.ts'
-import { formatCount, Post, Section, usePageContext } from '../parts/components.tsx'
+import { hasScope } from '../../scopes.ts'
+import { Count, Post, Section, usePageContext } from '../parts/components.tsx'
+import { Dots, Icon } from '../parts/inline.tsx'
 import { page } from '../parts/route.ts'
 import { LastUse, Minute } from '../parts/times.tsx'
 
@@ -23,52 +25,70 @@ export const sessionRoutes = [
   }),
 ]
 
-export const Sessions = ({ sessions }: { sessions: readonly OwnSession[] }) =>
-  usePageContext().hasSessions ? (
+/** The sessions. A session that may only read has no buttons to end others. */
+export const Sessions = ({ sessions }: { sessions: readonly OwnSession[] }) => {
+  const { hasSessions, user } = usePageContext()
+  const mayEnd = user !== null && hasScope(user.scopes, 'write:user')
+  return hasSessions ? (
     <Section
       id="sessions"
       title="Sessions"
-      aside={<span class="small">{formatCount(sessions.length, 'session')}</span>}
+      aside={<Count of={sessions.length} singular="session" />}
+      about="A session also ends when you change the password, or revoke the token that it started with."
     >
       <ul class="plain rows">
         {sessions.map((session) => (
-          <SessionRow key={session.id} {...session} />
+          <SessionRow key={session.id} mayEnd={mayEnd} {...session} />
         ))}
       </ul>
-      <p>Changing the password, or revoking the token that a session started with, also ends the session.</p>
-      <Post to="/-/sign-out">
-        <button type="submit" class="secondary" name="everywhere" value="yes">
-          Sign out of all devices
-        </button>
-      </Post>
+      {mayEnd && (
+        <Post to="/-/sign-out" class="footer">
+          <button type="submit" class="secondary" name="everywhere" value="yes">
+            Sign out of all devices
+          </button>
+        </Post>
+      )}
     </Section>
   ) : null
+}
 
-const SessionRow = ({ id, browser, address, createdAt, lastUsedAt, token, isCurrent }: OwnSession) => (
+const SessionRow = ({
+  id,
+  browser,
+  address,
+  createdAt,
+  lastUsedAt,
+  token,
+  isCurrent,
+  mayEnd,
+}: OwnSession & { mayEnd: boolean }) => (
   <li class="line">
-    <div>
-      <strong>{browser ?? 'Unknown browser'}</strong>
-      <div class="small">
-        {address !== undefined && <>from {address} · </>}
-        Signed in on <Minute seconds={createdAt} /> UTC{' '}
-        {token === undefined ? (
-          'with the password'
-        ) : (
-          <>
-            with the token <bdi>{token}</bdi>
-          </>
-        )}
-        {lastUsedAt !== undefined && (
-          <>
-            {' '}
-            · <LastUse at={lastUsedAt} />
-          </>
-        )}
+    <div class="named">
+      <Icon name="user" />
+      <div>
+        <strong>{browser ?? 'Unknown browser'}</strong>
+        <div class="small">
+          <Dots
+            facts={[
+              address !== undefined && `from ${address}`,
+              <>
+                Signed in on <Minute seconds={createdAt} /> UTC{' '}
+                {token === undefined ? (
+                  'with the password'
+                ) : (
+                  <>
+                    with the token <bdi>{token}</bdi>
+                  </>
+                )}
+              </>,
+              lastUsedAt !== undefined && <LastUse at={lastUsedAt} />,
+            ]}
+          />
+        </div>
       </div>
     </div>
-    {isCurrent ? (
-      <span class="small">This session</span>
-    ) : (
+    {isCurrent && <span class="tag">This session</span>}
+    {!isCurrent && mayEnd && (
       <Post to={END} fields={[['session', id]]}>
         <button type="submit" class="danger small">
           Sign out<span class="hidden"> of this session</span>

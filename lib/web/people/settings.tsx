@@ -6,7 +6,7 @@ import { hasScope } from '../../scopes.ts'
 import { FlashMessage, Link, PageHead, Post, Section, Tabs, usePageContext } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
 import { type PageContext, type PageServices, page, refusedForm, type View } from '../parts/route.ts'
-import { Avatar } from './account-parts.tsx'
+import { Avatar, mayChangePicture } from './account-parts.tsx'
 
 const FIELDS = ['fullName', 'description', 'website', 'location'] as const
 
@@ -50,12 +50,12 @@ const settingsView = async (
   if (account === undefined) throw new AllotError('not_found', 'the account was deleted')
   const profile = entered ?? account
   return {
-    title: 'Settings',
+    title: 'Profile',
     body: (
       <>
-        <SettingsHead title="Settings" subtitle="What others see of you." />
+        <SettingsHead title="Profile" subtitle="What others see of you." />
         <FlashMessage {...message} />
-        <Section id="profile" title="Profile">
+        <Section id="profile" title="About you">
           <Post to="/-/settings" class="stacked">
             {FIELDS.map((name) => (
               <Field key={name} name={name} value={profile[name]} failure={message.failure} />
@@ -64,11 +64,13 @@ const settingsView = async (
           </Post>
         </Section>
         <Section id="picture" title="Profile picture">
-          <div class="profile">
-            <Avatar account={account} isLarge />
-            <Link class="button secondary" to={`/-/avatars/${account.name}`}>
-              Change picture
-            </Link>
+          <div class="profile stacked">
+            <Avatar account={account} size="large" />
+            {mayChangePicture(user, account) && (
+              <Link class="button secondary" to={`/-/avatars/${account.name}`}>
+                Change picture
+              </Link>
+            )}
           </div>
         </Section>
       </>
@@ -88,9 +90,9 @@ export const SettingsHead = ({ title, subtitle }: { title: string; subtitle: str
       tabs={[
         { name: 'Profile', to: '/-/settings' },
         ...(mayChangePassword(usePageContext()) ? [{ name: 'Password', to: '/-/settings/password' }] : []),
-        { name: 'Email addresses', to: '/-/settings/emails' },
+        { name: 'Email', rest: 'addresses', to: '/-/settings/emails' },
         { name: 'Keys', to: '/-/settings/keys' },
-        { name: 'Tokens and sessions', to: '/-/account' },
+        { name: 'Tokens', rest: 'and sessions', to: '/-/account' },
       ]}
     />
   </>

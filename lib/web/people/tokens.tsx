@@ -8,14 +8,15 @@ import type { Token } from '../../records/schema/index.ts'
 import { hasScope, SCOPES, type Scope } from '../../scopes.ts'
 import {
   ConfirmButtons,
+  Count,
   Empty,
   FlashMessage,
-  formatCount,
   NameField,
   PageHead,
   Post,
   Section,
 } from '../parts/components.tsx'
+import { Dots, Icon } from '../parts/inline.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import {
@@ -138,10 +139,10 @@ const accountView = async (
 }
 
 const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token>; page: number }) => (
-  <Section id="tokens" title="Your tokens" aside={<span class="small">{formatCount(total, 'token')}</span>}>
+  <Section id="tokens" title="Your tokens" aside={<Count of={total} singular="token" />}>
     {items.length === 0 ? (
       <EmptyPage total={total}>
-        <Empty title="No tokens">
+        <Empty title="No tokens" icon="token">
           <p>Create one below for git over HTTPS, continuous integration or the command line.</p>
         </Empty>
       </EmptyPage>
@@ -149,16 +150,28 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
       <ul class="plain rows">
         {items.map(({ id, name, scopes, lastEight, createdAt, lastUsedAt }) => (
           <li key={id} class="line">
-            <div>
-              <strong>
-                <bdi>{name}</bdi>
-              </strong>
-              <div class="small">
-                ends in <code>{lastEight}</code> · created on <Day seconds={createdAt} /> ·{' '}
-                <LastUse at={lastUsedAt} />
-              </div>
-              <div class="small">
-                {scopes.length === 1 ? 'scope' : 'scopes'}: {scopes.join(', ')}
+            <div class="named">
+              <Icon name="token" />
+              <div>
+                <strong>
+                  <bdi>{name}</bdi>
+                </strong>
+                <div class="small">
+                  <Dots
+                    facts={[
+                      <>
+                        ends in <code>{lastEight}</code>
+                      </>,
+                      <>
+                        created on <Day seconds={createdAt} />
+                      </>,
+                      <LastUse at={lastUsedAt} />,
+                    ]}
+                  />
+                </div>
+                <div class="small">
+                  {scopes.length === 1 ? 'scope' : 'scopes'}: {scopes.join(', ')}
+                </div>
               </div>
             </div>
             <Post
@@ -189,9 +202,9 @@ const NewToken = ({
   values: TokenForm
   failure: string | undefined
 }) => (
-  <Section id="new" title="New token">
+  <Section id="new" title="New token" about="Choose only the scopes that the program needs.">
     <Post to="/-/account/tokens" class="stacked">
-      <NameField value={values.name} failure={failure} hint="What the token is for, such as “backup”." />
+      <NameField value={values.name} failure={failure} hint="What it is for, such as “backup”." />
       <ScopeFields failure={failure} user={user} chosen={values.scopes} />
       <button type="submit">Create token</button>
     </Post>
@@ -213,7 +226,7 @@ export const ScopeFields = ({ user, chosen, failure }: ScopeFieldsProps) => (
       {SCOPES.filter(
         (scope) => hasScope(user.scopes, scope) && (user.admin || !/admin|secrets/.test(scope)),
       ).map((scope) => (
-        <label key={scope} class="box">
+        <label key={scope} class="box scope">
           <input
             type="checkbox"
             name="scope"

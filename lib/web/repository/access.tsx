@@ -9,6 +9,7 @@ import { encodePath } from '../../host-pages/html-urls.ts'
 import type { SegmentsOf } from '../../http/route.ts'
 import type { Scope } from '../../scopes.ts'
 import { Link, usePageContext } from '../parts/components.tsx'
+import { Icon } from '../parts/inline.tsx'
 import { type PageReply, type PageRequest, type PageRoute, type PageServices, page } from '../parts/route.ts'
 import { RepositoryTags } from '../people/account-parts.tsx'
 
@@ -138,10 +139,11 @@ export const RepositoryHead = ({
       <div class="head">
         <div>
           <nav class="title" aria-label="Breadcrumb">
+            <Icon name={repository.private ? 'lock' : 'repositories'} />
             <Link to={`/${owner.name}`}>
               <bdi>{owner.name}</bdi>
-            </Link>
-            {' / '}
+            </Link>{' '}
+            <span class="muted">/</span>{' '}
             <Link class="strong" to={path}>
               <bdi>{repository.name}</bdi>
             </Link>{' '}

@@ -7,6 +7,7 @@ import { type CommitChanges, changesOf } from '../../repositories/contents/chang
 import { listCommits, readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenRepository } from '../../repositories/contents/open-repository.ts'
 import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
+import { Dots } from '../parts/inline.tsx'
 import { EmptyPage, PageLinks, Pages, pageNumber } from '../parts/paging.tsx'
 import { mountOf, type PageRequest, type PageServices, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
@@ -132,7 +133,12 @@ const historyView = async (
                       <bdi>{subjectOf(commit)}</bdi>
                     </Link>
                     <div class="small">
-                      <Author author={commit.author} people={people} /> · <Day seconds={commit.author.time} />
+                      <Dots
+                        facts={[
+                          <Author author={commit.author} people={people} />,
+                          <Day seconds={commit.author.time} />,
+                        ]}
+                      />
                     </div>
                   </div>
                   <Link
@@ -209,15 +215,22 @@ const commitView = async (
             <Day seconds={commit.committer.time} />
           </p>
           <p class="small">
-            Commit <code>{commit.id}</code>
-            {commit.parents.map((parent, index) => (
-              <>
-                {index === 0 ? (commit.parents.length === 1 ? ' · parent ' : ' · parents ') : ', '}
-                <Link to={`${view.path}/commit/${parent}`}>
-                  <code>{parent.slice(0, 10)}</code>
-                </Link>
-              </>
-            ))}
+            <Dots
+              facts={[
+                <>
+                  Commit <code>{commit.id}</code>
+                </>,
+                commit.parents.length > 0 &&
+                  commit.parents.map((parent, index) => (
+                    <>
+                      {index > 0 ? ', ' : commit.parents.length === 1 ? 'parent ' : 'parents '}
+                      <Link to={`${view.path}/commit/${parent}`}>
+                        <code>{parent.slice(0, 10)}</code>
+                      </Link>
+                    </>
+                  )),
+              ]}
+            />
           </p>
         </section>
         {changes !== undefined && (

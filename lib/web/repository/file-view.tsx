@@ -2,13 +2,14 @@
 /** One file on a page: as text in parts, as rendered markdown, as a picture, or as a download. */
 
 import { posix } from 'node:path'
-import { formatSize } from '../../byte-sizes.ts'
 import { lfsPointerIn } from '../../git/lfs-pointers.ts'
 import { MODES } from '../../git/objects/parse.ts'
 import { isMarkdown, isText, sizesOf, submoduleUrls } from '../../repositories/contents/files.ts'
 import { formatCount, Link, Size, usePageContext } from '../parts/components.tsx'
+import { Dots } from '../parts/inline.tsx'
 import { PAGES_ABOVE, PageLinks } from '../parts/paging.tsx'
 import { mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
+import { formatSize } from '../parts/sizes.ts'
 import { Website } from '../people/account-parts.tsx'
 import { filePath, type RefName, type RepositoryView } from './access.tsx'
 import { restOfLine } from './diff.tsx'
@@ -157,9 +158,13 @@ export const FileView = ({ view, at, path, file }: FileViewProps) => {
       </h2>
       <div class="file-head">
         <span class="small">
-          {shown.kind === 'lines' && `${formatCount(shown.total, 'line')} · `}
-          {isFile && <Size bytes={size} />}
-          {isExecutable && ' · executable'}
+          <Dots
+            facts={[
+              shown.kind === 'lines' && formatCount(shown.total, 'line'),
+              isFile ? <Size bytes={size} /> : 'Submodule',
+              isExecutable && 'executable',
+            ]}
+          />
         </span>
         <span class="small links">
           <SourceLink view={view} at={at} path={path} shown={shown} />
@@ -194,7 +199,7 @@ const Content = ({
   if (shown.kind === 'submodule')
     return (
       <p>
-        A submodule at commit <code>{shown.commit}</code>
+        A submodule: another repository, at commit <code>{shown.commit}</code>
         {shown.url !== undefined && (
           <>
             {' of '}

@@ -16,6 +16,7 @@ import {
 import { lastCommitsIn } from '../../repositories/contents/last-commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { formatCount, Link, Section, Size } from '../parts/components.tsx'
+import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, PAGES_ABOVE, Pages, pageNumber } from '../parts/paging.tsx'
 import type { Download, PageRequest, PageServices, View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
@@ -190,14 +191,14 @@ const fenced = (text: string): string => {
   return `${fence}\n${text}\n${fence}`
 }
 
-const KINDS: Readonly<Record<string, string>> = {
+const KINDS: Readonly<Record<string, 'folder' | 'submodule' | 'link'>> = {
   [MODES.tree]: 'folder',
   [MODES.submodule]: 'submodule',
   [MODES.symlink]: 'link',
 }
 
 /** Label of an entry that is not a file. */
-const kindOf = ({ mode }: TreeEntry): string | undefined => KINDS[mode]
+const kindOf = ({ mode }: TreeEntry) => KINDS[mode]
 
 const EntryRow = ({
   view,
@@ -215,8 +216,11 @@ const EntryRow = ({
   return (
     <li class={kind ?? 'blob'}>
       <Link to={filePath(view, at, path)}>
-        <bdi>{entry.name}</bdi>
-        {kind === 'submodule' && <span class="muted"> @ {entry.id.slice(0, 10)}</span>}
+        <Icon name={kind ?? 'file'} />
+        <span>
+          <bdi>{entry.name}</bdi>
+          {kind === 'submodule' && <span class="muted"> @ {entry.id.slice(0, 10)}</span>}
+        </span>
       </Link>
       {commit !== undefined && (
         <span class="changed small">

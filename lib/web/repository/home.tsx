@@ -6,6 +6,7 @@ import { readCommit } from '../../repositories/contents/commits.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { Command, quoted } from '../parts/command.tsx'
 import { formatCount, Link, Section, Size } from '../parts/components.tsx'
+import { Dots, Icon } from '../parts/inline.tsx'
 import type { PageRequest, PageServices } from '../parts/route.ts'
 import { maySeeStorage } from '../parts/storage-scopes.ts'
 import { Day } from '../parts/times.tsx'
@@ -112,11 +113,14 @@ const LastCommit = ({
   last === undefined ? null : (
     <p class="small last">
       <Author author={last.commit.author} people={last.people} />{' '}
-      <Link to={`${view.path}/commit/${last.commit.id}`}>
-        <bdi>{subjectOf(last.commit)}</bdi>
-      </Link>
-      {' · '}
-      <Day seconds={last.commit.committer.time} />
+      <Dots
+        facts={[
+          <Link to={`${view.path}/commit/${last.commit.id}`} class="quiet">
+            <bdi>{subjectOf(last.commit)}</bdi>
+          </Link>,
+          <Day seconds={last.commit.committer.time} />,
+        ]}
+      />
     </p>
   )
 
@@ -152,7 +156,7 @@ const FirstPush = ({
       />
       <p>Or push a repository that you have:</p>
       <Command text={[remote, push].join('\n')} />
-      <p class="small">git asks for your user name, and for a token or a password.</p>
+      <p class="small">Git asks for your user name, and for an access token or your password.</p>
     </Section>
   )
 }
@@ -170,18 +174,22 @@ const About = ({ view: { repository, parent } }: { view: RepositoryView }) => {
       )}
       <ul class="plain facts">
         {website !== '' && (
-          <li>
+          <li class="iconic">
+            <Icon name="link" />
             <Website url={website} />
           </li>
         )}
         {parent !== null && (
-          <li>
-            Forked from{' '}
-            <Link to={`/${parent.owner.name}/${parent.repository.name}`}>
-              <bdi>
-                {parent.owner.name}/{parent.repository.name}
-              </bdi>
-            </Link>
+          <li class="iconic">
+            <Icon name="fork" />
+            <span>
+              Forked from{' '}
+              <Link to={`/${parent.owner.name}/${parent.repository.name}`}>
+                <bdi>
+                  {parent.owner.name}/{parent.repository.name}
+                </bdi>
+              </Link>
+            </span>
           </li>
         )}
         {topics.length > 0 && (
@@ -193,14 +201,30 @@ const About = ({ view: { repository, parent } }: { view: RepositoryView }) => {
             ))}
           </li>
         )}
-        <li class="muted">
-          {formatCount(stars, 'star')} · {formatCount(forks, 'fork')} · {formatCount(watchers, 'watcher')}
+        <li class="iconic">
+          <Icon name="star" />
+          {formatCount(stars, 'star')}
         </li>
-        <li class="muted">
-          Created <Day seconds={repository.createdAt} />
+        <li class="iconic">
+          <Icon name="fork" />
+          {formatCount(forks, 'fork')}
         </li>
-        <li class="muted">
-          Updated <Day seconds={repository.updatedAt} />
+        <li class="iconic">
+          <Icon name="eye" />
+          {formatCount(watchers, 'watcher')}
+        </li>
+        <li class="iconic">
+          <Icon name="history" />
+          <Dots
+            facts={[
+              <>
+                Created <Day seconds={repository.createdAt} />
+              </>,
+              <>
+                updated <Day seconds={repository.updatedAt} />
+              </>,
+            ]}
+          />
         </li>
       </ul>
     </Section>
@@ -241,16 +265,19 @@ const Storage = ({ view: { repository, name }, isLinked }: { view: RepositoryVie
       )
     }
   >
-    <ul class="plain facts">
-      <li class="line">
-        <span>Git data</span> <Size bytes={repository.size} />
-      </li>
-      <li class="line">
-        <span>LFS</span> <Size bytes={repository.lfs} />
-      </li>
-      <li class="line">
-        <strong>Git and LFS</strong> <Size bytes={add(repository.size, repository.lfs)} />
-      </li>
-    </ul>
+    <dl class="values">
+      {[
+        ['Git data', repository.size] as const,
+        ['LFS', repository.lfs] as const,
+        ['Git and LFS', add(repository.size, repository.lfs)] as const,
+      ].map(([name, bytes]) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <Size bytes={bytes} />
+          </dd>
+        </div>
+      ))}
+    </dl>
   </Section>
 )

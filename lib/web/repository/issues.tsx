@@ -9,14 +9,15 @@ import {
 import type { Comment, Issue } from '../../records/schema/index.ts'
 import { RequestCommand } from '../parts/command.tsx'
 import { Empty, formatCount, Link, Search, Section, usePageContext } from '../parts/components.tsx'
+import { Dots, Icon } from '../parts/inline.tsx'
 import { EmptyPage, PageLinks, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type Download, type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
 import { AccountLink } from '../people/account-parts.tsx'
 import { missing, RepositoryHead, type RepositoryView, repositoryPage } from './access.tsx'
-import { AttachedFiles } from './attached-files.tsx'
 import { pictureType } from './picture-type.ts'
-import { Prose, type RenderedText, renderText } from './rendered-text.tsx'
+import { PostedText } from './posted-text.tsx'
+import { type RenderedText, renderText } from './rendered-text.tsx'
 
 const read = { kind: 'issue', scope: 'read:issue', part: 'issue' } as const
 
@@ -70,26 +71,9 @@ const listView = async (
       <>
         <RepositoryHead view={view} tab="issues" />
         <h1 class="hidden">Issues</h1>
-        <Search to={`${view.path}/issues`}>
-          <input type="hidden" name="state" value={state} />
-          <div>
-            <label for="q" class="hidden">
-              Search issues
-            </label>
-            <input id="q" name="q" type="search" value={q} maxLength={255} placeholder="Search issues" />
-          </div>
-          <button type="submit" class="secondary">
-            Search
-          </button>
-        </Search>
-        <nav class="choices" aria-label="State">
-          {STATES.map((one) => (
-            <Choice key={one} to={to(one)} isChosen={one === state}>
-              {one}
-            </Choice>
-          ))}
-        </nav>
-        <Section id="issues" title="Issues" aside={<span class="small">{formatCount(total, 'issue')}</span>}>
+        <Section id="issues" title="Issues" aside={<States chosen={state} to={to} />}>
+          <IssueSearch path={`${view.path}/issues`} state={state} q={q} />
+          {total > 0 && <p class="small">{formatCount(total, 'issue')}</p>}
           {details.length === 0 ? (
             <EmptyPage total={total}>
               <NoIssues view={view} state={state} q={q} isVisitor={user === null} />
@@ -108,6 +92,34 @@ const listView = async (
   }
 }
 
+const States = ({ chosen, to }: { chosen: State; to: (state: State) => string }) => (
+  <nav class="choices" aria-label="State">
+    {STATES.map((state) => (
+      <Choice key={state} to={to(state)} isChosen={state === chosen}>
+        {state}
+      </Choice>
+    ))}
+  </nav>
+)
+
+const IssueSearch = ({ path, state, q }: { path: string; state: State; q: string }) => (
+  <Search to={path}>
+    <input type="hidden" name="state" value={state} />
+    <div>
+      <label for="q" class="hidden">
+        Search issues
+      </label>
+      <span class="searched">
+        <Icon name="search" />
+        <input id="q" name="q" type="search" value={q} maxLength={255} placeholder="Search issues" />
+      </span>
+    </div>
+    <button type="submit" class="secondary">
+      Search
+    </button>
+  </Search>
+)
+
 interface NoIssuesProps {
   view: RepositoryView
   state: State
@@ -118,14 +130,14 @@ interface NoIssuesProps {
 const NoIssues = ({ view: { path, repository }, state, q, isVisitor }: NoIssuesProps) => {
   if (q !== '')
     return (
-      <Empty title="No issue matches">
+      <Empty title="No issue matches" icon="search">
         <p>
           <Link to={`${path}/issues`}>Show all open issues</Link>
         </p>
       </Empty>
     )
   return (
-    <Empty title={state === 'all' ? 'No issues' : `No ${state} issues`}>
+    <Empty title={state === 'all' ? 'No issues' : `No ${state} issues`} icon="open">
       {isVisitor || repository.archived || state === 'closed' ? null : (
         <>
           <p>Open one:</p>
@@ -147,7 +159,9 @@ const Choice = ({ to, isChosen, children }: { to: string; isChosen: boolean; chi
 )
 
 const StateTag = ({ state }: Pick<Issue, 'state'>) => (
-  <span class={state === 'open' ? 'state within' : 'state'}>{state}</span>
+  <span class={`issue ${state}`}>
+    <Icon name={state} /> {state}
+  </span>
 )
 
 const IssueRow = ({
@@ -163,8 +177,15 @@ const IssueRow = ({
         <bdi>{record.title}</bdi>
       </Link>
       <div class="small">
-        #{record.number} opened on <Day seconds={record.createdAt} /> by <AccountLink account={author} />
-        {comments > 0 && ` · ${formatCount(comments, 'comment')}`}
+        <Dots
+          facts={[
+            <>
+              #{record.number} opened on <Day seconds={record.createdAt} /> by{' '}
+              <AccountLink account={author} />
+            </>,
+            comments > 0 && formatCount(comments, 'comment'),
+          ]}
+        />
       </div>
     </div>
     <StateTag state={record.state} />
@@ -215,7 +236,7 @@ const issueView = async (
               <bdi>{issue.title}</bdi> <span class="muted">#{issue.number}</span>
             </h1>
             <p class="subtitle">
-              <StateTag state={issue.state} /> {formatCount(details!.comments, 'comment')}
+              <Dots facts={[<StateTag state={issue.state} />, formatCount(details!.comments, 'comment')]} />
             </p>
           </div>
         </div>
@@ -265,32 +286,3 @@ const renderComments = async (
   }
   return shown
 }
-
-const PostedText = ({
-  details: { record, author, attachments },
-  text,
-  verb,
-  to,
-}: {
-  details: ContentDetails<Issue | Comment>
-  text: RenderedText
-  verb: string
-  /** Address of a comment. */
-  to?: string
-}) => (
-  <article id={'number' in record ? undefined : `issuecomment-${record.id}`} class="card post">
-    <p class="small">
-      <AccountLink account={author} /> {verb} on{' '}
-      {to === undefined ? (
-        <Day seconds={record.createdAt} />
-      ) : (
-        <Link to={to} class="quiet">
-          <Day seconds={record.createdAt} />
-        </Link>
-      )}
-      {record.updatedAt > record.createdAt && !('number' in record) && ' · edited'}
-    </p>
-    {record.body === '' ? <p class="muted">No text.</p> : <Prose text={text} />}
-    <AttachedFiles files={attachments} />
-  </article>
-)

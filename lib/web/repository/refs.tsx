@@ -5,7 +5,8 @@ import { readCommits } from '../../repositories/contents/commits.ts'
 import type { FoundEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { listBranches, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
-import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
+import { Count, Empty, Link, Section } from '../parts/components.tsx'
+import { Dots, Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import type { PageRequest, PageServices } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
@@ -113,9 +114,12 @@ export const RefChoice = ({
       <RefList title="Branches" refs={branches} kind="branch" to={to} />
       <RefList title="Tags" refs={tags} kind="tag" to={to} />
       <p class="small">
-        <Link to={`${view.path}/branches`}>All branches</Link>
-        {' · '}
-        <Link to={`${view.path}/tags`}>All tags</Link>
+        <Dots
+          facts={[
+            <Link to={`${view.path}/branches`}>All branches</Link>,
+            <Link to={`${view.path}/tags`}>All tags</Link>,
+          ]}
+        />
       </p>
     </div>
   </details>
@@ -171,10 +175,10 @@ const listPage = (kind: 'branch' | 'tag') => {
           <>
             <RepositoryHead view={view} tab={tab} />
             <h1 class="hidden">{title}</h1>
-            <Section id={tab} title={title} aside={<Count kind={kind} total={total} />}>
+            <Section id={tab} title={title} aside={<Count of={total} singular={kind} plural={tab} />}>
               {items.length === 0 ? (
                 <EmptyPage total={total}>
-                  <Empty title={`No ${tab}`}>
+                  <Empty title={`No ${tab}`} icon={kind}>
                     <p>
                       Push one with <code>git push origin {kind === 'tag' ? 'v1.0' : 'main'}</code>
                     </p>
@@ -196,12 +200,6 @@ const listPage = (kind: 'branch' | 'tag') => {
   })
 }
 
-const Count = ({ kind, total }: { kind: 'branch' | 'tag'; total: number }) => (
-  <span class="small">
-    {kind === 'tag' ? formatCount(total, 'tag') : formatCount(total, 'branch', 'branches')}
-  </span>
-)
-
 const RefRow = ({
   view,
   kind,
@@ -216,25 +214,30 @@ const RefRow = ({
   const ref = { kind, name: shortName(found) }
   return (
     <li class="line">
-      <div>
-        <Link class="strong" to={filePath(view, ref, '')}>
-          <bdi>{ref.name}</bdi>
-        </Link>{' '}
-        {kind === 'branch' && ref.name === view.repository.defaultBranch && <span class="tag">default</span>}
+      <div class="named">
+        <Icon name={kind} />
+        <div>
+          <Link class="strong" to={filePath(view, ref, '')}>
+            <bdi>{ref.name}</bdi>
+          </Link>{' '}
+          {kind === 'branch' && ref.name === view.repository.defaultBranch && (
+            <span class="tag">default</span>
+          )}
+        </div>
       </div>
       <div class="small">
         {time !== undefined && (
-          <>
-            <Link to={`${view.path}/commit/${found.target}`}>
-              <code>{found.target.slice(0, 10)}</code>
-            </Link>
-            {' · '}
-            <Day seconds={time} />
-            {' · '}
-            <Link to={`${view.path}/commits/${refPath(ref)}`} label={`Commits of ${ref.name}`}>
-              Commits
-            </Link>
-          </>
+          <Dots
+            facts={[
+              <Link to={`${view.path}/commit/${found.target}`}>
+                <code>{found.target.slice(0, 10)}</code>
+              </Link>,
+              <Day seconds={time} />,
+              <Link to={`${view.path}/commits/${refPath(ref)}`} label={`Commits of ${ref.name}`}>
+                Commits
+              </Link>,
+            ]}
+          />
         )}
       </div>
     </li>

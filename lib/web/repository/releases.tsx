@@ -6,6 +6,7 @@ import { encodePath } from '../../host-pages/html-urls.ts'
 import type { Release } from '../../records/schema/index.ts'
 import { RequestCommand } from '../parts/command.tsx'
 import { Empty, formatCount, Link, Section } from '../parts/components.tsx'
+import { Dots, Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, pageNumber } from '../parts/paging.tsx'
 import type { PageRequest, PageServices, View } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
@@ -114,7 +115,7 @@ const listView = async (
 }
 
 const NoReleases = ({ view: { path, permissions, repository } }: { view: RepositoryView }) => (
-  <Empty title="No releases">
+  <Empty title="No releases" icon="tag">
     {permissions.push && !repository.archived ? (
       <>
         <p>Create a release. Its tag is created, too, unless it exists:</p>
@@ -158,15 +159,26 @@ const ReleaseView = ({
         </span>
       </div>
       <p class="small">
-        {view.parts.has('code') ? (
-          <Link to={filePath(view, { kind: 'tag', name: record.tag }, '')} label={`Files of ${record.tag}`}>
-            <bdi>{record.tag}</bdi>
-          </Link>
-        ) : (
-          <bdi>{record.tag}</bdi>
-        )}
-        {' · '}
-        <Day seconds={record.publishedAt ?? record.createdAt} /> by <AccountLink account={author} />
+        <Dots
+          facts={[
+            <>
+              <Icon name="tag" />{' '}
+              {view.parts.has('code') ? (
+                <Link
+                  to={filePath(view, { kind: 'tag', name: record.tag }, '')}
+                  label={`Files of ${record.tag}`}
+                >
+                  <bdi>{record.tag}</bdi>
+                </Link>
+              ) : (
+                <bdi>{record.tag}</bdi>
+              )}
+            </>,
+            <>
+              <Day seconds={record.publishedAt ?? record.createdAt} /> by <AccountLink account={author} />
+            </>,
+          ]}
+        />
       </p>
       {record.body !== '' && <Prose text={text} {...(Heading === 'h2' ? { more: path } : {})} />}
       {attachments.length > 0 && (

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Shared by the pages about an owner's storage: the check of access, the head and links. */
 
-import type { ComponentChildren, RenderableProps } from 'preact'
+import type { RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { storageItemKinds } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
@@ -9,9 +9,10 @@ import type { HtmlPage, ServedPage } from '../../host-pages/html-urls.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
-import { PageHead, Tabs, usePageContext } from '../parts/components.tsx'
+import { Tabs, usePageContext } from '../parts/components.tsx'
 import { type Crumb, mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
 import { storageScopes } from '../parts/storage-scopes.ts'
+import { Avatar } from '../people/account-parts.tsx'
 
 /**
  * Finds an owner whose storage the user may see: the user, an organization that the user owns, or, for administrators,
@@ -63,17 +64,24 @@ export const ownerCrumbs = (owner: Account, user: Identity): readonly Crumb[] =>
 
 /** The heading and the tabs of an owner's pages. */
 export const OwnerHead = ({
-  owner: { name, fullName },
-  subtitle,
+  owner: { name, fullName, avatar },
   children,
-}: RenderableProps<{ owner: Account; subtitle?: ComponentChildren }>) => (
+}: RenderableProps<{ owner: Account }>) => (
   <>
-    <PageHead
-      title={`Storage of ${name}`}
-      subtitle={subtitle ?? (fullName === '' ? undefined : <bdi>{fullName}</bdi>)}
-    >
+    <div class="head">
+      <div class="profile">
+        <Avatar account={{ name, avatar }} size="medium" />
+        <div>
+          <h1>{`Storage of ${name}`}</h1>
+          {fullName !== '' && (
+            <p class="subtitle">
+              <bdi>{fullName}</bdi>
+            </p>
+          )}
+        </div>
+      </div>
       {children}
-    </PageHead>
+    </div>
     <Tabs
       label={`Storage of ${name}`}
       tabs={[

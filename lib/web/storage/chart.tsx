@@ -4,9 +4,9 @@
  * script of the pages shows the values of a day on hover and with the arrow keys; without it they are titles.
  */
 
-import { formatSize } from '../../byte-sizes.ts'
 import { dateOf } from '../../clock.ts'
 import { Size, SizeCell, Table } from '../parts/components.tsx'
+import { formatSize } from '../parts/sizes.ts'
 import { CalendarDay } from '../parts/times.tsx'
 import { Swatch, usageParts } from './limits.tsx'
 
@@ -106,7 +106,7 @@ const Drawing = ({ points, scale: { ticks, top, limitY }, label }: DrawingProps)
       {usageParts.map(
         (_, part) =>
           points.some(({ parts }) => parts[part] !== 0) && (
-            <path key={part} class={`part${part}`} d={areaPath(points, part, top, width)} />
+            <Area key={part} part={part} d={pathsOf(points, part, top, width)} />
           ),
       )}
       {limitY !== undefined &&
@@ -128,16 +128,34 @@ const Drawing = ({ points, scale: { ticks, top, limitY }, label }: DrawingProps)
   )
 }
 
-/** The outline of one part, stacked on the parts before it: the upper edge forward, then the lower edge back. */
-const areaPath = (points: readonly ChartPoint[], part: number, top: number, width: number): string => {
-  const y = ({ parts }: ChartPoint, count: number) =>
-    yOf(
-      parts.slice(0, count).reduce((sum, bytes) => sum + bytes, 0),
-      top,
+/** One part: its area, lightly, below its upper edge, which tells the parts apart. */
+const Area = ({ part, d: { area, edge } }: { part: number; d: { area: string; edge: string } }) => (
+  <>
+    <path class={`area part${part}`} d={area} />
+    <path class={`edge part${part}`} d={edge} />
+  </>
+)
+
+/**
+ * One part, stacked on the parts before it: its upper edge, and its outline, which goes along the upper edge forward, then along the
+ * lower edge back. Days without a change need no point.
+ */
+const pathsOf = (points: readonly ChartPoint[], part: number, top: number, width: number) => {
+  const heightsOf = (count: number): number[] =>
+    points.map(({ parts }) =>
+      yOf(
+        parts.slice(0, count).reduce((sum, bytes) => sum + bytes, 0),
+        top,
+      ),
     )
-  const upper = points.map((point, index) => `V${y(point, part + 1)}H${round((index + 1) * width)}`)
-  const lower = points.map((point, index) => `V${y(point, part)}H${round(index * width)}`).reverse()
-  return `M0 ${y(points[0]!, part)}${upper.join('')}${lower.join('')}Z`
+  const [upper, lower] = [heightsOf(part + 1), heightsOf(part)]
+  const isLast = (heights: readonly number[], index: number) => heights[index] !== heights[index + 1]
+  const forward = upper.map((y, index) => (isLast(upper, index) ? `V${y}H${round((index + 1) * width)}` : ''))
+  const back = lower
+    .map((y, index) => (y === lower[index - 1] ? '' : `V${y}H${round(index * width)}`))
+    .reverse()
+  const edge = forward.join('')
+  return { area: `M0 ${lower[0]}${edge}${back.join('')}Z`, edge: `M0 ${upper[0]}${edge}` }
 }
 
 /** The colors of the parts that a chart shows. */

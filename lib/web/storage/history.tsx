@@ -1,13 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How an owner's usage changed: the page, and the chart on the overview. */
 
-import { formatSize } from '../../byte-sizes.ts'
 import { today } from '../../clock.ts'
 import { growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
 import { formatCount, Link, Section, usePageContext } from '../parts/components.tsx'
 import { page } from '../parts/route.ts'
+import { formatSize } from '../parts/sizes.ts'
 import { CalendarDay } from '../parts/times.tsx'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
 import { Change, Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'

@@ -1,12 +1,13 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How an item that uses storage is shown: name, details, share and links. */
-import { formatSize } from '../../byte-sizes.ts'
 import { pageOfEntry } from '../../content/usage/ledger-lists.ts'
 import type { StorageItem, StorageItemKind } from '../../content/usage/storage-item.ts'
 import { add, type Sum } from '../../integers.ts'
 import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/index.ts'
-import { Link, Section, Size } from '../parts/components.tsx'
+import { Empty, Link, Section, Size } from '../parts/components.tsx'
+import { Dots, Icon } from '../parts/inline.tsx'
 import type { PageRequest, PageServices } from '../parts/route.ts'
+import { formatSize } from '../parts/sizes.ts'
 import { pageLink } from './access.tsx'
 import { formatShare, ShareCell } from './share.tsx'
 
@@ -30,20 +31,23 @@ interface ItemProps {
 export const ItemCells = ({ owner, item, link, hasKind }: ItemProps & { hasKind: boolean }) => (
   <>
     <td>
-      <ItemName owner={owner} item={item} link={link} />
-      {isElsewhere(item) && <ElsewhereMark />}
-      <div class="small">
-        {hasKind && (
-          <span class="slim">{`${KIND_NAMES[item.kind][0]}${item.kind === 'lfs' ? ' ' : ' · '}`}</span>
-        )}
-        <Details owner={owner} item={item} />
+      <div class="named">
+        <Icon name={item.kind} />
+        <div>
+          <ItemName owner={owner} item={item} link={link} />
+          {isElsewhere(item) && <ElsewhereMark />}
+          <div class="small">
+            <Dots
+              facts={[
+                hasKind && <span class="slim">{KIND_NAMES[item.kind][0]}</span>,
+                <Details owner={owner} item={item} />,
+              ]}
+            />
+          </div>
+        </div>
       </div>
     </td>
-    {hasKind && (
-      <td class="wide">
-        <span class="tag">{KIND_NAMES[item.kind][0]}</span>
-      </td>
-    )}
+    {hasKind && <td class="wide muted kind">{KIND_NAMES[item.kind][0]}</td>}
   </>
 )
 
@@ -170,7 +174,7 @@ export const linkOf = (
 export const SizeWithShare = ({ size, whole }: { size: Sum; whole: Sum }) => (
   <td class="number">
     <Size bytes={size} />
-    <div class="small slim">{formatShare(size, whole)}</div>
+    <div class="small slim">{formatShare(size, whole)} of total</div>
   </td>
 )
 
@@ -200,7 +204,9 @@ export const LargestItems = ({
     }
   >
     {items.length === 0 ? (
-      <p class="muted">Nothing is stored yet.</p>
+      <Empty title="Nothing is stored yet" icon="lfs">
+        <p>Repositories, LFS objects, packages, attachments and artifacts are listed here.</p>
+      </Empty>
     ) : (
       <>
         <Elsewhere items={items} />
@@ -212,7 +218,7 @@ export const LargestItems = ({
                 Kind
               </th>
               <th scope="col" class="number share wide">
-                Share
+                Of total
               </th>
               <th scope="col" class="number">
                 Size

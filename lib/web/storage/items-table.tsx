@@ -41,7 +41,7 @@ export const Items = ({ owner, asked, items, links, used, user, isChecked }: Ite
             )}
             <SortHead owner={owner} asked={asked} by="created" text="Added" class="wide" />
             <th scope="col" class="number share wide">
-              Share
+              Of total
             </th>
             <SortHead owner={owner} asked={asked} by="size" text="Size" class="number" />
           </tr>

@@ -16,6 +16,7 @@ import {
   usePageContext,
 } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
+import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
@@ -110,7 +111,7 @@ const showItems = async (
               <Link
                 to={`/-/storage/${owner.name}/usage.csv?remove=${encodeURIComponent(suggestion.limit.rule.name)}`}
               >
-                CSV
+                Download CSV
               </Link>
             )
           }
@@ -184,13 +185,13 @@ const Count = ({
 
 const NoItems = ({ owner, asked }: { owner: string; asked: ItemListQuery }) =>
   asked.search || asked.repository || asked.kind ? (
-    <Empty title="Nothing matches">
+    <Empty title="Nothing matches" icon="search">
       <p>
         Change the filter, or <Link to={`/-/storage/${owner}/usage`}>clear it</Link>.
       </p>
     </Empty>
   ) : (
-    <Empty title="Nothing is stored yet">
+    <Empty title="Nothing is stored yet" icon="lfs">
       <p>Repositories, LFS objects, packages, attachments and artifacts are listed here.</p>
     </Empty>
   )
@@ -202,21 +203,25 @@ const Filters = ({ owner: { name }, asked }: { owner: Account; asked: ItemListQu
     <Search to={`/-/storage/${name}/${isByRepository ? 'repositories' : 'usage'}`}>
       <div>
         <label for="q">Name contains</label>
-        <input
-          id="q"
-          name="q"
-          type="search"
-          value={asked.search ?? ''}
-          autocapitalize="none"
-          spellcheck={false}
-        />
+        <span class="searched">
+          <Icon name="search" />
+          <input
+            id="q"
+            name="q"
+            type="search"
+            value={asked.search ?? ''}
+            autocapitalize="none"
+            spellcheck={false}
+          />
+        </span>
       </div>
       {!isByRepository && <ItemFilters asked={asked} />}
       <button type="submit" class="secondary">
         Filter
       </button>
       <Link class="button secondary" to={pathOf(name, { ...asked, page: 1 }, 'usage.csv')}>
-        CSV
+        <Icon name="download" />
+        Download CSV
       </Link>
     </Search>
   )

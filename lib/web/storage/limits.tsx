@@ -1,6 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Usage against limits, and the bars that show it. */
-import { formatSize } from '../../byte-sizes.ts'
 import { type Sum, subtract } from '../../integers.ts'
 import {
   bindingLimits,
@@ -14,6 +13,7 @@ import {
 import type { QuotaStatus } from '../../quota/status.ts'
 import { kindNames, type Subject, type Usage, usedBy, withAncestors } from '../../quota/subjects.ts'
 import { Size } from '../parts/components.tsx'
+import { formatSize } from '../parts/sizes.ts'
 import { subjectsInWords } from '../parts/subject-names.ts'
 
 /** The parts of a usage bar; together they are the total usage. */
@@ -179,6 +179,6 @@ export const Swatch = ({ part }: { part: number }) => (
 /** `66.3 of 40 MiB`, or with two units. */
 export const formatUsedOf = ({ used, rule }: { used: Sum; rule: Pick<QuotaRule, 'limit'> }): string => {
   const [left, right] = [formatSize(used), formatSize(rule.limit)]
-  const unit = right.slice(right.indexOf(' '))
+  const unit = right.replace(/^[^\s]*/, '')
   return `${left.endsWith(unit) ? left.slice(0, -unit.length) : left} of ${right}`
 }

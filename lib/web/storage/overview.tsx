@@ -2,7 +2,6 @@
 /** An owner's storage at a glance: how full, against which limits, how fast it grows, and what is largest. Says each excess once. */
 import type { RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
-import { formatSize } from '../../byte-sizes.ts'
 import { accountPage } from '../../host-pages/html-urls.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { type Usage, usedBy } from '../../quota/subjects.ts'
@@ -10,6 +9,7 @@ import type { Account, DailyUsage } from '../../records/schema/index.ts'
 import { accountPath, Link, Section, Size } from '../parts/components.tsx'
 import { groupPath } from '../parts/quota-paths.ts'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
+import { formatSize } from '../parts/sizes.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs, pageLink } from './access.tsx'
 import { RecentHistory } from './history.tsx'
 import { LargestItems, linkOf } from './item-text.tsx'
@@ -68,7 +68,13 @@ const showStorage = async (
   const links = new Map(items.map((item) => [item.id, linkOf(services, request, owner.name, item)]))
   const others = limits.filter((limit) => limit !== totalLimit(limits))
   const isOtherOver = others.some(({ state }) => state === 'over')
-  const otherLimits = <Limits owner={owner.name} usage={usage} limits={others} history={history} />
+  const hasSide = others.length + organizations.length > 0
+  const side = hasSide && (
+    <div class="side">
+      <Limits owner={owner.name} usage={usage} limits={others} history={history} />
+      <Organizations organizations={organizations} />
+    </div>
+  )
   return {
     title: `Storage of ${owner.name}`,
     crumbs: ownerCrumbs(owner, user),
@@ -86,13 +92,16 @@ const showStorage = async (
             </a>
           )}
         </OwnerHead>
-        {isOtherOver && otherLimits}
-        <UsageSection owner={owner.name} usage={usage} limits={limits} history={history}>
-          {user.admin && canRead(user, 'admin') && <Groups groups={groups} />}
-        </UsageSection>
-        {!isOtherOver && otherLimits}
-        <RecentHistory owner={owner.name} history={history} limit={totalLimit(limits)?.rule.limit} />
-        <Organizations organizations={organizations} />
+        <div class={hasSide ? 'sides' : undefined}>
+          {isOtherOver && side}
+          <div>
+            <UsageSection owner={owner.name} usage={usage} limits={limits} history={history}>
+              {user.admin && canRead(user, 'admin') && <Groups groups={groups} />}
+            </UsageSection>
+            <RecentHistory owner={owner.name} history={history} limit={totalLimit(limits)?.rule.limit} />
+          </div>
+          {!isOtherOver && side}
+        </div>
         <LargestItems
           owner={owner.name}
           items={items}

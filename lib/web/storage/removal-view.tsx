@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Asks before selected items are deleted: what goes, what that frees, and what stays in other systems. */
 import type { Identity } from '../../accounts/access.ts'
-import { formatSize } from '../../byte-sizes.ts'
 import { freedBy, mayFreeMore, RemovalSizes, type RemovedKind } from '../../content/usage/removal-sizes.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
 import { add, type Sum } from '../../integers.ts'
@@ -19,6 +18,7 @@ import {
 } from '../parts/components.tsx'
 import { type Confirmation, TypedConfirmation } from '../parts/confirmation.tsx'
 import type { PageServices, View } from '../parts/route.ts'
+import { formatSize } from '../parts/sizes.ts'
 import { ownerCrumbs } from './access.tsx'
 import { KIND_NAMES, titleOf } from './item-text.tsx'
 import { RemovalNotes, RemovedRepository } from './removed-kinds.tsx'

@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** What a deletion frees and what stays in other systems, in words. */
-import { formatSize } from '../../byte-sizes.ts'
 import { freedBy, mayFreeMore, type RemovedKind } from '../../content/usage/removal-sizes.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
 import { formatCount, Link, Size, SizeCell } from '../parts/components.tsx'
+import { formatSize } from '../parts/sizes.ts'
 import { KIND_NAMES, titleOf } from './item-text.tsx'
 
 /** `Git data`, `3 LFS objects`, `More than 3 LFS objects`, or `3 other packages` for those that were not looked at */

@@ -5,6 +5,7 @@ import { AllotError } from '../../errors.ts'
 import { kindNames } from '../../quota/subjects.ts'
 import { noSizes } from '../../records/schema/index.ts'
 import { Link, PageHead, Section, Size, SizeCell, Table } from '../parts/components.tsx'
+import { Dots } from '../parts/inline.tsx'
 import { page } from '../parts/route.ts'
 import { accessibleOwner, ownerCrumbs, pageLink } from './access.tsx'
 import { ShareCell } from './share.tsx'
@@ -43,7 +44,9 @@ export const repositoryRoutes = [
           <>
             <PageHead
               title={<bdi>{repository.name}</bdi>}
-              subtitle={description === '' ? visibility : `${visibility} · ${description}`}
+              subtitle={
+                <Dots facts={[visibility, <bdi>{description}</bdi>].slice(0, description === '' ? 1 : 2)} />
+              }
             >
               {link !== undefined && (
                 <a class="button secondary" href={link}>
@@ -66,7 +69,7 @@ export const repositoryRoutes = [
                 </strong>
                 <span class="muted">used</span>
               </p>
-              <Table column="Category" numbers={['Share', 'Size']}>
+              <Table column="Category" numbers={['Of total', 'Size']}>
                 {sizes.map(([name, bytes]) => (
                   <tr key={name}>
                     <td>{name}</td>

@@ -1,9 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The state of an owner or of a limit, which all pages show with the same words, the same badge and the same link. */
-import { formatSize } from '../../byte-sizes.ts'
 import type { Sum } from '../../integers.ts'
 import type { LimitLevel } from '../../quota/evaluate.ts'
 import { Link } from '../parts/components.tsx'
+import { formatSize } from '../parts/sizes.ts'
 import { formatUsedOf, type LimitState } from './limits.tsx'
 
 export type State = LimitLevel | 'unlimited'

@@ -1,7 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Suggests items to remove so that an owner gets below a limit: the largest that the rule counts, as few as suffice. */
 import type { Identity } from '../../accounts/access.ts'
-import { formatSize } from '../../byte-sizes.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
 import type { StorageItemPage } from '../../content/usage/storage-items.ts'
 import { add, compare, type Sum, subtract } from '../../integers.ts'
@@ -12,6 +11,7 @@ import { usageOfRepository } from '../../quota/usage.ts'
 import type { Account, LedgerKind } from '../../records/schema/index.ts'
 import { formatCount, Link, Notice } from '../parts/components.tsx'
 import type { PageServices } from '../parts/route.ts'
+import { formatSize } from '../parts/sizes.ts'
 import { isElsewhere } from './item-text.tsx'
 import { formatUsedOf, type LimitState, limitStates } from './limits.tsx'
 import { MAX_SELECTED } from './removal.tsx'

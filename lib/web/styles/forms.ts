@@ -1,73 +1,91 @@
 /** Styles of tables, forms and buttons. */
 export const forms = `
-/* Wider than the text beside it, so that the background of a row under the pointer does not end at its letters. */
-table { width: calc(100% + 2 * var(--s3)); margin-inline: calc(-1 * var(--s3)); border-collapse: collapse; font-variant-numeric: tabular-nums; }
-caption { text-align: start; padding: 0 var(--s3) var(--s2); }
-th, td { text-align: start; padding: var(--s2) var(--s3); border-top: 1px solid var(--border); vertical-align: top; }
-thead th { border-top: 0; font-size: .8125rem; font-weight: 500; color: var(--muted); white-space: nowrap; vertical-align: bottom; }
+/* As wide as their card, so that lines and the background of a row go to its edges. */
+table { width: calc(100% + 2 * var(--pad)); margin-inline: calc(-1 * var(--pad)); border-collapse: collapse; font-variant-numeric: tabular-nums; }
+caption { text-align: start; padding: 0 var(--pad) var(--s2); }
+th, td { text-align: start; padding: .625rem var(--s3); border-top: 1px solid var(--border); vertical-align: baseline; }
+:is(th, td):first-child { padding-inline-start: var(--pad); }
+:is(th, td):last-child { padding-inline-end: var(--pad); }
+thead th { padding-block: var(--s2); font-size: var(--text-1); font-weight: 550; color: var(--muted); white-space: nowrap; vertical-align: bottom; background: var(--tint); }
 tbody th { font-weight: inherit; }
-section > table:last-child > tbody > tr:last-child > * { padding-bottom: 0; }
+:is(section, .card):has(> table:last-child, > form:last-child > table:last-child) { overflow: clip; padding-bottom: 0; }
 thead th a { color: inherit; text-decoration: none; }
 thead th a:hover { color: var(--text); text-decoration: underline; }
-thead th[aria-sort] a { color: var(--text); font-weight: 600; }
-tbody tr:hover { background: color-mix(in srgb, var(--surface) 55%, transparent); }
+/* What is below the rows of a card. */
+table + :is(.buttons, .pages), form > table + .inline.assign { margin: 0 calc(-1 * var(--pad)) calc(-1 * var(--pad)); padding: var(--s3) var(--pad); border-top: 1px solid var(--border); }
+:is(section, .card):has(> form:last-child > table + div:last-child, > table + .pages:last-child) { overflow: clip; }
+thead th[aria-sort] a { color: var(--text); font-weight: 650; }
+tbody tr:hover { background: var(--tint); }
+td:first-child > a:first-child, td > .named > div > a:first-child { font-weight: 550; }
+.named { display: flex; gap: var(--s3); align-items: baseline; }
+.named > .icon { color: var(--muted); transform: translateY(.15em); }
+.named > div { min-width: 0; flex: 1; }
 .number { text-align: end; white-space: nowrap; }
 .number .since { display: block; }
-td.check, th.check { width: 2.5rem; position: relative; padding-inline-end: 0; }
+td.check, th.check { width: calc(var(--pad) + 1.75rem); position: relative; padding-inline-end: 0; }
 /* The script adds it: it must not move the table. */
-th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-start: var(--s3); }
+th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-start: var(--pad); }
 /* Columns of fixed widths: a browser that paints before it has read all rows must not move those that it has painted. */
 .items { table-layout: fixed; }
 .items thead .wide { width: 8rem; }
 .items thead .number { width: 6.5rem; }
-.items thead .share { width: 8.5rem; }
+.items thead .share { width: 9rem; }
 .share .bar { display: inline-block; width: 3.5rem; margin: 0; margin-inline-start: var(--s2); vertical-align: .1em; }
 td form { display: inline; }
+td.kind::first-letter { text-transform: uppercase; }
 /* A part of the row above it. */
 .part td { border-top: 0; padding-block: var(--s1); color: var(--muted); }
 tr:not(.part) ~ .part td:first-child { padding-inline-start: var(--s6); }
 .part:has(+ tr:not(.part)) td { padding-bottom: var(--s3); }
 .slim { display: none; }
-.pages { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: .875rem; }
+.pages { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: var(--text-2); }
 .pages span { margin-inline-end: auto; }
 .pages a { display: inline-flex; align-items: center; min-height: 2rem; padding: var(--s1) var(--s3); border: 1px solid var(--border);
-  border-radius: var(--radius); background: var(--card); color: var(--text); text-decoration: none; font-weight: 500; }
-.pages a:hover { background: var(--surface); }
+  border-radius: var(--radius); background: var(--card); color: var(--text); font-weight: 500; text-decoration: none; }
+.pages a:hover { background: var(--surface); text-decoration: none; }
 
-label, legend { font-weight: 550; font-size: .875rem; }
+label, legend { font-weight: 550; font-size: var(--text-2); }
 input, select, textarea, button, .button { font: inherit; color: inherit; max-width: 100%; }
 input:not([type=checkbox], [type=radio]), select, textarea { background: var(--card); border: 1px solid var(--field); border-radius: var(--radius);
-  padding: var(--s2) var(--s3); width: 100%; min-height: 2.5rem; line-height: 1.375rem; }
+  padding: .3125rem var(--s3); width: 100%; min-height: var(--control); line-height: 1.5rem; }
+:is(input:not([type=checkbox], [type=radio]), select, textarea):hover { border-color: var(--muted); }
+input[type=search] { padding-inline-start: 2.125rem; }
+.searched { position: relative; display: block; }
+.searched > .icon { position: absolute; inset-inline-start: .7rem; top: calc(var(--control) / 2 - 8px); color: var(--muted); pointer-events: none; }
 select { appearance: none; padding-inline-end: var(--s8); background: linear-gradient(45deg, transparent 50%, currentColor 0) right 1.05rem center / .375rem .375rem no-repeat,
   linear-gradient(-45deg, transparent 50%, currentColor 0) right .675rem center / .375rem .375rem no-repeat var(--card); }
-input[type=file] { padding: var(--s1); line-height: 1.875rem; }
+input[type=file] { padding: .1875rem; line-height: 1.75rem; }
 input::file-selector-button { font: inherit; color: inherit; background: var(--surface); border: 0; border-radius: calc(var(--radius) - 3px);
   padding: 0 var(--s3); margin-inline-end: var(--s3); cursor: pointer; }
 :is(input, select, textarea):focus-visible { outline-offset: -1px; }
 :is(input, select, textarea)[aria-invalid]:not([type=checkbox]) { border-color: var(--over); box-shadow: 0 0 0 1px var(--over); }
 button, .button { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); background: var(--link); color: var(--button-text);
-  border: 1px solid var(--link); border-radius: var(--radius); padding: var(--s2) var(--s4); min-height: 2.5rem; line-height: 1.25;
-  cursor: pointer; font-weight: 550; text-decoration: none; }
-button:hover, .button:hover { background: color-mix(in srgb, var(--link) 88%, var(--text)); }
-button:disabled { opacity: .5; cursor: default; }
-button.secondary, .button.secondary { background: var(--card); color: var(--text); border-color: var(--border); font-weight: 500; }
+  border: 1px solid var(--link); border-radius: var(--radius); padding: var(--s1) .875rem; min-height: var(--control); line-height: 1.25;
+  cursor: pointer; font-weight: 550; text-decoration: none; box-shadow: 0 1px 1px rgb(15 23 42 / 6%); }
+button:hover, .button:hover { text-decoration: none; background: color-mix(in srgb, var(--link) 88%, var(--text)); }
+button:disabled { opacity: .5; cursor: default; box-shadow: none; }
+button.secondary, .button.secondary { background: var(--card); color: var(--text); border-color: color-mix(in srgb, var(--border) 80%, var(--field)); font-weight: 500; }
+.secondary > .icon { color: var(--muted); }
 :is(button, .button).secondary:hover { background: var(--surface); }
 button.danger, .button.danger { background: var(--card); color: var(--over); border-color: color-mix(in srgb, var(--over) 45%, transparent); }
 :is(button, .button).danger:hover { background: var(--over-background); }
 /* The button that does it, on the page that asks. */
 button.danger.final { background: var(--over); color: var(--card); border-color: var(--over); }
 button.danger.final:hover { background: color-mix(in srgb, var(--over) 88%, var(--text)); }
-:is(button, .button).small { min-height: 2rem; padding: var(--s1) var(--s3); color: var(--button-text); }
+:is(button, .button).small { min-height: 1.875rem; padding: .125rem .625rem; color: var(--button-text); font-size: var(--text-2); }
 :is(button, .button).secondary.small { color: var(--text); }
 :is(button, .button).danger.small { color: var(--over); }
 .stacked { display: grid; gap: var(--s1); justify-items: start; }
 .stacked > * { max-width: 36rem; }
+.footer { margin-top: var(--s2); padding-top: var(--s4); }
+.stacked.row { display: flex; flex-wrap: wrap; gap: var(--s3); }
 .stacked > .options { max-width: none; }
-.stacked + .stacked { margin-top: var(--s5); padding-top: var(--s4); border-top: 1px solid var(--border); }
+.stacked + .stacked { margin-top: var(--s6); padding-top: var(--s5); border-top: 1px solid var(--border); }
 .stacked > p.small + button { margin-top: var(--s1); }
 .stacked > p.small:first-of-type { margin-top: 0; }
-.stacked > label:not(:first-of-type), .stacked > fieldset { margin-top: var(--s3); }
-.stacked > button { margin-top: var(--s4); }
+.stacked > label:not(:first-of-type), .stacked > fieldset { margin-top: var(--s4); }
+.stacked > button { margin-top: var(--s5); }
+.stacked > [type=hidden] + :not([type=hidden]) { margin-top: 0; }
 .narrow .stacked > button { width: 100%; }
 .hint { margin: 0; }
 .buttons { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s3); align-items: center; margin: var(--s4) 0 0; }
@@ -80,21 +98,23 @@ button.danger.final:hover { background: color-mix(in srgb, var(--over) 88%, var(
 fieldset { border: 1px solid var(--border); border-radius: var(--radius); margin: 0; padding: var(--s2) var(--s4) var(--s3); width: 100%; min-width: 0; }
 fieldset > .line { align-items: center; }
 legend { padding: 0 var(--s1); }
-.box { display: flex; gap: var(--s3); align-items: start; padding: var(--s1) 0; margin: 0; font-weight: 400; }
-.box input { margin-top: .2em; }
+.box { display: flex; gap: var(--s3); align-items: start; padding: var(--s1) 0; margin: 0; font-weight: 400; font-size: var(--text-3); }
+.box input { margin-top: .15em; }
 .box:is(.deep1, .deep2) { margin-inline-start: 1.7rem; }
 .box.deep2 { margin-inline-start: 3.4rem; }
 .box .about { display: block; }
 fieldset.options { padding-bottom: var(--s4); }
 details.options { margin-top: var(--s3); width: 100%; }
-.options > summary { font-weight: 550; font-size: .875rem; }
+.options > summary { font-weight: 550; font-size: var(--text-2); }
+/* What a scope allows stands below its name. */
+.box.scope > span > .small { display: block; }
 .options > fieldset { padding-block: var(--s3) var(--s4); }
 .options .hint { margin-bottom: var(--s3); max-width: none; }
 .option-columns { columns: 2 18rem; column-gap: var(--s6); }
 .option-columns > * { break-inside: avoid; }
 .option-columns fieldset { border: 0; padding: 0 0 var(--s4); }
 .option-columns fieldset:last-child { padding-bottom: 0; }
-.option-columns legend { padding: 0; color: var(--muted); font-size: .8125rem; }
+.option-columns legend { padding: 0; color: var(--muted); font-size: var(--text-1); }
 input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: none; accent-color: var(--link); }
 /* Drawn here, since in dark mode browsers fill an empty box with gray, as if it were disabled. */
 @media not (forced-colors: active) {
@@ -107,10 +127,10 @@ input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: n
   input[type=checkbox]:indeterminate::before { clip-path: inset(42% 8%); }
 }
 @media (max-width: 40rem) {
-  table { width: calc(100% + 2 * var(--s2)); margin-inline: calc(-1 * var(--s2)); }
+  input:not([type=checkbox], [type=radio]), select, textarea { font-size: 1rem; }
   th, td { padding-inline: var(--s2); }
-  td.check, th.check { width: 2.25rem; }
-  th.check input { inset-inline-start: var(--s2); }
+  thead th, .number .since { white-space: normal; }
+  .number .since { font-size: var(--text-1); }
   .wide { display: none; }
   .slim { display: revert; }
   .share .bar { display: none; }
@@ -119,6 +139,5 @@ input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: n
   .inline > div:first-of-type:not(:only-of-type), .inline > .whole, .inline > .buttons { flex-basis: 100%; }
   td .state .amount { display: none; }
   .inline.assign > div:not(.buttons) { flex-basis: 9.25rem; }
-  .options code { display: inline-block; }
 }
 `

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { gzipSync } from 'node:zlib'
 import { type Brand, type PageVariables, variableDefaults } from '../../host-pages/brand.ts'
 import { forms } from './forms.ts'
+import { icons } from './icons.ts'
 import { layout, print } from './layout.ts'
 import { parts } from './parts.ts'
 import { site } from './site.ts'
@@ -12,6 +14,8 @@ import { site } from './site.ts'
 export interface Asset {
   readonly type: string
   readonly text: string
+  /** The same compressed, for clients that accept it. Nothing in it is secret, so its size reveals nothing. */
+  readonly gzip: Buffer
   readonly tag: string
 }
 
@@ -19,7 +23,7 @@ export interface Asset {
 export const assetsOf = (brand: Brand): Readonly<Record<string, Asset>> => ({
   '/-/style.css': asset(
     'text/css;charset=utf-8',
-    [variableRules(brand), layout, parts, forms, site, print].join(''),
+    [variableRules(brand), icons, layout, parts, forms, site, print].join(''),
   ),
   [SCRIPT_PATH]: asset(
     'text/javascript;charset=utf-8',
@@ -38,6 +42,7 @@ const ICON =
 const asset = (type: string, text: string): Asset => ({
   type,
   text,
+  gzip: gzipSync(text),
   tag: `"${createHash('sha1').update(text).digest('base64url')}"`,
 })
 

@@ -102,14 +102,20 @@ const enhanceCopy = (element) => {
   if (!navigator.clipboard) return
   const button = document.createElement('button')
   button.type = 'button'
-  button.className = 'secondary small'
-  button.textContent = 'Copy'
+  button.className = 'secondary copy'
+  const [icon, text] = [document.createElement('span'), document.createElement('span')]
+  text.className = 'hidden'
+  button.append(icon, text)
+  const show = (name, label) => {
+    icon.className = `icon icon-${name}`
+    text.textContent = label
+    button.title = label
+  }
+  show('copy', 'Copy')
   button.addEventListener('click', async () => {
     await navigator.clipboard.writeText(element.dataset.copy || element.textContent)
-    button.textContent = 'Copied'
-    setTimeout(() => {
-      button.textContent = 'Copy'
-    }, 2000)
+    show('done', 'Copied')
+    setTimeout(() => show('copy', 'Copy'), 2000)
   })
   element.after(' ', button)
 }

@@ -2,33 +2,44 @@
 export const parts = `
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 8rem), 1fr)); gap: var(--s4) var(--s5); margin: 0; }
 .figures > div { min-width: 0; }
-.figures dt { color: var(--muted); font-size: .8125rem; }
-.figures dd { margin: var(--s1) 0 0; font-size: 1.375rem; font-weight: 600; letter-spacing: -.02em; line-height: 1.25;
+.figures dt { color: var(--muted); font-size: var(--text-2); }
+.figures dd { margin: 2px 0 0; font-size: 1.25rem; font-weight: 600; letter-spacing: -.02em; line-height: 1.25;
   font-variant-numeric: tabular-nums; }
+.figures dd a:not(:hover) { text-decoration: none; }
+.counted { color: inherit; }
+.counted.over { color: var(--over); } .counted.near { color: var(--near); }
 .figures dd .small { display: block; font-weight: 400; letter-spacing: 0; margin-top: var(--s1); }
+.values { margin: 0; }
+.values > div { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 var(--s4); padding: var(--s2) 0; border-top: 1px solid var(--border); }
+.values > div:first-child { border-top: 0; padding-top: 0; }
+.values dt { color: var(--muted); }
+.values dd { margin: 0; font-weight: 550; font-variant-numeric: tabular-nums; }
+.values dd .small { font-weight: 400; }
 .fullness { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s2); margin: 0 0 var(--s3); max-width: none; }
-.fullness strong { font-size: 2.25rem; line-height: 1.15; font-weight: 650; letter-spacing: -.035em; font-variant-numeric: tabular-nums; }
+.fullness strong { font-size: var(--text-6); line-height: 1.15; font-weight: 650; letter-spacing: -.035em; font-variant-numeric: tabular-nums; }
 .fullness .state { margin-inline-start: auto; align-self: center; }
-.pace { margin-top: var(--s5); padding-top: var(--s4); border-top: 1px solid var(--border); }
-.pace > p { margin: var(--s3) 0 0; }
-.secret { display: inline-block; font-size: 1rem; padding: var(--s2) var(--s3); user-select: all; }
-.state { display: inline-flex; align-items: baseline; gap: .45em; padding: .1rem .6rem; border-radius: 99rem; font-size: .8125rem;
-  font-weight: 550; background: var(--surface); color: var(--muted); max-width: 100%; }
+.pace { display: flex; flex-wrap: wrap; align-items: end; gap: var(--s2) var(--s8); margin-top: var(--s5); padding-top: var(--s4); border-top: 1px solid var(--border); }
+.pace > .figures:only-child { flex: 1; }
+.pace > p { flex: 1 1 16rem; margin: 0; }
+.secret { display: inline-block; font-size: var(--text-4); padding: var(--s2) var(--s3); user-select: all; }
+.state { display: inline-flex; align-items: baseline; gap: .45em; padding: .1rem .6rem; border-radius: 99rem; font-size: var(--text-1); line-height: 1.5;
+  font-weight: 550; background: var(--surface); color: var(--muted); max-width: 100%; overflow-wrap: normal; }
 .state::before { content: ""; flex: none; align-self: center; width: .5em; height: .5em; border-radius: 50%; background: currentColor; }
 .state.over { color: var(--over); background: var(--over-background); }
 .state.near { color: var(--near); background: var(--near-background); }
 /* Nothing to do: only the dot has a color. */
 .state.within::before { background: var(--success); }
 .state.unlimited::before { background: none; border: 1.5px solid currentColor; }
-.tag { display: inline-block; padding: 0 .5rem; border: 1px solid var(--border); border-radius: 99rem; font-size: .75rem;
-  line-height: 1.4rem; color: var(--muted); white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; vertical-align: middle; }
+.tag { display: inline-block; padding: 0 .5rem; border: 1px solid var(--border); border-radius: 99rem; font-size: var(--text-1);
+  line-height: 1.3rem; color: var(--muted); white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; vertical-align: middle; }
 
 .bar { display: block; width: 100%; height: .875rem; border-radius: 99rem; margin: var(--s2) 0; }
-.bar.thin { height: .375rem; }
+.bar.thin { height: .5rem; }
+td .bar.thin { height: .3125rem; }
 .track { fill: var(--track); }
 .halo { stroke: var(--card); stroke-width: 6; }
 .limit { stroke: var(--limit); stroke-width: 2; }
-.limit-mark { display: block; width: 100%; height: 1.25rem; margin-top: calc(-1 * var(--s2)); overflow: visible; font-size: .75rem; }
+.limit-mark { display: block; width: 100%; height: 1.25rem; margin-top: calc(-1 * var(--s2)); overflow: visible; font-size: var(--text-1); }
 .limit-mark line { stroke: var(--limit); stroke-width: 2; }
 .limit-mark text { fill: var(--muted); }
 .elsewhere { margin-inline-start: var(--s1); color: var(--muted); }
@@ -38,35 +49,37 @@ p > .elsewhere { margin-inline-start: 0; }
 .bar rect[class^=part] { stroke: var(--card); stroke-width: 1.5; }
 .swatch { width: .65em; height: .65em; margin-inline-end: .5em; border-radius: 99rem; vertical-align: .02em; flex: none; }
 .legend, .statuses, .plain { list-style: none; padding: 0; margin: 0; }
-.legend { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s5); font-size: .875rem; margin-top: var(--s3); }
+.legend { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s5); margin-top: var(--s3); }
 .legend data { color: var(--muted); font-variant-numeric: tabular-nums; }
 .statuses { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 20rem), 1fr)); gap: var(--s5) var(--s8); }
 .line { display: flex; align-items: baseline; justify-content: space-between; gap: var(--s1) var(--s4); flex-wrap: wrap; }
 .line > :last-child:not(:first-child) { text-align: end; }
-.rows > li { padding: var(--s2) 0; border-top: 1px solid var(--border); align-items: center; }
-.rows > li:first-child { border-top: 0; padding-top: 0; }
-.rows > li:last-child { padding-bottom: 0; }
-.rows a.strong { text-decoration: none; }
-.rows a.strong:hover { text-decoration: underline; }
+.rows > li { margin-inline: calc(-1 * var(--pad)); padding: .75rem var(--pad); border-top: 1px solid var(--border); align-items: center; }
+.rows > li:hover { background: var(--tint); }
+:is(section, .card):has(> .rows:last-child, > form:last-child > .rows:last-child) { overflow: clip; padding-bottom: 0; }
+.rows > li.line > .named:first-child { flex: 1 1 min(13.25rem, 100%); }
 
 figure { margin: 0; }
 .plot { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--s3); margin: var(--s5) 0 var(--s3); }
 .plot .ticks { display: flex; flex-direction: column; justify-content: space-between; margin: -.6em 0; text-align: end;
-  color: var(--muted); font-size: .75rem; line-height: 1.2; font-variant-numeric: tabular-nums; }
-.plot .days { grid-column: 2; display: flex; justify-content: space-between; color: var(--muted); font-size: .75rem; margin-top: var(--s1); }
+  color: var(--muted); font-size: var(--text-1); line-height: 1.2; font-variant-numeric: tabular-nums; }
+.plot .days { grid-column: 2; display: flex; justify-content: space-between; color: var(--muted); font-size: var(--text-1); margin-top: var(--s1); }
 .plot figcaption { grid-column: 1 / -1; }
 .chart { display: block; width: 100%; height: 13rem; border-radius: 2px; }
 .chart line { vector-effect: non-scaling-stroke; }
 .chart .grid { stroke: var(--border); stroke-width: 1; }
+.chart .area { fill-opacity: .3; }
+.chart .edge { fill: none; stroke-width: 1.75; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
+.edge.part0 { stroke: var(--part0); } .edge.part1 { stroke: var(--part1); } .edge.part2 { stroke: var(--part2); } .edge.part3 { stroke: var(--part3); } .edge.part4 { stroke: var(--part4); } .edge.part5 { stroke: var(--part5); }
 .chart .limit { stroke-dasharray: 6 4; stroke-width: 1.5; }
 .chart .halo { stroke-width: 4; }
 .chart .hit { fill: var(--text); fill-opacity: 0; }
 .chart .hit:hover, .chart .hit.chosen { fill-opacity: .1; }
 .chart-value { font-variant-numeric: tabular-nums; }
-.choices { display: flex; flex-wrap: wrap; gap: var(--s1); }
-.choices a { padding: var(--s1) var(--s3); border-radius: var(--radius); color: var(--muted); text-decoration: none; font-size: .8125rem; font-weight: 500; }
-.choices a:hover, .choices a[aria-current] { background: var(--surface); color: var(--text); }
-main > .choices a:hover, main > .choices a[aria-current] { background: var(--card); box-shadow: inset 0 0 0 1px var(--border); }
+.choices { display: inline-flex; flex-wrap: wrap; gap: 2px; padding: 2px; background: var(--surface); border: 1px solid var(--border); border-radius: var(--radius); }
+.choices a { padding: .1875rem var(--s3); border-radius: calc(var(--radius) - 3px); color: var(--muted); text-decoration: none; font-size: var(--text-2); font-weight: 500; }
+.choices a:hover { color: var(--text); }
+.choices a[aria-current] { background: var(--card); color: var(--text); box-shadow: 0 1px 2px rgb(15 23 42 / 12%); }
 .legend + details { margin-top: var(--s4); }
 figcaption { margin-top: var(--s2); }
 summary { cursor: pointer; color: var(--link); padding: var(--s1) 0; width: fit-content; border-radius: calc(var(--radius) / 2); }
@@ -82,12 +95,13 @@ details[open] > summary { margin-bottom: var(--s2); }
 .steps { list-style: none; counter-reset: step; margin: 0; padding: 0; display: grid; gap: var(--s3); }
 .steps li { counter-increment: step; display: flex; gap: var(--s3); align-items: center; }
 .steps li::before { content: counter(step); flex: none; width: 1.625rem; line-height: 1.5rem; border: 1px solid var(--border); border-radius: 50%;
-  text-align: center; font-size: .8125rem; font-weight: 600; color: var(--muted); font-variant-numeric: tabular-nums; }
+  text-align: center; font-size: var(--text-2); font-weight: 600; color: var(--muted); font-variant-numeric: tabular-nums; }
 .steps s { color: var(--muted); }
 .steps .done::before { content: "✓"; color: var(--success); background: var(--success-background); border-color: transparent; }
 @media (max-width: 40rem) {
   .line > :last-child:not(:first-child) { text-align: start; }
   .rows > .line > .small:last-child:not(button) { flex-basis: 100%; }
+  .rows > .line > .named + .small { padding-inline-start: calc(16px + var(--s3)); }
   .fullness .state { margin: var(--s2) 0 0; }
   .legend { display: grid; }
   .legend:not(:has(data)) { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }

@@ -3,7 +3,8 @@ export const site = `
 :root { --code-keyword: light-dark(#8a2a8f, #d9a0e8); --code-type: light-dark(#7a4a00, #e5b567); --code-number: light-dark(#0a5f8a, #7cc7f0);
   --code-string: light-dark(#1f6b2b, #93d09a); --code-function: light-dark(#1f4fb0, #8db6ff); }
 .avatar { width: 1.5em; height: 1.5em; border-radius: 99rem; vertical-align: -.4em; flex: none; object-fit: cover; }
-.avatar.large { width: 4rem; height: 4rem; border-radius: var(--card-radius); }
+.avatar.large { width: 3.5rem; height: 3.5rem; border-radius: var(--card-radius); }
+.avatar.medium { width: 2.75rem; height: 2.75rem; border-radius: var(--radius); }
 .avatar text { font-family: var(--font); }
 .person { white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; display: inline-block; vertical-align: bottom; }
 .profile { display: flex; gap: var(--s4); align-items: center; }
@@ -11,16 +12,21 @@ export const site = `
 .strong { font-weight: 600; }
 .quiet { color: inherit; text-decoration: none; }
 .quiet:hover { text-decoration: underline; }
+.issue { white-space: nowrap; font-size: var(--text-2); font-weight: 550; color: var(--muted); }
+.issue.open { color: var(--success); }
 .post:target { border-color: var(--link); }
 time { white-space: nowrap; }
-.title { font-size: 1.25rem; margin: 0; max-width: none; letter-spacing: -.01em; }
+.title { display: flex; flex-wrap: wrap; align-items: baseline; gap: 0 var(--s2); font-size: 1.25rem; margin: 0; max-width: none; letter-spacing: -.01em; }
 .title a { color: inherit; text-decoration: none; }
 .title a:hover { text-decoration: underline; }
 .title .tag { letter-spacing: 0; }
-.tabs .count { margin-inline-start: var(--s2); border-color: transparent; background: color-mix(in srgb, var(--muted) 14%, transparent); font-variant-numeric: tabular-nums; }
+.title > .icon { align-self: center; color: var(--muted); }
+.tabs .count { line-height: 1.125rem; padding: 0 .4rem; border-color: transparent; background: color-mix(in srgb, var(--muted) 14%, transparent); font-variant-numeric: tabular-nums; }
 .beside { display: grid; grid-template-columns: minmax(0, 1fr) 20rem; gap: 0 var(--s4); align-items: start; }
 .beside > div { min-width: 0; }
-.facts { display: grid; gap: var(--s2); font-size: .9375rem; }
+.facts { display: grid; gap: var(--s2); }
+.facts > .iconic { display: flex; gap: var(--s3); align-items: baseline; }
+.facts > .iconic > .icon { color: var(--muted); transform: translateY(.15em); }
 .facts > li { min-width: 0; }
 .rows p { margin: var(--s1) 0 0; }
 .rows + p { margin-top: var(--s3); }
@@ -28,7 +34,7 @@ time { white-space: nowrap; }
 .toolbar { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s4); align-items: center; margin: 0 0 var(--s3); }
 .toolbar > * { margin: 0; min-width: 0; }
 .toolbar .last { flex: 1 1 16rem; max-width: none; }
-h1.path { font-size: 1rem; font-weight: 500; letter-spacing: 0; flex: 1 1 12rem; }
+h1.path { font-size: var(--text-4); font-weight: 500; letter-spacing: 0; flex: 1 1 12rem; }
 h1.path > bdi { font-weight: 650; }
 h1.subject { font-size: 1.125rem; }
 .choice { position: relative; }
@@ -37,7 +43,7 @@ h1.subject { font-size: 1.125rem; }
 .choice > summary::-webkit-details-marker { display: none; }
 .choice > summary::after { content: ""; flex: none; border: .3em solid transparent; border-top-color: currentColor; transform: translateY(.15em); }
 .choice > .card { position: absolute; margin-top: var(--s2); z-index: 1; top: 100%; inset-inline-start: 0; width: max-content; max-width: min(22rem, 85vw);
-  max-height: 24rem; overflow: auto; padding: var(--s4); box-shadow: 0 8px 24px rgb(15 23 42 / 18%); }
+  max-height: 24rem; overflow: auto; padding: var(--s4); box-shadow: var(--raised); }
 .choice .plain { margin: var(--s1) 0 var(--s3); display: grid; gap: var(--s1); }
 .choice .plain a { color: var(--text); text-decoration: none; }
 .choice .plain a:hover { text-decoration: underline; }
@@ -50,28 +56,26 @@ h1.subject { font-size: 1.125rem; }
 .flush > .pages:has(+ ol, + ul) { border-top: 0; border-bottom: 1px solid var(--border); }
 .entries li { display: grid; grid-template-columns: minmax(10rem, 1fr) minmax(0, 1.6fr) 5.5rem; gap: var(--s3); align-items: baseline; padding: var(--s2) var(--s4); border-top: 1px solid var(--border); }
 .entries li:first-child { border-top: 0; }
-.entries li:hover { background: color-mix(in srgb, var(--surface) 55%, transparent); }
-.entries a { color: var(--text); text-decoration: none; min-width: 0; padding-inline-start: 1.6em; position: relative; }
-.entries a:hover { text-decoration: underline; }
-.entries a::before { content: ""; position: absolute; inset-inline-start: 0; top: .3em; width: .8em; height: 1em; border: 1.5px solid var(--muted); border-radius: 2px; }
+.entries li:hover { background: var(--tint); }
+.entries > li > a { display: flex; gap: var(--s3); align-items: baseline; color: var(--text); min-width: 0; }
+.entries > li > a > span:last-child { min-width: 0; }
+.entries .icon { color: var(--muted); transform: translateY(.15em); }
 .entries .folder > a { font-weight: 550; }
-.entries .folder > a::before { width: 1.05em; height: .8em; top: .4em; background: var(--link); border-color: var(--link); border-radius: 3px; }
-.entries .submodule > a::before, .entries .link > a::before { border-style: dashed; }
+.entries .icon-folder { color: color-mix(in srgb, var(--link) 80%, var(--card)); }
 .entries .small { grid-column: 3; text-align: end; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .entries .changed { grid-column: 2; display: flex; justify-content: space-between; gap: var(--s3); min-width: 0; }
-.entries .changed a { color: var(--muted); padding: 0; overflow: hidden; text-overflow: ellipsis; }
-.entries .changed a::before { content: none; }
+.entries .changed a { color: var(--muted); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 @media (max-width: 60rem) {
   .entries li { grid-template-columns: minmax(0, 1fr) auto; }
   .entries .small { grid-column: 2; }
   .entries .changed { display: none; }
 }
-.file-head { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); justify-content: space-between; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--border); background: color-mix(in srgb, var(--surface) 60%, transparent); }
+.file-head { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); justify-content: space-between; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--border); background: var(--tint); }
 .links { display: flex; flex-wrap: wrap; gap: var(--s4); }
 .flush > .prose { padding: var(--s5); }
 .flush > .picture { display: block; max-width: calc(100% - 2 * var(--s5)); margin: var(--s5) auto; }
 @counter-style line-number { system: extends decimal; suffix: "  "; }
-.source, .diff, .command, .message { font: .8125rem/1.6 var(--mono); tab-size: 4; }
+.source, .diff, .command, .message { font: var(--text-2)/1.6 var(--mono); tab-size: 4; }
 .source { margin: 0; padding: var(--s3) 0; padding-inline-start: 5em; white-space: pre-wrap; direction: ltr; text-align: left; }
 .source li { padding-inline: var(--s3); }
 .source { list-style: line-number; }
@@ -93,17 +97,23 @@ h1.subject { font-size: 1.125rem; }
 .diff > del, .diff > del::before { color: var(--over); }
 .diff > b { color: var(--muted); background: var(--surface); text-indent: 0; padding-left: calc(2 * var(--number) + 2ch); }
 .file { padding: 0; overflow: hidden; }
-section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-bottom: 1px solid var(--border); font: 600 .8125rem/1.6 var(--mono); background: color-mix(in srgb, var(--surface) 60%, transparent); }
+section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-bottom: 1px solid var(--border); font: 600 var(--text-2)/1.6 var(--mono); background: var(--tint); }
 .file > p { padding: 0 var(--s4); }
 .message, .command { margin: var(--s2) 0; white-space: pre-wrap; }
-.command { position: relative; background: var(--surface); border-radius: var(--radius); padding: var(--s3) var(--s4); padding-inline-end: 6rem; }
-.command button { position: absolute; inset-block-start: var(--s2); inset-inline-end: var(--s2); font-family: var(--font); }
+/* Long commands go on in another line between their words; only a word that is longer than a line is broken. */
+.command { position: relative; overflow-wrap: break-word; word-break: normal; background: var(--surface); border-radius: var(--radius); padding: var(--s3) var(--s4); padding-inline-end: 3.25rem; }
+.command code { overflow-wrap: break-word; }
+button.copy { min-height: 0; width: 1.875rem; height: 1.875rem; padding: 0; color: var(--muted); }
+button.copy:hover { color: var(--text); }
+.command button.copy { position: absolute; inset-block-start: var(--s2); inset-inline-end: var(--s2); }
 .command code { background: none; padding: 0; font: inherit; }
 .address { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: var(--s1) var(--s2); align-items: center; margin-top: var(--s3); }
-.address code { grid-area: 2 / 1 / auto / -1; padding: var(--s2) var(--s3); user-select: all; }
-.address button { grid-area: 1 / 2; }
+.address h3 { grid-column: 1 / -1; font-size: var(--text-2); }
+.address code { padding: .3125rem var(--s3); user-select: all; font-size: var(--text-2); }
+.address code:last-child { grid-column: 1 / -1; }
 .post, .release { padding: var(--s4) var(--s5); }
 .post > p:first-child { margin-top: 0; padding-bottom: var(--s3); border-bottom: 1px solid var(--border); max-width: none; }
+.attached .icon { color: var(--muted); }
 .attached { margin-top: var(--s3); padding-top: var(--s3); border-top: 1px solid var(--border); }
 
 .prose { overflow-wrap: break-word; }
@@ -118,11 +128,12 @@ section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-
 .prose :dir(rtl) { margin-inline-end: auto; }
 .prose img { max-width: 100%; height: auto; }
 .blocked { display: inline-flex; align-items: center; gap: var(--s2); max-width: 100%; padding: var(--s1) var(--s3); border: 1px dashed var(--field); border-radius: var(--radius);
-  color: var(--muted); font-size: .8125rem; text-decoration: none; vertical-align: middle; }
+  color: var(--muted); font-size: var(--text-2); text-decoration: none; vertical-align: middle; }
 .blocked::before { content: ""; flex: none; width: 1.1em; height: .85em; border: 1.5px solid currentColor; border-radius: 2px; background: linear-gradient(135deg, transparent 55%, currentColor 55%); }
 a:hover .blocked, a.blocked:hover { color: var(--text); border-color: currentColor; }
+.prose { font-size: .9375rem; line-height: 1.65; }
 .prose table { width: auto; max-width: 100%; margin-inline: 0; }
-.prose :is(th, td) { border: 1px solid var(--border); padding: var(--s1) var(--s3); }
+.prose :is(th, td) { border: 1px solid var(--border); padding: var(--s1) var(--s3); font-size: inherit; }
 .prose blockquote { margin: var(--s3) 0; padding-inline-start: var(--s4); border-inline-start: 3px solid var(--border); color: var(--muted); }
 .prose :is(th, td)[align=right] { text-align: right; }
 .prose :is(th, td)[align=center] { text-align: center; }
@@ -134,6 +145,5 @@ a:hover .blocked, a.blocked:hover { color: var(--text); border-color: currentCol
 @media (max-width: 60rem) { .beside { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 40rem) { .diff { --number: 4.5ch; } .diff > * { padding: 0 var(--s2) 0 calc(var(--number) + 2.5ch); } .diff > b { padding-left: calc(var(--number) + 1.5ch); }
   .diff > [data-a]::before { content: none; } .diff > [data-a]::after { left: 0; }
-  .command:has(button) { padding: 3.25rem var(--s4) var(--s3); }
   .rows .line > .whole { flex-basis: 100%; } .source { padding-inline-start: 4.25em; } .post, .release { padding: var(--s4); } }
 `

@@ -1,0 +1,24 @@
+/** @jsxRuntime automatic @jsxImportSource preact */
+/** What stands within a line: icons, and facts with dots between them. */
+import type { ComponentChildren } from 'preact'
+import type { IconName } from '../styles/icons.ts'
+
+/** An icon beside words that say the same, so that screen readers need not know of it. */
+export const Icon = ({ name }: { name: IconName }) => <span class={`icon icon-${name}`} aria-hidden="true" />
+
+/** Facts on one line with dots between them; those that are false are left out. A dot never stands at the end or the beginning of a line. */
+export const Dots = ({ facts }: { facts: readonly ComponentChildren[] }) => (
+  <span class="dots">
+    {facts
+      .filter((fact) => fact !== false && fact !== undefined && fact !== '')
+      .map((fact, index) => (
+        <>
+          {index > 0 && ' '}
+          <span key={index}>
+            {index > 0 && <i>· </i>}
+            {fact}
+          </span>
+        </>
+      ))}
+  </span>
+)
