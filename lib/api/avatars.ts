@@ -10,6 +10,7 @@ import {
   Empty,
   Forbidden,
   NotFound,
+  SANDBOX,
   type StreamReply,
   type StreamRequest,
   ValidationError,
@@ -81,7 +82,7 @@ export const avatarChangeRoutes = [
 ]
 
 const HEADERS = {
-  'Content-Security-Policy': "default-src 'none'; sandbox",
+  ...SANDBOX,
   'X-Content-Type-Options': 'nosniff',
 }
 

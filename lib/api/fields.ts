@@ -26,7 +26,7 @@ export const Time = text('2026-11-21T04:09:00Z')
 export const wholeNumber = v.pipe(v.number(), v.safeInteger())
 
 /** A path parameter that is an id or a number. */
-const idParameter = (description: string, value: number) =>
+export const idParameter = (description: string, value: number) =>
   v.pipe(wholeNumber, v.description(description), v.examples([value]))
 export type IdParameter = ReturnType<typeof idParameter>
 

@@ -165,8 +165,6 @@ const fullNameField = v.pipe(v.string(), v.maxLength(100))
 
 /** Members that clients of Forgejo send and Allot ignores; like every member, they must have their type. */
 const ignoredMembers = {
-  must_change_password: v.optional(v.boolean()),
-  send_notify: v.optional(v.boolean()),
   source_id: v.optional(wholeNumber),
   login_name: v.optional(shortText),
 }
@@ -200,6 +198,7 @@ const EditUserOption = v.object({
     'hide_email',
     'must_change_password',
     'restricted',
+    'send_notify',
   ),
 })
 

@@ -43,7 +43,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import { removeHooksOf } from '../webhooks/removal.ts'
 import { removePackageFile } from './packages/add.ts'
 import {
-  onIssues,
+  ISSUE_REMOVERS,
   type Remover,
   removeAll,
   removeEach,
@@ -209,7 +209,7 @@ export const registerRemovalJobs = (services: RepositoryServices): void => {
     removeListed(collaborators, 'repository'),
     detachForks,
   ])
-  handle('removeComments', (tx, id) => issues.get(tx, [id]), onIssues())
+  handle('removeComments', (tx, id) => issues.get(tx, [id]), ISSUE_REMOVERS)
   handle('removePackageFiles', (tx, id) => packageVersions.get(tx, [id]), [removePackageFiles])
 }
 

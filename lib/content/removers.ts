@@ -72,9 +72,21 @@ export const removeEach = async <R>(
   return removed
 }
 
+const removeComments: Remover = async (tx, issue, limit, services) =>
+  removeEach(await comments.list(tx, 'issue', { prefix: [issue], limit }), limit, ({ id }, left) =>
+    removeTarget(tx, services, { on: 'comment', id }, left),
+  )
+
+/** Remove everything that belongs to an issue. */
+export const ISSUE_REMOVERS: readonly Remover[] = [
+  removeComments,
+  removeListed(issueEvents, 'issue'),
+  removeListed(issueSubscriptions, 'all'),
+]
+
 export const removeIssues: Remover = async (tx, repository, limit, services) =>
   removeEach(await issues.list(tx, 'state', { prefix: [repository], limit }), limit, async ({ id }, left) => {
-    const removed = await removeAll(tx, id, left, services, onIssues())
+    const removed = await removeAll(tx, id, left, services, ISSUE_REMOVERS)
     return removed + (await removeTarget(tx, services, { on: 'issue', id }, left - removed))
   })
 
@@ -82,18 +94,6 @@ export const removeReleases: Remover = async (tx, repository, limit, services) =
   removeEach(await releases.list(tx, 'time', { prefix: [repository], limit }), limit, ({ id }, left) =>
     removeTarget(tx, services, { on: 'release', id }, left),
   )
-
-const removeComments: Remover = async (tx, issue, limit, services) =>
-  removeEach(await comments.list(tx, 'issue', { prefix: [issue], limit }), limit, ({ id }, left) =>
-    removeTarget(tx, services, { on: 'comment', id }, left),
-  )
-
-/** Removers of everything that belongs to an issue. */
-export const onIssues = (): Remover[] => [
-  removeComments,
-  removeListed(issueEvents, 'issue'),
-  removeListed(issueSubscriptions, 'all'),
-]
 
 export const removeIssueSequence: Remover = async (tx, repository) => {
   await issueSequences.remove(tx, [repository])
@@ -108,7 +108,7 @@ const TARGETS = {
 }
 
 /**
- * Removes an issue, a comment or a release that somebody deletes, with its attachments. A job removes the comments of an issue.
+ * Removes an issue, a comment or a release that somebody deletes, with its attachments. A job removes what else belongs to an issue.
  * @returns false when it does not exist
  */
 export const removeContent = async (

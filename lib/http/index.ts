@@ -19,6 +19,7 @@ export {
   type OpenBody,
   type OpenDownload,
   type Produce,
+  SANDBOX,
   SerializedJson,
   type StreamReply,
   serializeOnce,

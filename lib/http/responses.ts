@@ -179,10 +179,13 @@ const bodyOf =
   (file: FileContent, range?: { start: number; end: number }): OpenBody =>
   async () => ({ stream: await file.read(range) })
 
+/** What users have uploaded runs nothing when a browser shows it. */
+export const SANDBOX = { 'Content-Security-Policy': "default-src 'none'; sandbox" }
+
 const COMMON_HEADERS = {
   'Accept-Ranges': 'bytes',
   'Cache-Control': 'private, no-cache',
-  'Content-Security-Policy': "default-src 'none'; sandbox",
+  ...SANDBOX,
 }
 
 const NO_SNIFF = { 'X-Content-Type-Options': 'nosniff' }

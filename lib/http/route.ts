@@ -68,7 +68,7 @@ interface RouteDeclaration extends AccessRule {
     | 'application/x-ndjson'
     | 'application/x-www-form-urlencoded'
     | 'multipart/form-data'
-  /** Bytes of the body; the server's `bodyLimit` when absent. */
+  /** Bytes of a body that is read into memory, the server's `bodyLimit` when absent; the handler limits a form with a file. */
   bodyLimit?: number
   /**
    * Whether the reply to a GET depends on the request and on records only, not on the clock or the disk. On a shared store,

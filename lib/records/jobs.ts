@@ -18,7 +18,7 @@ const Job = v.object({
     'removeLedgerEntries',
     /** The assignments of a deleted group, by the sequence number of the group. */
     'removeAssignments',
-    /** The comments of a deleted issue. */
+    /** The comments, events and subscriptions of a deleted issue. */
     'removeComments',
     /** The files of a deleted package version. */
     'removePackageFiles',

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Brand, logoOrigin } from '../host-pages/brand.ts'
 import { endAfterDrain } from '../http/drain.ts'
-import { dispositionOf } from '../http/responses.ts'
+import { dispositionOf, SANDBOX } from '../http/responses.ts'
 import { sendHead, sendStreamReply } from '../http/send.ts'
 import type { Download, Picture } from './parts/route.ts'
 import type { Asset } from './styles/index.ts'
@@ -53,8 +53,7 @@ export class PageResponses {
   /** Sends an image, which never changes at its address. */
   picture(res: ServerResponse, { picture, type }: Picture): void {
     const headers = ['Content-Type', type, 'Cache-Control', 'private, max-age=31536000, immutable']
-    const policy = { 'Content-Security-Policy': "default-src 'none'; sandbox" }
-    this.#send(res, 200, picture, headers, { ...this.#headers, ...policy })
+    this.#send(res, 200, picture, headers, { ...this.#headers, ...SANDBOX })
   }
 
   /** Sends a file that the browser saves under its name, and does not display. */

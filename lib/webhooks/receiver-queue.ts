@@ -39,11 +39,6 @@ export class ReceiverQueue {
     this.#limits = limits
   }
 
-  /** Number of deliveries that are being sent. */
-  get running(): number {
-    return this.#running
-  }
-
   /** Adds a webhook, unless it waits already. */
   add(receiver: Receiver): void {
     this.#shareOf(receiver.creator).ready.set(receiver.id, receiver)

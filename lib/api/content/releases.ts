@@ -30,7 +30,7 @@ export const Release = v.object({
   body: text('The first release.'),
   url: text('https://code.example.org/api/v1/repos/alice/app/releases/10'),
   html_url: text('https://code.example.org/alice/app/releases/tag/v1.0'),
-  /** Always empty: Allot makes no archives. */
+  /** Always empty: links to the archives are in the tag. */
   tarball_url: text(''),
   zipball_url: text(''),
   hide_archive_links: example(v.boolean(), true),

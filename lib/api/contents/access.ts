@@ -1,19 +1,25 @@
+import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import { noreplyAddress } from '../../accounts/names.ts'
 import { AllotError } from '../../errors.ts'
 import type { GitProcess } from '../../git/process.ts'
 import { successOf } from '../../git/processes.ts'
-import type { StreamReply } from '../../http/index.ts'
+import { SANDBOX, type StreamReply } from '../../http/index.ts'
 import type { OpenRepository, RepositoryContents } from '../../repositories/contents/open-repository.ts'
 import type { Pusher } from '../../repositories/contents/push-changes.ts'
 import { requirePush } from '../../repositories/write-access.ts'
-import { repositoryNameOf } from '../fields.ts'
+import { parameter, repositoryNameOf } from '../fields.ts'
 import type { Recipient, Services } from '../route.ts'
 import { hostOf } from '../users.ts'
 
 /** Declare routes that read and that change the contents of a repository. */
 export const read = { auth: 'optional', scope: 'read:repository', tag: 'repository' } as const
 export const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
+
+/** Query of a route that reads the contents of a commit. */
+export const refQuery = v.object({
+  ref: v.optional(parameter(v.string(), 'Branch, tag or commit; the default branch when absent.')),
+})
 
 /** @throws AllotError not_found when the server has no git data; its routes are not served then */
 export const contentsIn = ({ hosting }: Pick<Services, 'hosting'>): RepositoryContents => {
@@ -37,7 +43,7 @@ export const processReply = (
 
 const DOWNLOAD_HEADERS = {
   'Cache-Control': 'private, no-cache',
-  'Content-Security-Policy': "default-src 'none'; sandbox",
+  ...SANDBOX,
   'X-Content-Type-Options': 'nosniff',
 }
 

@@ -1,5 +1,4 @@
 import { Readable } from 'node:stream'
-import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
 import { lfsPointerIn } from '../../git/lfs-pointers.ts'
@@ -19,10 +18,10 @@ import {
   type OpenCommit,
   type OpenRepository,
 } from '../../repositories/contents/open-repository.ts'
-import { parameter } from '../fields.ts'
+
 import { requireReadable } from '../git.ts'
 import { reply, route, type Services, type StreamServices, stream } from '../route.ts'
-import { type ContentsRequest, openAt, openIn, processReply, read } from './access.ts'
+import { type ContentsRequest, openAt, openIn, processReply, read, refQuery } from './access.ts'
 
 /** Bytes of a file that is read into memory; larger ones are streamed. */
 const MAX_BUFFERED = 1024 * 1024
@@ -91,10 +90,6 @@ const lfsObjectOf = async ({ hosting }: Services, open: OpenCommit, { entry }: F
   return object && { object, oid: pointer!.oid }
 }
 
-const query = v.object({
-  ref: v.optional(parameter(v.string(), 'Branch, tag or commit; the default branch when absent.')),
-})
-
 const responses = { 200: Download, 206: Download, 404: NotFound, 416: Empty } as const
 
 const FORMATS = ['zip', 'tar.gz'] as const
@@ -135,7 +130,7 @@ export const downloadFileRoutes = [
     takesRest: true,
     operationId: 'repoGetRawFile',
     summary: 'The bytes of a file',
-    query,
+    query: refQuery,
     responses,
     handle: async (request, services) => {
       const file = await findFile(services, request)
@@ -149,7 +144,7 @@ export const downloadFileRoutes = [
     takesRest: true,
     operationId: 'repoGetRawFileOrLFS',
     summary: 'The bytes of a file, or of the LFS object that it stands for',
-    query,
+    query: refQuery,
     responses,
     handle: async (request, services) => {
       const file = await findFile(services, request)

@@ -14,9 +14,9 @@ import {
   submoduleUrls,
 } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
-import { example, number, parameter, text } from '../fields.ts'
+import { example, number, text } from '../fields.ts'
 import { reply, route, type Services } from '../route.ts'
-import { type ContentsRequest, contentsIn, openAt, read } from './access.ts'
+import { type ContentsRequest, contentsIn, openAt, read, refQuery } from './access.ts'
 import { type RepositoryUrls, Sha, urlsOf } from './schema.ts'
 
 const API = 'https://code.example.org/api/v1/repos/alice/app'
@@ -200,10 +200,6 @@ const replyContents = async (services: Services, request: FolderRequest, path: s
   return json === undefined ? reply(404) : reply(200, json)
 }
 
-const query = v.object({
-  ref: v.optional(parameter(v.string(), 'Branch, tag or commit; the default branch when absent.')),
-})
-
 const contentsResponses = v.union([ContentsResponse, v.array(ContentsResponse)])
 
 const responses = { 200: contentsResponses, 404: NotFound, 422: ValidationError } as const
@@ -215,7 +211,7 @@ export const fileRoutes = [
     path: '/repos/{owner}/{repo}/contents',
     operationId: 'repoGetContentsList',
     summary: 'The entries of the root folder',
-    query,
+    query: refQuery,
     responses: { 200: contentsResponses, 404: NotFound },
     handle: (request, services) => replyContents(services, request, ''),
   }),
@@ -226,7 +222,7 @@ export const fileRoutes = [
     takesRest: true,
     operationId: 'repoGetContents',
     summary: 'A file with its content, or the entries of a folder',
-    query,
+    query: refQuery,
     responses,
     handle: (request, services) => replyContents(services, request, request.params.filepath),
   }),

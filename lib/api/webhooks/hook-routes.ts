@@ -2,6 +2,7 @@
 import * as v from 'valibot'
 import type { Identity } from '../../accounts/access.ts'
 import type { Authorizer } from '../../accounts/authorize.ts'
+import { AllotError } from '../../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, type Route, ValidationError } from '../../http/index.ts'
 import type { HookPlace, TestPush } from '../../webhooks/hooks.ts'
 import { parameter, shortText } from '../fields.ts'
@@ -34,7 +35,6 @@ export interface HookGroup {
   readonly prefix: string
   /** Owner of the webhooks, in summaries. */
   readonly ownerText: string
-  readonly tag: string
   readonly auth: 'required' | 'admin'
   readonly scope: 'user' | 'organization' | 'repository' | 'admin'
   /** Whether someone may see the place and not its webhooks. */
@@ -51,16 +51,20 @@ export interface HookGroup {
   ): Promise<TestPush | undefined>
 }
 
-const accessOf = ({ tag, auth, scope }: HookGroup) =>
-  ({
-    read: { auth, scope: `read:${scope}`, tag },
-    write: { auth, scope: `write:${scope}`, tag },
-  }) as const
+const accessOf = ({ auth, scope, canForbid }: HookGroup) => {
+  const forbidden = canForbid ? { 403: Forbidden } : {}
+  return {
+    read: { auth, scope: `read:${scope}`, tag: 'webhook' },
+    write: { auth, scope: `write:${scope}`, tag: 'webhook' },
+    forbidden,
+    failures: { ...forbidden, 404: NotFound },
+  } as const
+}
 
 /** Lists and creates webhooks. */
 export const listRoutesOf = (group: HookGroup): HookRoute[] => {
-  const { path, names, prefix, ownerText, place } = group
-  const { read, write } = accessOf(group)
+  const { path, names, prefix, ownerText, alwaysExists, place } = group
+  const { read, write, forbidden, failures } = accessOf(group)
   return [
     route({
       ...read,
@@ -70,7 +74,7 @@ export const listRoutesOf = (group: HookGroup): HookRoute[] => {
       summary: `The webhooks of ${ownerText}`,
       params: v.object(names),
       paging: 'lenient',
-      responses: { 200: v.array(Hook), 403: Forbidden, 404: NotFound },
+      responses: { 200: v.array(Hook), ...failures },
       handle: async ({ user, params, page }, { hosting }) => {
         const found = await hosting.hooks.list(place(user, params), page)
         return found === undefined ? reply(404) : replyPage(found, presentHook)
@@ -84,10 +88,16 @@ export const listRoutesOf = (group: HookGroup): HookRoute[] => {
       summary: `Create a webhook of ${ownerText}`,
       params: v.object(names),
       body: CreateHookOption,
-      responses: { 201: Hook, 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError },
+      responses: {
+        201: Hook,
+        ...(alwaysExists ? forbidden : failures),
+        409: ErrorBody,
+        422: ValidationError,
+      },
       handle: async ({ user, params, body, baseUrl }, { hosting }) => {
         const hook = await hosting.hooks.create(user, place(user, params), newHookIn(body, baseUrl))
-        return hook === undefined ? reply(404) : reply(201, presentHook(hook))
+        if (hook === undefined) throw new AllotError('not_found', `${ownerText} does not exist`)
+        return reply(201, presentHook(hook))
       },
     }),
   ]
@@ -96,7 +106,7 @@ export const listRoutesOf = (group: HookGroup): HookRoute[] => {
 /** Reads, changes and deletes a webhook. */
 export const hookRoutesOf = (group: HookGroup): HookRoute[] => {
   const { path, names, prefix, ownerText, place } = group
-  const { read, write } = accessOf(group)
+  const { read, write, failures } = accessOf(group)
   const params = v.object({ ...names, id: hookId })
   return [
     route({
@@ -106,7 +116,7 @@ export const hookRoutesOf = (group: HookGroup): HookRoute[] => {
       operationId: `${prefix}GetHook`,
       summary: `A webhook of ${ownerText}`,
       params,
-      responses: { 200: Hook, 403: Forbidden, 404: NotFound },
+      responses: { 200: Hook, ...failures },
       handle: async ({ user, params }, { hosting }) =>
         replyFound(await hosting.hooks.find(place(user, params), params.id), presentHook),
     }),
@@ -118,7 +128,7 @@ export const hookRoutesOf = (group: HookGroup): HookRoute[] => {
       summary: `Change a webhook of ${ownerText}; with another receiver, the Authorization header is removed unless it is given again`,
       params,
       body: EditHookOption,
-      responses: { 200: Hook, 403: Forbidden, 404: NotFound, 422: ValidationError },
+      responses: { 200: Hook, ...failures, 422: ValidationError },
       handle: async ({ user, params, body, baseUrl }, { hosting }) => {
         const edit = { ...editIn(body), baseUrl }
         const hook = await hosting.hooks.edit(user, place(user, params), params.id, edit)
@@ -132,7 +142,7 @@ export const hookRoutesOf = (group: HookGroup): HookRoute[] => {
       operationId: `${prefix}DeleteHook`,
       summary: `Delete a webhook of ${ownerText}, with its deliveries`,
       params,
-      responses: { 204: Empty, 403: Forbidden, 404: NotFound },
+      responses: { 204: Empty, ...failures },
       handle: async ({ user, params }, { hosting }) =>
         replyEmpty(await hosting.hooks.remove(user, place(user, params), params.id)),
     }),
@@ -142,7 +152,7 @@ export const hookRoutesOf = (group: HookGroup): HookRoute[] => {
 /** Lists, reads and repeats what was sent to a webhook. */
 export const deliveryRoutesOf = (group: HookGroup): HookRoute[] => {
   const { path, names, prefix, ownerText, place } = group
-  const { read, write } = accessOf(group)
+  const { read, write, failures } = accessOf(group)
   const params = v.object({ ...names, id: hookId })
   const deliveryParams = v.object({ ...names, id: hookId, delivery: deliveryId })
   return [
@@ -154,7 +164,7 @@ export const deliveryRoutesOf = (group: HookGroup): HookRoute[] => {
       summary: `The deliveries of a webhook of ${ownerText} in the last days, the newest first`,
       params,
       paging: 'lenient',
-      responses: { 200: v.array(HookDelivery), 403: Forbidden, 404: NotFound },
+      responses: { 200: v.array(HookDelivery), ...failures },
       handle: async ({ user, params, page }, { hosting }) => {
         const found = await hosting.hooks.deliveries(place(user, params), params.id, page)
         return found === undefined ? reply(404) : pageOf(found.items.map(presentDelivery), found.total)
@@ -167,7 +177,7 @@ export const deliveryRoutesOf = (group: HookGroup): HookRoute[] => {
       operationId: `${prefix}GetHookDelivery`,
       summary: `A delivery of a webhook of ${ownerText}, with what was sent and the answer`,
       params: deliveryParams,
-      responses: { 200: HookDeliveryDetails, 403: Forbidden, 404: NotFound },
+      responses: { 200: HookDeliveryDetails, ...failures },
       handle: async ({ user, params }, { hosting }) => {
         const found = await hosting.hooks.delivery(place(user, params), params.id, params.delivery)
         return replyFound(found, presentDeliveryDetails)
@@ -180,7 +190,7 @@ export const deliveryRoutesOf = (group: HookGroup): HookRoute[] => {
       operationId: `${prefix}RedeliverHook`,
       summary: `Send a delivery of a webhook of ${ownerText} again`,
       params: deliveryParams,
-      responses: { 202: HookDelivery, 403: Forbidden, 404: NotFound, 409: ErrorBody },
+      responses: { 202: HookDelivery, ...failures, 409: ErrorBody },
       handle: async ({ user, params }, { hosting }) => {
         const sent = await hosting.hooks.resend(place(user, params), params.id, params.delivery)
         return sent === undefined ? reply(404) : reply(202, presentDelivery(sent))
@@ -202,7 +212,7 @@ interface TestRequest {
 /** Sends a test to a webhook. */
 export const testRouteOf = (group: HookGroup): HookRoute => {
   const { path, names, prefix, ownerText, place, testPush } = group
-  const { write } = accessOf(group)
+  const { write, failures } = accessOf(group)
   const declaration = {
     ...write,
     method: 'POST',
@@ -210,7 +220,7 @@ export const testRouteOf = (group: HookGroup): HookRoute => {
     operationId: `${prefix}TestHook`,
     summary: `Send a test to a webhook of ${ownerText}: ${testPush === undefined ? 'a ping' : 'a push of the last commit, or a ping when there is none'}`,
     params: v.object({ ...names, id: hookId }),
-    responses: { 204: Empty, 403: Forbidden, 404: NotFound, 409: ErrorBody },
+    responses: { 204: Empty, ...failures, 409: ErrorBody },
   } as const
   const test = async ({ user, params, client }: TestRequest, services: Services, ref: string) => {
     const { hooks } = services.hosting

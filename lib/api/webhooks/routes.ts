@@ -13,26 +13,12 @@ import {
   testRouteOf,
 } from './hook-routes.ts'
 
-const routesOf = (group: HookGroup): HookRoute[] => {
-  const declared = [
-    ...listRoutesOf(group),
-    ...hookRoutesOf(group),
-    testRouteOf(group),
-    ...deliveryRoutesOf(group),
-  ]
-  return declared.map((route) => {
-    const { 403: forbidden, 404: notFound, ...responses } = route.responses
-    const isFound = group.alwaysExists && route.method === 'POST' && route.path === group.path
-    return {
-      ...route,
-      responses: {
-        ...responses,
-        ...(group.canForbid && forbidden && { 403: forbidden }),
-        ...(!isFound && notFound && { 404: notFound }),
-      },
-    }
-  })
-}
+const routesOf = (group: HookGroup): HookRoute[] => [
+  ...listRoutesOf(group),
+  ...hookRoutesOf(group),
+  testRouteOf(group),
+  ...deliveryRoutesOf(group),
+]
 
 const textOf = (params: HookParams, name: string): string => params[name] as string
 
@@ -41,7 +27,6 @@ const repositoryHooks: HookGroup = {
   names: { owner: v.string(), repo: v.string() },
   prefix: 'repo',
   ownerText: 'a repository',
-  tag: 'webhook',
   auth: 'required',
   scope: 'repository',
   canForbid: true,
@@ -66,7 +51,6 @@ const groups: HookGroup[] = [
     names: { org: v.string() },
     prefix: 'org',
     ownerText: 'an organization',
-    tag: 'webhook',
     auth: 'required',
     scope: 'organization',
     canForbid: true,
@@ -78,7 +62,6 @@ const groups: HookGroup[] = [
     names: {},
     prefix: 'user',
     ownerText: 'the signed-in user',
-    tag: 'webhook',
     auth: 'required',
     scope: 'user',
     canForbid: false,
@@ -90,7 +73,6 @@ const groups: HookGroup[] = [
     names: {},
     prefix: 'admin',
     ownerText: 'the instance',
-    tag: 'webhook',
     auth: 'admin',
     scope: 'admin',
     canForbid: true,

@@ -1,10 +1,14 @@
 /** The wire format of webhooks and their deliveries. */
 import * as v from 'valibot'
 import { parseExactly } from '../../integers.ts'
-import type { Delivery as DeliveryRecord, Hook as HookRecord } from '../../records/schema/index.ts'
+import {
+  type Delivery as DeliveryRecord,
+  type Hook as HookRecord,
+  HookType,
+} from '../../records/schema/index.ts'
 import { HOOK_LIMITS, type HookEdit, MAX_EVENTS } from '../../webhooks/hook-checks.ts'
 import type { NewHook } from '../../webhooks/hooks.ts'
-import { example, number, parameter, shortText, Time, text, timestamp, wholeNumber } from '../fields.ts'
+import { example, idParameter, number, shortText, Time, text, timestamp } from '../fields.ts'
 
 const RECEIVER = 'https://ci.example.org/hooks'
 
@@ -55,7 +59,7 @@ const optionalMembers = {
 }
 
 export const CreateHookOption = v.object({
-  type: example(v.picklist(['gitea', 'gogs', 'forgejo']), 'gitea'),
+  type: example(HookType, 'gitea'),
   config: v.object({ url, ...config }),
   ...optionalMembers,
 })
@@ -143,6 +147,5 @@ export const presentDeliveryDetails = (
   response: { body: record.answer },
 })
 
-const id = (description: string, value: number) => example(parameter(wholeNumber, description), value)
-export const hookId = id('Id of the webhook.', 15)
-export const deliveryId = id('Number of the delivery.', 3)
+export const hookId = idParameter('Id of the webhook.', 15)
+export const deliveryId = idParameter('Number of the delivery.', 3)

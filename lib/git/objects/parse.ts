@@ -74,13 +74,12 @@ const headerIn = (headers: readonly Header[], wanted: string): string | undefine
 export const parseCommit = (id: string, content: Buffer): Commit => {
   const { headers, message } = headersOf(decode(content))
   const signature = headerIn(headers, 'gpgsig')
-  const author = parsePerson(headerIn(headers, 'author') ?? '')
   return {
     id,
     tree: headerIn(headers, 'tree') ?? '',
     parents: headers.filter(([name]) => name === 'parent').map(([, value]) => value),
-    author,
-    committer: parsePerson(headerIn(headers, 'committer') ?? '') ?? author,
+    author: parsePerson(headerIn(headers, 'author') ?? ''),
+    committer: parsePerson(headerIn(headers, 'committer') ?? ''),
     message,
     signature: signature === undefined ? undefined : { text: signature, payload: payloadOf(content) },
   }

@@ -7,6 +7,9 @@ import { count, id, integer, seconds } from '../fields.ts'
 export const HookScope = v.picklist(['repository', 'account', 'instance'])
 export type HookScope = v.InferOutput<typeof HookScope>
 
+/** The APIs that a receiver may expect. */
+export const HookType = v.picklist(['gitea', 'gogs', 'forgejo'])
+
 const Hook = v.object({
   id,
   scope: HookScope,
@@ -14,8 +17,8 @@ const Hook = v.object({
   target: count,
   /** Id of the account that made it: payloads have what this account can see. */
   creator: count,
-  /** The API that the receiver expects, which clients choose. All of them get the same. */
-  type: v.picklist(['gitea', 'gogs', 'forgejo']),
+  /** Which of them clients chose. It is only shown: `post` (lib/webhooks/post.ts) sends the same to all of them. */
+  type: HookType,
   url: v.string(),
   contentType: v.picklist(['json', 'form']),
   /** Key of the signatures; empty: nothing is signed. No response has it. */
