@@ -196,9 +196,6 @@ export const saveAttachment = async (
     owner: target.repository.owner,
     repository: target.repository.id,
     ...target.counted,
-    run: null,
-    type: null,
-    version: null,
   })
   return attachment
 }

@@ -37,6 +37,15 @@ interface WithIssue {
 }
 type RepositoryCommentPage = InRepository<WithPage<WithComment & WithIssue>>
 
+interface CommentRequest {
+  readonly viewer: Viewer
+  readonly path: RepositoryName
+  readonly number: number
+  readonly slice: Slice
+  readonly query: CommentQuery
+  readonly client: string
+}
+
 /** Comments of issues. Methods return undefined when one does not exist or the viewer cannot see it. */
 export class Comments {
   readonly #services: ContentServices
@@ -94,7 +103,7 @@ export class Comments {
     query: CommentQuery = {},
     client = 'host',
   ): Promise<CommentPage | undefined> {
-    return this.#readIssue(commentsOf, viewer, path, number, slice, query, client)
+    return this.#readIssue(commentsOf, { viewer, path, number, slice, query, client })
   }
 
   /** Comments and events of an issue, oldest first: it was closed, opened again, or given another title. */
@@ -106,7 +115,7 @@ export class Comments {
     query: CommentQuery = {},
     client = 'host',
   ): Promise<TimelinePage | undefined> {
-    return this.#readIssue(timelineOf, viewer, path, number, slice, query, client)
+    return this.#readIssue(timelineOf, { viewer, path, number, slice, query, client })
   }
 
   /** Comments of all issues of a repository, oldest first, each with its issue. */
@@ -128,7 +137,7 @@ export class Comments {
 
   #readIssue<P>(
     pageOf: (tx: ReadTransaction, issue: number, query: CommentQuery, slice: Slice) => Promise<P>,
-    ...[viewer, path, number, slice, query, client]: Required<Parameters<Comments['list']>>
+    { viewer, path, number, slice, query, client }: CommentRequest,
   ) {
     return this.#read(query, client, async (tx) => {
       const found = await readableIssue(tx, viewer, path, number)

@@ -93,11 +93,6 @@ export class Lfs {
       createdAt: now(),
       owner: repository.owner,
       repository: id,
-      on: null,
-      index: null,
-      run: null,
-      type: null,
-      version: null,
     })
   }
 }

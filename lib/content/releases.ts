@@ -13,6 +13,7 @@ import { definedMembers } from '../records/edits.ts'
 import type { KeyTuple } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import { type Release, type Repository, releases } from '../records/schema/index.ts'
+import type { WriteContext } from '../records/store.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import { type InRepository, requireWriter, writeAccess } from '../repositories/write-access.ts'
@@ -88,7 +89,7 @@ export class Releases {
     path: RepositoryName,
     release: NewRelease,
   ): Promise<FoundRelease | undefined> {
-    const { store, outbox } = this.#services
+    const { store } = this.#services
     const { tag, target, name, body = '', draft = false, prerelease = false } = release
     checkTexts('release', { tag, target, name, body })
     const id = await store.sequences.next('release')
@@ -113,8 +114,7 @@ export class Releases {
         publishedAt: draft ? null : now(),
       }
       await releases.save(tx, release)
-      if (!draft)
-        await outbox.record(tx, { event: 'release', action: 'published', repository, release, by: author })
+      await this.#record(tx, 'published', { repository, release }, author)
       return { repository, release }
     })
   }
@@ -159,17 +159,8 @@ export class Releases {
       const release = edited(found.release, edit)
       if (release.tag !== found.release.tag) await refuseTag(tx, found.repository, release.tag)
       await releases.save(tx, release)
-      if (!release.draft) {
-        const action = found.release.draft ? 'published' : 'updated'
-        const { repository } = found
-        await this.#services.outbox.record(tx, {
-          event: 'release',
-          action,
-          repository,
-          release,
-          by: viewer.id,
-        })
-      }
+      const action = found.release.draft ? 'published' : 'updated'
+      await this.#record(tx, action, { ...found, release }, viewer.id)
       return { ...found, release }
     })
   }
@@ -179,18 +170,20 @@ export class Releases {
     return removeWithFiles(this.#services, async (tx) => {
       const found = await writableRelease(tx, viewer, path, which)
       if (found === undefined) return false
-      const { repository, release } = found
-      const { id } = release
-      if (!release.draft)
-        await this.#services.outbox.record(tx, {
-          event: 'release',
-          action: 'deleted',
-          repository,
-          release,
-          by: viewer.id,
-        })
-      return removeContent(tx, this.#services, { on: 'release', id })
+      await this.#record(tx, 'deleted', found, viewer.id)
+      return removeContent(tx, this.#services, { on: 'release', id: found.release.id })
     })
+  }
+
+  /** Reports a change of a release, except of a draft. */
+  async #record(
+    tx: WriteContext,
+    action: 'published' | 'updated' | 'deleted',
+    { repository, release }: FoundRelease,
+    by: number,
+  ): Promise<void> {
+    if (!release.draft)
+      await this.#services.outbox.record(tx, { event: 'release', action, repository, release, by })
   }
 }
 

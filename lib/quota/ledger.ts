@@ -25,10 +25,14 @@ import type { Usage } from './subjects.ts'
 import type { OwnerCounters } from './usage.ts'
 
 /** An entry as `put` takes it; the ledger chooses its partition. */
-export type NewEntry = Omit<LedgerEntry, 'owner'> & {
-  /** Owner of the repository, or of the entry itself when it belongs to no repository. */
-  owner: number
-}
+export type NewEntry = Omit<LedgerEntry, 'owner' | keyof typeof NO_DETAILS> &
+  Partial<Pick<LedgerEntry, keyof typeof NO_DETAILS>> & {
+    /** Owner of the repository, or of the entry itself when it belongs to no repository. */
+    owner: number
+  }
+
+/** The members that only entries of some kinds have. */
+const NO_DETAILS = { on: null, index: null, run: null, type: null, version: null }
 
 /**
  * Called in the transaction that changes the LFS objects of a repository.
@@ -78,7 +82,7 @@ export class Ledger {
       throw new Error(`the repository ${entry.repository} has no usage record`)
     const owner =
       repository === undefined ? entry.owner : partitionFor(repository, this.#jobs.limits.maxPerTransaction)
-    const placed = { ...entry, owner }
+    const placed = { ...NO_DETAILS, ...entry, owner }
     await this.#countIn(tx, repository, placed, 1)
     await ledgerEntries.replace(tx, before, placed)
     return { replaced: wasLive }

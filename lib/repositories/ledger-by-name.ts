@@ -4,7 +4,6 @@ import { accountByName, repositoryOf } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { describeIssue, describeValue, invalid, refuseControls, withLineNumber } from '../errors.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import type { NewEntry } from '../quota/ledger.ts'
 import type { Owner, OwnerDirectory } from '../quota/owners.ts'
 import { paced } from '../records/pacing.ts'
 import {
@@ -172,7 +171,7 @@ const recordOf = (
   dependencies: LedgerByNameDependencies,
   entry: NamedEntry,
   { owner, repository }: PlaceOfNew,
-): NewEntry => {
+) => {
   const { kind, key, name, size } = entry
   return {
     kind,

@@ -69,7 +69,7 @@ export const findForGit = (
   })
 
 /** Adds a redirect from a repository's former name or owner, and removes the one that its new name had. */
-export const redirect = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {
+export const addRedirect = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {
   const [from, to] = [keyOf(before), keyOf(after)]
   await redirects.remove(tx, to)
   if (from[0] === to[0] && from[1] === to[1]) return

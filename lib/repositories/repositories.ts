@@ -34,7 +34,7 @@ import {
   taken,
 } from './new-repository.ts'
 import type { PushJournal } from './push-journal.ts'
-import { findRedirect, redirect, removeRedirects } from './redirects.ts'
+import { addRedirect, findRedirect, removeRedirects } from './redirects.ts'
 import type { RepositoryName } from './relations.ts'
 import type { StoredFiles } from './stored-files.ts'
 import { removeTeamsOf } from './team-repositories.ts'
@@ -184,7 +184,7 @@ export class Repositories {
       const after = { ...before, owner, updatedAt: now() }
       await refuseTaken(tx, owner, before.name)
       await endSharing(tx, after)
-      await redirect(tx, before, after)
+      await addRedirect(tx, before, after)
       await quota.repositories.move(tx, before.id, owner)
       const saved = await saveWithVisibility(tx, jobs, after)
       await outbox.record(tx, { event: 'repository', action: 'transferred', repository: saved, by })
@@ -258,7 +258,7 @@ const endSharing = async (tx: WriteContext, { id, owner }: Repository): Promise<
 const rename = async (tx: WriteContext, before: Repository, after: Repository): Promise<void> => {
   checkRepositoryName(after.name)
   if (after.name.toLowerCase() !== before.name.toLowerCase()) await refuseTaken(tx, before.owner, after.name)
-  await redirect(tx, before, after)
+  await addRedirect(tx, before, after)
 }
 
 /**

@@ -35,7 +35,7 @@ export class TeamRepositories {
       const found = await visibleTeam(tx, viewer, id)
       if (found === undefined) return undefined
       const { organization, team } = found
-      if (isForAll(team)) return repositoriesOf(tx, viewer, organization.id, 'name', slice)
+      if (!isLimited(team)) return repositoriesOf(tx, viewer, organization.id, 'name', slice)
       const assigned = await teamRepositories.list(tx, 'team', { prefix: [id] })
       const readable: Repository[] = []
       const known = await repositories.namedBy(tx, assigned, ({ repository }) => repository)
@@ -121,12 +121,12 @@ export class TeamRepositories {
   }
 }
 
-const isForAll = (team: Team | undefined): boolean => team === undefined || team.allRepositories
+/** Whether a team has chosen repositories, not all of its organization as its owners have. */
+const isLimited = (team: Team | undefined): team is Team & { allRepositories: false } =>
+  team !== undefined && !team.allRepositories
 
 const hasTeam = async (tx: ReadTransaction, { team }: FoundTeam, repository: Repository): Promise<boolean> =>
-  team === undefined ||
-  team.allRepositories ||
-  (await teamRepositories.get(tx, [team.id, repository.id])) !== undefined
+  !isLimited(team) || (await teamRepositories.get(tx, [team.id, repository.id])) !== undefined
 
 /** A repository of the team's organization that the viewer can read. */
 const repositoryIn = async (
@@ -141,7 +141,7 @@ const repositoryIn = async (
 }
 
 const assign = async (tx: WriteContext, team: Team | undefined, repository: Repository): Promise<void> => {
-  if (team === undefined || team.allRepositories) return
+  if (!isLimited(team)) return
   const key = [team.id, repository.id]
   if ((await teamRepositories.get(tx, key)) !== undefined) return
   if ((await teamRepositories.count(tx, 'team', [team.id])) >= MAX_REPOSITORIES)
@@ -158,8 +158,7 @@ const unassign = async (
   team: Team | undefined,
   repository: Repository,
 ): Promise<boolean> => {
-  if (team === undefined || team.allRepositories)
-    throw invalid(`team: ${team?.name ?? OWNERS} is for all repositories`)
+  if (!isLimited(team)) throw invalid(`team: ${team?.name ?? OWNERS} is for all repositories`)
   return (await teamRepositories.remove(tx, [team.id, repository.id])) !== undefined
 }
 

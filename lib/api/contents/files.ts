@@ -5,10 +5,10 @@ import { encodePath } from '../../host-pages/html-urls.ts'
 import { NotFound, SerializedJson, ValidationError } from '../../http/index.ts'
 import { lastCommitOf } from '../../repositories/contents/commits.ts'
 import {
+  contentOf,
   type FoundEntry,
   findEntry,
   listFolder,
-  readFile,
   type SizedEntry,
   sizesOf,
   submoduleUrls,
@@ -119,7 +119,7 @@ export const presentFile = async (
   const lastCommit = search ?? lastCommitOf(open, found.path)
   // The content may fail before the search is awaited.
   lastCommit.catch(() => undefined)
-  const { size, content } = await contentOf(open, found)
+  const { size, content } = await sizeAndContentOf(open, found)
   const submodules = await submodulesAmong(open, [found])
   const presented = {
     ...presentEntry({ ...found, size }, context, submodules),
@@ -137,10 +137,10 @@ export const presentFile = async (
 }
 
 /** The content is undefined for submodules, and for what is too large to be read at once. */
-const contentOf = async (open: OpenCommit, found: FoundEntry) => {
+const sizeAndContentOf = async (open: OpenCommit, found: FoundEntry) => {
   const [size = 0] = await sizesOf(open, [found.entry])
   const isRead = found.entry.mode !== MODES.submodule && size <= open.git.maxObjectSize
-  return { size, content: isRead ? await readFile(open, found) : undefined }
+  return { size, content: isRead ? await contentOf(open, found.entry) : undefined }
 }
 
 const presentFolder = async (

@@ -12,10 +12,8 @@ const GivenPermission = v.optional(
 )
 
 /** A collaborator cannot own the repository, so `owner` means `admin`, as with other servers of this API. */
-const levelIn = (permission: v.InferOutput<typeof GivenPermission>): Level => {
-  if (permission === 'owner') return 'admin'
-  return permission ? permission : 'write'
-}
+const levelIn = (permission: v.InferOutput<typeof GivenPermission>): Level =>
+  permission === 'owner' ? 'admin' : permission || 'write'
 
 const CollaboratorPermission = v.object({
   permission: example(v.picklist(['none', 'read', 'write', 'admin', 'owner']), 'write'),

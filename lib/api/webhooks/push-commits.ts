@@ -8,7 +8,7 @@ import { jsonOf, parseExactly } from '../../integers.ts'
 import type { Delivery, Hook } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import { type CommitChanges, changesOf } from '../../repositories/contents/changes.ts'
-import { readCommits } from '../../repositories/contents/commits.ts'
+import { countList, readCommits } from '../../repositories/contents/commits.ts'
 import {
   commitOf,
   type OpenRepository,
@@ -64,7 +64,7 @@ const commitsIn = async (open: OpenRepository, pushed: Pushed, { ref, repository
   const isTag = ref.startsWith('refs/tags/')
   const selection = await selectionOf(open, pushed, ref)
   const limit = isTag ? 1 : MAX_COMMITS
-  const ids = await linesOf(open, [`--max-count=${limit}`, ...selection])
+  const ids = await open.git.lines(open.access, 'rev-list', [`--max-count=${limit}`, ...selection])
   const found = await readCommits(open, ids)
   const changes = await changesOf(open, found)
   const names = { left: MAX_NAMES }
@@ -74,7 +74,8 @@ const commitsIn = async (open: OpenRepository, pushed: Pushed, { ref, repository
   const head = { head_commit: presented[0] ?? null }
   // As on Gitea: a tag brings no commits.
   if (isTag) return head
-  const total = ids.length < limit ? ids.length : await countOf(open, selection)
+  const total =
+    ids.length < limit ? ids.length : await countList(open, [`--max-count=${MAX_COUNT}`, ...selection])
   return { commits: presented, total_commits: total, ...head }
 }
 
@@ -90,14 +91,6 @@ const selectionOf = async (
   const base = isDefault ? undefined : await commitOf(open, '')
   return [after, ...(base === undefined ? [] : [`^${base}`]), '--']
 }
-
-const linesOf = async ({ git, access }: OpenRepository, args: readonly string[]): Promise<string[]> => {
-  const output = (await git.run(access, 'rev-list', args))?.toString('latin1') ?? ''
-  return output.split('\n').filter((id) => id !== '')
-}
-
-const countOf = async (open: OpenRepository, selection: readonly string[]): Promise<number> =>
-  Number((await linesOf(open, ['--count', `--max-count=${MAX_COUNT}`, ...selection]))[0] ?? 0)
 
 const presentPerson = ({ name, email }: Commit['author']) => ({ name, email, username: '' })
 

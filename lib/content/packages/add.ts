@@ -134,9 +134,6 @@ export const saveVersion = async (
     version,
     createdAt,
     repository: null,
-    on: null,
-    index: null,
-    run: null,
   })
 }
 

@@ -194,6 +194,12 @@ export class GitReader {
     return code === 0 ? output : undefined
   }
 
+  /** As {@link run}: the lines of the output that are not empty; none when the command fails. */
+  async lines(...command: Parameters<GitReader['run']>): Promise<string[]> {
+    const output = await this.run(...command)
+    return (output?.toString('utf8') ?? '').split('\n').filter((line) => line !== '')
+  }
+
   /** Ends what reads a repository, before it is deleted. */
   async stop(repository: number): Promise<void> {
     const users = [this.#pool, this.#commands, this.#background]

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
 import { type Commit, parseCommit, parseTag, type Tag } from '../../git/objects/parse.ts'
+import type { Slice } from '../../records/collection.ts'
 import { commitOf, inBackground, type OpenCommit, type OpenRepository } from './open-repository.ts'
 
 /** Commits by their ids; those that do not exist are left out. */
@@ -55,13 +56,14 @@ interface CommitPage {
 export const listCommits = async (
   open: OpenCommit,
   filter: CommitFilter,
-  { offset, limit }: { offset: number; limit: number },
+  { offset, limit }: Slice,
 ): Promise<CommitPage | undefined> => {
   const selection = await selectionOf(open, filter)
   if (selection === undefined) return undefined
   if (isImpossible(filter)) return { items: [], count: () => Promise.resolve(0) }
   const skip = Math.min(offset, MAX_SKIP)
-  const page = await revList(open, [`--max-count=${limit}`, `--skip=${skip}`, ...selection])
+  const args = [`--max-count=${limit}`, `--skip=${skip}`, ...selection]
+  const page = await open.git.lines(open.access, 'rev-list', args)
   return { items: await readCommits(open, page), count: () => countFor(open, selection) }
 }
 
@@ -88,15 +90,6 @@ const selectionOf = async (open: OpenCommit, filter: CommitFilter): Promise<stri
     '--',
     ...(path ? [`:(literal)${path}`] : []),
   ]
-}
-
-const revList = async (
-  { git, access }: OpenRepository,
-  args: readonly string[],
-  signal?: AbortSignal,
-): Promise<string[]> => {
-  const output = (await git.run(access, 'rev-list', args, signal && { signal }))?.toString('latin1') ?? ''
-  return output.split('\n').filter((id) => id !== '')
 }
 
 /** Commits that are counted while a page waits. A longer history is counted on, for the requests after it. */
@@ -149,15 +142,18 @@ const countOn = async (open: OpenCommit, selection: readonly string[], key: stri
 /** Keys of the counts in progress: requests for the same history do not start another one. */
 const counting = new Set<string>()
 
-const countList = async ({ git, access }: OpenRepository, selection: readonly string[]): Promise<number> =>
-  Number((await git.run(access, 'rev-list', ['--count', ...selection]))?.toString('latin1') ?? 0)
+/** @param selection arguments of git-rev-list */
+export const countList = async (
+  { git, access }: OpenRepository,
+  selection: readonly string[],
+): Promise<number> => Number((await git.lines(access, 'rev-list', ['--count', ...selection]))[0] ?? 0)
 
 /** Counts the difference to a history that was counted before. @returns undefined without one, and when its tip is deleted */
 const countFromLast = async ({ git, access, commit }: OpenCommit): Promise<number | undefined> => {
   const last = countedTips.get(access.repository)
   if (last === undefined) return undefined
   const args = ['--left-right', '--count', `${last.tip}...${commit}`]
-  const [left, right] = (await git.run(access, 'rev-list', args))?.toString('latin1').split(/\s/) ?? []
+  const [left, right] = (await git.lines(access, 'rev-list', args))[0]?.split('\t') ?? []
   return right === undefined ? undefined : last.count - Number(left) + Number(right)
 }
 
@@ -171,7 +167,8 @@ export const lastCommitOf = async (
   signal?: AbortSignal,
 ): Promise<string | undefined> => {
   try {
-    const [id] = await revList(open, ['--max-count=1', open.commit, '--', `:(literal)${path}`], signal)
+    const args = ['--max-count=1', open.commit, '--', `:(literal)${path}`]
+    const [id] = await open.git.lines(open.access, 'rev-list', args, signal && { signal })
     return id
   } finally {
     // A search that took too long is the one that a commit-graph helps most.

@@ -1,6 +1,6 @@
 import type { Commit } from '../../git/objects/parse.ts'
 import { changesOf, type FileStatus } from './changes.ts'
-import { readCommits } from './commits.ts'
+import { countList, readCommits } from './commits.ts'
 import { commitOf, type OpenRepository } from './open-repository.ts'
 
 export interface Comparison {
@@ -26,14 +26,12 @@ export const compare = async (open: OpenRepository, text: string): Promise<Compa
   if (left === undefined || right === undefined) return undefined
   const { git, access } = open
   const range = `${left}..${right}`
-  const outputOf = async (command: 'rev-list' | 'merge-base', args: readonly string[]) =>
-    ((await git.run(access, command, args))?.toString('latin1') ?? '').trim()
   // One after another: together, they would wait for each other where the client's share is one or two commands.
-  const listed = await outputOf('rev-list', [`--max-count=${MAX_COMMITS}`, range])
-  const total = await outputOf('rev-list', ['--count', range])
-  const parted = await outputOf('merge-base', [left, right])
-  const commits = await readCommits(open, listed === '' ? [] : listed.split('\n'))
-  return { total: Number(total), commits, files: await filesBetween(open, parted || left, right) }
+  const listed = await git.lines(access, 'rev-list', [`--max-count=${MAX_COMMITS}`, range])
+  const total = await countList(open, [range])
+  const [parted = left] = await git.lines(access, 'merge-base', [left, right])
+  const commits = await readCommits(open, listed)
+  return { total, commits, files: await filesBetween(open, parted, right) }
 }
 
 /** Compares two commits as if the one were the only parent of the other. */

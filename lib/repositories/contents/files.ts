@@ -1,6 +1,7 @@
 import { invalid } from '../../errors.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
 import { findInTree, MODES, parseTree, type TreeEntry, typeOfMode } from '../../git/objects/parse.ts'
+import type { Slice } from '../../records/collection.ts'
 import { readCommit } from './commits.ts'
 import type { OpenCommit } from './open-repository.ts'
 
@@ -56,7 +57,8 @@ const findFolder = async (open: OpenCommit, path: string): Promise<ObjectInfo | 
   return tree === undefined ? undefined : git.find(access, [tree])
 }
 
-const contentOf = async ({ git, access }: OpenCommit, { id }: { id: string }): Promise<Buffer> =>
+/** The content of a file or a folder. @throws AllotError invalid when it is larger than can be read at once */
+export const contentOf = async ({ git, access }: OpenCommit, { id }: { id: string }): Promise<Buffer> =>
   (await git.object(access, id))?.content ?? Buffer.alloc(0)
 
 /** Entries of a folder in one response. */
@@ -73,12 +75,13 @@ export const listFolder = async (open: OpenCommit, { path, entry }: FoundEntry):
       `the folder has ${entries.length} entries, and at most ${MAX_ENTRIES} are listed at once: use git/trees, which has pages`,
     )
   const sizes = await sizesOf(open, entries)
-  return entries.map((one, index) => ({
-    path: path === '' ? one.name : `${path}/${one.name}`,
-    entry: one,
-    size: sizes[index]!,
-  }))
+  return entries.map((one, index) => ({ ...entryIn(path, one), size: sizes[index]! }))
 }
+
+const entryIn = (folder: string, entry: TreeEntry): FoundEntry => ({
+  path: folder === '' ? entry.name : `${folder}/${entry.name}`,
+  entry,
+})
 
 /** A page of a folder, and the file that introduces it. */
 interface FolderPage {
@@ -92,21 +95,17 @@ interface FolderPage {
 export const pageOfFolder = async (
   open: OpenCommit,
   { path, entry }: FoundEntry,
-  { offset, limit }: { offset: number; limit: number },
+  { offset, limit }: Slice,
 ): Promise<FolderPage> => {
   const all = parseTree(await contentOf(open, entry))
-  const at = (one: TreeEntry): FoundEntry => ({
-    path: path === '' ? one.name : `${path}/${one.name}`,
-    entry: one,
-  })
   const folders = all.filter(({ mode }) => mode === MODES.tree)
   const shown = [...folders, ...all.filter(({ mode }) => mode !== MODES.tree)].slice(offset, offset + limit)
   const sizes = await sizesOf(open, shown)
   const readme = readmeAmong(all)
   return {
-    items: shown.map((one, index) => ({ ...at(one), size: sizes[index]! })),
+    items: shown.map((one, index) => ({ ...entryIn(path, one), size: sizes[index]! })),
     total: all.length,
-    readme: readme && at(readme),
+    readme: readme && entryIn(path, readme),
   }
 }
 
@@ -136,10 +135,6 @@ export const sizesOf = async (
   return infos.map((info) => (info?.type === 'blob' ? info.size : 0))
 }
 
-/** The content of a file. @throws AllotError invalid when it is larger than can be read at once */
-export const readFile = async (open: OpenCommit, { entry }: FoundEntry): Promise<Buffer> =>
-  contentOf(open, entry)
-
 /** The address of each submodule that the commit's `.gitmodules` names, by its path. One that is not an address of git is left out. */
 export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, string>> => {
   const urls = new Map<string, string>()
@@ -147,7 +142,7 @@ export const submoduleUrls = async (open: OpenCommit): Promise<Map<string, strin
   const [size = 0] = found === undefined ? [] : await sizesOf(open, [found.entry])
   if (found === undefined || size > MAX_GITMODULES_BYTES) return urls
   let section: Map<string, string> = new Map()
-  for (const line of (await readFile(open, found)).toString('utf8').split('\n')) {
+  for (const line of (await contentOf(open, found.entry)).toString('utf8').split('\n')) {
     if (line.trimStart().startsWith('[')) section = new Map()
     const [, name, value] = SETTING.exec(line.trim()) ?? []
     if (name === undefined || section.has(name)) continue

@@ -21,15 +21,11 @@ const listRefs = async (
   prefix: string,
   order = 'refname',
 ): Promise<Ref[]> => {
-  const args = [FORMAT, `--sort=${order}`, prefix]
-  const output = (await git.run(access, 'for-each-ref', args))?.toString('utf8') ?? ''
-  return output
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => {
-      const [ref, id, type, target] = line.split(' ') as [string, string, string, string]
-      return { ref, id, type, target: target || id }
-    })
+  const lines = await git.lines(access, 'for-each-ref', [FORMAT, `--sort=${order}`, prefix])
+  return lines.map((line) => {
+    const [ref, id, type, target] = line.split(' ') as [string, string, string, string]
+    return { ref, id, type, target: target || id }
+  })
 }
 
 /** Branches, by name. */

@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
 import { parseTree, typeOfMode } from '../../git/objects/parse.ts'
 import { successOf } from '../../git/processes.ts'
+import type { Slice } from '../../records/collection.ts'
 import { expressionsOf, type OpenRepository } from './open-repository.ts'
 
 /** An entry of a tree, or of a tree below it, with its whole path. */
@@ -20,11 +21,6 @@ interface TreePage {
   readonly items: readonly TreeItem[]
   /** Entries on all pages. */
   readonly total: number
-}
-
-interface Slice {
-  readonly offset: number
-  readonly limit: number
 }
 
 /** @param name of a branch or a tag, or the id of a commit or a tree; undefined when there is no such tree */
