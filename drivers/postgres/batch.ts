@@ -6,8 +6,8 @@ import { backoff, recoverOutcome } from './plain.ts'
 import type { Writer } from './primary.ts'
 import { isKeyQuery, keyQuery, keyResult, nextKey, type Query, type QueryResult } from './queries.ts'
 import { isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
-import type { Row } from './statements.ts'
-import { byteaArray, bytesOf, splitChanges } from './statements.ts'
+import { byteaArray, bytesOf, type Row, splitChanges } from './statements.ts'
+import { withResolvers } from './with-resolvers.ts'
 
 /** `stale`: the database has other results than the read set, and nothing was written. */
 export type BatchResult = 'committed' | 'stale' | { error: unknown }
@@ -22,8 +22,9 @@ const ROW = { COMMITTED: '0', STALE_KEY: '1' }
 /** Write transactions that are committed together: the union of their changes and of their read sets. */
 export class Batch {
   readonly changes = new WriteBuffer()
-  readonly result: Promise<BatchResult>
-  readonly settle: (result: BatchResult) => void
+  readonly #settlement = withResolvers<BatchResult>()
+  readonly result = this.#settlement.promise
+  readonly settle = this.#settlement.resolve
   readonly #connections: Connections
   readonly #cache: QueryCache
   readonly #readSet: ReadSet = new Map()
@@ -34,11 +35,6 @@ export class Batch {
   constructor(connections: Connections, cache: QueryCache) {
     this.#connections = connections
     this.#cache = cache
-    let settle!: (result: BatchResult) => void
-    this.result = new Promise((resolve) => {
-      settle = resolve
-    })
-    this.settle = settle
   }
 
   get isFull(): boolean {

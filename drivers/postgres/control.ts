@@ -67,10 +67,10 @@ export class Control {
    */
   async refuseSharedSessions(): Promise<void> {
     const mark = this.#id.toString('hex')
-    const [[process] = []] = await this.run(SET_MARK, [mark])
-    // Without a pooler the process is the one that the server announced for the connection.
+    const [[backend] = []] = await this.run(SET_MARK, [mark])
+    // Without a pooler the backend is the one that the server announced for the connection.
     const { processID } = (this.#client ?? {}) as { processID?: number }
-    if (process === String(processID)) return
+    if (backend === String(processID)) return
     const { client } = await connectTo(this.#settings, this.#found.host)
     try {
       await query(client, { text: 'BEGIN' }, [])

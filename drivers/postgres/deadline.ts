@@ -1,4 +1,5 @@
 import { StorageError } from '../../lib/storage/index.ts'
+import { withResolvers } from './with-resolvers.ts'
 
 /** Writes of one process that may wait at the same time. */
 const MAX_WAITING = 5000
@@ -60,14 +61,12 @@ export class WriteLimits {
     if (this.#waiting >= MAX_WAITING)
       throw new StorageError('busy', 'too many writes wait for the database: try again in a moment')
     this.#waiting++
-    let deadline: Deadline | undefined
-    const over = new Promise<never>((_, reject) => {
-      deadline = new Deadline(this.#timeoutMs, reject)
-    })
+    const { promise: over, reject } = withResolvers<never>()
+    const deadline = new Deadline(this.#timeoutMs, reject)
     try {
-      return await Promise.race([write(deadline!), over])
+      return await Promise.race([write(deadline), over])
     } finally {
-      deadline!.end()
+      deadline.end()
       this.#waiting--
     }
   }

@@ -22,7 +22,8 @@ const askTimeoutMs = ({ connectTimeout }: Settings) => Math.max(ASK_TIMEOUT_MS, 
 const OTHER_HOSTS_MS = 500
 
 /** PgBouncer refuses a connection with limits among the startup parameters, so `Primary` sends them once it is connected. */
-export const clientConfig = ({ tls, connectTimeout }: Settings): ClientConfig => ({
+export const clientConfig = ({ tls, connectTimeout, urls }: Settings, host: number): ClientConfig => ({
+  connectionString: urls[host]!,
   ...(tls === undefined ? {} : { ssl: tls }),
   connectionTimeoutMillis: connectTimeout,
   keepAlive: true,
@@ -35,8 +36,7 @@ export const connectTo = async (
   host: number,
   timeoutMs = askTimeoutMs(settings),
 ): Promise<Found> => {
-  const config = { ...clientConfig(settings), connectionString: settings.urls[host]! }
-  const client = new pg.Client({ ...config, query_timeout: REPLY_TIMEOUT_MS })
+  const client = new pg.Client({ ...clientConfig(settings, host), query_timeout: REPLY_TIMEOUT_MS })
   // A connection that breaks between two statements would end the process.
   client.on('error', () => undefined)
   const timer = setTimeout(() => disconnect(client), timeoutMs)

@@ -16,7 +16,10 @@ export interface Identity {
 export const isSamePrimary = (left: Identity, right: Identity): boolean =>
   left.cluster === right.cluster && left.timeline === right.timeline
 
-/** Whether a server of the same cluster was promoted after this one. Another cluster has replaced the one before. */
+/**
+ * Whether a server of the same cluster was promoted after this one, which must not be used any more. A server of another cluster,
+ * such as one that was restored from a backup, is accepted as the new primary.
+ */
 export const isFormer = (identity: Identity, newest: Identity): boolean =>
   identity.cluster === newest.cluster && identity.timeline < newest.timeline
 

@@ -4,52 +4,6 @@ import { type Outcome, outcomeOf } from './plain.ts'
 import { type Query, type QueryResult, readTransaction } from './queries.ts'
 import { type CachedResult, cachedSize, isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
 
-/*
- * The PostgreSQL driver keeps ordered bytes in one table, `allot_entry (key, value)`, and runs every transaction by one
- * of two engines. Both are serializable, so processes with different engines may share a database.
- *
- * **Plain** (plain.ts): BEGIN, one statement for each group of reads, the changes, COMMIT. It works on any database with
- * PostgreSQL's protocol and serializable transactions. A transaction takes as many round trips as it has dependent
- * reads, plus about four.
- *
- * **Optimistic** (optimistic.ts, optimistic-writer.ts): optimistic concurrency control with backward validation. A
- * transaction runs in memory, over results that the read cache holds from earlier transactions, and collects its read
- * set. A single statement then compares the read set with the database: for a read, that is all; for a write, the same
- * statement also applies the changes. When a result was stale, nothing is written and the transaction runs again over
- * the current results. So a stale cache costs a round trip and never a wrong result, and a transaction whose reads are
- * cached takes one round trip. It needs PostgreSQL: the statement changes two tables in one snapshot (WITH … UPDATE,
- * INSERT, DELETE).
- *
- *            read(body)                               write(body)
- *                |                                         |
- *        +-------v--------+                      +---------v----------+   one transaction at a time,
- *        | run over the   |<---- read cache ---->| run over the cache |   over the changes of the
- *        | cache          |        ^             | and the batches    |   transactions before it
- *        +-------+--------+        |             +---------+----------+
- *                | read set        | fresh                 | read set, changes
- *        +-------v--------+        | results     +---------v----------+
- *        | validate       |--------+-------------| waiting batch      |   collects transactions while
- *        | (SELECT)       | stale: run again     +---------+----------+   another batch is in flight
- *        +-------+--------+        ^                       |
- *                | unchanged       | stale       +---------v----------+
- *                v                 +-------------| batch in flight    |   SERIALIZABLE: validates the
- *             result                             | (SELECT + UPDATE)  |   read set, then writes
- *                                                +---------+----------+
- *                                                          | committed
- *                                                          v
- *                                                   results of its writes
- *
- * Group commit: the writes of a process share batches, so they never conflict with each other, and a hot counter costs
- * one row update per batch. Batches of different processes can conflict. After repeated conflicts they take turns with
- * an advisory lock, which only saves retries: correctness comes from the validation and from SERIALIZABLE.
- *
- * Fallback: the plain engine runs a read that must not run again, and a transaction whose reads and changes together
- * exceed 1,000, that needs many dependent queries, or whose reads keep changing.
- *
- * Lost replies: when a connection breaks during a commit, the row of this connection in `allot_writer` tells whether the
- * commit took place (`recoverOutcome` in plain.ts). Hosts, failover and pools: connections.ts.
- */
-
 /** A transaction that reads more entries is run by the plain engine: each validation would compare all of them again. */
 export const MAX_READ_SET = 1000
 /** Fetches of one run. With more, the plain engine is cheaper, since each fetch validates all reads before it. */

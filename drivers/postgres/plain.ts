@@ -12,8 +12,7 @@ import { type Deadline, notWritten, unknownOutcome } from './deadline.ts'
 import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
 import type { Writer } from './primary.ts'
 import { isKeyQuery, type QueryResult, readTransaction, runPage, runQueries } from './queries.ts'
-import type { Session } from './statements.ts'
-import { byteaArray, splitChanges } from './statements.ts'
+import { byteaArray, type Session, splitChanges } from './statements.ts'
 
 /** How transactions are run. Processes with different engines may share a database. */
 export interface Engine extends Pick<StorageDriver, 'read'> {

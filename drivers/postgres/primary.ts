@@ -7,6 +7,7 @@ import { clientConfig, disconnect, type Found, REPLY_TIMEOUT_MS } from './find-p
 import { type Identity, identify, isSamePrimary, otherPrimary } from './identity.ts'
 import type { Settings } from './settings.ts'
 import { pg, query, type Statements, watched } from './statements.ts'
+import { withResolvers } from './with-resolvers.ts'
 
 /** A connection that writes, as its row in the writer table knows it. The connection numbers its writes. */
 export interface Writer {
@@ -45,7 +46,7 @@ export class Primary {
     this.host = found.host
     this.#onSilence = onSilence
     this.control = new Control(found, settings, statements, onSilence)
-    const config = { ...clientConfig(settings), connectionString: settings.urls[found.host]! }
+    const config = clientConfig(settings, found.host)
     const { statementTimeout } = settings
     const readTimeout = Math.min(statementTimeout, REPLY_TIMEOUT_MS - MARGIN_MS.read)
     this.#pools = {
@@ -70,10 +71,7 @@ export class Primary {
   /** A connection of a pool. The caller releases it. */
   async take(name: PoolName): Promise<PoolClient> {
     const connected = this.#pools[name].connect()
-    let reject!: (error: Error) => void
-    const retired = new Promise<never>((_, rejected) => {
-      reject = rejected
-    })
+    const { promise: retired, reject } = withResolvers<never>()
     this.#waiting.add(reject)
     try {
       return await watched(Promise.race([connected, retired]), this.#onSilence)

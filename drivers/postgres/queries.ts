@@ -6,8 +6,7 @@ import {
   keyText,
   type ReadTransaction,
 } from '../../lib/storage/index.ts'
-import type { Row } from './statements.ts'
-import { byteaArray, bytesOf, type Statement, type Statements } from './statements.ts'
+import { byteaArray, bytesOf, type Row, type Statement, type Statements } from './statements.ts'
 
 /** A read of one key, or of one page of a range. Both engines translate a {@link ReadTransaction} into queries. */
 export interface Query {

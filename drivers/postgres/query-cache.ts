@@ -4,6 +4,7 @@ import type { Connections } from './connections.ts'
 import { isLost, toStorageError } from './errors.ts'
 import { MAX_BROKEN_CONNECTIONS } from './plain.ts'
 import { isKeyQuery, keyQuery, keyResult, type Query, type QueryResult, runQueries } from './queries.ts'
+import { withResolvers } from './with-resolvers.ts'
 
 export interface CachedResult {
   readonly query: Query
@@ -156,10 +157,7 @@ const expectResult = ({ queries, expected }: ReadBatch, cached: CachedResult): v
 const boundsOf = ({ start, end }: Query) => ({ start: keyText(start), end: keyText(end!) })
 
 const newBatch = (): ReadBatch => {
-  let settle!: (results: Promise<ReadSet>) => void
-  const results = new Promise<ReadSet>((resolve) => {
-    settle = resolve
-  })
+  const { promise: results, resolve: settle } = withResolvers<ReadSet>()
   // Each caller handles the rejection. When no caller waits any more, it must not end the process.
   results.catch(() => undefined)
   return { queries: new Map(), expected: new Map(), results, settle }

@@ -10,8 +10,8 @@ export interface PostgresOptions {
   /** Size of the connection pool for writes. Default: 4. */
   writers?: number | undefined
   /**
-   * Limit for opening a connection, and for waiting until a pool has a free one. Allot gives up on a host that does not answer
-   * after this limit less 2,000, but at least 3,000; at the first connection, after the whole limit. Default: 5,000.
+   * Limit for opening a connection, and for waiting until a pool has a free one. Default: 5,000. Once the store is open, Allot gives
+   * up on a host that does not answer after max(3,000, connectTimeout - 2,000).
    */
   connectTimeout?: number | undefined
   /** Limit for one statement of a write; one of a read has at most 4,500. Default: 20,000. */

@@ -33,7 +33,7 @@ export type Statements = ReturnType<typeof statementsFor>
 export const statementsFor = (schema: string | undefined) => {
   const prefix = schema === undefined ? '' : `${pg.escapeIdentifier(schema)}.`
   const [entry, writer] = [`${prefix}allot_entry`, `${prefix}allot_writer`]
-  /** Stores in other schemas have other tables, and so other locks. */
+  /** Key of locks: stores in other schemas have other tables, and so other locks. */
   const store = `${pg.escapeLiteral(entry)}::regclass::oid::int4`
   const page = (order: 'ASC' | 'DESC') =>
     `SELECT key, value FROM ${entry} WHERE key >= $1 AND key < $2 ORDER BY key ${order} LIMIT $3`
@@ -108,11 +108,7 @@ export const statementsFor = (schema: string | undefined) => {
         UNION ALL SELECT 1, key, found FROM stale
         UNION ALL SELECT 2, start, NULL FROM recounted`,
     },
-    /** The key of the lock is the oid of the table, so that stores in other schemas have other locks. */
-    contentionLock: {
-      name: 'allot_contention_lock',
-      text: `SELECT pg_advisory_xact_lock(${pg.escapeLiteral(entry)}::regclass::oid::int8)`,
-    },
+    contentionLock: { name: 'allot_contention_lock', text: `SELECT pg_advisory_xact_lock(${store})` },
 
     // A lock of the session that every process holds while it uses the store: shared, or alone for a repair.
     claimShared: { text: `SELECT pg_try_advisory_lock_shared(${store}, 1)` },
