@@ -44,7 +44,7 @@ import { removeContent } from './removers.ts'
 export type Origin = Pick<NewMigrationRecord, 'scope' | 'name' | 'digest' | 'digests'>
 
 type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>
-type MigratedComment = Omit<Comment, 'id'>
+type MigratedComment = Omit<Comment, 'id' | 'repository'>
 type MigratedRelease = Omit<Release, 'id'>
 interface MigratedPackageFile extends Required<Pick<NewPackageFile, 'size' | 'createdAt'>> {
   readonly path: PackageName

@@ -4,7 +4,7 @@ import { AllotError, invalid } from '../errors.ts'
 import type { FilePlace } from '../files/index.ts'
 import { files, repositories, type StoredFile } from '../records/schema/index.ts'
 import type { StorageDriver } from '../storage/index.ts'
-import type { TransferStorage } from './export.ts'
+import type { ExportedStorage } from './export.ts'
 import type { ContentLine } from './format.ts'
 
 /** Git data or a file that is being received. */
@@ -35,11 +35,11 @@ const recordsIn = (driver: StorageDriver): ContentRecords => ({
 
 /** Imports git data and files, one after another, whose records are saved before, or known to the caller. */
 export class ContentImport {
-  readonly #storage: TransferStorage
+  readonly #storage: ExportedStorage
   readonly #records: ContentRecords
   #current: Incoming | undefined
 
-  constructor(storage: TransferStorage, records = recordsIn(storage.driver)) {
+  constructor(storage: ExportedStorage, records = recordsIn(storage.driver)) {
     this.#storage = storage
     this.#records = records
   }
@@ -74,7 +74,7 @@ const nameOf = (content: { repository: number } | { file: FilePlace }): string =
     : `file ${content.file.area} ${content.file.ownerId} ${content.file.name}`
 
 const receiveRepository = async (
-  { gitStorage }: TransferStorage,
+  { gitStorage }: ExportedStorage,
   records: ContentRecords,
   id: number,
 ): Promise<Incoming> => {
@@ -105,7 +105,7 @@ const damaged = (id: number, cause: unknown): unknown => {
 }
 
 const receiveFile = async (
-  { fileStorage }: TransferStorage,
+  { fileStorage }: ExportedStorage,
   records: ContentRecords,
   place: FilePlace,
 ): Promise<Incoming> => {

@@ -21,7 +21,7 @@ import { selectRecords } from './owner-records.ts'
 import { selectOwners } from './owner-selection.ts'
 
 /** The sources of an export. The storages are undefined where the host stores them itself. */
-export interface TransferStorage {
+export interface ExportedStorage {
   driver: StorageDriver
   gitStorage: GitStorage | undefined
   fileStorage: FileStorage | undefined
@@ -33,7 +33,7 @@ export interface TransferStorage {
  * @throws AllotError not_found when there is no account with one of the names; invalid without a function that writes
  */
 export const exportStore = async (
-  { driver, gitStorage, fileStorage }: TransferStorage,
+  { driver, gitStorage, fileStorage }: ExportedStorage,
   write: Write,
   { onProgress, owners }: ExportOptions = {},
 ): Promise<LastLine> => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { describeIssue, invalid } from '../errors.ts'
 import { parseExactly } from '../integers.ts'
+import { count, id } from '../records/fields.ts'
 import { FileArea } from '../records/schema/index.ts'
 
 /**
@@ -14,9 +15,6 @@ import { FileArea } from '../records/schema/index.ts'
 export const FORMAT = 'allot-export'
 /** Raised when files can have lines that an older Allot cannot read. Files of every version up to this one can be read. */
 export const FORMAT_VERSION = 1
-
-const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
-const id = v.pipe(v.number(), v.safeInteger(), v.minValue(1))
 
 export const FirstLine = v.object({
   format: v.literal(FORMAT),

@@ -4,7 +4,7 @@ import { CURRENT_LAYOUT, files, repositories } from '../records/schema/index.ts'
 import { requireKnownLayout } from '../records/upgrade.ts'
 import type { WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
-import type { TransferStorage } from './export.ts'
+import type { ExportedStorage } from './export.ts'
 import {
   type ContentLine,
   currentTime,
@@ -26,7 +26,7 @@ const BATCH_SIZE = 500
  * @throws AllotError conflict when the store is not empty; invalid, with the number of the line, when the file is refused
  */
 export const importStore = async (
-  storage: TransferStorage,
+  storage: ExportedStorage,
   source: AsyncIterable<Uint8Array>,
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
@@ -49,7 +49,7 @@ export const importStore = async (
 }
 
 const importLines = async (
-  storage: TransferStorage,
+  storage: ExportedStorage,
   content: ContentImport,
   lines: readonly Line[],
 ): Promise<void> => {
@@ -59,7 +59,7 @@ const importLines = async (
 
 /** Saves the records in one transaction, then imports the content lines, which follow all records in an export. */
 const importBatch = async (
-  { driver }: TransferStorage,
+  { driver }: ExportedStorage,
   content: ContentImport,
   lines: readonly Line[],
 ): Promise<void> => {
@@ -93,7 +93,7 @@ export const checkLayout = ({ layout }: FirstLine): void => {
 }
 
 /** Marks the store, after removing what an interrupted import left. @throws AllotError conflict when it is not empty */
-const beginImport = async (storage: TransferStorage): Promise<void> => {
+const beginImport = async (storage: ExportedStorage): Promise<void> => {
   const isPartial = await storage.driver.write(markStore)
   // Only now: the uploads of servers that use the store are not leftovers.
   await storage.gitStorage?.recover()
@@ -113,12 +113,12 @@ const markStore = async (tx: WriteTransaction): Promise<boolean> => {
 }
 
 /** Makes the store as empty as it was. */
-const resetStore = async (storage: TransferStorage): Promise<void> => {
+const resetStore = async (storage: ExportedStorage): Promise<void> => {
   await clearStore(storage)
   await storage.driver.write(async (tx) => importing.clear(tx))
 }
 
-const clearStore = async ({ driver, gitStorage, fileStorage }: TransferStorage): Promise<void> => {
+const clearStore = async ({ driver, gitStorage, fileStorage }: ExportedStorage): Promise<void> => {
   await driver.read(async (tx) => {
     if (fileStorage !== undefined)
       for await (const { area, ownerId, name } of files.all(tx))

@@ -23,7 +23,7 @@ import { firstUnclaimed, setSequence } from '../records/store.ts'
 import { endPending } from '../repositories/git-data.ts'
 import { type ReadTransaction, StorageError, type WriteTransaction } from '../storage/index.ts'
 import { ContentImport } from './content-import.ts'
-import type { TransferStorage } from './export.ts'
+import type { ExportedStorage } from './export.ts'
 import {
   type ContentLine,
   ExportReader,
@@ -43,7 +43,7 @@ const MAX_RECORDS = 50_000
 
 /** Imports a whole export into an empty store, and one of owners into any store that shares no ids with theirs. */
 export const importInto = async (
-  storage: TransferStorage,
+  storage: ExportedStorage,
   source: AsyncIterable<Uint8Array>,
   onProgress?: OnProgress,
 ): Promise<LastLine> => {
@@ -98,7 +98,7 @@ interface Received {
  * later start of a server removes what a killed import leaves.
  */
 class OwnerImport {
-  readonly #storage: TransferStorage
+  readonly #storage: ExportedStorage
   readonly #received: Received[] = []
   readonly #sequences: SequenceLine[] = []
   readonly #accounts: Account[] = []
@@ -109,7 +109,7 @@ class OwnerImport {
   #first: FirstLine | undefined
   #isPrepared = false
 
-  constructor(storage: TransferStorage) {
+  constructor(storage: ExportedStorage) {
     this.#storage = storage
     this.#content = new ContentImport(storage, {
       hasRepository: async (id) => this.#repositories.has(id),
@@ -171,7 +171,7 @@ class OwnerImport {
   async #prepare(): Promise<void> {
     if (this.#isPrepared) return
     await this.#storage.driver.write(async (tx) => {
-      await requireShards(tx, this.#first!)
+      await requireCompatible(tx, this.#first!)
       for (const account of this.#accounts) await requireNew(tx, account)
       for (const id of this.#repositories) {
         if (
@@ -190,7 +190,7 @@ class OwnerImport {
 
   /** May run again. */
   async #save(tx: WriteTransaction): Promise<void> {
-    await requireShards(tx, this.#first!)
+    await requireCompatible(tx, this.#first!)
     for (const received of this.#received)
       await withLineNumber(received.number, () => saveRecord(tx, received), ['conflict'])
     for (const { sequence, next } of this.#sequences)
@@ -212,10 +212,10 @@ class OwnerImport {
 const placeOf = ({ area, ownerId, name }: FilePlace): string => `${area}/${ownerId}/${name}`
 
 /**
- * Only different shards of the same total have distinct ids.
+ * The store must have the current layout. Only different shards of the same total have distinct ids.
  * @throws AllotError conflict
  */
-const requireShards = async (tx: ReadTransaction, { shard }: FirstLine): Promise<void> => {
+const requireCompatible = async (tx: ReadTransaction, { shard }: FirstLine): Promise<void> => {
   if ((await storedLayout.get(tx)) !== CURRENT_LAYOUT)
     throw new AllotError(
       'conflict',

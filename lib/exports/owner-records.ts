@@ -211,7 +211,7 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
   token: ofAccounts(tokens, 'account'),
   session: ofAccounts(sessions, 'account'),
   repository: selectRepositories,
-  redirect: within('former names', below(redirects) as never, ({ repository }: { repository: number }) => ({
+  redirect: within('former names', below(redirects), ({ repository }) => ({
     repositories: [repository],
   })),
   pendingFolder: 'left out',
@@ -219,11 +219,9 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
     for await (const push of pushJournal.all(tx)) if (repositories.has(push.repository)) yield push
   },
   file: selectFiles,
-  lfsCopy: within(
-    'LFS objects on their way into forks',
-    byId(repositoryIds, lfsCopies) as never,
-    ({ source }: { source: number }) => ({ repositories: [source] }),
-  ),
+  lfsCopy: within('LFS objects on their way into forks', byId(repositoryIds, lfsCopies), ({ source }) => ({
+    repositories: [source],
+  })),
   star: relation('stars', stars),
   watch: relation('watches', watches),
   follow: selectFollows,
@@ -239,11 +237,9 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
       repositories: [repository],
     }),
   ),
-  transfer: within(
-    'offers of repositories',
-    byId(repositoryIds, transfers) as never,
-    ({ doer, recipient }: { doer: number; recipient: number }) => ({ accounts: [doer, recipient] }),
-  ),
+  transfer: within('offers of repositories', byId(repositoryIds, transfers), ({ doer, recipient }) => ({
+    accounts: [doer, recipient],
+  })),
   invitation: within('invitations', ofAccounts(invitations, 'organization'), ({ account }) => ({
     accounts: [account],
   })),

@@ -78,11 +78,11 @@ export const ofRepositories = <R, O extends string>(collection: Indexed<R, O>, i
   ofEach(repositoryIds, collection, index)
 
 /** The record that has the id itself. */
-export const byId = (
+export const byId = <R>(
   ids: (selection: Selection) => Iterable<number>,
-  collection: { get(tx: ReadTransaction, id: KeyTuple): Promise<unknown> },
-): Select =>
-  async function* (selection) {
+  collection: { get(tx: ReadTransaction, id: KeyTuple): Promise<R | undefined> },
+) =>
+  async function* (selection: Selection): AsyncGenerator<R> {
     for (const id of ids(selection)) {
       const record = await collection.get(selection.tx, [id])
       if (record !== undefined) yield record
@@ -90,10 +90,8 @@ export const byId = (
   }
 
 /** The records whose id begins with that of an account. */
-export const below = (collection: {
-  all(tx: ReadTransaction, prefix: KeyTuple): AsyncIterable<unknown>
-}): Select =>
-  async function* ({ tx, accounts }) {
+export const below = <R>(collection: { all(tx: ReadTransaction, prefix: KeyTuple): AsyncIterable<R> }) =>
+  async function* ({ tx, accounts }: Selection): AsyncGenerator<R> {
     for (const id of accounts.keys()) yield* collection.all(tx, [id])
   }
 

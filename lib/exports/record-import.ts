@@ -11,7 +11,6 @@ import { AllotError, checkName, describeIssue, invalid } from '../errors.ts'
 import { isStoredName } from '../files/index.ts'
 import { checkBranchName, isRefName } from '../git/ref-names.ts'
 import { checkRule } from '../quota/rules.ts'
-import type { Subject } from '../quota/subjects.ts'
 import type { Collection } from '../records/collection.ts'
 import {
   accounts,
@@ -94,14 +93,19 @@ export const checkedRecord = ({
     )
   const result = v.safeParse(collection.options.schema, record, { abortEarly: true })
   if (!result.success) throw invalid(`${name}: ${describeIssue(result.issues[0])}`)
-  checkNames(name, record)
+  checkRecord(name, record)
   return { collection, record }
 }
 
-/** Applies the rules of the API: other names would lead to paths and keys that nothing can reach or remove. */
-const checkNames = (collection: string, record: unknown): void => {
+/**
+ * Checks names, texts and hashes of a record by the rules of the API: other names would lead to paths and keys that nothing
+ * can reach or remove. References are checked by `allot verify`.
+ * @param record must fit the schema of the collection
+ * @throws AllotError invalid, which names the member
+ */
+export const checkRecord = (collection: string, record: unknown): void => {
   try {
-    checkRecord(collection, record)
+    CHECKS.get(collection)?.(record as never)
   } catch (cause) {
     if (!(cause instanceof AllotError)) throw cause
     throw new AllotError('invalid', `${collection}: ${cause.message}`, { cause })
@@ -164,7 +168,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     checkEmail(email)
   }),
   checkOf(auditRecords, ({ nonce, actorName, subject, before, after }) => {
-    requireMatch('nonce', nonce, /^[0-9a-f]{12}(?:[0-9a-f]{4})?$/)
+    requireMatch('nonce', nonce, /^[0-9a-f]{16}$/)
     for (const [member, text] of Object.entries({ actorName, subject })) requireAtMost(member, text, 255)
     for (const [member, text] of Object.entries({ before, after })) requireAtMost(member, text, 2000)
   }),
@@ -204,7 +208,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     // The API takes the emails out of the key, whose size is their only limit.
     requireAtMost('emails', key.emails.join(), BODY_LIMIT)
   }),
-  checkOf(rules, (rule) => checkRule({ ...rule, subjects: rule.subjects as Subject[] })),
+  checkOf(rules, checkRule),
   checkOf(groups, ({ name, rules }) => {
     checkName(name)
     for (const [index, rule] of rules.entries()) checkName(rule, `rules[${index}]`)
@@ -269,14 +273,3 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     requireMatch('sha512', sha512, /^[0-9a-f]{128}$/)
   }),
 ])
-
-/**
- * Checks the names and texts of a record by the rules of the API. The import calls it, since its records are not made by
- * API calls. Invariant: every name, text and hash that passes could come from the
- * API; references are checked by `allot verify`.
- * @param collection records of collections that have neither names nor texts pass
- * @param record must fit the schema of the collection
- * @throws AllotError invalid, which names the member
- */
-export const checkRecord = (collection: string, record: unknown): void =>
-  CHECKS.get(collection)?.(record as never)

@@ -1,5 +1,5 @@
 import { add, type Sum, subtract } from '../integers.ts'
-import type { Bytes } from '../storage/index.ts'
+import { type Bytes, keyText } from '../storage/index.ts'
 
 /** Adds `amount` to a key; index entries also have the `value` that they hold. */
 export type Emit = (key: Bytes, amount: Sum, value?: Bytes) => void
@@ -91,7 +91,7 @@ export class ExactComparison implements Comparison {
   /** Copies the key, since drivers may hand out a part of a larger buffer. */
   #compared(key: Bytes): ComparedKey | undefined {
     if (!this.#buckets.has(bucketOf(key))) return undefined
-    const text = Buffer.from(key.buffer, key.byteOffset, key.byteLength).toString('latin1')
+    const text = keyText(key)
     let compared = this.#keys.get(text)
     if (compared === undefined) {
       compared = {

@@ -25,10 +25,6 @@ const UNLIMITED = -1
 export const ruleBytes = (rule: QuotaRule, usage: Usage): Sum =>
   rule.subjects.reduce<Sum>((sum, subject) => add(sum, usedBy(subject, usage)), 0)
 
-/** A rule stands while the sum of its subjects is below its limit: at the limit it no longer stands. */
-const isRuleWithin = (rule: QuotaRule, usage: Usage): boolean =>
-  rule.limit === UNLIMITED || ruleBytes(rule, usage) < rule.limit
-
 /** Whether the rule lists the subject or a subject that includes it. */
 const covers = (rule: QuotaRule, subject: Subject): boolean =>
   withAncestors(subject).some((ancestor) => rule.subjects.includes(ancestor))
@@ -36,14 +32,6 @@ const covers = (rule: QuotaRule, subject: Subject): boolean =>
 /** Whether the rule limits the subject. Nothing limits `size:wiki`, which is always within quota. */
 const limits = (rule: QuotaRule, subject: Subject): boolean =>
   subject !== 'size:wiki' && covers(rule, subject)
-
-/** A group stands while all of its rules that limit the subject stand. */
-const isGroupWithin = (group: QuotaGroup, subject: Subject, usage: Usage): boolean =>
-  group.rules.every((rule) => !limits(rule, subject) || isRuleWithin(rule, usage))
-
-/** An owner is within quota while any of the groups stands. Without groups there is no limit. */
-export const isWithin = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): boolean =>
-  groups.length === 0 || groups.some((group) => isGroupWithin(group, subject, usage))
 
 /** A limit and what remains below it. */
 export interface LimitStatus {
@@ -55,9 +43,17 @@ export interface LimitStatus {
   left: Sum
 }
 
+/** A limit stands while bytes are left: at the limit it no longer stands. Where nothing is limited, nothing can be exceeded. */
+const stands = (limit: Pick<LimitStatus, 'left'> | undefined): boolean =>
+  limit === undefined || limit.left > 0
+
+/** An owner is within quota while any of the groups stands. Without groups there is no limit. */
+export const isWithin = (groups: readonly QuotaGroup[], subject: Subject, usage: Usage): boolean =>
+  stands(bindingLimit(groups, subject, usage))
+
 /**
  * The limit that the owner meets first. A group is as tight as its tightest rule; since one group that stands is enough,
- * the loosest group decides. The owner is over quota exactly when `left` is 0 or less.
+ * the loosest group decides.
  * @returns undefined when there are no groups, or one of them does not limit the subject
  */
 export const bindingLimit = (
@@ -218,7 +214,7 @@ export const explain = (groups: readonly QuotaGroup[], subject: Subject, usage: 
   const binding = bindingLimit(groups, subject, usage)
   return {
     subject,
-    over: !isWithin(groups, subject, usage),
+    over: !stands(binding),
     used: usedBy(subject, usage),
     rule: binding?.rule ?? null,
     limit: binding?.limit ?? null,
@@ -229,17 +225,12 @@ export const explain = (groups: readonly QuotaGroup[], subject: Subject, usage: 
 
 const explainGroup = (group: QuotaGroup, subject: Subject, usage: Usage): GroupExplanation => ({
   name: group.name,
-  stands: isGroupWithin(group, subject, usage),
+  stands: stands(tightestRule(group, subject, usage)),
   rules: group.rules.map((rule) => explainRule(rule, subject, usage)),
 })
 
 const explainRule = (rule: QuotaRule, subject: Subject, usage: Usage): RuleExplanation => {
   const used = ruleBytes(rule, usage)
-  return {
-    ...rule,
-    covers: covers(rule, subject),
-    stands: isRuleWithin(rule, usage),
-    used,
-    left: rule.limit === UNLIMITED ? null : subtract(rule.limit, used),
-  }
+  const left = rule.limit === UNLIMITED ? null : subtract(rule.limit, used)
+  return { ...rule, covers: covers(rule, subject), stands: left === null || left > 0, used, left }
 }

@@ -16,9 +16,9 @@ import {
 } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { repair, sentence, verify } from '../../lib/verify.ts'
+import { nameOwner, populate } from '../exports/instance.ts'
 import { aGround, fill } from '../files/ground.ts'
 import { comparable, exactly, openWith, type Raw } from '../records/raw.ts'
-import { nameOwner, populate } from '../transfer/instance.ts'
 
 /** The entries of a store that has records of every kind. */
 let whole: Raw

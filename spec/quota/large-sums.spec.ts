@@ -6,12 +6,12 @@ import { type OpenAllot, openAllot } from '../../lib/allot.ts'
 import { importAllot, type Sum } from '../../lib/index.ts'
 import { explain } from '../../lib/quota/evaluate.ts'
 import type { Usage } from '../../lib/quota/subjects.ts'
+import { exported, inChunks } from '../exports/instance.ts'
 import { aCheckout, attempt, git, urlFor } from '../git/client.ts'
 import { startGit } from '../git/served.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { exported, inChunks } from '../transfer/instance.ts'
 import { startPages } from '../web/browser.ts'
 
 const LARGEST = Number.MAX_SAFE_INTEGER

@@ -14,8 +14,8 @@ import {
 import { type UpgradePlan, type UpgradeStep, upgradeLayout } from '../../lib/records/upgrade.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 import { verify } from '../../lib/verify.ts'
+import { serve } from '../exports/instance.ts'
 import { basic } from '../support/test-server.ts'
-import { serve } from '../transfer/instance.ts'
 import { contentOf, openWith, type Raw, rawOf, storeOf } from './raw.ts'
 
 /** `stores/layout-1.ndjson` was written by the first layout, by stores/write.ts: it has records of every collection. */

@@ -10,9 +10,9 @@ import { createQuota } from '../../lib/index.ts'
 import type { Collection } from '../../lib/records/collection.ts'
 import { collections, FileArea } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
+import { nameOwner, populate } from '../exports/instance.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { waitFor } from '../support/wait-for.ts'
-import { nameOwner, populate } from '../transfer/instance.ts'
 
 /** Collections whose records belong to no account. */
 const STAY = ['rule', 'group', 'migrationLog', 'quotaOwner', 'audit']

@@ -90,7 +90,7 @@ const fillPolicy = async (filler: Filler, { owners }: Shape): Promise<void> => {
   }
   for (let nonce = 0; nonce < 2000; nonce++)
     await filler.add(auditRecords, {
-      ...{ at: WHEN + nonce * 60, nonce: nonce.toString(16).padStart(12, '0'), actor: 1, actorName: 'root' },
+      ...{ at: WHEN + nonce * 60, nonce: nonce.toString(16).padStart(16, '0'), actor: 1, actorName: 'root' },
       ...{
         action: 'rule changed' as const,
         subject: 'free total',

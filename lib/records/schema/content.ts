@@ -71,8 +71,8 @@ const Comment = v.object({
   id,
   /** The id of the issue, not its number. */
   issue: id,
-  /** Id of the repository of the issue; absent from comments that were written before lists of a repository's comments. */
-  repository: v.optional(id),
+  /** Id of the repository of the issue. */
+  repository: id,
   /** Text, in markdown. */
   body: v.string(),
   /** Id of the user. */
@@ -85,14 +85,12 @@ const Comment = v.object({
 /** A comment on an issue. */
 export type Comment = v.InferOutput<typeof Comment>
 
-const repositoryOf = ({ repository }: Comment) => (repository === undefined ? undefined : [repository])
-
 export const comments = new Collection({
   name: 'comment',
   schema: Comment,
   id: (comment) => [comment.id],
-  ordered: { issue: (comment) => [comment.issue], repository: repositoryOf },
-  counted: { issue: (comment) => [comment.issue], repository: repositoryOf },
+  ordered: { issue: (comment) => [comment.issue], repository: (comment) => [comment.repository] },
+  counted: { issue: (comment) => [comment.issue], repository: (comment) => [comment.repository] },
 })
 
 const IssueEvent = v.object({

@@ -175,17 +175,7 @@ export const numbered: readonly NumberedRecords[] = [
 /**
  * The steps from layout 1 to the current one, in order. A released step never changes, so it names keys and fields itself:
  * the schema describes the current layout only, and is used to derive indexes and counters after the last step.
- * @example
- * // Layout 2: each hat has a color, and hats are listed by color.
- * {
- *   scans: [
- *     {
- *       range: ['hat', 'r'],
- *       visit: (tx, key, value) => tx.put(key, encodeValue({ color: 'black', ...decodeValue<object>(value) })),
- *     },
- *   ],
- *   derive: ['hat'],
- * }
+ * CONTRIBUTING.md has an example (add an index to data that exists).
  */
 const steps: readonly UpgradeStep[] = []
 

@@ -4,9 +4,9 @@ import { memory } from '../../../drivers/memory/index.ts'
 import { openAllot } from '../../../lib/allot.ts'
 import { CURRENT_LAYOUT } from '../../../lib/records/schema/index.ts'
 import { Store } from '../../../lib/records/store.ts'
+import { nameOwner, populate } from '../../exports/instance.ts'
 import { compactAll } from '../../search/posting-fixture.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
-import { nameOwner, populate } from '../../transfer/instance.ts'
 import { exactly } from '../raw.ts'
 
 /** Writes a sample store of the current layout: `npx tsx spec/records/stores/write.ts`, once for each released layout. */
