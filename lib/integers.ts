@@ -78,8 +78,8 @@ export const mapNumbers = (text: string, change: (number: string) => string): st
   return parts.join('') + text.slice(copied)
 }
 
-/** Index after the closing quote of the string whose content begins at `start`. */
-const endOfString = (text: string, start: number): number => {
+/** Index after the closing quote of the string whose content begins at `start`, in a JSON text. */
+export const endOfString = (text: string, start: number): number => {
   for (let end = text.indexOf('"', start); end !== -1; end = text.indexOf('"', end + 1)) {
     let escapes = 0
     while (text[end - 1 - escapes] === '\\') escapes++

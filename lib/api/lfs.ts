@@ -11,7 +11,7 @@ import { AllotError, invalid } from '../errors.ts'
 import {
   type Failure,
   fileReply,
-  parseJson,
+  parseBody,
   type StreamCredentials,
   type StreamReply,
   type StreamRequest,
@@ -41,13 +41,9 @@ type Batch = v.InferOutput<typeof Batch>
 
 const Verify = v.object({ oid: v.pipe(v.string(), v.regex(OID, 'expected a SHA-256')), size: byteCount })
 
-const readJson = async ({ body }: LfsRequest): Promise<unknown> => {
+const readJson = async ({ body, parse }: LfsRequest): Promise<unknown> => {
   const content = await text(body)
-  try {
-    return parseJson(content)
-  } catch (cause) {
-    throw new AllotError('invalid', 'the body is not valid JSON', { cause })
-  }
+  return parse(content.length, () => parseBody(content, MAX_VALUES))
 }
 
 /** A reply in the format of LFS. It is not cached, since what a batch names depends on the credentials. */
@@ -68,6 +64,8 @@ const refusal = ({ status, message }: Failure) => ({
 
 /** git-lfs sends a hundred objects in a batch. */
 const MAX_OBJECTS = 1000
+/** Values of a body. */
+const MAX_VALUES = 20 * MAX_OBJECTS
 
 /**
  * The batch without repeated objects. The reply repeats nothing else of the request, so the request bounds its size.

@@ -3,6 +3,7 @@ import { Readable, Transform, type TransformCallback } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy'
 import { AllotError, invalid } from '../errors.ts'
+import { AT_ONCE, type BodyTurn } from './body-turns.ts'
 import { hasBody } from './drain.ts'
 import { ClientDisconnected } from './failure.ts'
 import {
@@ -13,21 +14,22 @@ import {
   type Upload,
   type UploadedFile,
 } from './route.ts'
-import { parseJson, validate, withoutNulls } from './validate.ts'
+import { parseObject, validate } from './validate.ts'
 
 /** Request bodies: read whole for JSON routes and forms, as streams for stream routes. */
 
-type DeclaredBody = Pick<Route, 'accepts' | 'bodyLimit' | 'body'>
+type DeclaredBody = Pick<Route, 'accepts' | 'bodyLimit' | 'maxValues' | 'body'>
 
 /**
  * Reads and validates the body of a request as its route declares it.
  * @param limit bytes, for a route without a `bodyLimit`
- * @throws AllotError unsupported_media_type, too_large, invalid, misconfigured
+ * @throws AllotError unsupported_media_type, too_large, invalid, misconfigured, unavailable
  */
 export const readBody = async (
   req: IncomingMessage,
   route: DeclaredBody,
   limit: number,
+  { turns, client }: BodyTurn = AT_ONCE,
 ): Promise<unknown> => {
   checkContentType(req, route)
   const { body } = route
@@ -35,10 +37,18 @@ export const readBody = async (
     checkUnread(req)
     return readUpload(req, body)
   }
-  const content = req.readableEnded ? parsedByHost(req) : await readBytes(req, route.bodyLimit ?? limit)
-  const text = content instanceof Uint8Array ? decodeUtf8(content) : content
-  return validate(body!, route.accepts === undefined ? parseObject(text) : text)
+  const parse = (text: unknown) => validate(body!, route.accepts ? text : parseObject(text, route.maxValues))
+  if (req.readableEnded) return parse(parsedByHost(req))
+  const maxBytes = route.bodyLimit ?? limit
+  return turns.read(Math.min(declaredSize(req) ?? maxBytes, maxBytes), client, async () => {
+    const bytes = await readBytes(req, maxBytes)
+    return turns.parse(bytes.length, client, () => parse(decodeUtf8(bytes)))
+  })
 }
+
+/** Bytes of a body by its headers; undefined when it is sent in chunks. */
+const declaredSize = ({ headers }: IncomingMessage): number | undefined =>
+  headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
 
 /** A request without a Content-Type is accepted, except where a form with a file is expected, which needs its boundary. */
 const checkContentType = (req: IncomingMessage, { accepts }: Pick<Route, 'accepts'>): void => {
@@ -84,7 +94,7 @@ export const bodyWasRead = (): AllotError =>
   )
 
 const readBytes = (req: IncomingMessage, limit: number): Promise<Buffer> => {
-  if (Number(req.headers['content-length'] ?? 0) > limit) return Promise.reject(tooLarge(limit))
+  if ((declaredSize(req) ?? 0) > limit) return Promise.reject(tooLarge(limit))
   if (req.destroyed) return Promise.reject(disconnected())
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -112,22 +122,6 @@ const decodeUtf8 = (bytes: Uint8Array): string => {
     return utf8.decode(bytes)
   } catch {
     throw invalid('the body is not valid UTF-8')
-  }
-}
-
-/** An empty body counts as `{}`. @param body text, or a value that the host has parsed */
-const parseObject = (body: unknown): unknown => {
-  const value = typeof body === 'string' ? parseText(body.trim() === '' ? '{}' : body) : body
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw invalid('the body must be a JSON object')
-  return withoutNulls(value)
-}
-
-const parseText = (text: string): unknown => {
-  try {
-    return parseJson(text)
-  } catch (cause) {
-    throw new AllotError('invalid', `the body ${(cause as Error).message}`, { cause })
   }
 }
 
@@ -166,8 +160,7 @@ export const decompressedBody = (req: IncomingMessage, { accepts, bodyLimit }: S
     throw new AllotError('unsupported_media_type', `the content type must be ${accepts}`)
   checkUnread(req)
   const hasGzip = isGzip(req.headers['content-encoding'])
-  const length = req.headers['content-length']
-  const size = length === undefined || hasGzip ? undefined : Number(length)
+  const size = hasGzip ? undefined : declaredSize(req)
   if (size !== undefined && bodyLimit !== undefined && size > bodyLimit) throw tooLarge(bodyLimit)
   return { body: hasGzip || bodyLimit !== undefined ? limitedBody(req, hasGzip, bodyLimit) : req, size }
 }
@@ -223,8 +216,7 @@ class SizeLimit extends Transform {
 }
 
 const readUpload = (req: IncomingMessage, { field }: FileField): Upload => {
-  const length = req.headers['content-length']
-  return { size: length === undefined ? undefined : Number(length), file: () => readFile(req, field) }
+  return { size: declaredSize(req), file: () => readFile(req, field) }
 }
 
 /** Resolves when the file begins, while the rest of the body is still arriving. */

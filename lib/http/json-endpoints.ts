@@ -4,6 +4,7 @@ import { AllotError } from '../errors.ts'
 import { jsonOf } from '../integers.ts'
 import type { Caller } from './access.ts'
 import { readBody } from './body.ts'
+import { BodyTurns } from './body-turns.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { type Failure, retryAfterHeader } from './failure.ts'
 import { type PageLimits, type Pagination, pageHeaders, paginationOf } from './paging.ts'
@@ -69,6 +70,7 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
   readonly router: Router<PreparedRoute<I, S>>
   readonly getsOnlyRead = true
   readonly #options: JsonEndpointsOptions<I, S>
+  readonly #turns = new BodyTurns()
   readonly #unmatched = prepared(unmatchedRoute<I, S>())
   /** The page of a request without a query string. */
   readonly #firstPage: Pagination
@@ -106,7 +108,8 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     }
     if (route.body !== undefined) {
       if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
-      request.body = await readBody(req, route, bodyLimit)
+      const { client } = request
+      request.body = await readBody(req, route, bodyLimit, { turns: this.#turns, client })
     }
     const reply = await route.handle(request, services)
     const { page, apiUrl, query } = request

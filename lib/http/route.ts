@@ -70,6 +70,8 @@ interface RouteDeclaration extends AccessRule {
     | 'multipart/form-data'
   /** Bytes of a body that is read into memory, the server's `bodyLimit` when absent; the handler limits a form with a file. */
   bodyLimit?: number
+  /** Values of a JSON body, for a route that takes more of them than others. */
+  maxValues?: number
   /**
    * Whether the reply to a GET depends on the request and on records only, not on the clock or the disk. On a shared store,
    * it may be sent again while the records that it was made of are unchanged.
@@ -187,6 +189,8 @@ export interface StreamRequest<I extends Caller = Caller, Name extends string = 
   readonly size: number | undefined
   /** Client whose budgets the request counts against, as in {@link RouteRequest}. */
   readonly client: () => string
+  /** Parses a body that was read whole, in the turn of the client. */
+  readonly parse: <T>(bytes: number, parse: () => T) => Promise<T>
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal
   /** URL of the service, without a slash at the end. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { AccessRule, Caller } from './access.ts'
 import { decompressedBody } from './body.ts'
+import { BodyTurns } from './body-turns.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
 import type { StreamRoute } from './route.ts'
@@ -41,6 +42,7 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
   readonly router: Router<DeclaredRoute<I, S>>
   readonly getsOnlyRead = false
   readonly #options: StreamEndpointsOptions<I, S>
+  readonly #turns = new BodyTurns()
 
   constructor(options: StreamEndpointsOptions<I, S>) {
     this.#options = options
@@ -66,6 +68,7 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
     brokenBody.catch(() => undefined)
     const disconnected = new AbortController()
     res.once('close', () => disconnected.abort())
+    const client = () => this.#options.clientOf(req, user)
     const request = {
       user,
       headers: headersOf(req),
@@ -74,7 +77,8 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
       baseUrl,
       params: params as Record<string, string>,
       query: new URLSearchParams(url.search),
-      client: () => this.#options.clientOf(req, user),
+      client,
+      parse: <T>(bytes: number, parse: () => T) => this.#turns.parse(bytes, client, parse),
       signal: disconnected.signal,
     }
     try {

@@ -156,9 +156,9 @@ describe('Bodies', () => {
   })
 
   it('that are nested very deeply are refused', async () => {
-    const status = (await post(`{"Text":${'['.repeat(200_000)}`)).status
+    const status = (await post(`{"Text":${'['.repeat(40_000)}`)).status
     assert.equal(status, 422)
-    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+    const deep = `${'['.repeat(49_000)}${']'.repeat(49_000)}`
     assertError(await post(`{"Text":${deep}}`), 422, /^Text: /)
     assertError(await post(`{"Text":"\\ud83d\\ude00","Mode":${deep}}`), 422, /^Mode: /)
   })

@@ -186,6 +186,16 @@ export const attacks: readonly Attack[] = [
     prepare: async () => markdown(104, TABLE),
   },
   {
+    name: 'json-values',
+    title: '16 JSON bodies of 49,000 members',
+    prepare: async () =>
+      posts(
+        16,
+        '/api/v1/markdown',
+        Object.fromEntries(Array.from({ length: 49_000 }, (_, index) => [`k${index}`, 1])),
+      ),
+  },
+  {
     name: 'gpg-key',
     title: 'GPG keys of 47,496 empty packets',
     prepare: async ({ mallory }) =>

@@ -77,6 +77,8 @@ describe('A form', () => {
     const ann = allot.browser()
     await ann.get('/-/sign-in')
     assert.equal((await ann.post('/-/sign-in', { name: 'x'.repeat(1024 * 1024) })).status, 413)
+    const fields = Object.fromEntries(Array.from({ length: 5001 }, (_, index) => [`field${index}`, '']))
+    assert.equal((await ann.post('/-/sign-in', fields)).status, 413)
     const json = { 'content-type': 'application/json' }
     assert.equal((await ann.post('/-/sign-in', {}, json)).status, 415)
   })

@@ -35,10 +35,24 @@ const fields = {
   body: v.union([v.string(), recordOf(v.union([v.string(), v.array(v.string())]))]),
 } as const
 
+/** Fields of a form: those with the most are lists of boxes on a page. */
+const MAX_FIELDS = 5000
+
+/** Refuses a form before its fields are read, one by one, while all other requests wait. @throws AllotError too_large */
+const refuseManyFields = (body: string): void => {
+  let fields = 1
+  for (let index = body.indexOf('&'); index !== -1; index = body.indexOf('&', index + 1))
+    if (++fields > MAX_FIELDS)
+      throw new AllotError('too_large', `the form must not have more than ${MAX_FIELDS} fields`)
+}
+
 /** @throws AllotError too_large, unsupported_media_type, invalid */
 export const readForm = async (req: IncomingMessage, limit: number): Promise<Form> => {
   const body = (await readBody(req, fields, limit)) as v.InferOutput<typeof fields.body>
-  if (typeof body === 'string') return formOf(new URLSearchParams(body))
+  if (typeof body === 'string') {
+    refuseManyFields(body)
+    return formOf(new URLSearchParams(body))
+  }
   const pairs = Object.entries(body).flatMap(([name, value]) => [value].flat().map((item) => [name, item]))
   return formOf(new URLSearchParams(pairs))
 }

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { after, before, describe, it, type TestContext } from 'node:test'
+import * as v from 'valibot'
+import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
+
+const MIB = 1024 * 1024
+const TURN_MS = 40
+
+/** When each body was parsed. */
+const turns: { by: string; begun: number; ended: number }[] = []
+
+/** Its check takes a while, as the check of a body with many values does. */
+const slow = v.pipe(
+  v.object({ by: v.string(), more: v.string() }),
+  v.check(({ by }) => {
+    const begun = performance.now()
+    while (performance.now() - begun < TURN_MS);
+    turns.push({ by, begun, ended: performance.now() })
+    return true
+  }),
+)
+
+const declared = { ...plain, method: 'POST', auth: 'optional', responses: { 200: v.string() } } as const
+const routes = [
+  route({
+    ...declared,
+    path: '/slow',
+    operationId: 'slow',
+    body: slow,
+    handle: async () => reply(200, 'parsed'),
+  }),
+  route({
+    ...declared,
+    path: '/any',
+    operationId: 'any',
+    body: v.looseObject({}),
+    handle: async () => reply(200, 'read'),
+  }),
+  route({
+    ...declared,
+    path: '/many',
+    operationId: 'many',
+    body: v.looseObject({}),
+    maxValues: 100_000,
+    handle: async () => reply(200, 'read'),
+  }),
+]
+
+let served: HttpFixture
+before(async () => {
+  served = await serve(routes, { bodyLimit: 16 * MIB })
+})
+after(() => served.stop())
+
+const post = async (path: string, by: string, body: string) => {
+  const headers = { authorization: by, 'content-type': 'application/json' }
+  const answer = await fetch(served.api + path, { method: 'POST', headers, body })
+  return { status: answer.status, text: await answer.text() }
+}
+
+describe('A JSON body', () => {
+  const keys = (count: number) =>
+    JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1])))
+  for (const [what, body] of [
+    ['members', keys(60_000)],
+    ['arrays in arrays', `{"a":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
+    ['arrays in arrays, without an end', '['.repeat(400_000)],
+    ['objects', `{"a":[${'{},'.repeat(60_000)}{}]}`],
+    ['empty texts', `{"a":[${'"",'.repeat(60_000)}""]}`],
+  ] as const)
+    it(`of very many ${what} is refused with 413, and the route decides how many those are`, async () => {
+      const { status, text } = await post('/any', 'ann', body)
+      assert.deepEqual([status, /must not have more than 50000 values/.test(text)], [413, true])
+      assert.match((await post('/many', 'ann', body)).text, /read|100000 values/)
+    })
+
+  it('may have any number of commas and brackets in its texts', async () => {
+    const text = `${',[{\\"'.repeat(300_000)}`
+    assert.equal((await post('/any', 'ann', `{"a":"${text}","b":["${text}"]}`)).status, 200)
+    assert.equal((await post('/any', 'ann', keys(40_000))).status, 200)
+  })
+})
+
+describe('Large bodies of one client', () => {
+  const large = (by: string) => post('/slow', by, JSON.stringify({ by, more: 'x'.repeat(20_000) }))
+
+  it('are parsed with pauses of three times as long, up to 300 ms, in which those of others are parsed', async () => {
+    turns.length = 0
+    const answers = await Promise.all([...Array.from({ length: 7 }, () => large('mallory')), large('ann')])
+    assert.deepEqual(
+      answers.map(({ status }) => status),
+      Array(8).fill(200),
+    )
+    const own = turns.filter(({ by }) => by === 'mallory')
+    for (const [index, { begun }] of own.slice(1).entries()) {
+      const before = own[index]!
+      const pause = Math.min(3 * (before.ended - before.begun), 300)
+      // A timer may be a millisecond early.
+      assert.ok(begun - before.ended >= pause - 2, `${begun - before.ended} ms instead of ${pause}`)
+    }
+    assert.notEqual(turns.at(-1)!.by, 'ann')
+  })
+
+  it('fill the memory up to its share: further ones are refused until one is complete', async (test) => {
+    const held = await Promise.all(Array.from({ length: 4 }, () => hold(test, 'mallory')))
+    const body = `{"a":"${'x'.repeat(2 * MIB)}"}`
+    // Until the server has begun to read all of them.
+    let refused = await post('/any', 'mallory', body)
+    while (refused.status === 200) refused = await post('/any', 'mallory', body)
+    assert.deepEqual([refused.status, /too many large request bodies/.test(refused.text)], [503, true])
+    assert.equal((await post('/any', 'ann', body)).status, 200)
+    assert.equal((await post('/any', 'mallory', '{}')).status, 200)
+    await held[0]!.complete()
+    assert.equal((await post('/any', 'mallory', body)).status, 200)
+  })
+})
+
+/** A request whose body lacks its last byte. */
+const hold = async (test: TestContext, by: string) => {
+  const socket = connect(served.port, '127.0.0.1')
+  test.after(() => socket.destroy())
+  const body = `{"a":"${'x'.repeat(2 * MIB)}"}`
+  const head = ['POST /api/v1/any HTTP/1.1', 'Host: x.test', `Authorization: ${by}`]
+  socket.write(`${[...head, `Content-Length: ${body.length}`].join('\r\n')}\r\n\r\n${body.slice(0, -1)}`)
+  return {
+    async complete() {
+      socket.write('}')
+      const [answer] = (await once(socket, 'data')) as [Buffer]
+      assert.match(answer.toString(), /^HTTP\/1.1 200 /)
+    },
+  }
+}
