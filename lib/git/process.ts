@@ -15,6 +15,8 @@ export const ENVIRONMENT: Readonly<Record<string, string | undefined>> = {
   GIT_CONFIG_GLOBAL: '/dev/null',
   GIT_CONFIG_SYSTEM: '/dev/null',
   GIT_TERMINAL_PROMPT: '0',
+  // A push of refs/replace/… must not change what an id stands for: caches rely on it, and clones have the object itself.
+  GIT_NO_REPLACE_OBJECTS: '1',
   // Allot writes references and objects of new repositories itself.
   GIT_DEFAULT_HASH: 'sha1',
   GIT_DEFAULT_REF_FORMAT: 'files',

@@ -4,13 +4,15 @@ import { invalid } from '../errors.ts'
 const BAD_COMPONENT = /(?:^|\/)(?:\.|$|\/)|\.lock(?:\/|$)/
 
 /**
- * Whether `git check-ref-format` accepts `refs/heads/NAME`, and `--branch NAME` too: a leading hyphen is refused, because
- * a command could read the name as an option.
+ * Whether `git check-ref-format --branch` accepts the name: a leading hyphen is refused, because a command could read the name
+ * as an option.
  */
 export const isRefName = (name: string): boolean =>
+  name !== 'HEAD' && !name.startsWith('-') && canBePushed(name)
+
+/** Whether `git check-ref-format` accepts `refs/heads/NAME`, so that a push can have made the reference. */
+export const canBePushed = (name: string): boolean =>
   name.isWellFormed() &&
-  name !== 'HEAD' &&
-  !name.startsWith('-') &&
   !BAD_COMPONENT.test(name) &&
   // biome-ignore lint/suspicious/noControlCharactersInRegex: git refuses them.
   !/[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\.$/.test(name)

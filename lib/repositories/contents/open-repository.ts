@@ -3,7 +3,7 @@ import { readableRepository, type Viewer } from '../../accounts/access.ts'
 import { cacheKey, namedCache } from '../../caches.ts'
 import { AllotError } from '../../errors.ts'
 import type { GitReader, ReadAccess } from '../../git/objects/index.ts'
-import { isRefName } from '../../git/ref-names.ts'
+import { canBePushed } from '../../git/ref-names.ts'
 import type { Repository } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import type { RepositoryName } from '../relations.ts'
@@ -160,7 +160,7 @@ const TAGS = 'refs/tags/'
 export const expressionsOf = (name: string): string[] => {
   if (/^[0-9a-f]{40}$/.test(name)) return [name, HEADS + name, TAGS + name]
   if (name === 'HEAD') return [name]
-  if (!isRefName(name)) return []
+  if (!canBePushed(name)) return []
   const isFull = name.startsWith(HEADS) || name.startsWith(TAGS)
   return [
     ...(isFull ? [name] : []),

@@ -1,5 +1,5 @@
 import { invalid } from '../../errors.ts'
-import { isRefName } from '../../git/ref-names.ts'
+import { canBePushed, isRefName } from '../../git/ref-names.ts'
 import { type Page, pageOfAll, type Slice } from '../../records/collection.ts'
 import type { OpenRepository } from './open-repository.ts'
 
@@ -56,10 +56,10 @@ const findRef = async ({ git, access }: OpenRepository, ref: string): Promise<Re
 }
 
 export const findBranch = async (open: OpenRepository, name: string): Promise<Ref | undefined> =>
-  isRefName(name) ? findRef(open, `refs/heads/${name}`) : undefined
+  canBePushed(name) ? findRef(open, `refs/heads/${name}`) : undefined
 
 export const findTag = async (open: OpenRepository, name: string): Promise<Ref | undefined> =>
-  isRefName(name) ? findRef(open, `refs/tags/${name}`) : undefined
+  canBePushed(name) ? findRef(open, `refs/tags/${name}`) : undefined
 
 /** Bytes of each part: git locks a reference with a file whose name is 5 longer, and file systems allow 255. */
 const MAX_PART = 250
