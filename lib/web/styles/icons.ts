@@ -191,5 +191,5 @@ export const icons = `
 :root { ${names.map((name) => `--icon-${name}: path("${PATHS[name]}");`).join(' ')} }
 .icon { display: inline-block; flex: none; width: 16px; height: 16px; background: currentColor; vertical-align: -.18em; forced-color-adjust: none; }
 ${names.map((name) => `.icon-${name} { clip-path: var(--icon-${name}); }`).join('\n')}
-@media (forced-colors: active) { .icon, .notice::before, .state::before { background: CanvasText; } }
+@media (forced-colors: active) { .icon, .notice::before, .state::before { background: CanvasText; } :is(.tabs, .choices, header) [aria-current] { text-decoration: underline; } }
 `

@@ -131,6 +131,11 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
   main > section:has(> .stacked) > * { grid-column: 2; }
   main > section:has(> .stacked) > .section-head { grid-area: 1 / 1 / span 12; align-content: start; margin-bottom: 0; }
 }
+@media (max-width: 60rem) {
+  .sides:has(> .side:first-child) { display: flex; flex-direction: column; }
+  .sides > .side { display: contents; }
+  #organizations { order: 1; }
+}
 @media (max-width: 40rem) {
   .dots > span:has(> .slim), .dots > span:has(> .slim) + span > i { display: revert; }
   :root { --pad: var(--s4); }
@@ -156,7 +161,8 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
 /** On paper there is nothing to press. Comes last, so that it hides what other styles show. */
 export const print = `
 @media print {
-  header nav, .account, .skip, .tabs, .pages, .choices, .inline, .stacked, .buttons, .check, button, .button, summary { display: none; }
+  header nav, .account, .skip, .tabs, .pages, .choices, .inline, .stacked, .buttons, .check, .section-head > a, button, .button, summary { display: none; }
+  .sides { display: block; }
   body, section, .card { background: none; box-shadow: none; }
   section:not(:has(table)), tr, figure { break-inside: avoid; }
   thead { display: table-header-group; }
