@@ -24,12 +24,27 @@ export interface Actor {
 /** The account that the log names: with Sudo, the administrator. */
 export const realActor = (by: Actor): Omit<Actor, 'administrator'> => by.administrator ?? by
 
-interface AuditedChange {
+/** The members that the log records of what is changed. The pages have a word for each of them (lib/web/parts/labels.ts). */
+export type AuditMember =
+  | ('limit' | 'subjects' | 'rules' | 'owners')
+  | ('kind' | 'name' | 'fullName' | 'email' | 'description' | 'visibility' | 'admin' | 'active' | 'purge')
+  | ('token' | 'scopes')
+  | ('id' | 'host' | 'events' | 'hasSecret' | 'hasAuthorization')
+
+/** Values by their members; or a list of names. */
+export type AuditDetails = { readonly [M in AuditMember]?: unknown } | readonly string[]
+
+/** Has the type never for each other member, so that recording one does not compile. */
+type OnlyAudited<T> = T extends readonly string[]
+  ? unknown
+  : { readonly [M in Exclude<keyof T, AuditMember>]: never }
+
+interface AuditedChange<B extends AuditDetails, A extends AuditDetails> {
   readonly action: AuditAction
   /** Name of the rule, the group or the account. */
   readonly subject: string
-  readonly before?: unknown
-  readonly after?: unknown
+  readonly before?: (B & OnlyAudited<B>) | undefined
+  readonly after?: (A & OnlyAudited<A>) | undefined
 }
 
 /** Days for which a record is kept. */
@@ -49,10 +64,10 @@ const BEGINNING = 900
 const DAY_SECONDS = 86_400
 
 /** Records a change. @param by undefined: the host itself, whose changes are not recorded */
-export const recordAudit = async (
+export const recordAudit = async <B extends AuditDetails, A extends AuditDetails>(
   tx: WriteContext,
   by: Actor | undefined,
-  { action, subject, before, after }: AuditedChange,
+  { action, subject, before, after }: AuditedChange<B, A>,
 ): Promise<void> => {
   if (by === undefined) return
   const actor = realActor(by)

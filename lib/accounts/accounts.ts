@@ -236,15 +236,16 @@ const recordEdit = async (
 ): Promise<void> => {
   const subject = after.name
   if (after.password !== before.password) await recordAudit(tx, by, { action: 'password changed', subject })
-  const [old, edited] = [Object.entries(audited(before)), audited(after)]
-  const changed = old.filter(([name, value]) => edited[name as keyof typeof edited] !== value)
+  const [old, edited] = [audited(before), audited(after)]
+  const changed = (Object.keys(old) as (keyof typeof old)[]).filter((name) => edited[name] !== old[name])
   if (changed.length === 0) return
-  const newValues = changed.map(([name]) => [name, edited[name as keyof typeof edited]])
+  const valuesIn = (values: typeof old): Partial<typeof old> =>
+    Object.fromEntries(changed.map((name) => [name, values[name]]))
   await recordAudit(tx, by, {
     action: 'account changed',
     subject,
-    before: Object.fromEntries(changed),
-    after: Object.fromEntries(newValues),
+    before: valuesIn(old),
+    after: valuesIn(edited),
   })
 }
 

@@ -54,7 +54,7 @@ class Keys<K extends Owned> {
   }
 
   /**
-   * @throws AllotError invalid with the message when the account, or one that it can see, has the key
+   * @throws UsedKeyError with the message when the account, or one that it can see, has the key
    */
   protected async refuseUsed(
     tx: WriteContext,
@@ -63,14 +63,24 @@ class Keys<K extends Owned> {
   ): Promise<void> {
     const viewer = await existingAccount(tx, account)
     if ((await this.#collection.findBy(tx, 'fingerprint', [account, fingerprint])) !== undefined)
-      throw invalid(message)
+      throw new UsedKeyError('key', message)
     const others = { prefix: [fingerprint], limit: OTHERS_LIMIT }
     const keys = await this.#collection.list(tx, 'fingerprint', others)
     for (const other of await accounts.getMany(
       tx,
       keys.map((key) => [key.account]),
     ))
-      if (other !== undefined && (await canSee(tx, viewer, other))) throw invalid(message)
+      if (other !== undefined && (await canSee(tx, viewer, other))) throw new UsedKeyError('key', message)
+  }
+}
+
+/** Refuses what is used already. The message is that of Forgejo, so pages have words of their own. */
+export class UsedKeyError extends AllotError {
+  readonly used: 'key' | 'title'
+
+  constructor(used: 'key' | 'title', message: string) {
+    super('invalid', message)
+    this.used = used
   }
 }
 
@@ -134,7 +144,8 @@ export class SshKeys extends Keys<SshKey> {
     return this.store.write(async (tx) => {
       await this.refuseUsed(tx, { account, fingerprint }, 'Key content has been used as non-deploy key')
       const titled = { prefix: [account, titleHash(title)], limit: 1 }
-      if ((await sshKeys.list(tx, 'title', titled)).length > 0) throw invalid('Key title has been used')
+      if ((await sshKeys.list(tx, 'title', titled)).length > 0)
+        throw new UsedKeyError('title', 'Key title has been used')
       const id = await takeNumber(tx, 'sshKey')
       const record = { id, account, title, key: text, fingerprint, createdAt: now() }
       await sshKeys.save(tx, record)

@@ -2,7 +2,7 @@ import { repositoryById } from '../accounts/access.ts'
 import type { Removal, RemovalOptions } from '../accounts/accounts.ts'
 import { type Authorizer, accountAt, type Target } from '../accounts/authorize.ts'
 import { type Actor, recordAudit } from '../audit.ts'
-import { invalid } from '../errors.ts'
+import { AllotError } from '../errors.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import {
@@ -137,18 +137,36 @@ const countRepositories = async (tx: ReadTransaction, owner: number): Promise<nu
   return counts.reduce((sum, count) => sum + count, 0)
 }
 
-/** @throws AllotError invalid when the account still owns repositories, packages or an organization that it founded */
+/** What keeps an account from being deleted alone. */
+type Obstacle = 'repositories' | 'packages' | 'organization'
+
+/** The message is for the API, whose parameter it names. */
+export class OwnerError extends AllotError {
+  readonly obstacle: Obstacle
+
+  constructor(obstacle: Obstacle, message: string) {
+    super('invalid', message)
+    this.obstacle = obstacle
+  }
+}
+
+/** @throws OwnerError when the account still owns repositories, packages or an organization that it founded */
 const refuseOwner = async (tx: ReadTransaction, { id, kind }: Account): Promise<void> => {
   const what = kind === 'user' ? 'this account' : 'this organization'
   const { repositories, packages, isPurgeNeeded } = await ownershipOf(tx, id)
   if (repositories > 0)
-    throw invalid(
+    throw new OwnerError(
+      'repositories',
       `${what} still owns repositories: delete or transfer them first, or set purge=true to delete them too`,
     )
   if (packages > 0)
-    throw invalid(`${what} still owns packages: delete them first, or set purge=true to delete them too`)
+    throw new OwnerError(
+      'packages',
+      `${what} still owns packages: delete them first, or set purge=true to delete them too`,
+    )
   if (isPurgeNeeded)
-    throw invalid(
+    throw new OwnerError(
+      'organization',
       'this account is the only owner of an organization that it founded: name another owner, delete the organization, or set purge=true to delete it too',
     )
 }

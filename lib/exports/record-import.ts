@@ -37,6 +37,7 @@ import {
   packageVersions,
   pushJournal,
   quotaOwners,
+  type Rule,
   redirects,
   releases,
   removedGroups,
@@ -113,6 +114,11 @@ export const checkRecord = (collection: string, record: unknown): void => {
 }
 
 const SHA256 = /^[0-9a-f]{64}$/
+const NONCE = /^[0-9a-f]{16}$/
+
+const checkCreated = ({ created }: Pick<Rule, 'created'>): void => {
+  if (created !== undefined) requireMatch('created.nonce', created.nonce, NONCE)
+}
 const MEMBER_DIGEST = /^[0-9a-f]{16}$/
 /** The form that lib/accounts/login.ts writes. */
 const PASSWORD = /^scrypt(?:\$\d{1,9}){3}(?:\$[A-Za-z0-9+/=]{1,200}){2}$/
@@ -168,7 +174,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     checkEmail(email)
   }),
   checkOf(auditRecords, ({ nonce, actorName, subject, before, after }) => {
-    requireMatch('nonce', nonce, /^[0-9a-f]{16}$/)
+    requireMatch('nonce', nonce, NONCE)
     for (const [member, text] of Object.entries({ actorName, subject })) requireAtMost(member, text, 255)
     for (const [member, text] of Object.entries({ before, after })) requireAtMost(member, text, 2000)
   }),
@@ -208,9 +214,13 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     // The API takes the emails out of the key, whose size is their only limit.
     requireAtMost('emails', key.emails.join(), BODY_LIMIT)
   }),
-  checkOf(rules, checkRule),
-  checkOf(groups, ({ name, rules }) => {
+  checkOf(rules, (rule) => {
+    checkRule(rule)
+    checkCreated(rule)
+  }),
+  checkOf(groups, ({ name, rules, created }) => {
     checkName(name)
+    checkCreated({ created })
     for (const [index, rule] of rules.entries()) checkName(rule, `rules[${index}]`)
   }),
   checkOf(removedGroups, ({ name }) => checkName(name)),

@@ -3,7 +3,7 @@ import { AllotError, checkArgument, checkName, invalid, isObject } from '../erro
 import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { assignments, type Group, groups, rules } from '../records/schema/index.ts'
-import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaGroup } from './evaluate.ts'
 import {
@@ -18,7 +18,7 @@ import {
   setAssigned,
 } from './group-assignments.ts'
 import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
-import { checkNames, checkRule, membersOf, refuseUnlimited, toRule, withoutLimit } from './rules.ts'
+import { born, checkNames, checkRule, membersOf, refuseUnlimited, toRule, withoutLimit } from './rules.ts'
 import type { Subject } from './subjects.ts'
 
 interface NewGroup {
@@ -99,8 +99,8 @@ export class Groups {
       if ((await groups.get(tx, [name])) !== undefined)
         throw new AllotError('conflict', `a group named ${name} already exists`)
       await refuseRemoved(tx, name)
-      const group = { name, rules: names, sequence: await takeNumber(tx, 'group') }
       for (const rule of newRules) await createMissingRule(tx, rule, by)
+      const group = { name, rules: names, ...(await born(tx, 'group')) }
       await groups.save(tx, group)
       await recordAudit(tx, by, { action: 'group created', subject: name, after: { rules: group.rules } })
       return withRules(tx, group)
@@ -252,6 +252,6 @@ const createMissingRule = async (
   if ((await rules.get(tx, [name])) !== undefined) return
   if (limit === undefined) throw withoutLimit(name)
   const members = membersOf({ limit, subjects })
-  await rules.save(tx, { name, ...members, sequence: await takeNumber(tx, 'rule') })
+  await rules.save(tx, { name, ...members, ...(await born(tx, 'rule')) })
   await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
 }

@@ -2,12 +2,12 @@ import { invalid } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import { paced } from '../records/pacing.ts'
 import { assignments, groups, rules } from '../records/schema/index.ts'
-import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
+import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedNames } from './group-assignments.ts'
 import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
-import { toRule } from './rules.ts'
+import { born, toRule } from './rules.ts'
 import { type Policy, type QuotaDefaults, readPolicy } from './status.ts'
 
 interface PlannedGroup {
@@ -149,8 +149,8 @@ const setRules = async (tx: WriteContext, differences: Differences['rules']) => 
   for (const { key, after } of differences) {
     if (after === undefined) await rules.remove(tx, [key])
     else {
-      const sequence = (await rules.get(tx, [key]))?.sequence ?? (await takeNumber(tx, 'rule'))
-      await rules.save(tx, { ...after, subjects: [...after.subjects], sequence })
+      const kept = (await rules.get(tx, [key])) ?? (await born(tx, 'rule'))
+      await rules.save(tx, { ...kept, ...after, subjects: [...after.subjects] })
     }
   }
 }
@@ -162,8 +162,8 @@ const setGroups = async (tx: WriteContext, jobs: Jobs, differences: Differences[
     if (after === undefined) left -= await removeGroup(tx, jobs, before!, left)
     else {
       if (before === undefined) await refuseRemoved(tx, key)
-      const sequence = before?.sequence ?? (await takeNumber(tx, 'group'))
-      await groups.save(tx, { name: key, rules: [...after], sequence })
+      const kept = before ?? (await born(tx, 'group'))
+      await groups.save(tx, { ...kept, name: key, rules: [...after] })
     }
   }
 }

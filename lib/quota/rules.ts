@@ -12,8 +12,8 @@ import {
 import type { Page, Slice } from '../records/collection.ts'
 import { definedMembers } from '../records/edits.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
-import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
-import type { ReadTransaction } from '../storage/index.ts'
+import { type Store, takeNumber, uniqueTime, type WriteContext } from '../records/store.ts'
+import type { ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { subjects as allSubjects, isSubject, type Subject } from './subjects.ts'
 
@@ -63,7 +63,7 @@ export class Rules {
     return this.#store.write(async (tx) => {
       if ((await rules.get(tx, [name])) !== undefined)
         throw new AllotError('conflict', `a rule named ${name} already exists`)
-      await rules.save(tx, { name, ...members, sequence: await takeNumber(tx, 'rule') })
+      await rules.save(tx, { name, ...members, ...(await born(tx, 'rule')) })
       await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
       tx.afterCommit(this.#onChange)
       return { name, ...members }
@@ -113,6 +113,15 @@ const leaveGroups = async (tx: WriteContext, name: string, by: Actor | undefined
     })
   }
 }
+
+/** What a rule or a group keeps from its creation, which is now. */
+export const born = async (
+  tx: WriteTransaction,
+  kind: 'rule' | 'group',
+): Promise<Pick<Rule, 'sequence' | 'created'>> => ({
+  sequence: await takeNumber(tx, kind),
+  created: uniqueTime(),
+})
 
 /** What a rule has besides its name. */
 interface RuleMembers {

@@ -135,7 +135,7 @@ const writeContext = (tx: WriteTransaction, actions: Actions): WriteContext => (
 const last = { ms: 0, calls: 0 }
 
 /** The nonce is the millisecond, then the number of the call in it; the rest tells processes apart. */
-const uniqueTime = (): UniqueTime => {
+export const uniqueTime = (): UniqueTime => {
   const ms = Date.now()
   Object.assign(last, { ms, calls: ms === last.ms ? last.calls + 1 : 0 })
   const digits = (number: number, length: number) => number.toString(16).padStart(length, '0')

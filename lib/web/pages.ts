@@ -28,8 +28,6 @@ export interface PagesOptions {
   brand: Brand
   /** URL of the service, when it is configured. */
   baseUrl: string | undefined
-  /** Whether users are authenticated by the host, and not by sessions. */
-  hostAuthenticates: boolean
   /** Bytes of a form. */
   bodyLimit: number
   /** Path of the API, below which there are no pages. */
@@ -43,7 +41,7 @@ export interface PagesOptions {
 export const createPages = (given: PagesOptions) => {
   const highlighter = new Highlighter()
   const options = { ...given, services: { ...given.services, highlighter } }
-  const { services, brand, hostAuthenticates, baseUrl, log } = options
+  const { services, brand, baseUrl, log } = options
   const { store, hosting } = services
   const responses = new PageResponses(brand)
   const dispatcherOf = (
@@ -55,7 +53,7 @@ export const createPages = (given: PagesOptions) => {
       authenticate: (req) => hosting.identities.authenticate(req),
       baseUrl,
       readTogether: store.readTogether,
-      authenticateFirst: hostAuthenticates,
+      authenticateFirst: !services.settings.hasSessions,
       findMoved: {
         account: (user, name) => hosting.accounts.findMoved(user, name),
         repository: (user, owner, name) => hosting.repositories.findMoved(user, owner, name),
@@ -137,7 +135,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
   }
 
   async authenticate(context: Context): Promise<Identity | null> {
-    const { services, bodyLimit, hostAuthenticates } = this.#options
+    const { services, bodyLimit } = this.#options
     const { sessions, identities } = services.hosting
     const { browser, origin } = this.#visitOf(context)
     const { req, route } = context
@@ -146,7 +144,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       context.form = await (maxFileBytes === undefined
         ? readForm(req, bodyLimit)
         : readFileForm(req, maxFileBytes))
-    if (hostAuthenticates) context.user = await identities.authenticate(context.req)
+    if (!services.settings.hasSessions) context.user = await identities.authenticate(context.req)
     else context.user = browser.isNew ? null : ((await sessions.find(browser.secret)) ?? null)
     // Last, so that the page of the failure knows its viewer. A form that needs a session is refused without one, whatever its token.
     const isRefused = context.user === null && 'auth' in route && route.auth !== 'optional'
@@ -201,18 +199,18 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
 
   sendFailure(context: Context, { status, message, retryAfter }: Failure): void {
     const { res, url } = context
-    const { hostAuthenticates } = this.#options
+    const { hasSessions } = this.#options.services.settings
     if (!this.#hasVisit(context)) return this.#responses.page(res, status, '')
     // A host with its own login has no page to sign in at.
-    if (status === 401 && !hostAuthenticates)
-      return this.#responses.redirect(res, url.mount + signInPath(context))
+    if (status === 401 && hasSessions) return this.#responses.redirect(res, url.mount + signInPath(context))
     const view = failureView(status === 401 ? 403 : status, message)
     this.#sendView(context, { ...view, retryAfter }, context.user ?? null)
   }
 
   #sendView(context: Context, view: View, user: Identity | null): void {
     const visit = this.#visitOf(context)
-    const { brand, hostAuthenticates, services, basePath } = this.#options
+    const { brand, services, basePath } = this.#options
+    const { servedPages, hasSessions } = services.settings
     const { site, browser } = visit
     const { isNew, secret } = browser
     const { status = 200, retryAfter } = view
@@ -222,10 +220,10 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
       search: context.url.search,
       formToken: csrfToken(secret),
       user,
-      hasSessions: !hostAuthenticates,
-      servedPages: services.settings.servedPages,
+      hasSessions,
+      servedPages,
       brand,
-      urls: site === undefined || hostAuthenticates ? undefined : { site, api: site + basePath },
+      urls: site === undefined || !hasSessions ? undefined : { site, api: site + basePath },
     })
     if (isNew) addCookie(context.res, sessionCookie(visit, secret))
     const more = retryAfter === undefined ? [] : ['Retry-After', String(retryAfter)]
@@ -257,10 +255,10 @@ const allowHeader = (methods: string): string =>
   ['GET', 'HEAD', 'POST'].filter((name) => methods.includes(name)).join(', ')
 
 /** The routes that this service has: hosts have pages of people and repositories themselves, or a login. */
-const routerOf = ({ brand, hostAuthenticates, services }: Options): Router<AnyRoute> => {
-  const { servedPages } = services.settings
+const routerOf = ({ brand, services }: Options): Router<AnyRoute> => {
+  const { servedPages, hasSessions } = services.settings
   const served = pageRoutes.filter(({ kind }) => kind === undefined || servedPages.has(kind))
-  const signIn = hostAuthenticates ? [] : loginRoutes
+  const signIn = hasSessions ? loginRoutes : []
   return new Router<AnyRoute>([...served, ...signIn, ...assetRoutesOf(brand)], ROUTER_OPTIONS)
 }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { memory } from '../../drivers/memory/index.ts'
-import { AUDIT_SEARCHED } from '../../lib/audit.ts'
+import { AUDIT_SEARCHED, recordAudit } from '../../lib/audit.ts'
 import { now } from '../../lib/clock.ts'
 import { auditRecords } from '../../lib/records/schema/index.ts'
-import { Store } from '../../lib/records/store.ts'
+import { Store, type WriteContext } from '../../lib/records/store.ts'
+import { wordFor } from '../../lib/web/parts/labels.ts'
 import { countReads } from '../counted.ts'
 import { type PageClient, type PageServer, startPages } from './browser.ts'
 
@@ -209,6 +210,60 @@ describe('The page of the audit log', () => {
   })
 })
 
+describe('A record of the audit log about a rule or a group', () => {
+  it('links to none that was created again under its name, in whichever way', async () => {
+    const allot = await startPages()
+    try {
+      const root = allot.browser()
+      await root.signIn('', allot.root.token)
+      const { rules, groups } = allot.allot.quota
+      const { plans } = allot.allot.hosting
+      const by = { id: allot.root.id, username: 'root' }
+      const tight = { name: 'tight', limit: 1, subjects: ['size:all' as const] }
+      const records = async () =>
+        rowsOf((await root.get('/-/admin/audit?kind=')).text)
+          .filter(({ text }) => /^(tight|crew) /.test(text))
+          .map(({ text, links }) => ({ text, to: links.filter((to) => /tight|crew/.test(to)) }))
+      let older = 0
+      for (const create of [
+        async () => {
+          await rules.create(tight, by)
+          await groups.create({ name: 'crew', rules: ['tight'] }, by)
+        },
+        () => plans.apply({ rules: [tight], groups: [{ name: 'crew', rules: ['tight'] }] }, { by }),
+        () => groups.create({ name: 'crew', rules: [tight] }, by),
+      ]) {
+        await create()
+        await plans.apply({ rules: [{ ...tight, limit: 2 }] }, { by })
+        await rules.edit('tight', { limit: 3 }, by)
+        await groups.removeRule('crew', 'tight', by)
+        const all = await records()
+        const present = all.slice(0, all.length - older)
+        assert.equal(present.length, 5)
+        for (const { text, to } of present)
+          assert.equal(to[0], text.startsWith('crew') ? 'group?name=crew' : 'rule?name=tight', text)
+        for (const { text, to } of all.slice(present.length)) assert.deepEqual(to, [], text)
+        await groups.remove('crew', by)
+        await rules.remove('tight', by)
+        older = all.length + 2
+      }
+    } finally {
+      await allot.stop()
+    }
+  })
+})
+
+describe('A member that the audit log has no word for', () => {
+  it('does not compile', async () => {
+    const wrong = { action: 'rule changed', subject: 'x', after: { limit: 1, color: 'red' } } as const
+    // `npm run check` fails for a line after this comment that compiles.
+    // @ts-expect-error
+    const record = () => recordAudit({} as WriteContext, undefined, wrong)
+    assert.equal(await record(), undefined)
+    for (const name of Object.keys(wrong.after)) assert.equal(wordFor(name), name)
+  })
+})
+
 describe('The page of the audit log of an old store', () => {
   it('links to no account that is newer than the record about its name', async () => {
     const driver = memory()
@@ -277,6 +332,7 @@ describe('The names on a page of the audit log', () => {
       const { groups } = allot.allot.quota
       const by = { id: allot.root.id, username: 'root' }
       const path = '/-/admin/audit?kind=assignment'
+      await groups.create({ name: 'oldest' }, by)
       for (let index = 0; index < 2000; index++) await groups.create({ name: `g${index}` })
       for (let index = 0; index < 20; index++)
         await allot.allot.hosting.plans.apply(
@@ -285,6 +341,8 @@ describe('The names on a page of the audit log', () => {
         )
       const reads = await counted.during(() => root.get(path))
       assert.match((await root.get(path)).text, /group\?name=g1999/)
+      const all = (await root.get('/-/admin/audit')).text
+      assert.match(all, /group\?name=oldest/, 'what a record is about has a link, whatever others list')
       assert.ok(reads < 700, `${reads} reads`)
     } finally {
       await allot.stop()

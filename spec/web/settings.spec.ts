@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it, mock } from 'node:test'
+import { memory } from '../../drivers/memory/index.ts'
+import type { StorageDriver } from '../../lib/storage/index.ts'
+import { countReads } from '../counted.ts'
 import { gnupg } from '../keys/gnupg.ts'
+import { generateSshKey } from '../support/keygen.ts'
 import { type Person, start } from '../support/test-server.ts'
 import { createPageClient, type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD, SSH_KEY } from './fixture.ts'
@@ -16,6 +20,17 @@ const markedIn = (html: string): string[] =>
   [...html.matchAll(/<(?:input|textarea)[^>]*aria-invalid[^>]*aria-describedby="failure\b[^>]*>/g)].map(
     ([tag]) => /name="([^"]*)"/.exec(tag)![1]!,
   )
+
+/** Starts a server whose host signs everyone in as ann. */
+const startWithHost = async (driver?: StorageDriver) => {
+  let pages: PageServer['allot']['pages'] | undefined
+  const host = await start(
+    { repositories: false, authenticate: () => ({ username: 'ann' }), ...(driver && { driver }) },
+    { mount: () => (req, res) => pages!(req, res) },
+  )
+  pages = host.allot.pages
+  return host
+}
 
 describe('The password in the settings', () => {
   let allot: PageServer
@@ -120,12 +135,7 @@ describe('The password in the settings', () => {
   })
 
   it('is not shown where the host signs users in', async () => {
-    let pages: PageServer['allot']['pages'] | undefined
-    const host = await start(
-      { repositories: false, authenticate: () => ({ username: 'ann' }) },
-      { mount: () => (req, res) => pages!(req, res) },
-    )
-    pages = host.allot.pages
+    const host = await startWithHost()
     try {
       const browser = createPageClient(host.base)
       const { text } = await browser.get('/-/settings')
@@ -229,6 +239,26 @@ describe('The sessions in the settings', () => {
     }
   })
 
+  it('are not read where the host signs users in', async () => {
+    const counted = countReads(memory())
+    const { base, allot, stop } = await startWithHost(counted.driver)
+    try {
+      const browser = createPageClient(base)
+      const open = async () => assert.equal((await browser.get('/-/account')).status, 200)
+      await open()
+      const before = await counted.during(open)
+      const account = (await allot.hosting.accounts.byName('ann'))!
+      for (let index = 0; index < 5; index++)
+        await allot.hosting.sessions.begin(
+          { account, token: null },
+          { name: undefined, address: 'local', secret: '' },
+        )
+      assert.equal(await counted.during(open), before)
+    } finally {
+      await stop()
+    }
+  })
+
   it('that have lost their credential are not listed', async () => {
     const allot = await startPages()
     try {
@@ -316,6 +346,11 @@ describe('The other settings of a user', () => {
     assert.deepEqual([titles(first).length, titles(second).length], [50, 2])
     assert.equal(new Set([...titles(first), ...titles(second)]).size, 52)
     assert.match(words(second), /SSH keys 52 keys .* No GPG keys/)
+    const both = (await own.get('/-/settings/keys?ssh=2&gpg=3')).text
+    assert.deepEqual(
+      [...both.matchAll(/href="([^"]*)" rel="prev"/g)].map(([, to]) => to),
+      ['/-/settings/keys?gpg=3', '/-/settings/keys?ssh=2'],
+    )
   })
 
   it('list SSH keys, add them, and delete them after a question', async () => {
@@ -339,6 +374,9 @@ describe('The other settings of a user', () => {
     const again = await add('desktop', SSH_KEY)
     assert.match(words(again.text), /SSH public key: the key was added before/)
     assert.deepEqual(markedIn(again.text), ['key'])
+    const titled = await add('laptop', generateSshKey('ed25519').key)
+    assert.match(words(titled.text), /Title: another key of yours has this title\./)
+    assert.deepEqual(markedIn(titled.text), ['title'])
     const [[, id]] = [...text.matchAll(/name="id" value="(\d+)"/g)] as [RegExpMatchArray]
     const fields = { kind: 'ssh', id: id!, name: 'laptop' }
     assert.match(

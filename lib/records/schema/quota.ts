@@ -2,7 +2,16 @@ import * as v from 'valibot'
 import { Collection } from '../collection.ts'
 import { bytes, count, id, integer, seconds, sum } from '../fields.ts'
 
-const Rule = v.object({ name: v.string(), limit: integer, subjects: v.array(v.string()), sequence: id })
+/**
+ * When a rule or a group was created, comparable with the time of a record of the audit log; absent in those of earlier versions. A
+ * later one of the same name has another.
+ */
+const created = v.optional(v.object({ seconds, nonce: v.string() }))
+
+const Rule = v.object({
+  ...{ name: v.string(), limit: integer, subjects: v.array(v.string()) },
+  ...{ sequence: id, created },
+})
 export type Rule = v.InferOutput<typeof Rule>
 
 export const rules = new Collection({
@@ -13,7 +22,7 @@ export const rules = new Collection({
   counted: { all: () => [] },
 })
 
-const Group = v.object({ name: v.string(), rules: v.array(v.string()), sequence: id })
+const Group = v.object({ name: v.string(), rules: v.array(v.string()), sequence: id, created })
 export type Group = v.InferOutput<typeof Group>
 
 export const groups = new Collection({

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Forms of administrators about accounts: create, edit, disable, delete, a new password, and a token that is shown once. */
 import type { Identity } from '../../accounts/access.ts'
+import { OwnerError } from '../../content/removal.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { accountPath } from '../parts/components.tsx'
@@ -139,14 +140,22 @@ export const accountFormRoutes = [
       await services.hosting.accounts.remove(account.id, { purge, by: user })
     } catch (error) {
       return refusedForm(error, { invalid: 422 }, (message) => {
-        // What would be deleted too is listed again, so the page needs no name of a parameter.
-        const failure = message.replace(/: .*purge=true.*$/s, '; what must go first is listed below')
+        const failure = error instanceof OwnerError ? obstacleText(error, account) : message
         return deletionView(services, user, account, { failure, isTicked: purge })
       })
     }
     return { to: '/-/admin/owners?done=deleted' }
   }),
 ]
+
+/** What keeps an account from being deleted alone, which the page lists. */
+const obstacleText = ({ obstacle }: OwnerError, { kind }: Account): string => {
+  const text =
+    obstacle === 'organization'
+      ? 'is the only owner of an organization that it founded'
+      : `still owns ${obstacle}`
+  return `this ${kind} ${text}; what must go first is listed below`
+}
 
 const crumbsOf = (name: string) => [
   { name: 'Owners', to: '/-/admin/owners' },

@@ -2,14 +2,8 @@
  * The names in a page of the audit log that still have a page of their own: what a record names stays in the log when it is
  * deleted or renamed.
  */
-import {
-  type Account,
-  type AuditRecord,
-  accounts,
-  groups,
-  repositories,
-  rules,
-} from '../../records/schema/index.ts'
+import type { Collection } from '../../records/collection.ts'
+import { type AuditRecord, accounts, groups, repositories, rules } from '../../records/schema/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { accountPath } from '../parts/components.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
@@ -17,15 +11,16 @@ import type { PageServices } from '../parts/route.ts'
 
 type Kind = 'account' | 'rule' | 'group' | 'repository'
 
-/** Names of each kind that are looked up for one page; others have no link. A record can name hundreds. */
+/**
+ * Names of each kind that are looked up for one page; others have no link. A record can name hundreds, so what the records are about
+ * comes first.
+ */
 const MAX_NAMES = 500
-/** Longest name of an account or a repository. */
-const MAX_LENGTH = 255
 
 export interface AuditLinks {
   /**
-   * Path of the page of what has the name that a record names; undefined when there is none, and when an account has had the name
-   * only since.
+   * Path of the page of what has the name that a record names; undefined when there is none, and when it was created under this name
+   * since.
    */
   to(kind: Kind, name: string, record: AuditRecord): string | undefined
   /** Path of the page of the account that made a change, which may have another name now. */
@@ -76,28 +71,39 @@ export const auditLinksOf = (
 ): Promise<AuditLinks> =>
   store.read(async (tx) => {
     const named = namesIn(records)
-    const [accountNames, actors, ruleNames, groupNames, repositoryNames] = await Promise.all([
+    const [account, rule, group, repository, actors] = await Promise.all([
       accountsNamed(tx, named.account),
+      rulesOrGroupsNamed(rules, tx, named.rule),
+      rulesOrGroupsNamed(groups, tx, named.group),
+      repositoriesNamed(tx, named.repository),
       accounts.byIds(
         tx,
         records.map(({ actor }) => actor),
       ),
-      existing(rules.getMany(tx, keysOf(named.rule))),
-      existing(groups.getMany(tx, keysOf(named.group))),
-      repositoriesNamed(tx, named.repository),
     ])
-    const found = { account: accountNames, rule: ruleNames, group: groupNames, repository: repositoryNames }
-    const isNewer = (kind: Kind, name: string, { at }: AuditRecord): boolean =>
-      kind === 'account' && accountNames.get(keyIn(kind, name))!.createdAt > at
+    const found: Readonly<Record<Kind, ReadonlyMap<string, Found>>> = { account, rule, group, repository }
     return {
-      to: (kind, name, record) =>
-        found[kind].has(keyIn(kind, name)) && !isNewer(kind, name, record) ? PATHS[kind](name) : undefined,
+      to(kind, name, record) {
+        const present = found[kind].get(keyIn(kind, name))
+        return present !== undefined && !isNewer(present, record) ? PATHS[kind](name) : undefined
+      },
       toActor: ({ actor }) => {
         const account = actors.get(actor)
         return account && accountPath(account.name)
       },
     }
   })
+
+/** What has a name now, with the time of its creation: of accounts and repositories to the second. */
+interface Found {
+  readonly created?: { readonly seconds: number; readonly nonce: string } | undefined
+}
+
+const createdAt = (seconds: number): Found => ({ created: { seconds, nonce: '' } })
+
+/** Whether it was created after the record, which is about another thing of the same name then. */
+const isNewer = ({ created }: Found, { at, nonce }: AuditRecord): boolean =>
+  created !== undefined && (created.seconds > at || (created.seconds === at && created.nonce > nonce))
 
 const PATHS: Readonly<Record<Kind, (name: string) => string>> = {
   account: accountPath,
@@ -111,7 +117,6 @@ const keyIn = (kind: Kind, name: string): string =>
   kind === 'rule' || kind === 'group' ? name : name.toLowerCase()
 
 const namesIn = (records: readonly AuditRecord[]): Readonly<Record<Kind, readonly string[]>> => {
-  // What the records are about comes first, before the names in their lists.
   const names = [
     ...records.map((record) => ({ kind: subjectKind(record), name: record.subject })),
     ...records.flatMap(namesInLists),
@@ -138,17 +143,26 @@ const namesInLists = (record: AuditRecord): { kind: Kind; name: string }[] =>
 
 const keysOf = (names: readonly string[]) => names.map((name) => [name])
 
-const existing = async (found: Promise<({ name: string } | undefined)[]>): Promise<ReadonlySet<string>> =>
-  new Set((await found).flatMap((record) => (record === undefined ? [] : [record.name])))
+const rulesOrGroupsNamed = async (
+  collection: Pick<Collection<Found & { name: string }>, 'getMany'>,
+  tx: ReadTransaction,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, Found>> => {
+  const found = await collection.getMany(tx, keysOf(names))
+  return new Map(found.flatMap((one) => (one === undefined ? [] : [[one.name, one]])))
+}
 
 const accountsNamed = async (
   tx: ReadTransaction,
   names: readonly string[],
-): Promise<ReadonlyMap<string, Account>> => {
-  const keys = keysOf(names.filter((name) => name.length <= MAX_LENGTH))
-  const found = await accounts.findManyBy(tx, 'name', keys)
+): Promise<ReadonlyMap<string, Found & { id: number }>> => {
+  const found = await accounts.findManyBy(tx, 'name', keysOf(names))
   return new Map(
-    found.flatMap((account) => (account === undefined ? [] : [[account.name.toLowerCase(), account]])),
+    found.flatMap((account) =>
+      account === undefined
+        ? []
+        : [[account.name.toLowerCase(), { id: account.id, ...createdAt(account.createdAt) }]],
+    ),
   )
 }
 
@@ -156,7 +170,7 @@ const accountsNamed = async (
 const repositoriesNamed = async (
   tx: ReadTransaction,
   names: readonly string[],
-): Promise<ReadonlySet<string>> => {
+): Promise<ReadonlyMap<string, Found>> => {
   const pairs = names.map((name) => name.split('/') as [owner: string, name: string])
   const owners = await accountsNamed(tx, [...new Set(pairs.map(([owner]) => owner))])
   const keys = pairs.flatMap(([owner, name]) => {
@@ -168,5 +182,10 @@ const repositoriesNamed = async (
     'name',
     keys.map(({ key }) => key),
   )
-  return new Set(keys.filter((_, index) => found[index] !== undefined).map(({ path }) => path))
+  return new Map(
+    keys.flatMap(({ path }, index) => {
+      const repository = found[index]
+      return repository === undefined ? [] : [[path, createdAt(repository.createdAt)]]
+    }),
+  )
 }

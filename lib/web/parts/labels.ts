@@ -1,4 +1,5 @@
 /** The labels of form fields, and which field a form was refused for. */
+import type { AuditMember } from '../../audit.ts'
 
 /**
  * The label of each field of the forms, by the name that services give it in messages. Forms show the label, and the message
@@ -37,19 +38,34 @@ export type FieldName = keyof typeof LABELS
 
 export const labelOf = (field: FieldName): string => LABELS[field]
 
-/** Values in the audit log that are not called as a field of a form is. */
-const AUDIT_WORDS: ReadonlyMap<string, string> = new Map([
-  ['admin', 'administrator'],
-  // The number of owners of a group; the field of this name is about those that are selected.
-  ['owners', 'owners'],
-  ['purge', 'contents deleted'],
-  ['hasSecret', 'secret'],
-  ['hasAuthorization', 'authorization header'],
-])
+/** What the audit log calls each value, as a word within a sentence. */
+const AUDIT_WORDS: Readonly<Record<AuditMember, string>> = {
+  limit: 'limit',
+  subjects: 'subjects',
+  rules: 'rules',
+  owners: 'owners',
+  kind: 'kind',
+  name: 'name',
+  fullName: 'display name',
+  email: 'email',
+  description: 'description',
+  visibility: 'visibility',
+  admin: 'administrator',
+  active: 'active',
+  purge: 'contents deleted',
+  token: 'token',
+  scopes: 'scopes',
+  id: 'id',
+  host: 'host',
+  events: 'events',
+  hasSecret: 'secret',
+  hasAuthorization: 'authorization header',
+}
 
-/** What a record of the audit log calls a value, as a word within a sentence. */
-export const wordFor = (name: string): string =>
-  AUDIT_WORDS.get(name) ?? (isField(name) ? labelOf(name).toLowerCase() : name)
+/** @param name member of a record; empty, or one that only another version of Allot records, stands for itself */
+export const wordFor = (name: string): string => (isAudited(name) ? AUDIT_WORDS[name] : name)
+
+const isAudited = (name: string): name is AuditMember => Object.hasOwn(AUDIT_WORDS, name)
 
 const isField = (name: string): name is FieldName => Object.hasOwn(LABELS, name)
 

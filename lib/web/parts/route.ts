@@ -35,6 +35,8 @@ interface PageSettings {
   readonly clones: boolean
   /** The pages of people and repositories that are served here, and not by the host. */
   readonly servedPages: ReadonlySet<ServedPage>
+  /** False when the host authenticates users itself. */
+  readonly hasSessions: boolean
 }
 
 /** Where a page is mounted, and who views it. */

@@ -11,14 +11,21 @@ import { Day } from '../parts/times.tsx'
 /** Path of the page. */
 export const KEYS = '/-/settings/keys'
 
-type ListProps<K> = Page<K> & { page: number }
+/** The page of a list. */
+interface Paged {
+  readonly page: number
+  /** @returns the path of a page of the list, beside the same page of the other */
+  to(page: number): string
+}
 
-export const SshKeyList = ({ items, total, page }: ListProps<SshKey>) => (
+type ListProps<K> = Page<K> & Paged
+
+export const SshKeyList = ({ items, total, page, to }: ListProps<SshKey>) => (
   <KeyList
     kind="ssh"
     title="SSH keys"
     empty="Add one below to clone and push over SSH."
-    {...{ total, page }}
+    {...{ total, page, to }}
     keys={items.map(({ id, title, key, fingerprint, createdAt }) => ({
       id,
       name: title,
@@ -34,12 +41,12 @@ export const SshKeyList = ({ items, total, page }: ListProps<SshKey>) => (
   />
 )
 
-export const GpgKeyList = ({ items, total, page }: ListProps<GpgKey>) => (
+export const GpgKeyList = ({ items, total, page, to }: ListProps<GpgKey>) => (
   <KeyList
     kind="gpg"
     title="GPG keys"
     empty="Add one below, so that others can check what you signed."
-    {...{ total, page }}
+    {...{ total, page, to }}
     keys={items.map(({ id, keyId, emails, createdAt, expiresAt }) => ({
       id,
       name: keyId,
@@ -58,16 +65,15 @@ export const GpgKeyList = ({ items, total, page }: ListProps<GpgKey>) => (
   />
 )
 
-interface KeyListProps {
+interface KeyListProps extends Paged {
   kind: 'ssh' | 'gpg'
   title: string
   empty: string
   keys: readonly { id: number; name: string; details: readonly ComponentChildren[] }[]
   total: number
-  page: number
 }
 
-const KeyList = ({ kind, title, empty, keys, total, page }: KeyListProps) => (
+const KeyList = ({ kind, title, empty, keys, total, page, to }: KeyListProps) => (
   <Section id={kind} title={title} aside={<Count of={total} singular="key" />}>
     {keys.length === 0 ? (
       <EmptyPage total={total}>
@@ -106,6 +112,6 @@ const KeyList = ({ kind, title, empty, keys, total, page }: KeyListProps) => (
         ))}
       </ul>
     )}
-    <Pages to={(to) => `${KEYS}?${kind}=${to}`} page={page} total={total} label={`Pages of the ${title}`} />
+    <Pages to={to} page={page} total={total} label={`Pages of the ${title}`} />
   </Section>
 )

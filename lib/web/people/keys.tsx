@@ -1,10 +1,11 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The public keys of the user: SSH keys, which sign in to git, and GPG keys, which signatures are checked with. */
 import type { Identity } from '../../accounts/access.ts'
+import { UsedKeyError } from '../../accounts/keys.ts'
 import { AllotError } from '../../errors.ts'
 import { ConfirmButtons, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
 import { Field, LongField } from '../parts/fields.tsx'
-import type { FieldName } from '../parts/labels.ts'
+import { aboutField } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageRequest, type PageServices, page, refusedForm, type View } from '../parts/route.ts'
 import { GpgKeyList, KEYS, SshKeyList } from './key-lists.tsx'
@@ -80,27 +81,22 @@ const added = async (
     await add()
   } catch (error) {
     return refusedForm(error, { invalid: 422 }, (message) => {
-      const failure = aboutKeyField(message, entered.kind)
-      return keysView(services, request, { failure }, entered)
+      const failure = error instanceof UsedKeyError ? usedFailure(error, entered.kind) : message
+      return keysView(
+        services,
+        request,
+        { failure: aboutField(failure, 'armored_public_key', 'armored') },
+        entered,
+      )
     })
   }
   return { to: `${KEYS}?done=added` }
 }
 
-/** The API words some messages as Forgejo does, without the name of the field. */
-const aboutKeyField = (message: string, kind: Refused['kind']): string => {
-  const isTitle = /^(?:Key )?[Tt]itle\b/.test(message)
-  const field: FieldName = isTitle ? 'title' : kind === 'ssh' ? 'key' : 'armored'
-  return `${field}: ${FORGEJO[message] ?? message.replace(/^\w+: /, '')}`
-}
-
-const FORGEJO: Readonly<Record<string, string>> = {
-  'Title is required': 'must not be empty',
-  'Key is required': 'must not be empty',
-  'Key title has been used': 'another key of yours has this title',
-  'Key content has been used as non-deploy key': 'the key was added before, by you or by another user',
-  'A key with the same id already exists': 'the key was added before, by you or by another user',
-}
+const usedFailure = ({ used }: UsedKeyError, kind: Refused['kind']): string =>
+  used === 'title'
+    ? 'title: another key of yours has this title'
+    : `${kind === 'ssh' ? 'key' : 'armored'}: the key was added before, by you or by another user`
 
 const keysView = async (
   { hosting }: PageServices,
@@ -118,13 +114,20 @@ const keysView = async (
       <>
         <SettingsHead title="SSH and GPG keys" subtitle="Public keys, which everyone may read." />
         <FlashMessage done={done} failure={failure} />
-        <SshKeyList {...ssh} page={sshPage} />
+        <SshKeyList {...ssh} page={sshPage} to={(ssh) => keysPath(ssh, gpgPage)} />
         <NewSshKey {...ofKind('ssh')} />
-        <GpgKeyList {...gpg} page={gpgPage} />
+        <GpgKeyList {...gpg} page={gpgPage} to={(gpg) => keysPath(sshPage, gpg)} />
         <NewGpgKey {...ofKind('gpg')} />
       </>
     ),
   }
+}
+
+/** Path of the page with a page of each list. */
+const keysPath = (ssh: number, gpg: number): string => {
+  const pages = Object.entries({ ssh, gpg }).filter(([, page]) => page > 1)
+  const query = pages.map((pair) => pair.join('=')).join('&')
+  return query === '' ? KEYS : `${KEYS}?${query}`
 }
 
 type Entered = Partial<Refused> & { failure?: string | undefined }

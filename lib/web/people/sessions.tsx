@@ -27,9 +27,9 @@ export const sessionRoutes = [
 
 /** The sessions. A session that may only read has no buttons to end others. */
 export const Sessions = ({ sessions }: { sessions: readonly OwnSession[] }) => {
-  const { hasSessions, user } = usePageContext()
+  const { user } = usePageContext()
   const mayEnd = user !== null && hasScope(user.scopes, 'write:user')
-  return hasSessions ? (
+  return (
     <Section
       id="sessions"
       title="Sessions"
@@ -49,7 +49,7 @@ export const Sessions = ({ sessions }: { sessions: readonly OwnSession[] }) => {
         </Post>
       )}
     </Section>
-  ) : null
+  )
 }
 
 const SessionRow = ({

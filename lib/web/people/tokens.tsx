@@ -112,7 +112,7 @@ export const checkChosenScopes = (user: Identity, scopes: readonly string[]): vo
 }
 
 const accountView = async (
-  { hosting }: PageServices,
+  { hosting, settings }: PageServices,
   { user, secret }: Pick<PageRequest<string, Identity>, 'user' | 'secret'>,
   message: FlashMessage,
   values: TokenForm,
@@ -120,7 +120,7 @@ const accountView = async (
 ): Promise<View> => {
   requireScopes(user, { scope: 'read:user' })
   const tokens = await hosting.tokens.list(user.id, sliceOf(number))
-  const sessions = await hosting.sessions.list(user.id, secret)
+  const sessions = settings.hasSessions ? await hosting.sessions.list(user.id, secret) : undefined
   return {
     title: 'Tokens and sessions',
     body: (
@@ -132,7 +132,7 @@ const accountView = async (
         <FlashMessage {...message} />
         <Tokens tokens={tokens} page={number} />
         <NewToken user={user} values={values} failure={message.failure} />
-        <Sessions sessions={sessions} />
+        {sessions !== undefined && <Sessions sessions={sessions} />}
       </>
     ),
   }
