@@ -241,12 +241,8 @@ const recordEdit = async (
   if (changed.length === 0) return
   const valuesIn = (values: typeof old): Partial<typeof old> =>
     Object.fromEntries(changed.map((name) => [name, values[name]]))
-  await recordAudit(tx, by, {
-    action: 'account changed',
-    subject,
-    before: valuesIn(old),
-    after: valuesIn(edited),
-  })
+  const change = { before: valuesIn(old), after: valuesIn(edited) }
+  await recordAudit(tx, by, { action: 'account changed', subject, ...change })
 }
 
 /** Users and organizations as owners of what counts toward quota. */

@@ -55,8 +55,11 @@ const Breadcrumbs = ({ crumbs }: { crumbs: readonly Crumb[] }) =>
     </nav>
   )
 
-/** The page of an error. Answers 404 with one text, so that it does not reveal whether something private exists. */
-export const failureView = (status: number, message: string): View => {
+/**
+ * The page of an error. Answers 404 with one text, so that it does not reveal whether something private exists.
+ * @param isForm whether a form was sent: it names what it is about, which may have been deleted since its page was opened
+ */
+export const failureView = (status: number, message: string, isForm = false): View => {
   const title = FAILURE_TITLES[status] ?? 'Request failed'
   return {
     status,
@@ -66,7 +69,9 @@ export const failureView = (status: number, message: string): View => {
         <Icon name={status === 404 ? 'search' : 'alert'} />
         <h1>{title}</h1>
         <p class="muted">
-          {status === 404 ? 'This page does not exist, or you do not have access to it.' : sentence(message)}
+          {status === 404 && !isForm
+            ? 'This page does not exist, or you do not have access to it.'
+            : sentence(message)}
         </p>
         <div class="buttons">
           <Link class="button secondary" to="/">

@@ -203,7 +203,7 @@ class PageEndpoints implements Endpoints<Identity, AnyRoute, AnyReply> {
     if (!this.#hasVisit(context)) return this.#responses.page(res, status, '')
     // A host with its own login has no page to sign in at.
     if (status === 401 && hasSessions) return this.#responses.redirect(res, url.mount + signInPath(context))
-    const view = failureView(status === 401 ? 403 : status, message)
+    const view = failureView(status === 401 ? 403 : status, message, context.form !== undefined)
     this.#sendView(context, { ...view, retryAfter }, context.user ?? null)
   }
 

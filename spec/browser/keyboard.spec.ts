@@ -83,7 +83,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
       {
         enter: { 'GPG public key': 'no key' },
         press: 'Add GPG key',
-        shows: /GPG public key: .*Add a GPG key/s,
+        shows: /Add a GPG key.*GPG public key: /s,
       },
     ],
   },

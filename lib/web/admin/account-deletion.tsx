@@ -13,7 +13,7 @@ import {
   Section,
   Table,
 } from '../parts/components.tsx'
-import { type Confirmation, TypedConfirmation } from '../parts/confirmation.tsx'
+import { type Confirmation, type RefusedConfirmation, TypedConfirmation } from '../parts/confirmation.tsx'
 import type { PageServices, View } from '../parts/route.ts'
 import { freedText, RemovalNotes, RemovedRepository, RemovedRows } from '../storage/removed-kinds.tsx'
 import { type Contents, type Owned, ownedBy } from './account-contents.ts'
@@ -25,9 +25,7 @@ export const confirmationOf = ({ name, kind }: Account): Confirmation => ({
   what: `the name of the ${kind}`,
 })
 
-interface Refusal {
-  /** Why the deletion was refused. */
-  readonly failure?: string
+interface Refusal extends RefusedConfirmation {
   /** Whether the box was ticked that deletes organizations, too. */
   readonly isTicked?: boolean
 }
@@ -36,7 +34,7 @@ export const deletionView = async (
   services: PageServices,
   user: Identity,
   account: Account,
-  { failure, isTicked = false }: Refusal = {},
+  { failure, typed, isTicked = false }: Refusal = {},
 ): Promise<View> => {
   const { name, kind } = account
   const owned = await ownedBy(services, user, account)
@@ -50,7 +48,7 @@ export const deletionView = async (
         <AdminTabs />
         <FlashMessage failure={failure} />
         {owned.ownership.isPurgeNeeded && <GoesFirst account={account} owned={owned} />}
-        <Deletion account={account} owned={owned} failure={failure} isTicked={isTicked} />
+        <Deletion account={account} owned={owned} {...{ failure, typed, isTicked }} />
       </>
     ),
   }
@@ -102,9 +100,9 @@ const GoesFirst = ({
 const Deletion = ({
   account,
   owned,
-  failure,
   isTicked,
-}: OwnedProps & { failure: string | undefined; isTicked: boolean }) => {
+  ...refused
+}: OwnedProps & RefusedConfirmation & { isTicked: boolean }) => {
   const { name, kind } = account
   const { ownership, organizations, contents } = owned
   const { isPurgeNeeded } = ownership
@@ -132,7 +130,7 @@ const Deletion = ({
           {...confirmationOf(account)}
           cancel={accountPath(name)}
           button={isPurgeNeeded ? 'Delete everything' : `Delete the ${kind}`}
-          failure={failure}
+          {...refused}
         />
       </Post>
     </Section>

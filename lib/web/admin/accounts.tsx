@@ -5,7 +5,7 @@ import { OwnerError } from '../../content/removal.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { accountPath } from '../parts/components.tsx'
-import { checkConfirmation, hasConfirmation } from '../parts/confirmation.tsx'
+import { checkConfirmation, hasConfirmation, typedIn } from '../parts/confirmation.tsx'
 import type { Form } from '../parts/form.ts'
 import {
   type PageReply,
@@ -141,7 +141,7 @@ export const accountFormRoutes = [
     } catch (error) {
       return refusedForm(error, { invalid: 422 }, (message) => {
         const failure = error instanceof OwnerError ? obstacleText(error, account) : message
-        return deletionView(services, user, account, { failure, isTicked: purge })
+        return deletionView(services, user, account, { failure, typed: typedIn(form), isTicked: purge })
       })
     }
     return { to: '/-/admin/owners?done=deleted' }

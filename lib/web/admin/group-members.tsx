@@ -2,6 +2,7 @@
 /** The owners that a group is assigned to, with the forms that assign it and remove it. */
 import type { Account } from '../../records/schema/index.ts'
 import { ActionButtons, formatCount, Link, Post, PREVIEW, Section } from '../parts/components.tsx'
+import { FieldFailure } from '../parts/fields.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages } from '../parts/paging.tsx'
 import { groupPath } from '../parts/quota-paths.ts'
@@ -68,6 +69,7 @@ export const Members = ({ group, members, page, total, isDefault, owner, failure
         required
         {...invalidAttributes('assignee', failure)}
       />
+      <FieldFailure field="assignee" failure={failure} />
       <ActionButtons label="Assign" kind="secondary" />
     </Post>
   </Section>

@@ -12,11 +12,11 @@ import {
   type FlashMessage,
   formatCount,
   Link,
-  NameField,
   Post,
   Section,
   Table,
 } from '../parts/components.tsx'
+import { FieldFailure, NameField } from '../parts/fields.tsx'
 import { Icon } from '../parts/inline.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
@@ -264,6 +264,7 @@ const Rules = ({ group, rules, chosen, failure }: RulesProps) => (
     <Post to="/-/admin/group" fields={[['name', group.name]]} class="stacked">
       <fieldset>
         <legend class="hidden">{labelOf('rules')}</legend>
+        <FieldFailure field="rules" failure={failure} />
         {rules.length === 0 && <p>No rules exist yet.</p>}
         {rules.map(({ name, limit, subjects }) => (
           <div key={name} class="line">

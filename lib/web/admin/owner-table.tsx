@@ -3,6 +3,7 @@
 import type { OwnerSummary } from '../../content/usage/owner-table.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { accountPath, Link, Post, PREVIEW, Size, usePageContext } from '../parts/components.tsx'
+import { FieldFailure } from '../parts/fields.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { formatSize } from '../parts/sizes.ts'
@@ -184,6 +185,8 @@ const Assignment = ({ groups, selection, failure }: AssignmentForm) => (
         ))}
       </select>
     </div>
+    <FieldFailure field="owners" failure={failure} />
+    <FieldFailure field="group" failure={failure} />
     <div class="buttons">
       <button type="submit" class="secondary">
         Change groups

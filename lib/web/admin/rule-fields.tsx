@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The fields of a rule: its limit, and its subjects in the groups in which they contain each other. */
 import { isSubject, type Subject, withAncestors } from '../../quota/subjects.ts'
+import { FieldFailure } from '../parts/fields.tsx'
 import { invalidAttributes, isRefused, labelOf } from '../parts/labels.ts'
 import { subjectGroups, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'
 
@@ -26,6 +27,7 @@ export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => 
       required
       {...invalidAttributes('limit', failure, 'limit-hint')}
     />
+    <FieldFailure field="limit" failure={failure} />
     <p class="hint" id="limit-hint">
       Such as 2 GiB, a number of bytes, or “unlimited”.
     </p>
@@ -35,6 +37,7 @@ export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => 
       </summary>
       <fieldset aria-describedby="subjects-hint">
         <legend class="hidden">{labelOf('subjects')}</legend>
+        <FieldFailure field="subjects" failure={failure} />
         <p class="hint" id="subjects-hint">
           The limit is for the sum of all chosen subjects. A subject includes those that are indented below
           it, and Total includes all: what is included counts once.

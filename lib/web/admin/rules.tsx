@@ -11,11 +11,11 @@ import {
   type FlashMessage,
   formatCount,
   Link,
-  NameField,
   Post,
   Section,
   Table,
 } from '../parts/components.tsx'
+import { NameField } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
 import { Icon } from '../parts/inline.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'

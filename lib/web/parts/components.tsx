@@ -5,7 +5,7 @@ import { formatBytes, formatSize } from '../../byte-sizes.ts'
 import type { Sum } from '../../integers.ts'
 import type { IconName } from '../styles/icons.ts'
 import { Icon } from './inline.tsx'
-import { invalidAttributes, labelOf, refusalIn } from './labels.ts'
+import { refusalIn } from './labels.ts'
 import type { Crumb, PageContext } from './route.ts'
 
 const Context = createContext<PageContext | undefined>(undefined)
@@ -194,6 +194,7 @@ const DONE: Readonly<Record<string, string>> = {
   added: 'Added.',
   removed: 'Removed.',
   nothing: 'Nothing was selected.',
+  gone: 'What was selected is already deleted, or cannot be deleted here.',
   revoked: 'Revoked.',
   disabled: 'Disabled.',
   enabled: 'Enabled.',
@@ -201,40 +202,14 @@ const DONE: Readonly<Record<string, string>> = {
   password: 'The password was changed, and all other sessions have ended. Access tokens and keys stay valid.',
 }
 
+/** A failure that is about a field stands beside it (`FieldFailure` in fields.tsx). */
 export const FlashMessage = ({ done, failure }: FlashMessage) => (
   <>
     {done && Object.hasOwn(DONE, done) && <Notice kind="success">{DONE[done]}</Notice>}
-    {failure !== undefined && (
+    {failure !== undefined && refusalIn(failure).field === undefined && (
       <div class="notice over" role="alert" id="failure">
-        {sentence(refusalIn(failure).message)}
+        {sentence(failure)}
       </div>
-    )}
-  </>
-)
-
-interface NameFieldProps {
-  value: string
-  /** Why the form was refused. */
-  failure: string | undefined
-  hint?: string
-}
-
-/** The name of a rule, a group or a token. */
-export const NameField = ({ value, failure, hint }: NameFieldProps) => (
-  <>
-    <label for="name">{labelOf('name')}</label>
-    <input
-      id="name"
-      name="name"
-      value={value}
-      maxLength={255}
-      required
-      {...invalidAttributes('name', failure, hint && 'name-hint')}
-    />
-    {hint !== undefined && (
-      <p class="hint" id="name-hint">
-        {hint}
-      </p>
     )}
   </>
 )

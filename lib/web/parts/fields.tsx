@@ -1,6 +1,43 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Fields of the forms about accounts, also of those with which users change their own settings. */
-import { type FieldName, invalidAttributes, labelOf } from './labels.ts'
+import { sentence } from './components.tsx'
+import { type FieldName, invalidAttributes, isRefused, labelOf, refusalIn } from './labels.ts'
+
+/** Says why the form was refused, below the field that it was refused for. */
+export const FieldFailure = ({ field, failure }: { field: FieldName; failure: string | undefined }) =>
+  isRefused(field, failure) ? (
+    <p class="field-failure" role="alert" id="failure">
+      {sentence(refusalIn(failure!).message)}
+    </p>
+  ) : null
+
+interface NameFieldProps {
+  value: string
+  /** Why the form was refused. */
+  failure: string | undefined
+  hint?: string
+}
+
+/** The name of a rule, a group or a token. */
+export const NameField = ({ value, failure, hint }: NameFieldProps) => (
+  <>
+    <label for="name">{labelOf('name')}</label>
+    <input
+      id="name"
+      name="name"
+      value={value}
+      maxLength={255}
+      required
+      {...invalidAttributes('name', failure, hint && 'name-hint')}
+    />
+    <FieldFailure field="name" failure={failure} />
+    {hint !== undefined && (
+      <p class="hint" id="name-hint">
+        {hint}
+      </p>
+    )}
+  </>
+)
 
 interface FieldProps {
   name: FieldName
@@ -42,6 +79,7 @@ export const Field = ({
       {type === 'current-password' && (
         <input type="password" autocomplete="current-password" {...attributes} />
       )}
+      <FieldFailure field={name} failure={failure} />
       {hint !== undefined && (
         <p class="hint" id={`${id}-hint`}>
           {hint}
@@ -69,6 +107,7 @@ export const LongField = ({ name, value, hint, failure }: LongFieldProps) => (
     >
       {value}
     </textarea>
+    <FieldFailure field={name} failure={failure} />
     <p class="hint" id={`${name}-hint`}>
       {hint}
     </p>
@@ -97,6 +136,7 @@ export const Visibility = ({ value, failure }: VisibilityProps) => (
         </option>
       ))}
     </select>
+    <FieldFailure field="visibility" failure={failure} />
     <p class="hint" id="visibility-hint">
       A public account is visible to everyone, a limited one to signed-in users, and a private one to itself,
       its members and administrators.
@@ -106,16 +146,19 @@ export const Visibility = ({ value, failure }: VisibilityProps) => (
 
 /** @param failure why the form was refused */
 export const AdminBox = ({ isChecked, failure }: { isChecked: boolean; failure?: string | undefined }) => (
-  <label class="box">
-    <input
-      type="checkbox"
-      name="admin"
-      value="yes"
-      checked={isChecked}
-      {...invalidAttributes('administrator', failure)}
-    />
-    <span>
-      {labelOf('administrator')} <span class="small about">May see and change everything.</span>
-    </span>
-  </label>
+  <>
+    <label class="box">
+      <input
+        type="checkbox"
+        name="admin"
+        value="yes"
+        checked={isChecked}
+        {...invalidAttributes('administrator', failure)}
+      />
+      <span>
+        {labelOf('administrator')} <span class="small about">May see and change everything.</span>
+      </span>
+    </label>
+    <FieldFailure field="administrator" failure={failure} />
+  </>
 )

@@ -99,5 +99,10 @@ export const isRefused = (field: FieldName, failure: string | undefined): boolea
 export const invalidAttributes = (field: FieldName, failure: string | undefined, hint?: string) => {
   const isInvalid = isRefused(field, failure)
   const describedBy = [isInvalid && 'failure', hint].filter(Boolean).join(' ') || undefined
-  return { 'aria-invalid': isInvalid || undefined, 'aria-describedby': describedBy }
+  // The browser moves to the field, and a screen reader says its description.
+  return {
+    'aria-invalid': isInvalid || undefined,
+    'aria-describedby': describedBy,
+    autofocus: isInvalid || undefined,
+  }
 }

@@ -8,6 +8,7 @@ import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import { type Account, AvatarType } from '../../records/schema/index.ts'
 import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
+import { FieldFailure } from '../parts/fields.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { type PageServices, page, refusedForm, type View } from '../parts/route.ts'
 import { formatSize } from '../parts/sizes.ts'
@@ -101,6 +102,7 @@ const avatarView = async (
               required
               {...invalidAttributes('image', message.failure, 'image-hint')}
             />
+            <FieldFailure field="image" failure={message.failure} />
             <p class="hint" id="image-hint">
               PNG, JPEG, GIF or WebP, up to {formatSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
               {MAX_AVATAR_PIXELS} pixels, cut to a square. Metadata, such as where a photo was taken, stays in

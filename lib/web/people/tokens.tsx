@@ -6,16 +6,8 @@ import { requireScopes } from '../../http/access.ts'
 import type { Page } from '../../records/collection.ts'
 import type { Token } from '../../records/schema/index.ts'
 import { hasScope, SCOPES, type Scope } from '../../scopes.ts'
-import {
-  ConfirmButtons,
-  Count,
-  Empty,
-  FlashMessage,
-  NameField,
-  PageHead,
-  Post,
-  Section,
-} from '../parts/components.tsx'
+import { ConfirmButtons, Count, Empty, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
+import { FieldFailure, NameField } from '../parts/fields.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
@@ -240,6 +232,7 @@ export const ScopeFields = ({ user, chosen, failure }: ScopeFieldsProps) => (
         </label>
       ))}
     </div>
+    <FieldFailure field="scopes" failure={failure} />
   </fieldset>
 )
 

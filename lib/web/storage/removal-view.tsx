@@ -16,7 +16,7 @@ import {
   SizeCell,
   Table,
 } from '../parts/components.tsx'
-import { type Confirmation, TypedConfirmation } from '../parts/confirmation.tsx'
+import { type Confirmation, type RefusedConfirmation, TypedConfirmation } from '../parts/confirmation.tsx'
 import type { PageServices, View } from '../parts/route.ts'
 import { formatSize } from '../parts/sizes.ts'
 import { ownerCrumbs } from './access.tsx'
@@ -69,11 +69,10 @@ const usageOf = (
   usages: ReadonlyMap<number, RepositoryUsage>,
 ): RepositoryUsage | undefined => (kind === 'repositories' ? usages.get(repositoryId ?? 0) : undefined)
 
-/** @param failure why the confirmation was refused */
 export const confirmationView = async (
   services: PageServices,
   asked: Asked,
-  failure?: string,
+  refused: RefusedConfirmation = {},
 ): Promise<View> => {
   const { owner, user, items, confirmation } = asked
   const removed = await removedIn(services, items)
@@ -88,7 +87,7 @@ export const confirmationView = async (
     body: (
       <>
         <PageHead title={title} subtitle={`This frees ${freed} and cannot be undone.`} />
-        <FlashMessage failure={failure} />
+        <FlashMessage failure={refused.failure} />
         <WhatGoes items={items} />
         <Section id="selected" title="Selected">
           <Table column="Name" numbers={['Frees']}>
@@ -104,7 +103,7 @@ export const confirmationView = async (
             {confirmation === undefined ? (
               <ConfirmButtons cancel={usagePath}>{button}</ConfirmButtons>
             ) : (
-              <TypedConfirmation {...confirmation} cancel={usagePath} button={button} failure={failure} />
+              <TypedConfirmation {...confirmation} cancel={usagePath} button={button} {...refused} />
             )}
           </Post>
         </Section>

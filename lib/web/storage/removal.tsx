@@ -7,7 +7,7 @@ import { AllotError, invalid } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { formatCount, Link, PageHead, Section, SizeCell, Table } from '../parts/components.tsx'
-import { checkConfirmation } from '../parts/confirmation.tsx'
+import { checkConfirmation, typedIn } from '../parts/confirmation.tsx'
 import { type PageReply, type PageServices, page, refusedForm } from '../parts/route.ts'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
 import { titleOf } from './item-text.tsx'
@@ -23,14 +23,18 @@ export const removalRoutes = [
     auth: 'required',
     async handle({ user, params, form }, services) {
       const owner = await accessibleOwner(services, user, params.owner)
-      const items = await selectedItems(services, user, owner, form.all('item'))
-      if (items.length === 0) return { to: `/-/storage/${owner.name}/usage?done=nothing` }
+      const ids = form.all('item')
+      const items = await selectedItems(services, user, owner, ids)
+      if (items.length === 0)
+        return { to: `/-/storage/${owner.name}/usage?done=${ids.length === 0 ? 'nothing' : 'gone'}` }
       const asked = { owner, user, items, confirmation: confirmationOf(items) }
       if (form.text('confirmed') === '') return confirmationView(services, asked)
       try {
         if (asked.confirmation !== undefined) checkConfirmation(form, asked.confirmation)
       } catch (error) {
-        return refusedForm(error, { invalid: 422 }, (failure) => confirmationView(services, asked, failure))
+        return refusedForm(error, { invalid: 422 }, (failure) =>
+          confirmationView(services, asked, { failure, typed: typedIn(form) }),
+        )
       }
       await removeItems(services, user, owner, items)
       return { to: `/-/storage/${owner.name}/usage?done=deleted` }

@@ -75,17 +75,16 @@ const selectionFor = (
 /** Grows until it frees enough, or is as large as one form. Nothing in it is part of another item in it. */
 class Selection {
   items: StorageItem[] = []
+  /** Bytes of the items, as the rule counts them. */
+  freed: Sum = 0
   readonly #rule: QuotaRule
   readonly #needed: Sum
+  /** Bytes of the items in each repository, or of the whole repository. */
+  readonly #freedIn = new Map<number, Sum>()
 
   constructor(rule: QuotaRule, needed: Sum) {
     this.#rule = rule
     this.#needed = needed
-  }
-
-  /** Bytes of the items, as the rule counts them. */
-  get freed(): Sum {
-    return this.items.reduce<Sum>((sum, item) => add(sum, countedIn(this.#rule, item)), 0)
   }
 
   get #canGrow(): boolean {
@@ -95,34 +94,48 @@ class Selection {
   /** @param files the largest first */
   addFiles(files: readonly StorageItem[]): void {
     const whole = new Set(this.items.map(({ repositoryId }) => repositoryId))
-    for (const file of files)
-      if (!file.isHidden && countedIn(this.#rule, file) > 0 && this.#canGrow)
-        if (file.repositoryId === null || !whole.has(file.repositoryId)) this.items.push(file)
+    for (const file of files) {
+      if (!this.#canGrow) return
+      const bytes = file.isHidden ? 0 : countedIn(this.#rule, file)
+      if (bytes > 0 && (file.repositoryId === null || !whole.has(file.repositoryId))) this.#add(file, bytes)
+    }
   }
 
   /** Each time the smallest repository that suffices, or else the one that frees most. What is in it goes with it. */
   addRepositories(repositories: readonly StorageItem[]): void {
+    const left = new Map(
+      repositories.flatMap((one) => (one.isHidden ? [] : [[one, countedIn(this.#rule, one)]])),
+    )
     while (this.#canGrow) {
-      const missing = subtract(this.#needed, this.freed)
-      const gains = repositories
-        .filter((repository) => !repository.isHidden && !this.items.includes(repository))
-        .map((repository) => ({ repository, gain: this.#gainOf(repository) }))
-        .filter(({ gain }) => gain > 0)
-        .sort((left, right) => compare(right.gain, left.gain))
-      const enough = gains.findLastIndex(({ gain }) => compare(gain, missing) >= 0)
-      const chosen = gains[Math.max(0, enough)]
+      const chosen = this.#nextOf(left)
       if (chosen === undefined) return
-      const { repository } = chosen
-      const others = this.items.filter(({ repositoryId }) => repositoryId !== repository.repositoryId)
-      this.items = [...others, repository]
+      const [repository, gain] = chosen
+      left.delete(repository)
+      this.items = this.items.filter(({ repositoryId }) => repositoryId !== repository.repositoryId)
+      this.#add(repository, gain)
     }
   }
 
-  /** Bytes that a repository frees besides the items in it that are selected already. */
-  #gainOf(repository: StorageItem): Sum {
-    return this.items
-      .filter(({ repositoryId }) => repositoryId === repository.repositoryId)
-      .reduce((gain, item) => subtract(gain, countedIn(this.#rule, item)), countedIn(this.#rule, repository))
+  #add(item: StorageItem, bytes: Sum): void {
+    this.items.push(item)
+    this.freed = add(this.freed, bytes)
+    if (item.repositoryId !== null)
+      this.#freedIn.set(item.repositoryId, add(this.#freedIn.get(item.repositoryId) ?? 0, bytes))
+  }
+
+  /** The next repository, with the bytes that it frees besides the items in it that are selected already. */
+  #nextOf(repositories: ReadonlyMap<StorageItem, Sum>): readonly [StorageItem, gain: Sum] | undefined {
+    const missing = subtract(this.#needed, this.freed)
+    let enough: readonly [StorageItem, Sum] | undefined
+    let most: readonly [StorageItem, Sum] | undefined
+    for (const [repository, bytes] of repositories) {
+      const gain = subtract(bytes, this.#freedIn.get(repository.repositoryId!) ?? 0)
+      if (gain <= 0) continue
+      if (compare(gain, missing) >= 0 && (enough === undefined || compare(gain, enough[1]) <= 0))
+        enough = [repository, gain]
+      if (most === undefined || compare(gain, most[1]) > 0) most = [repository, gain]
+    }
+    return enough ?? most
   }
 }
 

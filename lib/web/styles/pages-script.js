@@ -144,6 +144,23 @@ const enhanceChoice = (list) => {
   })
 }
 
+/** Milliseconds within which a form is sent once. Later it can be sent again, such as after the browser was told to stop. */
+const SENT_ONCE_MS = 3000
+
+/** Ignores the second click of a double click, whose answer would replace that of the first: a token is shown only there. */
+const sendOnce = (form) => {
+  let sentAt = -Infinity
+  form.addEventListener('submit', (event) => {
+    if (event.timeStamp - sentAt < SENT_ONCE_MS) event.preventDefault()
+    else sentAt = event.timeStamp
+  })
+  // After Back, the page can be the same document.
+  addEventListener('pageshow', () => {
+    sentAt = -Infinity
+  })
+}
+
+for (const form of document.querySelectorAll('form[method=post]')) sendOnce(form)
 for (const list of document.querySelectorAll('details.choice')) enhanceChoice(list)
 for (const figure of document.querySelectorAll('[data-chart]')) enhanceChart(figure)
 for (const form of document.querySelectorAll('form')) enhanceSelection(form)
