@@ -22,6 +22,7 @@ import type { Markdown } from './markdown/index.ts'
 import type { HostDependencies, Options } from './options/index.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Store } from './records/store.ts'
+import { movedPath } from './repositories/moved-paths.ts'
 import type { StorageDriver } from './storage/index.ts'
 import { VERSION } from './version.ts'
 import { createLazyPages } from './web/index.ts'
@@ -120,10 +121,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     corsOrigins: options.cors.origins,
     readTogether: store.readTogether,
     authenticateFirst: host.authenticate !== undefined,
-    findMoved: {
-      account: (user, name) => hosting.accounts.findMoved(user, name),
-      repository: (user, owner, name) => hosting.repositories.findMoved(user, owner, name),
-    },
+    movedPath: movedPath(hosting),
     unmatched(req, res, next) {
       if (serveReference(req, res, options.basePath)) return
       if (next === undefined) sendEmpty(res, 404)

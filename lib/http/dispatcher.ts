@@ -5,7 +5,7 @@ import { AllotError } from '../errors.ts'
 import { type AccessMessages, type AccessRule, type Caller, checkAccess } from './access.ts'
 import { ClientDisconnected, type Failure, failedRequest, toFailure } from './failure.ts'
 import type { Log } from './log.ts'
-import { type FindMoved, movedPath, movedStatus } from './moved-paths.ts'
+import { type FindMovedPath, movedStatus } from './moved-paths.ts'
 import { inRequestOrder, trackInFlight } from './pipelining.ts'
 import { baseUrlOf, parseRequestUrl, type RequestUrl } from './request-url.ts'
 import type { Match, Routed, Router } from './router.ts'
@@ -90,8 +90,8 @@ interface DispatcherOptions<I extends Caller> {
   readTogether?: ReadTogether | undefined
   /** Whether requests are authenticated outside of the snapshot: the host's own login may create an account. */
   authenticateFirst: boolean
-  /** Finds the new place of an account or a repository that was renamed or transferred. */
-  findMoved?: FindMoved<I>
+  /** Finds what a path with a former name names now. */
+  movedPath?: FindMovedPath<I>
   /** Handles requests that no endpoints match. */
   unmatched: (req: IncomingMessage, res: ServerResponse, next: Next | undefined) => void
   log: Log
@@ -187,12 +187,12 @@ export class Dispatcher<I extends Caller> {
     await this.#fail(endpoints, context, fault)
   }
 
-  /** Sends the client to the new path of an account or a repository that has moved. @returns whether it has */
+  /** Sends the client to the path with the present names. @returns whether the path has a former name */
   async #redirect(endpoints: Endpoints<I>, context: Context<I>): Promise<boolean> {
-    const { findMoved } = this.#options
+    const { movedPath } = this.#options
     const { req, res, route, params, url, user } = context
-    if (findMoved === undefined || user === undefined || res.headersSent) return false
-    const path = await movedPath(findMoved, { user, route, params, path: url.path })
+    if (movedPath === undefined || user === undefined || res.headersSent) return false
+    const path = await movedPath({ user, route, params, path: url.path })
     if (path === undefined) return false
     const search = url.search === '' ? '' : `?${url.search}`
     const site = endpoints.urlOf?.(context) ?? context.baseUrl

@@ -191,6 +191,7 @@ const unmatchedRoute = <I extends Caller, S>(): Route<I, S> => ({
   summary: '',
   auth: 'optional',
   responses: {},
+  mayHaveMoved: false,
   handle: () => Promise.reject(notFound()),
 })
 

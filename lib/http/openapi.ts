@@ -4,7 +4,7 @@ import * as v from 'valibot'
 import type { Caller } from './access.ts'
 import { exampleOf } from './examples.ts'
 import { errorExamples, statusTexts } from './failure.ts'
-import { mayHaveMoved, movedStatus } from './moved-paths.ts'
+import { movedStatus } from './moved-paths.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
 import { Download, Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
 import { type FileField, isFileField, type Route } from './route.ts'
@@ -188,11 +188,11 @@ const responses = (route: Route<never, never>, schemaOf: Convert): Json => {
   return Object.fromEntries([...implied, ...declared])
 }
 
-type ImplyingRoute = Pick<Route, 'method' | 'path' | 'body' | 'query' | 'paging' | 'responses'>
+type ImplyingRoute = Pick<Route, 'method' | 'mayHaveMoved' | 'body' | 'query' | 'paging' | 'responses'>
 
 /** Statuses that a route may respond with although it does not declare them. */
 export const impliedStatuses = (route: ImplyingRoute): number[] => [
-  ...(404 in route.responses && mayHaveMoved(route) ? [movedStatus(route.method)] : []),
+  ...(404 in route.responses && route.mayHaveMoved ? [movedStatus(route.method)] : []),
   400,
   // Every route checks credentials when they are sent; 403 also means that the account may not sign in.
   401,

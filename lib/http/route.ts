@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream'
 import type * as v from 'valibot'
 import type { AccessRule, Auth, Caller } from './access.ts'
 import type { Failure } from './failure.ts'
+import type { NamingRoute } from './moved-paths.ts'
 import type { Pagination, Paging } from './paging.ts'
 import type { Reply, ReplyOf, Responses, SerializedJson, StreamReply } from './responses.ts'
 
@@ -92,6 +93,8 @@ export interface Route<I extends Caller = Caller, S = unknown> extends RouteDecl
    * resources that everyone who may call the route can see.
    */
   exists?: (params: unknown, services: S) => Promise<boolean>
+  /** Whether its path may have a former name: then it answers 301 or 308 instead of 404. */
+  mayHaveMoved: boolean
   handle: (request: RouteRequest<I, S>, services: S) => Promise<Reply>
 }
 
@@ -152,8 +155,11 @@ function reply(status: number, body?: unknown): Reply {
   return { status, body }
 }
 
-/** Functions that declare JSON routes for one type of identity and one set of services. */
-export const routesFor = <I extends Caller, S>() => ({
+/**
+ * Functions that declare JSON routes for one type of identity and one set of services.
+ * @param mayHaveMoved whether the path of a route may have a former name
+ */
+export const routesFor = <I extends Caller, S>(mayHaveMoved: (route: NamingRoute) => boolean) => ({
   /** A reply with an undeclared status, or with a body that its schema does not describe, does not compile. */
   route: <
     const Path extends string,
@@ -165,7 +171,7 @@ export const routesFor = <I extends Caller, S>() => ({
     G extends Paging | undefined = undefined,
   >(
     declaration: Declaration<I, S, Path, A, R, P, Q, B, G>,
-  ): Route<I, S> => declaration as unknown as Route<I, S>,
+  ): Route<I, S> => ({ ...declaration, mayHaveMoved: mayHaveMoved(declaration) }) as unknown as Route<I, S>,
   reply,
   /** A page of a list. @param total items of the whole list; undefined when they are not counted yet */
   pageOf: <B extends unknown[] | SerializedJson<unknown[]>>(

@@ -6,6 +6,7 @@ import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatc
 import type { Failure, Log } from '../http/index.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
+import { movedPath } from '../repositories/moved-paths.ts'
 import { failureView, renderDocument } from './document.tsx'
 import { PageResponses } from './page-responses.ts'
 import { loginRoutes, pageRoutes } from './page-routes.ts'
@@ -54,10 +55,7 @@ export const createPages = (given: PagesOptions) => {
       baseUrl,
       readTogether: store.readTogether,
       authenticateFirst: !services.settings.hasSessions,
-      findMoved: {
-        account: (user, name) => hosting.accounts.findMoved(user, name),
-        repository: (user, owner, name) => hosting.repositories.findMoved(user, owner, name),
-      },
+      movedPath: movedPath(hosting),
       unmatched,
       log,
     })

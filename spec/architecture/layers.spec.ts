@@ -128,6 +128,15 @@ describe('Imports', () => {
   })
 })
 
+describe('The HTTP layer', () => {
+  it('gets what the parts of paths mean from the layers above', () => {
+    for (const file of filesIn('lib/http')) {
+      const code = sourceOf(file).replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+      assert.doesNotMatch(code, /\{\(?(?:owner|org|user|repo)/, file)
+    }
+  })
+})
+
 describe('The source', () => {
   it('has no collections of unrelated helpers', () => {
     for (const file of files) assert.doesNotMatch(file, /helper|util|common(?!mark)|manager/i)

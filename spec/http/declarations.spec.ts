@@ -69,7 +69,8 @@ describe('A route declaration', () => {
     assert.equal(refused.length, 11)
   })
 
-  it('is returned unchanged, as the plain object that the router and the documents read', () => {
-    assert.deepEqual(Object.keys(taken[0]!), [...Object.keys(open), 'responses', 'handle'])
+  it('is a plain object that the router and the documents read, which also says whether its path may have a former name', () => {
+    const declared = [...Object.keys(open), 'responses', 'handle']
+    assert.deepEqual(Object.keys(taken[0]!), [...declared, 'mayHaveMoved'])
   })
 })

@@ -121,15 +121,15 @@ describe('The links of a response', () => {
 })
 
 describe('A response that comes from the cache of a shared store', () => {
-  it('redirects to where a repository has moved, as the response did that was cached', async () => {
+  it('redirects to the path that has moved, as the response did that was cached', async () => {
     const cached = new Map<string, Promise<unknown>>()
     const server = await serve(
       [
         route({
           ...plain,
           method: 'GET',
-          path: '/repos/{owner}/{repo}',
-          operationId: 'repository',
+          path: '/things/{name}',
+          operationId: 'thing',
           auth: 'optional',
           cacheable: true,
           responses: { 200: Said, 404: v.undefined() },
@@ -142,20 +142,17 @@ describe('A response that comes from the cache of a shared store', () => {
           if (!cached.has(name)) cached.set(name, read())
           return cached.get(name) as Promise<T>
         },
-        findMoved: {
-          account: async () => undefined,
-          repository: async (_user, owner, name) =>
-            name === 'before' ? { owner, name: 'after' } : undefined,
-        },
+        movedPath: async ({ params, path }) =>
+          params.name === 'before' ? path.replace('before', 'after') : undefined,
       },
     )
     try {
       for (let times = 0; times < 3; times++) {
-        const { status, headers } = await fetch(`${server.api}/repos/alice/before`, {
+        const { status, headers } = await fetch(`${server.api}/things/before`, {
           headers: { authorization: 'alice' },
           redirect: 'manual',
         })
-        assert.deepEqual([status, headers.get('location')], [301, `${server.api}/repos/alice/after`])
+        assert.deepEqual([status, headers.get('location')], [301, `${server.api}/things/after`])
       }
       assert.equal(cached.size, 1)
     } finally {
