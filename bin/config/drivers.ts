@@ -45,7 +45,7 @@ const DRIVERS: readonly NamedDriver[] = [
       (await import('../../drivers/level/index.ts')).level(folderOfLevel(url), options.level),
     describe: async (url) => url,
     folder: folderOfLevel,
-    repair: async (url) => (await import('../../drivers/level/damage.ts')).repairLevel(folderOfLevel(url)),
+    repair: async (url) => (await import('../../drivers/level/repair.ts')).repairLevel(folderOfLevel(url)),
   },
   {
     name: 'postgres',

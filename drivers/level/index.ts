@@ -2,8 +2,9 @@ import { readdir } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { checkArgument, checkOptionNames, type StorageDriver } from '../../lib/storage/index.ts'
 import { type Database, overAbstractLevel } from './abstract.ts'
-import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './damage.ts'
-import { damaged, FolderLock, toStorageError } from './folder.ts'
+import { damaged, toStorageError } from './errors.ts'
+import { FolderLock } from './folder-lock.ts'
+import { checkShutdownManifest, removeShutdownManifest, writeShutdownManifest } from './shutdown-manifest.ts'
 
 /**
  * Required, since an import makes Node parse a CommonJS package a second time, for the names of its exports.

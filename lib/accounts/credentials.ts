@@ -92,7 +92,7 @@ export const insertToken = async (
     throw new AllotError('bad_request', `a token named ${name} already exists`)
   const stored = { hash: hashSecret(secret), lastEight: secret.slice(-8), createdAt: now() }
   const token = { id: await takeNumber(tx, 'token'), ...members, ...stored }
-  await tokens.save(tx, token)
+  await tokens.add(tx, token)
   await recordToken(tx, by, 'token created', token)
   return token
 }

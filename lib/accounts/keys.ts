@@ -148,7 +148,7 @@ export class SshKeys extends Keys<SshKey> {
         throw new UsedKeyError('title', 'Key title has been used')
       const id = await takeNumber(tx, 'sshKey')
       const record = { id, account, title, key: text, fingerprint, createdAt: now() }
-      await sshKeys.save(tx, record)
+      await sshKeys.add(tx, record)
       return record
     })
   }
@@ -198,7 +198,7 @@ export class GpgKeys extends Keys<GpgKey> {
       const record: GpgKey = { ...key, id: await takeNumber(tx, 'gpgKey'), account, subkeys: [] }
       for (const { fingerprint: _, ...subkey } of subkeys)
         record.subkeys.push({ ...subkey, id: await takeNumber(tx, 'gpgKey') })
-      await gpgKeys.save(tx, record)
+      await gpgKeys.add(tx, record)
       return record
     })
   }

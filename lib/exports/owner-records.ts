@@ -148,14 +148,12 @@ async function* selectEntries(selection: Selection): AsyncGenerator<unknown> {
 const groupsOf = async ({ tx, accounts }: Selection) => {
   const names = new Set<string>()
   for (const id of accounts.keys()) for (const name of await assignedTo(tx, id)) names.add(name)
-  const keys = [...names].map((name) => [name])
-  return (await groups.getMany(tx, keys)).filter((group) => group !== undefined)
+  return groups.byNames(tx, names)
 }
 
 async function* selectRules(selection: Selection): AsyncGenerator<unknown> {
   const names = new Set((await groupsOf(selection)).flatMap((group) => group.rules))
-  const keys = [...names].map((name) => [name])
-  yield* (await rules.getMany(selection.tx, keys)).filter((rule) => rule !== undefined)
+  yield* await rules.byNames(selection.tx, names)
 }
 
 async function* selectHooks({ tx, accounts, repositories }: Selection): AsyncGenerator<Hook> {

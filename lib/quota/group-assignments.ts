@@ -65,12 +65,8 @@ export const assignedNames = async (tx: ReadTransaction, owner: number): Promise
 
 /** Names of the groups that are assigned to an owner. */
 export const assignedTo = async (tx: ReadTransaction, owner: number): Promise<string[]> => {
-  const names = await assignedNames(tx, owner)
-  const found = await groups.getMany(
-    tx,
-    names.map((name) => [name]),
-  )
-  return names.filter((_, index) => found[index] !== undefined)
+  const found = await groups.byNames(tx, await assignedNames(tx, owner))
+  return found.map(({ name }) => name)
 }
 
 /** @throws AllotError not_found */

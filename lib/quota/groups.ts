@@ -236,11 +236,8 @@ export const readGroup = async (tx: ReadTransaction, name: string): Promise<Quot
 }
 
 const withRules = async (tx: ReadTransaction, group: Group): Promise<QuotaGroup> => {
-  const found = await rules.getMany(
-    tx,
-    group.rules.map((name) => [name]),
-  )
-  return { name: group.name, rules: found.flatMap((rule) => (rule === undefined ? [] : [toRule(rule)])) }
+  const found = await rules.byNames(tx, group.rules)
+  return { name: group.name, rules: found.map(toRule) }
 }
 
 /** Leaves an existing rule of that name as it is, even when the given limit or subjects differ. */

@@ -25,7 +25,7 @@ import type { Usage } from './subjects.ts'
 import type { OwnerCounters } from './usage.ts'
 
 /** An entry as `put` takes it; the ledger chooses its partition. */
-export type NewEntry = Omit<LedgerEntry, 'owner' | keyof typeof NO_DETAILS> &
+type NewEntry = Omit<LedgerEntry, 'owner' | keyof typeof NO_DETAILS> &
   Partial<Pick<LedgerEntry, keyof typeof NO_DETAILS>> & {
     /** Owner of the repository, or of the entry itself when it belongs to no repository. */
     owner: number

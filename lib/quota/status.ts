@@ -102,7 +102,7 @@ const readGroups = async (tx: ReadTransaction, names: readonly string[]): Promis
 
 /** @returns those names that no group has */
 export const missingGroups = async (tx: ReadTransaction, names: readonly string[]): Promise<string[]> => {
-  const found = new Set((await readGroups(tx, names)).map((group) => group.name))
+  const found = new Set((await groups.byNames(tx, names)).map((group) => group.name))
   return names.filter((name) => !found.has(name))
 }
 

@@ -113,6 +113,12 @@ export class Collection<R, U extends string = never, O extends string = never, C
     return this.byIds(tx, items.map(idOf))
   }
 
+  /** The records with these names that exist, in the order of the names; for collections whose ids are one text. */
+  async byNames(tx: ReadTransaction, names: Iterable<string>): Promise<R[]> {
+    const keys = [...names].map((name) => [name])
+    return (await this.getMany(tx, keys)).filter((record) => record !== undefined)
+  }
+
   async findBy(tx: ReadTransaction, index: U, key: KeyTuple): Promise<R | undefined> {
     const found = await tx.get(uniqueKey(this.#name, index, key, lookupKey))
     return found && readRecord(tx, found)

@@ -79,7 +79,7 @@ export class Hooks {
         throw new AllotError('conflict', `there are ${MAX_HOOKS} webhooks already: delete one of them first`)
       const id = await takeNumber(tx, 'hook')
       const hook = newHook({ id, scope, target, creator: by.id }, given)
-      await hooks.save(tx, hook)
+      await hooks.add(tx, hook)
       outbox.hookCreated(tx)
       await audit(tx, by, 'webhook created', found, { after: hook })
       return hook

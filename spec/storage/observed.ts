@@ -1,6 +1,6 @@
 import { Level } from 'level'
 import { type Batch, type Database, overAbstractLevel } from '../../drivers/level/abstract.ts'
-import { toStorageError } from '../../drivers/level/folder.ts'
+import { toStorageError } from '../../drivers/level/errors.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
 
 /** Records the batches of a driver, and makes the next ones fail or wait. */

@@ -122,7 +122,7 @@ export const issueEvents = new Collection({
 })
 
 const IssueSubscription = v.object({ issue: id, account: id, subscribed: v.boolean(), createdAt: seconds })
-export type IssueSubscription = v.InferOutput<typeof IssueSubscription>
+type IssueSubscription = v.InferOutput<typeof IssueSubscription>
 
 const subscribedTo = ({ subscribed, issue }: IssueSubscription) => (subscribed ? [issue] : undefined)
 

@@ -144,12 +144,12 @@ const namesInLists = (record: AuditRecord): { kind: Kind; name: string }[] =>
 const keysOf = (names: readonly string[]) => names.map((name) => [name])
 
 const rulesOrGroupsNamed = async (
-  collection: Pick<Collection<Found & { name: string }>, 'getMany'>,
+  collection: Pick<Collection<Found & { name: string }>, 'byNames'>,
   tx: ReadTransaction,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, Found>> => {
-  const found = await collection.getMany(tx, keysOf(names))
-  return new Map(found.flatMap((one) => (one === undefined ? [] : [[one.name, one]])))
+  const found = await collection.byNames(tx, names)
+  return new Map(found.map((one) => [one.name, one]))
 }
 
 const accountsNamed = async (
