@@ -91,7 +91,7 @@ section, .card, main > form:not(.inline), main > table { background: var(--card)
   padding: var(--pad); margin: 0 0 var(--s4); box-shadow: var(--shadow); min-width: 0; }
 section > h2:first-child, .section-head { margin-bottom: var(--s4); }
 .section-head { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s1) var(--s4); min-height: 1.75rem; }
-.section-head > .about { flex-basis: 100%; order: 1; margin: 0; }
+.section-head > .about { flex-basis: 100%; max-width: none; order: 1; margin: 0; }
 section > :last-child, .card > :last-child { margin-bottom: 0; }
 main > p { margin-bottom: var(--s4); }
 section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0; border-radius: 0; }
@@ -134,7 +134,7 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
 @media (max-width: 60rem) {
   .sides:has(> .side:first-child) { display: flex; flex-direction: column; }
   .sides > .side { display: contents; }
-  #organizations { order: 1; }
+  .side > [aria-labelledby=organizations] { order: 1; }
 }
 @media (max-width: 40rem) {
   .dots > span:has(> .slim), .dots > span:has(> .slim) + span > i { display: revert; }

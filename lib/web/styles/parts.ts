@@ -55,6 +55,7 @@ p > .elsewhere { margin-inline-start: 0; }
 .line { display: flex; align-items: baseline; justify-content: space-between; gap: var(--s1) var(--s4); flex-wrap: wrap; }
 .line > :last-child:not(:first-child) { text-align: end; }
 .rows > li { margin-inline: calc(-1 * var(--pad)); padding: .75rem var(--pad); border-top: 1px solid var(--border); align-items: center; }
+.rows:not(:last-child) > li:last-child { border-bottom: 1px solid var(--border); }
 .rows > li:hover { background: var(--tint); }
 :is(section, .card):has(> .rows:last-child, > form:last-child > .rows:last-child) { overflow: clip; padding-bottom: 0; }
 .rows > li.line > .named:first-child { flex: 1 1 min(13.25rem, 100%); }
