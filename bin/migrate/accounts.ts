@@ -5,7 +5,7 @@ import { followDetails } from './details.ts'
 import { GRANTS } from './grants.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Named } from './names/known-names.ts'
-import type { SourceOrganization, SourceUser } from './shapes.ts'
+import type { SourceProfile, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
 import { synchronizeGrants } from './synchronize.ts'
 
@@ -101,7 +101,7 @@ const reportUser = ({ report }: Migration, account: Account, user: SourceUser): 
 export const followAccount = async (
   migration: Migration,
   account: Account,
-  given: Omit<SourceOrganization, 'name' | 'email'>,
+  given: SourceProfile,
   login: string,
 ): Promise<void> => {
   const { allot, migrationLog, names, report } = migration
@@ -156,12 +156,7 @@ const newAccount = (source: Source, user: SourceUser) =>
     active: user.active && !user.prohibit_login && !user.restricted,
   }) satisfies NewAccount
 
-const textsOf = ({
-  full_name: fullName,
-  website,
-  description,
-  location,
-}: Omit<SourceOrganization, 'name' | 'email'>) => ({
+const textsOf = ({ full_name: fullName, website, description, location }: SourceProfile) => ({
   fullName,
   website,
   description,
@@ -169,7 +164,7 @@ const textsOf = ({
 })
 
 /** The members that are copied of users and of organizations. */
-export const profileAt = (source: Source, account: Omit<SourceOrganization, 'name' | 'email'>) => ({
+export const profileAt = (source: Source, account: SourceProfile) => ({
   ...textsOf(account),
   visibility: visibilityAt(source, account.visibility),
 })

@@ -65,22 +65,16 @@ export const synchronizeCollaborators = async (
   const path = await names.addressOf(repository)
   if (path === undefined) return
   const scope = textOf(key)
-  const loginOf = async (name: string) => (await names.account(name))?.name ?? name
-  const parts = async (name: string) => {
-    const account = await names.account(name)
-    return account?.kind === 'user' ? [repository.id, account.id] : undefined
-  }
-  const has = async (name: string) => collaborators.has(OPERATOR, path, await loginOf(name))
-  const set = async (name: string, level: Level) => {
-    const login = await loginOf(name)
-    return collaborators.set(OPERATOR, path, login, level)
-  }
+  const parts = (name: string) => names.idsWith(repository.id, name, 'user')
+  const has = async (name: string) => collaborators.has(OPERATOR, path, await names.loginHere(name))
+  const set = async (name: string, level: Level) =>
+    collaborators.set(OPERATOR, path, await names.loginHere(name), level)
   const subject: ExistenceSubject = {
     kind: 'collaborator',
     scope,
     parts,
     find: async (name) => ((await has(name)) ? parts(name) : undefined),
-    remove: async (name) => void (await collaborators.remove(OPERATOR, path, await loginOf(name))),
+    remove: async (name) => void (await collaborators.remove(OPERATOR, path, await names.loginHere(name))),
   }
   const wanted = [...levels].map(([login, level]) => ({
     name: names.key(login),

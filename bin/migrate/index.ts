@@ -45,25 +45,24 @@ import { copyEmails, copyKeys, copyRelations } from './user-data.ts'
 /**
  * Copies users, organizations and teams, repositories with their issues, releases and webhooks, packages, keys, relations and
  * quota from the source, kind by kind, and up to four things of a kind at a time. A thing that fails is reported, and the rest
- * goes on. Running it again continues where a run ended,
- * and changes nothing when the run was complete and the source is the same.
+ * goes on. Running it again continues where a run ended, and changes nothing when the run was complete and the source is the same.
  *
- * Copies are found by the ids of the source ({@link Names}). Accounts and repositories without a copy are looked for by name: a
+ * Copies are found by the ids of the source ({@link Names}). SourceAccounts and repositories without a copy are looked for by name: a
  * user or repository of that name that is not the copy of another one is treated as the copy. An organization that was created
  * here is refused, and so is an account of the other kind. Names are never changed automatically: `--rename` chooses another one.
  *
  * Invariant: a migration gives no more rights than the source gives at that time. It revokes rights that an
  * earlier migration gave and the source has revoked since. Rights that were given here by other means stay, and are reported.
- * @param names users and organizations to copy; none: everything
+ * @param only names of users and organizations to copy; none: everything
  */
-export const migrate = async (options: MigrationOptions, names: readonly string[]): Promise<void> => {
+export const migrate = async (options: MigrationOptions, only: readonly string[]): Promise<void> => {
   const { source } = options
   const all = await selectAll(source)
   const migration = await begin(options, all)
   await checkRenames(migration, named(all))
-  const { users, organizations, owners } = names.length === 0 ? all : await selectNamed(source, names)
+  const { users, organizations, owners } = only.length === 0 ? all : await selectNamed(source, only)
   const logins = users.map(({ login }) => login)
-  const deleted = names.length === 0 ? await revokeDeletedAccounts(migration, named(all)) : []
+  const deleted = only.length === 0 ? await revokeDeletedAccounts(migration, named(all)) : []
   await followAccountNames(migration, named({ users, organizations }))
   await each('users', users, (user) => copyUser(migration, user))
   await each('organizations', organizations, (organization) => copyOrganization(migration, organization))
@@ -74,7 +73,7 @@ export const migrate = async (options: MigrationOptions, names: readonly string[
   await each('teams', [...migration.teams], ([name, teams]) => copyTeamsOf(migration, name, teams))
   await eachOfSeveral('collaborators', copied, (one) => copyCollaborators(migration, one))
   await copyContents(migration, copied)
-  await copyWebhooks(migration, owners, copied, names.length === 0)
+  await copyWebhooks(migration, owners, copied, only.length === 0)
   await eachOfSeveral('packages', owners, ({ name }) => copyPackages(migration, name))
   await copyEmails(migration, logins)
   await each('keys', logins, (login) => copyKeys(migration, login))
@@ -84,7 +83,7 @@ export const migrate = async (options: MigrationOptions, names: readonly string[
 }
 
 /** @param accounts all users and organizations of the source */
-const begin = async (options: MigrationOptions, accounts: Accounts): Promise<Migration> => {
+const begin = async (options: MigrationOptions, accounts: SourceAccounts): Promise<Migration> => {
   const { hosting } = options.allot
   const migrationLog = hosting.migrationLog(options.source.base)
   const content = hosting.migratedContent(migrationLog)
@@ -103,14 +102,14 @@ const begin = async (options: MigrationOptions, accounts: Accounts): Promise<Mig
   }
 }
 
-interface Accounts {
+interface SourceAccounts {
   users: SourceUser[]
   organizations: SourceOrganization[]
 }
 
 /** The accounts that a migration copies. */
-interface Selection extends Accounts {
-  /** Accounts whose repositories are copied. */
+interface Selection extends SourceAccounts {
+  /** SourceAccounts whose repositories are copied. */
   owners: Owner[]
 }
 
@@ -127,13 +126,13 @@ export const selectAll = async (source: Source): Promise<Selection> => {
 }
 
 /** Users and organizations together. */
-export const named = ({ users, organizations }: Accounts): Named[] => [
+export const named = ({ users, organizations }: SourceAccounts): Named[] => [
   ...users.map(({ id, login: name }) => ({ id, name })),
   ...organizations.map(({ id, name }) => ({ id, name })),
 ]
 
 /** Users and organizations together, which both can have uploaded an image. */
-export const avatarOwners = ({ users, organizations }: Accounts): AvatarOwner[] => [
+export const avatarOwners = ({ users, organizations }: SourceAccounts): AvatarOwner[] => [
   ...users.map(({ login: name, ...user }) => ({ ...user, name })),
   ...organizations,
 ]

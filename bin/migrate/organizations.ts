@@ -206,16 +206,13 @@ const copyPublicMembers = async (
     if (member === undefined) return false
     return memberships.setPublic(withAdminRights(member.id), organization.name, member.name, isPublic)
   }
-  const parts = async (key: string) => {
-    const member = await names.account(key)
-    return member && [organization.id, member.id]
-  }
+  const parts = (key: string) => names.idsWith(organization.id, key)
   const things: ExistenceSubject = {
     kind: 'publicMember',
     scope: names.keyHere(organization),
     parts,
     async find(key) {
-      const login = (await names.account(key))?.name ?? key
+      const login = await names.loginHere(key)
       return (await memberships.isPublic(OPERATOR, organization.name, login)) ? parts(key) : undefined
     },
     remove: async (key) => void (await setPublic(key, false)),
@@ -235,10 +232,7 @@ const copyPublicMembers = async (
 /** Memberships of owners, and of others who have not only the rights of teams. */
 const membershipsOf = ({ allot, names }: Migration, organization: Account): ExistenceSubject => {
   const { organizations, teams } = allot.hosting
-  const parts = async (key: string) => {
-    const member = await names.account(key)
-    return member?.kind === 'user' ? [organization.id, member.id] : undefined
-  }
+  const parts = (key: string) => names.idsWith(organization.id, key, 'user')
   return {
     kind: 'membership',
     scope: names.keyHere(organization),
@@ -250,8 +244,7 @@ const membershipsOf = ({ allot, names }: Migration, organization: Account): Exis
     },
     async remove(key, [id, member]) {
       // A former owner keeps the rights of teams.
-      const login = (await names.account(key))?.name ?? key
-      const wasOwner = await teams.removeMember(OPERATOR, id!, login)
+      const wasOwner = await teams.removeMember(OPERATOR, id!, await names.loginHere(key))
       if (!wasOwner) await organizations.removeMember(id!, member!, { viewer: OPERATOR })
     },
   }

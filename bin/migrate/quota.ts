@@ -227,7 +227,7 @@ const copyAssignments = async (migration: Migration, group: string): Promise<voi
       const isAssigned = account !== undefined && (await groups.assignedTo(account.name)).includes(group)
       return isAssigned ? parts(key) : undefined
     },
-    remove: async (key) => groups.unassign((await names.account(key))?.name ?? key, group, OPERATOR),
+    remove: async (key) => groups.unassign(await names.loginHere(key), group, OPERATOR),
   }
   const users = await source.list(SourceUser, apiPath('admin', 'quota', 'groups', group, 'users'))
   const wanted = users.map(({ login }) => ({

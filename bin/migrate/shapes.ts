@@ -50,6 +50,9 @@ export const SourceOrganization = v.pipe(
 )
 export type SourceOrganization = v.InferOutput<typeof SourceOrganization>
 
+/** What users and organizations have in common. */
+export type SourceProfile = Omit<SourceOrganization, 'name' | 'email'>
+
 export const SourceRepository = v.object({
   id: sourceId,
   name: v.string(),

@@ -199,22 +199,18 @@ const copyMembersOf = (
 ): Promise<void> => {
   const { allot, names } = migration
   const { teams } = allot.hosting
-  const loginOf = async (key: string) => (await names.account(key))?.name ?? key
-  const parts = async (key: string) => {
-    const account = await names.account(key)
-    return account?.kind === 'user' ? [id, account.id] : undefined
-  }
+  const parts = (key: string) => names.idsWith(id, key, 'user')
   const subject: ExistenceSubject = {
     kind: 'teamMember',
     scope: scopeOf(migration, organization, team),
     parts,
-    find: async (key) => (await teams.member(OPERATOR, id, await loginOf(key))) && (await parts(key)),
-    remove: async (key) => void (await teams.removeMember(OPERATOR, id, await loginOf(key))),
+    find: async (key) => (await teams.member(OPERATOR, id, await names.loginHere(key))) && (await parts(key)),
+    remove: async (key) => void (await teams.removeMember(OPERATOR, id, await names.loginHere(key))),
   }
   const wanted = [...team.users].map((login) => ({
     name: names.key(login),
     label: login,
-    create: async () => teams.addMember(OPERATOR, id, await loginOf(names.key(login))),
+    create: async () => teams.addMember(OPERATOR, id, await names.loginHere(names.key(login))),
   }))
   return reportErrors(migration.report, `the team ${team.name} of ${organization.name}`, () =>
     synchronize(migration, subject, wanted),

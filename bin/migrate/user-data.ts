@@ -209,24 +209,21 @@ const followsOf = ({ allot, report, names }: Migration, account: Account): UserS
   const { follows } = allot.hosting.relations
   const { id, name } = account
   const user = withAdminRights(id)
-  const loginOf = async (key: string) => (await names.account(key))?.name ?? key
-  const parts = async (key: string) => {
-    const followed = await names.account(key)
-    return followed && [id, followed.id]
-  }
+  const parts = (key: string) => names.idsWith(id, key)
   return {
     kind: 'follow',
     scope: names.keyHere(account),
     parts,
-    find: async (key) => ((await follows.check(user, id, await loginOf(key))) ? parts(key) : undefined),
-    remove: async (key) => void (await follows.unfollow(user, await loginOf(key))),
+    find: async (key) =>
+      (await follows.check(user, id, await names.loginHere(key))) ? parts(key) : undefined,
+    remove: async (key) => void (await follows.unfollow(user, await names.loginHere(key))),
     list: 'following',
     shape: SourceUser,
     itemFor: ({ login }) => ({
       name: names.key(login),
       label: login,
       async create() {
-        const isHere = await follows.follow(user, await loginOf(names.key(login)))
+        const isHere = await follows.follow(user, await names.loginHere(names.key(login)))
         if (!isHere) report.note('notCopied', NOT_HERE, `${name}: ${login}`)
         return isHere
       },

@@ -89,6 +89,20 @@ export class Names {
     return found
   }
 
+  /** The name here of the account that has the key; the key when there is none. */
+  async loginHere(key: string): Promise<string> {
+    return (await this.account(key))?.name ?? key
+  }
+
+  /**
+   * The ids of something here and of the account that has the key, as the migration log has them.
+   * @param kind what the account must be; absent: either
+   */
+  async idsWith(id: number, key: string, kind?: Account['kind']): Promise<[number, number] | undefined> {
+    const account = await this.account(key)
+    return account === undefined || (kind ?? account.kind) !== account.kind ? undefined : [id, account.id]
+  }
+
   /** Remembers the copy of an account that was created now. */
   created({ id }: Account, key: string): void {
     this.#keysHere.set(id, key)

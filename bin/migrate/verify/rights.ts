@@ -89,12 +89,15 @@ const isLowered = async (
   const own = (teams.get(given.owner.login.toLowerCase()) ?? []).filter(({ users }) =>
     users.has(login.toLowerCase()),
   )
-  if (expected === 2 && (own.some((team) => team.isLowered) || (await isProtected(source, given)))) {
+  if (
+    expected === RIGHT.write &&
+    (own.some((team) => team.isLowered) || (await isProtected(source, given)))
+  ) {
     report.note('leftOut', LOWERED, label)
     return true
   }
   if (own.length === 0) return false
-  if (expected === 1 && given.internal) {
+  if (expected === RIGHT.read && given.internal) {
     report.note('leftOut', OF_MEMBERS, label)
     return true
   }
