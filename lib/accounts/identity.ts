@@ -17,7 +17,8 @@ import {
   unauthenticated,
 } from './credentials.ts'
 import type { TokenUses } from './last-uses.ts'
-import type { LoginThrottle, PasswordLogin } from './login.ts'
+import type { PasswordLogin } from './login.ts'
+import type { LoginThrottle } from './login-throttle.ts'
 import { isAccountName } from './names.ts'
 
 /** Result of a host's `authenticate` function. Absent `scopes` mean every scope. */

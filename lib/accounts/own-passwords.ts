@@ -8,7 +8,8 @@ import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { accountByName, type Identity } from './access.ts'
 import { type Credential, hashSecret, refuseInactive } from './credentials.ts'
-import { checkPassword, hashPassword, type LoginThrottle, type PasswordLogin } from './login.ts'
+import { checkPassword, hashPassword, type PasswordLogin } from './login.ts'
+import type { LoginThrottle } from './login-throttle.ts'
 import { endSessions, type SessionBrowser, type Sessions } from './sessions.ts'
 
 /** Days for which a link is valid. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { LoginThrottle } from '../../lib/accounts/login.ts'
+import { LoginThrottle } from '../../lib/accounts/login-throttle.ts'
 import { AllotError } from '../../lib/errors.ts'
 
 const MINUTE = 60_000
