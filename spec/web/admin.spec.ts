@@ -423,6 +423,7 @@ describe('The forms about accounts', () => {
     assert.equal((await allot.browser().signIn('ann', PASSWORD)).status, 422)
     assert.equal((await allot.browser().signIn('ann', 'another password')).status, 303)
     const made = await root.post('/-/admin/account/token', { name: 'ann', token: 'ci', scope: 'read:user' })
+    assert.match(words(made.text), /Administration .*Owners .*ann /)
     const [secret] = /\b[\da-f]{40}\b/.exec(words(made.text))!
     const user = () => allot.request('GET', '/user', { token: secret })
     assert.equal((await user()).status, 200)

@@ -1,3 +1,4 @@
+import { timestamp } from '../../../lib/clock.ts'
 import { escapeControl } from '../../terminal.ts'
 import { OTHER_TYPE } from '../content/packages.ts'
 import type { Section } from '../report.ts'
@@ -186,4 +187,4 @@ const byName = (items: readonly Item[]): Map<string, Item> => {
 
 /** A time as it is compared and printed. @param seconds since 1970 */
 export const dateOf = (seconds: number | undefined): string | undefined =>
-  seconds === undefined ? undefined : new Date(seconds * 1000).toISOString().replace('.000', '')
+  seconds === undefined ? undefined : timestamp(seconds)

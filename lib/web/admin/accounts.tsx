@@ -18,7 +18,7 @@ import {
 import { passwordLinkView } from '../people/set-password.tsx'
 import { checkChosenScopes, createdView } from '../people/tokens.tsx'
 import { confirmationOf, deletionView } from './account-deletion.tsx'
-import { accountView } from './account-views.tsx'
+import { accountView, CRUMBS } from './account-views.tsx'
 import { adminPage } from './form.tsx'
 import { newAccountView } from './new-account.tsx'
 
@@ -157,10 +157,7 @@ const obstacleText = ({ obstacle }: OwnerError, { kind }: Account): string => {
   return `this ${kind} ${text}; what must go first is listed below`
 }
 
-const crumbsOf = (name: string) => [
-  { name: 'Owners', to: '/-/admin/owners' },
-  { name, to: accountPath(name) },
-]
+const crumbsOf = (name: string) => [...CRUMBS, { name, to: accountPath(name) }]
 
 const kindIn = (text: string | null): Account['kind'] => (text === 'organization' ? 'organization' : 'user')
 

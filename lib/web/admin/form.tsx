@@ -1,12 +1,16 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Shared by the pages of administrators: navigation, and forms that can be previewed. */
 import type { ComponentChildren } from 'preact'
-import type { Identity } from '../../accounts/access.ts'
+import { accountByName, type Identity } from '../../accounts/access.ts'
+import { invalid } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
+import type { Account } from '../../records/schema/index.ts'
+import type { ReadTransaction } from '../../storage/index.ts'
 import { FlashMessage, Notice, PageHead, Post, PREVIEW, Section, Tabs } from '../parts/components.tsx'
 import type { Form } from '../parts/form.ts'
+import type { FieldName } from '../parts/labels.ts'
 import {
   type Crumb,
   type PageReply,
@@ -19,6 +23,15 @@ import {
   type View,
 } from '../parts/route.ts'
 import { changeTitle, EffectList } from './effects.tsx'
+
+/** @param field which the error names. @throws AllotError invalid when there is no such owner */
+export const ownerNamed =
+  (name: string, field: FieldName) =>
+  async (tx: ReadTransaction): Promise<Account> => {
+    const account = await accountByName(tx, name)
+    if (account === undefined) throw invalid(`${field}: there is no user or organization named "${name}"`)
+    return account
+  }
 
 /** Declares that a page is for administrators. */
 export const adminPage = { method: 'GET', auth: 'admin', scope: 'read:admin' } as const

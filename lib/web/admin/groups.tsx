@@ -1,10 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
-import { accountByName } from '../../accounts/access.ts'
-import { AllotError, invalid } from '../../errors.ts'
+import { AllotError } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
-import type { ReadTransaction } from '../../storage/index.ts'
 import {
   ActionButtons,
   Count,
@@ -25,7 +23,7 @@ import { type PageServices, page, type View } from '../parts/route.ts'
 import { formatExactLimit } from '../parts/sizes.ts'
 import { subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
-import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
+import { ADMINISTRATION, adminForm, adminPage, adminView, ownerNamed } from './form.tsx'
 import { Members } from './group-members.tsx'
 import { ALL } from './rules.tsx'
 
@@ -81,8 +79,8 @@ export const groupRoutes = [
       plan: () => memberPlan(services, group.name, owner, isAdded),
       ...(isAdded ? {} : { cancelTo: groupPath(group.name) }),
       async apply() {
-        if (isAdded) await services.quota.groups.assign(ownerNamed(owner), group.name, user)
-        else await services.quota.groups.unassign(ownerNamed(owner), group.name, user)
+        if (isAdded) await services.quota.groups.assign(ownerNamed(owner, 'assignee'), group.name, user)
+        else await services.quota.groups.unassign(ownerNamed(owner, 'assignee'), group.name, user)
         return `${groupPath(group.name)}&done=${isAdded ? 'added' : 'removed'}`
       },
       showAgain: (failure) =>
@@ -114,12 +112,6 @@ const findGroup = async ({ quota }: PageServices, name: string): Promise<QuotaGr
   return group
 }
 
-const ownerNamed = (name: string) => async (tx: ReadTransaction) => {
-  const account = await accountByName(tx, name)
-  if (account === undefined) throw invalid(`assignee: there is no user or organization named "${name}"`)
-  return account
-}
-
 /** Whatever refuses the form to assign a group, the owner is its only field. */
 const assigneeRefused = (failure: string): string =>
   failure.startsWith('assignee: ') ? failure : `assignee: ${failure}`
@@ -144,7 +136,7 @@ const memberPlan = async (
   owner: string,
   isAdded: boolean,
 ): Promise<NamedPlan> => {
-  const { id, name } = await services.store.read(ownerNamed(owner))
+  const { id, name } = await services.store.read(ownerNamed(owner, 'assignee'))
   const assigned = await services.quota.groups.assignedTo(id)
   if (isAdded && assigned.includes(group))
     throw new AllotError('conflict', `the group ${group} is already assigned`)

@@ -7,6 +7,7 @@ import { FieldFailure } from '../parts/fields.tsx'
 import { Dots, Icon } from '../parts/inline.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { formatSize } from '../parts/sizes.ts'
+import { SortHead, type Sorting } from '../parts/sort-head.tsx'
 import { limitStateOf } from '../storage/limits.tsx'
 import { OwnerGrowth } from '../storage/pace.tsx'
 import { LimitText, RemovalLink, StateBadge } from '../storage/state.tsx'
@@ -45,13 +46,13 @@ export const OwnerTable = ({ rows, history, ...form }: OwnerRows & AssignmentFor
           <th scope="col" class="check">
             <span class="hidden">Select</span>
           </th>
-          <SortHead query={form.query} by="name" text="Name" />
-          <SortHead query={form.query} by="share" text="Limit" />
+          <SortHead {...sortingOf(form.query)} by="name" text="Name" />
+          <SortHead {...sortingOf(form.query)} by="share" text="Limit" />
           <th scope="col" class="wide">
             Groups
           </th>
-          <SortHead query={form.query} by="growth" text="Last 30 days" class="number wide" />
-          <SortHead query={form.query} by="used" text="Usage" class="number wide" />
+          <SortHead {...sortingOf(form.query)} by="growth" text="Last 30 days" class="number wide" />
+          <SortHead {...sortingOf(form.query)} by="used" text="Usage" class="number wide" />
         </tr>
       </thead>
       <tbody>
@@ -64,33 +65,11 @@ export const OwnerTable = ({ rows, history, ...form }: OwnerRows & AssignmentFor
   </Post>
 )
 
-const SortHead = ({
-  query,
-  by,
-  text,
-  class: className,
-}: {
-  query: OwnerQuery
-  by: OwnerQuery['sort']
-  text: string
-  class?: string
-}) => {
-  const isSorted = query.sort === by
-  const isDescending = (by === 'name') === query.isReverse
-  const to = pathOf({ ...query, sort: by, isReverse: isSorted && !query.isReverse, page: 1 })
-  return (
-    <th
-      scope="col"
-      class={className}
-      aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}
-    >
-      <a href={usePageContext().urlOf(to)}>
-        {text}
-        {isSorted && (isDescending ? ' ↓' : ' ↑')}
-      </a>
-    </th>
-  )
-}
+const sortingOf = (query: OwnerQuery): Sorting<OwnerQuery['sort']> => ({
+  sort: query.sort,
+  isReverse: query.isReverse,
+  pathOf: (sort, isReverse) => pathOf({ ...query, sort, isReverse, page: 1 }),
+})
 
 interface RowProps extends Pick<OwnerRows, 'history'> {
   row: OwnerSummary

@@ -1,11 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** All users and organizations with usage, limit and growth; the groups of several can be changed at once. */
-import { accountByName } from '../../accounts/access.ts'
 import { growthIn } from '../../content/usage/instance-history.ts'
 import { invalid } from '../../errors.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import type { NamedPlan } from '../../quota/plans-by-name.ts'
-import type { ReadTransaction } from '../../storage/index.ts'
 import { Empty, type FlashMessage, formatCount, Link, Search, Section } from '../parts/components.tsx'
 import { csvOf } from '../parts/csv.ts'
 import type { Form } from '../parts/form.ts'
@@ -14,7 +12,7 @@ import { EmptyPage, Pages, sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { subjectGroups, subjectTexts } from '../parts/subject-names.ts'
 import { STATE_NAMES } from '../storage/state.tsx'
-import { adminForm, adminPage, adminView } from './form.tsx'
+import { adminForm, adminPage, adminView, ownerNamed } from './form.tsx'
 import { type OwnerQuery, type OwnerRows, pathOf, queryIn, rowsFor, rowsOfFile } from './owner-query.ts'
 import { type AssignmentForm, type OwnerSelection, OwnersBeingRead, OwnerTable } from './owner-table.tsx'
 import { ALL } from './rules.tsx'
@@ -64,7 +62,10 @@ export const ownerRoutes = [
         const { names, group, isAdded } = selection
         await checkSelection(services, selection)
         // Not the plan, whose complete lists of groups would undo what was assigned since it was made.
-        await services.quota.groups.setForAll(names.map(ownerNamed), { group, isAssigned: isAdded, by: user })
+        await services.quota.groups.setForAll(
+          names.map((name) => ownerNamed(name, 'owners')),
+          { group, isAssigned: isAdded, by: user },
+        )
         const list = pathOf(query)
         return `${list}${list.includes('?') ? '&' : '?'}done=saved`
       },
@@ -89,12 +90,6 @@ const checkSelection = async ({ quota }: PageServices, { names, group }: OwnerSe
   if ((await quota.groups.get(group)) === undefined) throw invalid('group: choose one')
 }
 
-const ownerNamed = (name: string) => async (tx: ReadTransaction) => {
-  const account = await accountByName(tx, name)
-  if (account === undefined) throw invalid(`owners: there is no user or organization named "${name}"`)
-  return account
-}
-
 /** Adds a group to those of several owners, or removes it, for the preview. */
 const assignmentPlan = async (services: PageServices, selection: OwnerSelection): Promise<NamedPlan> => {
   await checkSelection(services, selection)
@@ -102,7 +97,7 @@ const assignmentPlan = async (services: PageServices, selection: OwnerSelection)
   const { names, group, isAdded } = selection
   const lists = await Promise.all(
     names.map(async (name) => {
-      const account = await store.read(ownerNamed(name))
+      const account = await store.read(ownerNamed(name, 'owners'))
       const others = (await quota.groups.assignedTo(account.id)).filter((assigned) => assigned !== group)
       return [account.name, isAdded ? [...others, group] : others] as const
     }),

@@ -131,7 +131,7 @@ export const packagePageRoutes = [
     path: '/{owner}/-/packages/{type}/{name}/{version}/{file}',
     async handle({ user, params }, services) {
       await visibleOwner(services, user, params.owner)
-      return download(services, required(await services.hosting.packages.file(user, params, params.file)))
+      return downloadOf(services, required(await services.hosting.packages.file(user, params, params.file)))
     },
   }),
 ]
@@ -166,7 +166,10 @@ const required = <T,>(found: T | undefined): T => {
   return found
 }
 
-const download = ({ hosting }: PageServices, { owner, stored, name, size }: PackageFile): Download => ({
+export const downloadOf = (
+  { hosting }: PageServices,
+  { owner, stored, name, size }: PackageFile,
+): Download => ({
   fileName: name,
   type: 'application/octet-stream',
   size,

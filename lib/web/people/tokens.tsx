@@ -2,7 +2,6 @@
 /** The user's own access tokens and sessions. */
 import { type Identity, refuseWiderScopes } from '../../accounts/access.ts'
 import { AllotError, invalid } from '../../errors.ts'
-import { requireScopes } from '../../http/access.ts'
 import type { Page } from '../../records/collection.ts'
 import type { Token } from '../../records/schema/index.ts'
 import { hasScope, SCOPES, type Scope } from '../../scopes.ts'
@@ -110,7 +109,6 @@ const accountView = async (
   values: TokenForm,
   number = 1,
 ): Promise<View> => {
-  requireScopes(user, { scope: 'read:user' })
   const tokens = await hosting.tokens.list(user.id, sliceOf(number))
   const sessions = settings.hasSessions ? await hosting.sessions.list(user.id, secret) : undefined
   return {

@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How an owner's usage changed: the page, and the chart on the overview. */
 
+import type { RenderableProps } from 'preact'
 import { today } from '../../clock.ts'
 import { growthOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
@@ -13,7 +14,7 @@ import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
 import { Change, Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
 import { limitStates, partSizes, totalLimit } from './limits.tsx'
 
-/** Periods that the page shows, in days; `all` is as long as the history is kept. */
+/** Periods that the page shows, in days, in this order; `all` is as long as the history is kept. */
 const PERIODS = { '7': '7 days', '30': '30 days', '90': '90 days', all: 'All' } as const
 type Period = keyof typeof PERIODS
 
@@ -61,18 +62,12 @@ const History = ({ owner, history, period, limit }: HistoryProps) => {
   const points = pointsOf(history, today(), period)
   return (
     <Section id="history" title="History" aside={<Periods owner={owner} chosen={period} />}>
-      {points.length < 2 ? (
-        <FirstDay history={history} />
-      ) : points.every((point) => totalOf(point) === 0) ? (
-        <p class="muted">Nothing was stored in this period.</p>
-      ) : (
-        <>
-          <PeriodGrowth history={history} period={period} />
-          <Chart points={points} limit={limit} label={`Usage, ${PERIODS[period].toLowerCase()}`} />
-          <ChartLegend points={points} />
-          <ChartTable points={points} />
-        </>
-      )}
+      <WhenStored history={history} points={points}>
+        <PeriodGrowth history={history} period={period} />
+        <Chart points={points} limit={limit} label={`Usage, ${PERIODS[period].toLowerCase()}`} />
+        <ChartLegend points={points} />
+        <ChartTable points={points} />
+      </WhenStored>
     </Section>
   )
 }
@@ -86,19 +81,27 @@ export const RecentHistory = ({ owner, history, limit }: Omit<HistoryProps, 'per
       title="History"
       aside={<Link to={`/-/storage/${owner}/history`}>View history</Link>}
     >
-      {points.length < 2 ? (
-        <FirstDay history={history} />
-      ) : points.every((point) => totalOf(point) === 0) ? (
-        <p class="muted">Nothing was stored in this period.</p>
-      ) : (
-        <>
-          <Chart points={points} limit={limit} label="Usage of the last 30 days" />
-          <ChartTable points={points} />
-        </>
-      )}
+      <WhenStored history={history} points={points}>
+        <Chart points={points} limit={limit} label="Usage of the last 30 days" />
+        <ChartTable points={points} />
+      </WhenStored>
     </Section>
   )
 }
+
+/** A chart, or why there is none. */
+const WhenStored = ({
+  history,
+  points,
+  children,
+}: RenderableProps<Pick<HistoryProps, 'history'> & { points: readonly ChartPoint[] }>) =>
+  points.length < 2 ? (
+    <FirstDay history={history} />
+  ) : points.every((point) => totalOf(point) === 0) ? (
+    <p class="muted">Nothing was stored in this period.</p>
+  ) : (
+    <>{children}</>
+  )
 
 const FirstDay = ({ history }: { history: readonly DailyUsage[] }) => {
   const used = history[0] === undefined ? 0 : usedBy('size:all', history[0])
@@ -135,17 +138,15 @@ const Periods = ({ owner, chosen }: { owner: string; chosen: Period }) => {
   const { urlOf } = usePageContext()
   return (
     <nav class="choices" aria-label="Period">
-      {(Object.keys(PERIODS) as Period[])
-        .sort((left, right) => Number(left === 'all') - Number(right === 'all'))
-        .map((period) => (
-          <a
-            key={period}
-            href={urlOf(`/-/storage/${owner}/history?days=${period}`)}
-            aria-current={period === chosen ? 'true' : undefined}
-          >
-            {PERIODS[period]}
-          </a>
-        ))}
+      {(Object.keys(PERIODS) as Period[]).map((period) => (
+        <a
+          key={period}
+          href={urlOf(`/-/storage/${owner}/history?days=${period}`)}
+          aria-current={period === chosen ? 'true' : undefined}
+        >
+          {PERIODS[period]}
+        </a>
+      ))}
     </nav>
   )
 }

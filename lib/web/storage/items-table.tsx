@@ -3,7 +3,8 @@
 import type { Identity } from '../../accounts/access.ts'
 import { isRemovable, type StorageItem, type StorageItemQuery } from '../../content/usage/storage-item.ts'
 import type { Sum } from '../../integers.ts'
-import { Post, usePageContext } from '../parts/components.tsx'
+import { Post } from '../parts/components.tsx'
+import { SortHead, type Sorting } from '../parts/sort-head.tsx'
 import { Day } from '../parts/times.tsx'
 import { type ItemListQuery, pathOf } from './item-query.ts'
 import { ItemCells, labelOf, SizeWithShare } from './item-text.tsx'
@@ -23,6 +24,7 @@ interface ItemsProps {
 export const Items = ({ owner, asked, items, links, used, user, isChecked }: ItemsProps) => {
   const removable = items.filter((item) => isRemovable(user, item))
   const canSelect = removable.length > 0
+  const sorting = sortingOf(owner, asked)
   return (
     <Post to={`/-/storage/${owner}/remove`}>
       <table class="items">
@@ -33,17 +35,17 @@ export const Items = ({ owner, asked, items, links, used, user, isChecked }: Ite
                 <span class="hidden">Select</span>
               </th>
             )}
-            <SortHead owner={owner} asked={asked} by="name" text="Name" />
+            <SortHead {...sorting} by="name" text="Name" />
             {asked.kind === undefined && (
               <th scope="col" class="wide">
                 Kind
               </th>
             )}
-            <SortHead owner={owner} asked={asked} by="created" text="Added" class="wide" />
+            <SortHead {...sorting} by="created" text="Added" class="wide" />
             <th scope="col" class="number share wide">
               Of total
             </th>
-            <SortHead owner={owner} asked={asked} by="size" text="Size" class="number" />
+            <SortHead {...sorting} by="size" text="Size" class="number" />
           </tr>
         </thead>
         <tbody>
@@ -76,28 +78,11 @@ export const Items = ({ owner, asked, items, links, used, user, isChecked }: Ite
   )
 }
 
-interface SortHeadProps {
-  owner: string
-  asked: ItemListQuery
-  by: NonNullable<StorageItemQuery['sort']>
-  text: string
-  class?: string
-}
-
-const SortHead = ({ owner, asked, by, text, class: className }: SortHeadProps) => {
-  const isSorted = asked.sort === by
-  const isDescending = (by === 'name') === (asked.reverse === true)
-  const sorted = isSorted ? (isDescending ? 'descending' : 'ascending') : undefined
-  const to = pathOf(owner, { ...asked, sort: by, reverse: isSorted && !asked.reverse, page: 1 })
-  return (
-    <th scope="col" class={className} aria-sort={sorted}>
-      <a href={usePageContext().urlOf(to)}>
-        {text}
-        {isSorted && (isDescending ? ' ↓' : ' ↑')}
-      </a>
-    </th>
-  )
-}
+const sortingOf = (owner: string, asked: ItemListQuery): Sorting<NonNullable<StorageItemQuery['sort']>> => ({
+  sort: asked.sort,
+  isReverse: asked.reverse === true,
+  pathOf: (sort, reverse) => pathOf(owner, { ...asked, sort, reverse, page: 1 }),
+})
 
 interface ItemRowProps {
   owner: string

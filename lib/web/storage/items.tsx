@@ -1,7 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The table of all items that use an owner's storage, to sort, filter, search and select from; also as CSV. */
 import type { Identity } from '../../accounts/access.ts'
-import { type StorageItem, storageItemKinds } from '../../content/usage/storage-item.ts'
+import { timestamp } from '../../clock.ts'
+import { storageItemKinds } from '../../content/usage/storage-item.ts'
 import { MAX_READ, type StorageItemPage } from '../../content/usage/storage-items.ts'
 import { AllotError } from '../../errors.ts'
 import { usedBy } from '../../quota/subjects.ts'
@@ -50,7 +51,7 @@ export const itemRoutes = [
         head,
         rows.map((item) => [
           ...[item.kind, item.isHidden ? 'Hidden' : item.name, item.inRepository?.name ?? ''],
-          ...[String(item.size), timeOf(item)],
+          ...[String(item.size), timestamp(item.createdAt)],
         ]),
       )
     },
@@ -61,15 +62,11 @@ export const itemRoutes = [
     auth: 'required',
     async handle(request, services) {
       const { owner, kind } = request.params
-      await accessibleOwner(services, request.user, owner)
       if (!isStorageItemKind(kind)) throw new AllotError('not_found', `there is no list of ${kind}`)
       return showItems(request, services, owner, readQuery(request.query, kind))
     },
   }),
 ]
-
-const timeOf = ({ createdAt }: Pick<StorageItem, 'createdAt'>): string =>
-  new Date(createdAt * 1000).toISOString()
 
 const showItems = async (
   request: Pick<PageRequest, 'site' | 'pagesUrl' | 'query'> & { user: Identity },

@@ -6,6 +6,7 @@ import { accountPage } from '../../host-pages/html-urls.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { type Usage, usedBy } from '../../quota/subjects.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'
+import { hasScope } from '../../scopes.ts'
 import { accountPath, Link, Section, Size } from '../parts/components.tsx'
 import { groupPath } from '../parts/quota-paths.ts'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
@@ -62,7 +63,7 @@ const showStorage = async (
   const { usage, limits, groups } = await readOwner(services, owner)
   const history = await quota.history(owner.id)
   const { items, total } = await hosting.storageItems.list(user, owner.id, {}, LARGEST)
-  const listsOrganizations = owner.id === user.id && canRead(user, 'organization')
+  const listsOrganizations = owner.id === user.id && hasScope(user.scopes, 'read:organization')
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
   const link = pageLink(services, request, accountPage(owner))
   const links = new Map(items.map((item) => [item.id, linkOf(services, request, owner.name, item)]))
@@ -81,7 +82,7 @@ const showStorage = async (
     body: (
       <>
         <OwnerHead owner={owner}>
-          {user.admin && canRead(user, 'admin') && owner.id !== user.id && (
+          {user.admin && hasScope(user.scopes, 'read:admin') && owner.id !== user.id && (
             <Link class="button secondary" to={accountPath(owner.name)}>
               Account
             </Link>
@@ -96,7 +97,7 @@ const showStorage = async (
           {isOtherOver && side}
           <div>
             <UsageSection owner={owner.name} usage={usage} limits={limits} history={history}>
-              {user.admin && canRead(user, 'admin') && <Groups groups={groups} />}
+              {user.admin && hasScope(user.scopes, 'read:admin') && <Groups groups={groups} />}
             </UsageSection>
             <RecentHistory owner={owner.name} history={history} limit={totalLimit(limits)?.rule.limit} />
           </div>
@@ -113,10 +114,6 @@ const showStorage = async (
     ),
   }
 }
-
-/** Whether the session has a scope: a session that a token started has the scopes of the token. */
-const canRead = ({ scopes }: Identity, category: 'organization' | 'admin'): boolean =>
-  ['all', `read:${category}`, `write:${category}`].some((scope) => scopes.has(scope))
 
 const MAX_ORGANIZATIONS = 50
 

@@ -9,6 +9,7 @@ import type { Account } from '../../records/schema/index.ts'
 import { formatCount, Link, PageHead, Section, SizeCell, Table } from '../parts/components.tsx'
 import { checkConfirmation, typedIn } from '../parts/confirmation.tsx'
 import { type PageReply, type PageServices, page, refusedForm } from '../parts/route.ts'
+import { downloadOf } from '../people/packages.tsx'
 import { accessibleOwner, ownerCrumbs } from './access.tsx'
 import { titleOf } from './item-text.tsx'
 import { confirmationOf, confirmationView } from './removal-view.tsx'
@@ -130,12 +131,13 @@ const packageOf = ({ name: owner }: Account, { name, used }: StorageItem) => ({
 })
 
 const download = async (
-  { hosting }: PageServices,
+  services: PageServices,
   user: Identity,
   owner: Account,
   item: StorageItem,
   file: string | null,
 ): Promise<PageReply> => {
+  const { hosting } = services
   const { kind, used, inRepository, name } = item
   const type = 'application/octet-stream'
   if (kind === 'lfs' && inRepository !== undefined) {
@@ -150,25 +152,21 @@ const download = async (
     if (found !== undefined)
       return { fileName: name, type, size: found.size, content: () => hosting.attachments.read(found) }
   }
-  if (kind === 'packages') return downloadPackage(hosting, user, owner, item, file)
+  if (kind === 'packages') return downloadPackage(services, user, owner, item, file)
   throw new AllotError('not_found', `${titleOf(item)} is not stored on this server`)
 }
 
 /** A version with one file is that file; one with several lists them. */
 const downloadPackage = async (
-  hosting: PageServices['hosting'],
+  services: PageServices,
   user: Identity,
   owner: Account,
   item: StorageItem,
   file: string | null,
 ): Promise<PageReply> => {
-  const files = (await hosting.packages.files(user, packageOf(owner, item))) ?? []
+  const files = (await services.hosting.packages.files(user, packageOf(owner, item))) ?? []
   const found = files.length === 1 ? files[0] : files.find(({ name }) => name === file)
-  if (found !== undefined) {
-    const place = { area: 'packages', ownerId: found.owner, name: found.stored } as const
-    const content = () => hosting.files.read(place)
-    return { fileName: found.name, type: 'application/octet-stream', size: found.size, content }
-  }
+  if (found !== undefined) return downloadOf(services, found)
   if (files.length === 0) throw new AllotError('not_found', `${item.name} is not stored on this server`)
   const to = (name: string) =>
     `/-/storage/${owner.name}/download?item=${encodeURIComponent(item.id)}&file=${encodeURIComponent(name)}`
