@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { invalid } from '../errors.ts'
 import { folderOf } from './folders.ts'
 import { configuration, ENVIRONMENT, startProcess } from './process.ts'
-import { successOf } from './processes.ts'
+import { completionOf } from './processes.ts'
 import { runGit } from './run.ts'
 
 /** An LFS object that a file of a repository stands for. */
@@ -22,7 +23,10 @@ interface PointerOptions {
 export const listReferences = (id: number, { directory, git }: PointerOptions): Promise<string> =>
   runGit(git, [`--git-dir=${folderOf(directory, id)}`, 'for-each-ref', '--format=%(objectname) %(refname)'])
 
-/** Finds the LFS objects of every commit of a repository, each once. Reads the small blobs only, since a pointer is one. */
+/**
+ * Finds the LFS objects of every commit of a repository, each once. Reads the small blobs only, since a pointer is one.
+ * @throws AllotError invalid after the last, when git could not read all; unavailable when it was killed
+ */
 export async function* lfsPointers(
   id: number,
   { directory, git }: PointerOptions,
@@ -47,7 +51,9 @@ export async function* lfsPointers(
       yield pointer
     }
     await feeding
-    await Promise.all([successOf(objects), successOf(contents)])
+    await Promise.all([completionOf(objects), completionOf(contents)])
+    for (const { code } of await Promise.all([objects.ended, contents.ended]))
+      if (code !== 0) throw invalid('git cannot read all objects of the repository: some are damaged')
   } finally {
     objects.stop()
     contents.stop()
