@@ -92,13 +92,14 @@ const lfsObjectOf = async ({ hosting }: Services, open: OpenCommit, { entry }: F
 
 const responses = { 200: Download, 206: Download, 404: NotFound, 416: Empty } as const
 
-const FORMATS = ['zip', 'tar.gz'] as const
-type Format = (typeof FORMATS)[number]
-const TYPES: Record<Format, string> = { zip: 'application/zip', 'tar.gz': 'application/gzip' }
+/** Content types by the format of git-archive. Tags name the URLs of their archives (`archiveUrls`). */
+const ARCHIVE_TYPES = { zip: 'application/zip', 'tar.gz': 'application/gzip' }
+type Format = keyof typeof ARCHIVE_TYPES
 
 /** @param archive such as `main.zip` or `v1.0.tar.gz`; undefined when there is no such reference */
 const findArchive = async (open: OpenRepository, archive: string): Promise<OpenDownload | undefined> => {
-  const format = FORMATS.find((ending) => archive.endsWith(`.${ending}`))
+  const formats = Object.keys(ARCHIVE_TYPES) as Format[]
+  const format = formats.find((ending) => archive.endsWith(`.${ending}`))
   const ref = archive.slice(0, -(format?.length ?? 0) - 1)
   if (format === undefined || ref === '') return undefined
   const commit = await commitOf(open, ref)
@@ -117,7 +118,7 @@ const archiveReply = (
   const args = [`--format=${format}`, `--prefix=${repository.name}/`, commit]
   const name = `${repository.name}-${ref.replace(/[^\w.-]+/g, '-')}.${format}`
   return processReply(() => git.start(access, 'archive', args, signal), {
-    'Content-Type': TYPES[format],
+    'Content-Type': ARCHIVE_TYPES[format],
     'Content-Disposition': `attachment; filename="${name}"`,
   })
 }
