@@ -45,24 +45,24 @@ export const presentOrganization = (account: Account, { baseUrl }: { baseUrl: st
   username: account.name,
 })
 
-const CreateOrgOption = v.object({
-  username: text('acme'),
-  full_name: v.optional(v.pipe(v.string(), v.maxLength(100))),
+const details = {
   description: v.optional(example(shortText, 'Tools for everyone')),
   website: v.optional(shortText),
   location: v.optional(v.pipe(v.string(), v.maxLength(50))),
   visibility: GivenVisibility,
   ...acceptedBooleans('repo_admin_change_team_access'),
+}
+
+const CreateOrgOption = v.object({
+  username: text('acme'),
+  full_name: v.optional(v.pipe(v.string(), v.maxLength(100))),
+  ...details,
 })
 
 const EditOrgOption = v.object({
   full_name: v.optional(example(v.pipe(v.string(), v.maxLength(100)), 'Acme')),
   email: v.optional(v.pipe(v.string(), v.maxLength(254))),
-  description: v.optional(example(shortText, 'Tools for everyone')),
-  website: v.optional(shortText),
-  location: v.optional(v.pipe(v.string(), v.maxLength(50))),
-  visibility: GivenVisibility,
-  ...acceptedBooleans('repo_admin_change_team_access'),
+  ...details,
 })
 
 const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): NewOrganization => ({

@@ -7,7 +7,12 @@ import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '.
 import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../repositories/search/filters.ts'
 import { type RepositoryQuery, readsEveryMatch, type Search, wordsOf } from '../repositories/search/search.ts'
 import { example, idQuery, parameter, text } from './fields.ts'
-import { cachedRepositories, presentAll, Repository, replyRepositories } from './repository-presenter.ts'
+import {
+  cachedRepositories,
+  presentRepositories,
+  Repository,
+  replyRepositories,
+} from './repository-presenter.ts'
 import { type Recipient, recipientOf, reply, route, type Services } from './route.ts'
 
 const order = v.optional(
@@ -167,7 +172,10 @@ type SearchInput = {
 
 const readFound = cachedRead('repository search', async (tx, input: SearchInput) => {
   const { page, cacheTotals } = await input.search.pageIn(tx, input.recipient.user, input, input)
-  const json = new SerializedJson({ ok: true, data: await presentAll(tx, input.recipient, page.items) })
+  const json = new SerializedJson({
+    ok: true,
+    data: await presentRepositories(tx, input.recipient, page.items),
+  })
   return { json, total: page.total, cacheTotals }
 })
 

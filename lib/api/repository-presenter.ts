@@ -143,7 +143,7 @@ export const replyRepository = async <const Status extends 200 | 201 | 202>(
   record: RepositoryRecord | undefined,
 ) => (record === undefined ? reply(404) : reply(status, await readRepository(services, request, record)))
 
-export const presentAll = async (
+export const presentRepositories = async (
   tx: ReadTransaction,
   recipient: Recipient,
   records: readonly RepositoryRecord[],
@@ -156,7 +156,7 @@ export const replyRepositories = async (
   { store }: Services,
   request: Recipient,
   { items, total }: Page<RepositoryRecord>,
-) => pageOf(await store.read((tx) => presentAll(tx, request, items)), total)
+) => pageOf(await store.read((tx) => presentRepositories(tx, request, items)), total)
 
 type CachedInput = { readonly recipient: Recipient; readonly [parameter: string]: CacheInput }
 
@@ -167,7 +167,7 @@ export const cachedRepositories = <Input extends CachedInput>(
 ) => {
   const read = cachedRead(name, async (tx, input: Input) => {
     const { items, total } = await find(tx, input)
-    return pageOf(new SerializedJson(await presentAll(tx, input.recipient, items)), total)
+    return pageOf(new SerializedJson(await presentRepositories(tx, input.recipient, items)), total)
   })
   return ({ store }: Services, input: Input) => read(store, input)
 }

@@ -29,7 +29,7 @@ export type ReadCommand =
 export interface ProcessClient {
   /** The `Git-Protocol` header. */
   readonly protocol: string | undefined
-  /** Whose budget of processes is used, as lib/clients.ts defines it. */
+  /** The account or the address whose budget of processes is used: `clientOf` (lib/clients.ts). */
   readonly client: string
   /** Aborted when the client disconnects: stops the process. */
   readonly signal: AbortSignal

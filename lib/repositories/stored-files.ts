@@ -108,7 +108,7 @@ export class StoredFiles {
     return kept.length
   }
 
-  /** Resolves when every file of a deleted record is deleted, its deletion is deferred by a hold, or has failed. */
+  /** Resolves when every file of a deleted record is deleted, is kept by a `DeletionHold` (lib/disk.ts) until that ends, or could not be deleted. */
   async idle(): Promise<void> {
     await this.#deleting
   }

@@ -1,9 +1,9 @@
 /** Users with whom a repository is shared. */
 import * as v from 'valibot'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
-import type { Account, Level } from '../../records/schema/index.ts'
-import { example, repositoryNameOf, text } from '../fields.ts'
-import { type Recipient, reply, replyEmpty, replyFound, route } from '../route.ts'
+import type { Level } from '../../records/schema/index.ts'
+import { example, repositoryNameOf, repositoryParams, text } from '../fields.ts'
+import { reply, replyEmpty, replyFound, route } from '../route.ts'
 import { presentUser, replyUsers, User } from '../users.ts'
 
 /** Clients written in Go send an empty string, or `null`, for a permission that is not set. */
@@ -24,8 +24,23 @@ const CollaboratorPermission = v.object({
 const read = { auth: 'required', scope: 'read:repository', tag: 'repository' } as const
 const write = { auth: 'required', scope: 'write:repository', tag: 'repository' } as const
 
-const presentAll = (users: readonly Account[], request: Recipient) =>
-  users.map((user) => presentUser(user, request))
+const listWithRight = (
+  word: string,
+  { level, ...words }: { operationId: string; summary: string; level: 'read' | 'write' },
+) =>
+  route({
+    ...read,
+    ...words,
+    method: 'GET',
+    path: `/repos/{owner}/{repo}/${word}`,
+    params: v.object(repositoryParams),
+    responses: { 200: v.array(User), 404: NotFound },
+    handle: async (request, { hosting }) => {
+      const { user, params } = request
+      const found = await hosting.collaborators.withRight(user, repositoryNameOf(params), level)
+      return replyFound(found, (users) => users.map((account) => presentUser(account, request)))
+    },
+  })
 
 export const collaboratorRoutes = [
   route({
@@ -95,36 +110,14 @@ export const collaboratorRoutes = [
       }))
     },
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/reviewers',
+  listWithRight('reviewers', {
     operationId: 'repoGetReviewers',
     summary: 'The users who were given a right to read a repository, by name',
-    responses: { 200: v.array(User), 404: NotFound },
-    handle: async (request, { hosting }) => {
-      const found = await hosting.collaborators.withRight(
-        request.user,
-        repositoryNameOf(request.params),
-        'read',
-      )
-      return replyFound(found, (users) => presentAll(users, request))
-    },
+    level: 'read',
   }),
-  route({
-    ...read,
-    method: 'GET',
-    path: '/repos/{owner}/{repo}/assignees',
+  listWithRight('assignees', {
     operationId: 'repoGetAssignees',
     summary: 'The users who were given a right to write to a repository, by name',
-    responses: { 200: v.array(User), 404: NotFound },
-    handle: async (request, { hosting }) => {
-      const found = await hosting.collaborators.withRight(
-        request.user,
-        repositoryNameOf(request.params),
-        'write',
-      )
-      return replyFound(found, (users) => presentAll(users, request))
-    },
+    level: 'write',
   }),
 ]

@@ -1,12 +1,6 @@
 /** The payloads of webhooks: the JSON of events, as receivers for Gitea and Forgejo expect it. */
 import { canRead } from '../../accounts/access.ts'
-import {
-  contentDetails,
-  issueDetails,
-  packageDetails,
-  personFor,
-  repositoryDetails,
-} from '../../content/details.ts'
+import { contentDetails, issueDetails, packageDetails, personFor } from '../../content/details.ts'
 import { accounts, type Repository as RepositoryRecord } from '../../records/schema/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import type { Changes, WebhookEvent } from '../../webhooks/events.ts'
@@ -15,7 +9,7 @@ import { presentComment } from '../content/comments.ts'
 import { presentIssue } from '../content/issues.ts'
 import { presentPackage } from '../content/packages.ts'
 import { presentRelease } from '../content/releases.ts'
-import { presentRepository, type Repository } from '../repository-presenter.ts'
+import { presentRepositories, type Repository } from '../repository-presenter.ts'
 import type { Recipient } from '../route.ts'
 import { presentUser, type User } from '../users.ts'
 import { presentHook } from './schema.ts'
@@ -86,15 +80,6 @@ const inRepository = async (
     default:
       return event satisfies never
   }
-}
-
-const presentRepositories = async (
-  tx: ReadTransaction,
-  recipient: Recipient,
-  records: readonly RepositoryRecord[],
-): Promise<Repository[]> => {
-  const details = await repositoryDetails(tx, recipient.user, records)
-  return details.map((one) => presentRepository(one, recipient))
 }
 
 const presentPerson = async (tx: ReadTransaction, recipient: Recipient, id: number): Promise<User> =>

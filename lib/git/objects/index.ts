@@ -30,7 +30,7 @@ interface GitObject extends ObjectInfo {
 /** One read: the repository, and the client that asks. */
 export interface ReadAccess {
   readonly repository: number
-  /** Whose budget of processes is used, as lib/clients.ts defines it. */
+  /** The account or the address whose budget of processes is used: `clientOf` (lib/clients.ts). */
   readonly client: string
   /** Whether commands go on after the response. They use slots of their own, so that the client's next request does not wait for them. */
   readonly isBackground?: boolean

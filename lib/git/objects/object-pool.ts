@@ -50,7 +50,7 @@ export class ObjectPool {
 
   /**
    * Lends a process of a repository to `body`. When an idle one turns out to have ended, `body` runs again with a new one.
-   * @param client whose budget is used, as lib/clients.ts defines it
+   * @param client account or address whose budget is used: `clientOf` (lib/clients.ts)
    * @throws AllotError unavailable when too many clients read, when git ends, or after the timeout
    */
   use<T>(repository: number, client: string, body: (batch: BatchProcess) => Promise<T>): Promise<T> {

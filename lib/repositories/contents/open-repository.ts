@@ -83,7 +83,7 @@ export class RepositoryContents {
   }
 
   /**
-   * @param client whose budget of processes the reads use, as lib/clients.ts defines it
+   * @param client account or address whose budget of processes the reads use: `clientOf` (lib/clients.ts)
    * @returns undefined when the viewer cannot see the repository
    */
   async open(

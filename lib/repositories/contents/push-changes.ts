@@ -11,7 +11,7 @@ import type { Pushes } from '../pushes.ts'
 export interface Pusher {
   readonly pushes: Pushes
   readonly user: { readonly id: number; readonly username: string }
-  /** Whose budget of processes is used, as lib/clients.ts defines it. */
+  /** The account or the address whose budget of processes is used: `clientOf` (lib/clients.ts). */
   readonly client: string
 }
 
