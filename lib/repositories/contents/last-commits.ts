@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import { namedCache } from '../../caches.ts'
 import type { Commit } from '../../git/objects/parse.ts'
+import { successOf } from '../../git/processes.ts'
 import { readCommits } from './commits.ts'
 import { inBackground, type OpenCommit } from './open-repository.ts'
 import { recordsOf } from './trees.ts'
@@ -88,14 +89,16 @@ const searchHistory = async (
         const name = record.replace(/^\n/, '').slice(below.length).split('/', 1)[0]!
         if (missing.delete(name)) found.set(name, id)
       }
-      if (missing.size === 0 || ++paths > MAX_PATHS) break
+      if (missing.size === 0 || ++paths > MAX_PATHS) return found
     }
+    // Not stopped by the timer. One that was killed has not read the whole history: the next request searches again.
+    if ((await child.ended).cause === 'exited') await successOf(child)
+    return found
   } finally {
     clearTimeout(timer)
     child.stop()
     onSearched()
   }
-  return found
 }
 
 /** Begins the line of a commit among those of paths. */

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { type ServedGit, startGit } from '../../git/served.ts'
 import { temporaryDirectory } from '../../support/folder.ts'
 import type { Answer, Person } from '../../support/test-server.ts'
+import { waitFor } from '../../support/wait-for.ts'
 import { wrappedGit } from '../../support/wrapped-git.ts'
 import { pushContents } from './repository.ts'
 
@@ -16,8 +17,8 @@ let ann: Person
 let path: string
 let tip: string
 before(async () => {
-  const kill = `if [ -e ${killing} ]; then git "$@" | head -c 100; kill -9 $$; fi`
-  const git = wrappedGit(`case "$*" in *" ls-tree "*|*" diff-tree -p "*) ${kill};; esac`, folder)
+  const kill = `if [ -e ${killing} ]; then git "$@" | head -c 100; touch ${killing}.done; kill -9 $$; fi`
+  const git = wrappedGit(`case "$*" in *" ls-tree "*|*" diff-tree -p "*|*" log "*) ${kill};; esac`, folder)
   allot = await startGit(
     { repositories: { directory: join(folder, 'repositories'), git } },
     {
@@ -56,4 +57,16 @@ describe('A git that is killed before its output is complete', () => {
       assert.equal(whole.status, 200, whole.text)
       assert.ok(isWhole(whole), whole.text)
     })
+
+  it('leaves the search for the last commits of files to the next request', async () => {
+    rmSync(`${killing}.done`, { force: true })
+    const home = async () => (await fetch(`${allot.base}/${path}`)).text()
+    writeFileSync(killing, '')
+    await home()
+    await waitFor(() => existsSync(`${killing}.done`))
+    rmSync(killing)
+    const isWhole = async () => (await home()).includes('Add files')
+    await waitFor(isWhole)
+    assert.ok(await isWhole())
+  })
 })
