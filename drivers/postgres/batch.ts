@@ -1,4 +1,4 @@
-import { type Bytes, keyText, WriteBuffer } from '../../lib/storage/index.ts'
+import { type Bytes, deferred, keyText, WriteBuffer } from '../../lib/storage/index.ts'
 import type { Connections } from './connections.ts'
 import type { Deadline } from './deadline.ts'
 import { isConflict, isLost, tooManyConflicts, toStorageError } from './errors.ts'
@@ -7,7 +7,6 @@ import type { Writer } from './primary.ts'
 import { isKeyQuery, keyQuery, keyResult, nextKey, type Query, type QueryResult } from './queries.ts'
 import { isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
 import { byteaArray, bytesOf, type Row, splitChanges } from './statements.ts'
-import { withResolvers } from './with-resolvers.ts'
 
 /** `stale`: the database has other results than the read set, and nothing was written. */
 export type BatchResult = 'committed' | 'stale' | { error: unknown }
@@ -22,7 +21,7 @@ const ROW = { COMMITTED: '0', STALE_KEY: '1' }
 /** Write transactions that are committed together: the union of their changes and of their read sets. */
 export class Batch {
   readonly changes = new WriteBuffer()
-  readonly #settlement = withResolvers<BatchResult>()
+  readonly #settlement = deferred<BatchResult>()
   readonly result = this.#settlement.promise
   readonly settle = this.#settlement.resolve
   readonly #connections: Connections

@@ -1,5 +1,4 @@
-import { StorageError } from '../../lib/storage/index.ts'
-import { withResolvers } from './with-resolvers.ts'
+import { deferred, StorageError } from '../../lib/storage/index.ts'
 
 /** Writes of one process that may wait at the same time. */
 const MAX_WAITING = 5000
@@ -61,7 +60,7 @@ export class WriteLimits {
     if (this.#waiting >= MAX_WAITING)
       throw new StorageError('busy', 'too many writes wait for the database: try again in a moment')
     this.#waiting++
-    const { promise: over, reject } = withResolvers<never>()
+    const { promise: over, reject } = deferred<never>()
     const deadline = new Deadline(this.#timeoutMs, reject)
     try {
       return await Promise.race([write(deadline), over])

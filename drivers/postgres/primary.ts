@@ -1,13 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { ClientBase, Pool, PoolClient, PoolConfig } from 'pg'
-import type { Bytes } from '../../lib/storage/index.ts'
+import { type Bytes, deferred } from '../../lib/storage/index.ts'
 import { Control } from './control.ts'
 import { isLost } from './errors.ts'
 import { clientConfig, disconnect, type Found, REPLY_TIMEOUT_MS } from './find-primary.ts'
 import { type Identity, identify, isSamePrimary, otherPrimary } from './identity.ts'
 import type { Settings } from './settings.ts'
 import { pg, query, type Statements, watched } from './statements.ts'
-import { withResolvers } from './with-resolvers.ts'
 
 /** A connection that writes, as its row in the writer table knows it. The connection numbers its writes. */
 export interface Writer {
@@ -71,7 +70,7 @@ export class Primary {
   /** A connection of a pool. The caller releases it. */
   async take(name: PoolName): Promise<PoolClient> {
     const connected = this.#pools[name].connect()
-    const { promise: retired, reject } = withResolvers<never>()
+    const { promise: retired, reject } = deferred<never>()
     this.#waiting.add(reject)
     try {
       return await watched(Promise.race([connected, retired]), this.#onSilence)

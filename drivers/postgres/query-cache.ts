@@ -1,10 +1,16 @@
 import { LRUCache } from 'lru-cache'
-import { type Bytes, compareKeys, keyText, RangeIndex, StorageError } from '../../lib/storage/index.ts'
+import {
+  type Bytes,
+  compareKeys,
+  deferred,
+  keyText,
+  RangeIndex,
+  StorageError,
+} from '../../lib/storage/index.ts'
 import type { Connections } from './connections.ts'
 import { isLost, toStorageError } from './errors.ts'
 import { MAX_BROKEN_CONNECTIONS } from './plain.ts'
 import { isKeyQuery, keyQuery, keyResult, type Query, type QueryResult, runQueries } from './queries.ts'
-import { withResolvers } from './with-resolvers.ts'
 
 export interface CachedResult {
   readonly query: Query
@@ -157,7 +163,7 @@ const expectResult = ({ queries, expected }: ReadBatch, cached: CachedResult): v
 const boundsOf = ({ start, end }: Query) => ({ start: keyText(start), end: keyText(end!) })
 
 const newBatch = (): ReadBatch => {
-  const { promise: results, resolve: settle } = withResolvers<ReadSet>()
+  const { promise: results, resolve: settle } = deferred<ReadSet>()
   // Each caller handles the rejection. When no caller waits any more, it must not end the process.
   results.catch(() => undefined)
   return { queries: new Map(), expected: new Map(), results, settle }

@@ -1,3 +1,4 @@
+export { type Deferred, deferred } from '../deferred.ts'
 export { isFull } from '../disk.ts'
 export { checkArgument, checkOptionNames } from '../errors.ts'
 export type {
