@@ -1,8 +1,6 @@
+/** Reads the kind of an image and its size in pixels from its first bytes, without decoding it. */
 import { AvatarType } from '../records/schema/index.ts'
 
-/** Reads the kind of an image and its size in pixels from its first bytes, without decoding it. */
-
-/** Kind and size of an image, as in its first bytes. */
 interface ImageFormat {
   readonly type: AvatarType
   /** Pixels. */

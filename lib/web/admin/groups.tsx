@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+/** Quota groups: the list, the page of each, and the forms that change, assign and delete one. */
 import { AllotError } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
 import type { QuotaGroup, QuotaRule } from '../../quota/evaluate.ts'

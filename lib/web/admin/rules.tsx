@@ -1,4 +1,5 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
+/** Quota rules: the list, the page of each, and the forms that change and delete one. */
 import { formatExactLimit, limitFault, parseLimit } from '../../byte-sizes.ts'
 import { AllotError, invalid } from '../../errors.ts'
 import type { Effects } from '../../quota/effects.ts'
