@@ -57,8 +57,9 @@ const createUser = async (migration: Migration, user: SourceUser): Promise<Accou
   const record = { ...newRecord(migration, { id: user.id, name: user.login }), grants: grantsOf(wanted) }
   await migrationLog.save([record])
   const account = await accounts.createUser(wanted, { by: OPERATOR }).catch((error: unknown) => {
-    const isEmailRefused = error instanceof AllotError && error.message.startsWith('email:')
-    if (!isEmailRefused) throw error
+    // The address may be the reason: another account can have it. Any other reason refuses the account again.
+    const isRefused = error instanceof AllotError && error.code === 'invalid' && wanted.email !== ''
+    if (!isRefused) throw error
     return accounts.createUser({ ...wanted, email: '' }, { by: OPERATOR })
   })
   await migrationLog.save([{ ...record, ids: [account.id] }])

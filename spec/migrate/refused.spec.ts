@@ -210,9 +210,10 @@ describe('Something that cannot be copied', () => {
           { login: 'ann', is_admin: false },
           { login: 'login' },
           { login: 'acme' },
+          { login: 'yan', email: 'yan@one@two' },
           { login: 'zoe', email: 'zoe@noreply.example.org' },
         ],
-        total: 4,
+        total: 5,
       },
       '/users/ann/repos': {
         body: [repository('odd.wiki'), repository('gone'), repository('one')],
@@ -220,6 +221,7 @@ describe('Something that cannot be copied', () => {
       },
       '/users/login/repos': { body: [] },
       '/users/acme/repos': { body: [] },
+      '/users/yan/repos': { body: [] },
       '/users/zoe/repos': { body: [] },
       '/users/ann/keys': { body: [{ key: 'ssh-rsa AAAA', title: 'old' }], total: 1 },
       '/admin/quota/rules': { body: [{ name: 'odd', limit: 1, subjects: ['size:moon'] }] },
@@ -236,9 +238,9 @@ describe('Something that cannot be copied', () => {
       /^ {2}the SSH key old of ann: .+$/m,
       /^ {2}the quota rule odd: subjects\[0\]: unknown subject "size:moon"; expected one of: size:all, .*$/m,
       /^ {2}the quota group g: there is no rule named odd.*$/m,
-      /^ {2}no email: .*: ann, zoe$/m,
+      /^ {2}no email: .*: ann, yan, zoe$/m,
     ])
       assert.match(report.text, line)
-    assert.match(report.text, /^users: 1 copied, 1 already there$/m)
+    assert.match(report.text, /^users: 2 copied, 1 already there$/m)
   })
 })
