@@ -226,7 +226,7 @@ describe('The table of what uses the storage', () => {
     assert.equal((await eve.get('/-/storage/ann/usage')).status, 404)
     assert.equal((await eve.get(`/-/storage/eve/download?item=${encodeURIComponent(value)}`)).status, 404)
     const answer = await eve.post('/-/storage/eve/remove', { item: value, confirmed: 'yes' })
-    assert.equal(answer.headers.get('location'), '/-/storage/eve/usage?done=nothing')
+    assert.equal(answer.headers.get('location'), '/-/storage/eve/usage?done=gone')
     assert.equal((await eve.post('/-/storage/ann/remove', { item: value, confirmed: 'yes' })).status, 404)
     assert.deepEqual(names((await items('?kind=packages')).text), ['app', 'tool'])
   })
