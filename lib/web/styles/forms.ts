@@ -88,7 +88,7 @@ button.danger.final:hover { background: color-mix(in srgb, var(--over) 88%, var(
 .stacked > [type=hidden] + :not([type=hidden]) { margin-top: 0; }
 .narrow .stacked > button { width: 100%; }
 .hint { margin: 0; }
-.field-failure { margin: 0; color: var(--over); font-weight: 600; }
+.field-failure { margin: 0; color: var(--over); font-size: var(--text-2); font-weight: 550; }
 .inline > .field-failure { flex-basis: 100%; }
 .buttons { display: flex; flex-wrap: wrap; gap: var(--s2) var(--s3); align-items: center; margin: var(--s4) 0 0; }
 .inline { display: flex; flex-wrap: wrap; gap: var(--s3); align-items: end; margin: 0 0 var(--s4); }
