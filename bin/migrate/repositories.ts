@@ -258,9 +258,9 @@ export const restoreDates = async (
 ): Promise<void> => {
   const { created_at: createdAt, updated_at: updatedAt } = given
   if (!isCopy || createdAt === undefined) return
-  const wasChangedBefore = repository.updatedAt < startedAt ? repository.updatedAt : 0
+  const changedHereAt = repository.updatedAt < startedAt ? repository.updatedAt : 0
   await allot.hosting.repositories.setDates(repository.id, {
     createdAt,
-    updatedAt: Math.max(updatedAt ?? createdAt, wasChangedBefore),
+    updatedAt: Math.max(updatedAt ?? createdAt, changedHereAt),
   })
 }

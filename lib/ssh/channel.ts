@@ -39,7 +39,7 @@ export class CommandChannel {
   readonly #stream: SessionStream
   readonly #connection: CommandConnection
   readonly #ending: AbortController
-  readonly #outputTimeout: number
+  readonly #idleTimeout: number
   #received = 0
   #sent = 0
   #sentSincePing = 0
@@ -47,18 +47,18 @@ export class CommandChannel {
 
   /**
    * @param ending aborted when the command must end; the channel aborts it when output waits and the connection has no traffic
-   * @param outputTimeout for how long, in milliseconds
+   * @param idleTimeout for how long, in milliseconds: the option `git.idleTimeout`
    */
   constructor(
     stream: SessionStream,
     connection: CommandConnection,
     ending: AbortController,
-    outputTimeout: number,
+    idleTimeout: number,
   ) {
     this.#stream = stream
     this.#connection = connection
     this.#ending = ending
-    this.#outputTimeout = outputTimeout
+    this.#idleTimeout = idleTimeout
     this.input = new PassThrough()
     // The reader of the input gets the error.
     this.input.on('error', () => undefined)
@@ -136,7 +136,7 @@ export class CommandChannel {
     signal.throwIfAborted()
     this.#sent += chunk.length
     const { socket, traffic } = this.#connection
-    const endWatch = watchIdle(traffic, this.#outputTimeout, () => this.#ending.abort())
+    const endWatch = watchIdle(traffic, this.#idleTimeout, () => this.#ending.abort())
     try {
       await this.#writeToWindow(chunk)
       this.#pingAfter(chunk.length)

@@ -7,15 +7,18 @@ import type { Commands } from './commands.ts'
 import { ping, type Ssh2 } from './library.ts'
 import type { SshCommand } from './types.ts'
 
-/** Limits of one connection, in milliseconds; named as the options of `ssh` and `git` are, except `outputTimeout`. */
+/** Limits of one connection, in milliseconds: those of the option `ssh`, and of `git` for its commands. */
 export interface ConnectionLimits {
   /** Within which the client must sign in. */
   readonly loginTimeout: number
+  /** After which a connection without a command is closed. */
   readonly idleTimeout: number
-  /** The longest time that one command may take. */
-  readonly timeout: number
-  /** The option `git.idleTimeout`: within which there must be traffic while output of a command waits. */
-  readonly outputTimeout: number
+  readonly git: {
+    /** The longest time that one command may take. */
+    readonly timeout: number
+    /** Within which there must be traffic while output of a command waits. */
+    readonly idleTimeout: number
+  }
 }
 
 export interface ConnectionOptions {
@@ -179,8 +182,8 @@ export class SshConnection {
     const startedAt = performance.now()
     const { signal } = ending
     const { traffic } = this.#shared
-    const deadline = setTimeout(() => ending.abort(), limits.timeout)
-    const channel = new CommandChannel(stream as SessionStream, this.#shared, ending, limits.outputTimeout)
+    const deadline = setTimeout(() => ending.abort(), limits.git.timeout)
+    const channel = new CommandChannel(stream as SessionStream, this.#shared, ending, limits.git.idleTimeout)
     const from = this.#socket.remoteAddress
     const result = await commands.run({ text, protocol, baseUrl, channel, signal, traffic, key: this.#key! })
     clearTimeout(deadline)

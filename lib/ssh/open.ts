@@ -50,7 +50,7 @@ export const openSsh = async ({
     ...git,
     sshKeys: hosting.sshKeys,
     baseUrl: options.baseUrl,
-    limits: { ...ssh, timeout: options.git.timeout, outputTimeout: options.git.idleTimeout },
+    limits: { ...ssh, git: options.git },
     onError: logError(log, 'a connection over SSH failed'),
   })
   return { server, lfsTokens }

@@ -143,8 +143,9 @@ const repositoryChange = async (
   const [ownerBefore, nameBefore] = known.original?.name.split('/') ?? []
   const chosen = names.renamedTo(`${given.owner.login}/${given.name}`)
   const wanted = namesToFollow(nameBefore, copy.name, given.name, chosen)
-  const owner = await ownerToFollow(migration, given, copy, ownerBefore)
-  if (owner === 'kept') return undefined
+  const transfer = await transferToFollow(migration, given, copy, ownerBefore)
+  if (transfer === 'impossible') return undefined
+  const owner = transfer === 'none' ? undefined : transfer.to
   const done = () => remember(migration, known, originalOf(names, given))
   if (wanted === undefined && owner === undefined) return void (await done())
   const audience = audienceAt(migration.source, visibility, given)
@@ -160,22 +161,22 @@ const repositoryChange = async (
   })
 }
 
-/** The owner that a copy gets; undefined when it has the right one. */
-const ownerToFollow = async (
+/** Whether a copy gets another owner: it has the right one (`none`), or cannot be followed at all (`impossible`). */
+const transferToFollow = async (
   { names, report }: Migration,
   { owner, full_name: label }: SourceRepository,
   copy: Repository,
   before: string | undefined,
-): Promise<Account | undefined | 'kept'> => {
+): Promise<{ readonly to: Account } | 'none' | 'impossible'> => {
   const key = names.key(owner.login)
-  if (before === undefined || before === key) return undefined
+  if (before === undefined || before === key) return 'none'
   const [from, to] = [await names.account(before), await names.account(key)]
   // A repository whose new owner does not exist here is treated as deleted.
-  if (to === undefined) return 'kept'
-  if (copy.owner === to.id) return undefined
-  if (from?.id === copy.owner) return to
+  if (to === undefined) return 'impossible'
+  if (copy.owner === to.id) return 'none'
+  if (from?.id === copy.owner) return { to }
   report.note('differs', MOVED_HERE, label)
-  return 'kept'
+  return 'impossible'
 }
 
 /** A name may have to change first, because the new owner has another repository of the former one. */
