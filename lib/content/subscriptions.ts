@@ -83,7 +83,7 @@ export class IssueSubscriptions {
       const ids = deleted.map((account) => [found.issue.id, account])
       const gone = (await issueSubscriptions.getMany(tx, ids)).filter((record) => record?.subscribed === true)
       const left = new Set(
-        gone.map((record) => recordKeyText(issueSubscriptions.entryOf('subscribed', 1, record!))),
+        gone.map((record) => recordKeyText(issueSubscriptions.entryOf('subscribed', prefix, record!))),
       )
       const entries = except(left, issueSubscriptions.entries(tx, 'subscribed', { prefix }))
       const subscriptions = await issueSubscriptions.load(tx, await pageOf(entries, slice))

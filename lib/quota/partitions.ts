@@ -9,7 +9,7 @@
  * and disappears from every list at once when the repository is deleted. A list merges the owner's partition with those
  * of its repositories; `largest` says where the first entry of a partition can come, so that a page opens few of them.
  */
-import { decodeKey, encodeKey } from '../records/key-codec.ts'
+import { encodeKey } from '../records/key-codec.ts'
 import {
   emptyRepositoryPartition,
   type LedgerEntry,
@@ -74,6 +74,6 @@ export async function* partitionsOf(
   owner: number,
   kind: ListedKind,
 ): AsyncGenerator<[order: number, id: number]> {
-  for await (const { order } of repositoryUsages.entries(tx, kind, { prefix: [owner] }))
-    yield decodeKey(order) as [number, number]
+  for await (const entry of repositoryUsages.entries(tx, kind, { prefix: [owner] }))
+    yield repositoryUsages.orderOf(entry) as [order: number, id: number]
 }

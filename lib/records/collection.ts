@@ -11,8 +11,8 @@ import {
   type MaintainedIndex,
   readCounter,
 } from './indexes.ts'
-import { type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
-import { counterName, decodeValue, encodeValue, orderedKey, recordKey, uniqueKey } from './layout.ts'
+import { decodeKey, type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
+import { counterName, decodeValue, encodeValue, idIn, orderedKey, recordKey, uniqueKey } from './layout.ts'
 
 export type { IndexEntry } from './indexes.ts'
 
@@ -190,15 +190,36 @@ export class Collection<R, U extends string = never, O extends string = never, C
     return indexEntries(tx, this.#name, index, listing)
   }
 
-  /** The entry of a loaded record in a listing whose prefix has `depth` parts. */
-  entryOf(index: O, depth: number, record: R): IndexEntry {
-    const { id, ordered } = this.options
-    const key = ordered![index](record) ?? []
-    const { start } = rangeBelow([this.#name, 'o', index, ...key.slice(0, depth)])
+  /** The key of a loaded record in an index. */
+  keyOf(index: O, record: R): KeyTuple {
+    return this.options.ordered![index](record) ?? []
+  }
+
+  /** The entry of a loaded record in a listing. @param prefix that of the listing, with which the key of the record begins */
+  entryOf(index: O, prefix: KeyTuple, record: R): IndexEntry {
+    const { id } = this.options
+    const key = this.keyOf(index, record)
+    const { start } = rangeBelow([this.#name, 'o', index, ...prefix])
     return {
       order: orderedKey(this.#name, index, key, id(record)).subarray(start.length),
       recordKey: recordKey(this.#name, id(record)),
     }
+  }
+
+  /** The parts of the key of an entry after the prefix of the listing, and then the id. */
+  orderOf({ order }: IndexEntry): KeyTuple {
+    return decodeKey(order)
+  }
+
+  /** The id of the record of an entry. */
+  idOf({ recordKey }: IndexEntry): KeyTuple {
+    return idIn(recordKey)
+  }
+
+  /** The same for collections whose ids are one number. */
+  numberOf(entry: IndexEntry): number {
+    const [number] = this.idOf(entry)
+    return number as number
   }
 
   /** The records of the entries that still exist: entries from an earlier snapshot can have none. */

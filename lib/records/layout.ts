@@ -1,6 +1,6 @@
 import { jsonOf, parseExactly } from '../integers.ts'
 import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/index.ts'
-import { encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
+import { decodeKey, encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
 
 /**
  * The keys of a store:
@@ -17,6 +17,12 @@ import { encodeKey, type KeyTuple, rangeBelow } from './key-codec.ts'
 export const recordKey = (collection: string, id: KeyTuple, encode = encodeKey): Bytes =>
   encode([collection, 'r', ...id])
 
+/** The id in the key of a record. */
+export const idIn = (key: Bytes): KeyTuple => {
+  const [_collection, _kind, ...id] = decodeKey(key)
+  return id
+}
+
 export const uniqueKey = (collection: string, index: string, key: KeyTuple, encode = encodeKey): Bytes =>
   encode([collection, 'u', index, ...key])
 
@@ -29,6 +35,12 @@ export const counterKey = (counter: string, key: KeyTuple, encode = encodeKey): 
   encode([counter, ...key])
 
 export const sequenceKey = (sequence: string): Bytes => encodeKey(['sequence', sequence])
+
+/** The name in the key of a sequence. */
+export const sequenceIn = (key: Bytes): string => {
+  const [_sequence, name] = decodeKey(key)
+  return name as string
+}
 
 /**
  * Encodes a value as JSON, which any tool can read, and which measured no slower than binary formats without shared

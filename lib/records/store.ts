@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomBytes } from 'node:crypto'
 import { type CacheInput, type CacheKey, cacheKey } from '../caches.ts'
 import type { ReadTransaction, StorageDriver, WriteTransaction } from '../storage/index.ts'
-import { decodeKey, rangeBelow } from './key-codec.ts'
-import { decodeValue, encodeValue, sequenceKey } from './layout.ts'
+import { rangeBelow } from './key-codec.ts'
+import { decodeValue, encodeValue, sequenceIn, sequenceKey } from './layout.ts'
 import { paced } from './pacing.ts'
 import { BLOCK_SIZE, nextIds, shardOf } from './shards.ts'
 
@@ -215,7 +215,7 @@ export const firstUnclaimed = async (tx: ReadTransaction, sequence: string): Pro
 /** The first number of each sequence that is not claimed. */
 export async function* sequencesIn(tx: ReadTransaction): AsyncGenerator<{ name: string; next: number }> {
   for await (const [key, value] of tx.range(rangeBelow(['sequence'])))
-    yield { name: decodeKey(key)[1] as string, next: decodeValue<number>(value) }
+    yield { name: sequenceIn(key), next: decodeValue<number>(value) }
 }
 
 /** Sets the first number that is not claimed. Processes keep using the numbers that they have claimed. */

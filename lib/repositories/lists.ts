@@ -16,6 +16,7 @@ import {
   AUDIENCES,
   type Audience,
   accounts,
+  ownerAndAudience,
   PRIVATE,
   PUBLIC,
   type Repository,
@@ -141,7 +142,7 @@ const sharedListing = async (
 ): Promise<Entries> => {
   const owners = await accounts.namedBy(tx, shared, ({ owner }) => owner)
   const entries = shared.map((repository) => {
-    const entry = repositories.entryOf(index, 2, repository)
+    const entry = repositories.entryOf(index, ownerAndAudience(repository), repository)
     if (index !== 'name') return entry
     return { ...entry, order: Buffer.concat([nameKey(owners.get(repository.owner)), entry.order]) }
   })

@@ -1,4 +1,4 @@
-import { decodeKey, rangeBelow } from '../records/key-codec.ts'
+import { rangeBelow } from '../records/key-codec.ts'
 import { pauseSince } from '../records/pacing.ts'
 import type { Store } from '../records/store.ts'
 import type { Bytes, Entry, ReadTransaction, WriteTransaction } from '../storage/index.ts'
@@ -6,6 +6,7 @@ import { type InvertedIndexOptions, MIN_COMPACTED } from './inverted-index.ts'
 import {
   encodeBlock,
   isTombstone,
+  listIn,
   orderOf,
   PostingBlock,
   type PostingList,
@@ -109,7 +110,7 @@ const pickMarkedList = async (
   } of indexes) {
     const marked: PostingList[] = []
     for await (const [key] of tx.range({ ...rangeBelow([collection, 'g', name]), limit: CANDIDATES }))
-      marked.push(postingList(collection, name, decodeKey(key).slice(3)))
+      marked.push(postingList(collection, name, listIn(key)))
     if (marked.length > 0) return marked[Math.floor(Math.random() * marked.length)]
   }
   return undefined

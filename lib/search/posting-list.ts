@@ -1,6 +1,6 @@
 import { endianness } from 'node:os'
 import type { IndexEntry } from '../records/indexes.ts'
-import { encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
+import { decodeKey, encodeKey, type KeyTuple, rangeBelow } from '../records/key-codec.ts'
 import {
   type Bytes,
   type Entry,
@@ -39,6 +39,12 @@ export const blocksPrefix = (collection: string, index: string, list: KeyTuple):
 
 export const compactionMarkKey = (collection: string, index: string, list: KeyTuple): Bytes =>
   encodeKey([collection, 'g', index, ...list])
+
+/** The list in the key of a compaction mark. */
+export const listIn = (key: Bytes): KeyTuple => {
+  const [_collection, _kind, _index, ...list] = decodeKey(key)
+  return list
+}
 
 /** The value of a compaction mark at which the compactor begins with the first posting. */
 export const COMPACTION_START: Bytes = new Uint8Array(0)

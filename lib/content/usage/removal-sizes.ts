@@ -6,7 +6,6 @@
  */
 import { add, compare, type Sum, subtract } from '../../integers.ts'
 import type { IndexEntry } from '../../records/collection.ts'
-import { decodeKey } from '../../records/key-codec.ts'
 import {
   type LedgerEntry,
   type LedgerKind,
@@ -132,8 +131,10 @@ export class RemovalSizes {
   /** The kinds of a repository's entries in its owner's partition, which the index says without the records. */
   async #inOwnerPartition({ id }: RepositoryUsage): Promise<{ kind: LedgerKind; entry: IndexEntry }[]> {
     const found: { kind: LedgerKind; entry: IndexEntry }[] = []
-    for await (const entry of ledgerEntries.entries(this.#tx, 'repository', { prefix: [id] }))
-      found.push({ kind: decodeKey(entry.order)[0] as LedgerKind, entry })
+    for await (const entry of ledgerEntries.entries(this.#tx, 'repository', { prefix: [id] })) {
+      const [kind] = ledgerEntries.idOf(entry)
+      found.push({ kind: kind as LedgerKind, entry })
+    }
     return found
   }
 
@@ -145,7 +146,8 @@ export class RemovalSizes {
       kind === 'lfs'
         ? repositories.entries(this.#tx, 'id', listing)
         : repositoryUsages.entries(this.#tx, kind, listing)
-    for await (const { order } of entries) ids.push(decodeKey(order).at(-1) as number)
+    // Records of both collections have the id of the repository.
+    for await (const entry of entries) ids.push(repositories.numberOf(entry))
     const read = ids.slice(0, this.#left)
     this.#take(read.length)
     const hasMore = ids.length > read.length
@@ -166,9 +168,10 @@ export class RemovalSizes {
     const found: CountedEntry[] = []
     if (limit === 0) return found
     this.#take(limit)
-    for await (const { order } of ledgerEntries.entries(this.#tx, index, { prefix: [id, kind], limit })) {
-      const [size, , , key] = decodeKey(order) as [number, string, LedgerKind, string]
-      found.push(countedEntry({ size: 0 - size, key }))
+    for await (const entry of ledgerEntries.entries(this.#tx, index, { prefix: [id, kind], limit })) {
+      const [negativeSize] = ledgerEntries.orderOf(entry)
+      const [, key] = ledgerEntries.idOf(entry)
+      found.push(countedEntry({ size: 0 - (negativeSize as number), key: key as string }))
     }
     return found
   }

@@ -7,7 +7,6 @@ import type { QuotaEngine } from '../../quota/index.ts'
 import { entryListings } from '../../quota/partitions.ts'
 import { type CachedListing, cachedListing } from '../../records/cached-listing.ts'
 import type { IndexEntry, Page, Slice } from '../../records/collection.ts'
-import { decodeKey } from '../../records/key-codec.ts'
 import { firstOf, type PartedListing } from '../../records/merge.ts'
 import {
   type LedgerEntry,
@@ -61,7 +60,7 @@ const repositoriesWithUsage = cachedListing(
   'repositories with usage',
   repositories,
   async (tx, entries): Promise<RepositoryWithUsage[]> => {
-    const ids = entries.map(({ recordKey }) => decodeKey(recordKey).at(-1) as number)
+    const ids = entries.map((entry) => repositories.numberOf(entry))
     const [owned, usages] = await Promise.all([
       repositories.load(tx, entries),
       repositoryUsages.byIds(tx, ids),

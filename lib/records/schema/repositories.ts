@@ -52,7 +52,8 @@ const Repository = v.object({
 export type Repository = v.InferOutput<typeof Repository>
 
 /** Beginning of the keys that list an owner's repositories by who may see them. */
-const ownerAndAudience = (repository: Repository) => [repository.owner, repository.audience] as const
+/** With these begin the keys of the indexes by which repositories are listed. */
+export const ownerAndAudience = (repository: Repository) => [repository.owner, repository.audience] as const
 
 /** Finds repositories by a part of their name. */
 export const repositoryNames = new TrigramIndex<Repository>({

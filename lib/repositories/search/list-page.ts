@@ -29,11 +29,13 @@ export const visiblePage = async <R, O extends string>(
   { relation, index, prefix, viewer, isReadable, belonging, pending }: VisiblePageQuery<R, O>,
   slice: Slice,
 ): Promise<Page<R>> => {
-  const entryOf = (record: R) => relation.entryOf(index, prefix.length + 1, record)
+  /** The key of a relation has its audience after the prefix. */
+  const audienceOf = (record: R) => relation.keyOf(index, record)[prefix.length]!
+  const entryOf = (record: R) => relation.entryOf(index, [...prefix, audienceOf(record)], record)
   const keyOf = (record: R) => recordKeyText(entryOf(record))
   /** Relations with an audience in the index. */
   const withAudience = (audience: Audience, records: readonly R[]) =>
-    records.filter((record) => relation.options.ordered![index](record)![prefix.length] === audience)
+    records.filter((record) => audienceOf(record) === audience)
   const openListing = async (audience: Audience): Promise<SearchListing> => {
     const key = [...prefix, audience]
     const entries = relation.entries(tx, index, { prefix: key })

@@ -23,6 +23,7 @@ import {
   type Audience,
   accountNames,
   accounts,
+  ownerAndAudience,
   PRIVATE,
   type Repository,
   repositories,
@@ -244,7 +245,7 @@ const sharedListing = (shared: readonly Repository[], viewer: Viewer, word: stri
   const open = openAudiences(viewer)
   const entries = shared
     .filter(({ audience }) => !open.includes(audience))
-    .map((repository) => repositories.entryOf('name', 2, repository))
+    .map((repository) => repositories.entryOf('name', ownerAndAudience(repository), repository))
     .sort((left, right) => Buffer.compare(left.order, right.order))
   return entries.length === 0 ? [] : [{ entries: containing(word, entries) }]
 }
