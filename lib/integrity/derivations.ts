@@ -127,6 +127,11 @@ const onePlace =
     return place === undefined ? [] : [place]
   }
 
+/** What the records of a collection imply. */
+const expectedOf = (collection: string, emitFrom: RecordSource['emitFrom']): RecordSource[] => [
+  { collection, side: 'expected', emitFrom },
+]
+
 /** An index whose entries hold the key of their record. */
 const index = (
   { name: collection, id }: CheckedCollection,
@@ -135,21 +140,13 @@ const index = (
   placesOf: PlacesOf,
 ): Derivation => ({
   kind: 'index',
-  sources: [
-    {
-      collection,
-      side: 'expected',
-      emitFrom(record, recordKey, emit) {
-        for (const place of placesOf(record)) {
-          const key =
-            letter === 'u'
-              ? uniqueKey(collection, name, place)
-              : orderedKey(collection, name, place, id(record))
-          emit(key, 1, recordKey)
-        }
-      },
-    },
-  ],
+  sources: expectedOf(collection, (record, recordKey, emit) => {
+    for (const place of placesOf(record)) {
+      const key =
+        letter === 'u' ? uniqueKey(collection, name, place) : orderedKey(collection, name, place, id(record))
+      emit(key, 1, recordKey)
+    }
+  }),
   ranges: [
     {
       prefix: [collection, letter, name],
@@ -200,15 +197,9 @@ const counters = (
   return {
     kind: 'counter',
     encode,
-    sources: [
-      {
-        collection,
-        side: 'expected',
-        emitFrom(record, _, emit) {
-          for (const place of placesOf(record)) emit(counterKey(counter, place), 1)
-        },
-      },
-    ],
+    sources: expectedOf(collection, (record, _, emit) => {
+      for (const place of placesOf(record)) emit(counterKey(counter, place), 1)
+    }),
     ranges: [
       {
         prefix: [counter],
@@ -239,16 +230,10 @@ const compactedIndex = (
   const postings = storedPostings(options)
   return {
     kind: 'index',
-    sources: [
-      {
-        collection,
-        side: 'expected',
-        emitFrom(record, _, emit) {
-          for (const place of postingKeysOf(options, record))
-            emit(orderedKey(collection, name, place, id(record)), 1)
-        },
-      },
-    ],
+    sources: expectedOf(collection, (record, _, emit) => {
+      for (const place of postingKeysOf(options, record))
+        emit(orderedKey(collection, name, place, id(record)), 1)
+    }),
     ranges: postings.ranges,
     fault: (difference) => postingFault(postings, difference),
   }
