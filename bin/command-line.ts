@@ -23,12 +23,15 @@ export const createServeProgram = (): Command => {
 export const withErrors = (program: Command): Command => {
   forEachCommand(program, (command) => {
     const path = pathOf(command)
-    const what = command.commands.length > 0 ? 'commands' : 'options'
+    const what = command.options.some(isValued) || command.commands.length === 0 ? 'options' : 'commands'
     command.exitOverride().showHelpAfterError(`(run ${path} --help for the ${what})`)
     command.addHelpText('before', ({ error }) =>
       error ? `error: name one of the commands of ${path}\n` : '',
     )
-    for (const option of command.options) refuseTwice(command, option)
+    for (const option of command.options.filter(isValued)) {
+      refuseTwice(command, option)
+      refuseNoName(command, option)
+    }
   })
   return program
 }
@@ -36,9 +39,21 @@ export const withErrors = (program: Command): Command => {
 const pathOf = (command: Command): string =>
   command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
 
+const isValued = ({ required }: Option): boolean => required
+
+/** Refuses an empty name of a file, a folder, a server or an owner, and an option in its place: its own value is missing then. */
+const refuseNoName = (command: Command, option: Option): void => {
+  if (!/<(?:file|dir|url|name|old=new)>/.test(option.flags)) return
+  command.on(`option:${option.name()}`, (value: string) => {
+    if (value === '') command.error(`error: option '${option.flags}' is empty: give it a value`)
+    if (value.startsWith('--'))
+      command.error(`error: option '${option.flags}' has no value: ${value} follows it, which is an option`)
+  })
+}
+
 /** Refuses an option with a value that is given again: one of the values would be ignored. */
 const refuseTwice = (command: Command, option: Option): void => {
-  if (!option.required || option.variadic || Array.isArray(option.defaultValue)) return
+  if (option.variadic || Array.isArray(option.defaultValue)) return
   let isGiven = false
   command.on(`option:${option.name()}`, () => {
     if (isGiven) command.error(`error: option '${option.flags}' is given twice: give it once`)

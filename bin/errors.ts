@@ -32,7 +32,7 @@ const READ_FAULTS: Partial<Record<string, string>> = {
 }
 
 /** Why a file cannot be created or written: the message of the system without its code and the path. */
-export const writeFault = ({ message }: Error): string => message.replace(/^\w+: |, open .*/g, '')
+export const writeFault = ({ message }: Error): string => message.replace(/^\w+: |, (?:open|write)\b.*/g, '')
 
 /** The place of a fault in a text, as the parser of TOML reports it. */
 interface FaultPlace {

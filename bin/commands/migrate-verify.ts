@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { readToken } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
-import { writeReport } from '../migrate/report.ts'
 import { print } from '../terminal.ts'
 import { appendValue, examples, storeOptions, tokenOption } from './options.ts'
 
@@ -36,35 +35,49 @@ interface Flags extends StoreFlags {
 
 /** Prints what differs, and exits with 1 when something does. */
 const verifyAll = async ({ from, token, owner, report: file, ...flags }: Flags): Promise<void> => {
-  const [{ requireStore, withStore }, { OPERATOR }, verify, { Comparison }, { connectSource }] =
-    await Promise.all([
-      import('../config/store.ts'),
-      import('../../lib/accounts/access.ts'),
-      import('../migrate/verify/index.ts'),
-      import('../migrate/verify/comparison.ts'),
-      import('../migrate/connect.ts'),
-    ])
+  const [
+    { requireStore, withStore },
+    { OPERATOR },
+    verify,
+    { Comparison },
+    { connectSource },
+    { select },
+    { ReportFile },
+  ] = await Promise.all([
+    import('../config/store.ts'),
+    import('../../lib/accounts/access.ts'),
+    import('../migrate/verify/index.ts'),
+    import('../migrate/verify/comparison.ts'),
+    import('../migrate/connect.ts'),
+    import('../migrate/index.ts'),
+    import('../migrate/report.ts'),
+  ])
   const secret = readToken(token, 'ALLOT_FROM_TOKEN', 'the source')
   requireStore(flags, 'name another folder with --data')
   const source = await connectSource(from, secret)
+  const selected = await select(source, owner)
   const report = new Comparison()
   // A file that cannot be written is noticed before anything is compared.
-  if (file !== undefined) await writeReport(file, report)
-  await withStore(
-    flags,
-    async ({ allot, config, repositories }) => {
-      const here = verify.apiHere(allot, config.api.basePath)
-      const git = repositories === false ? undefined : repositories
-      await verify
-        .verifyMigration({ source, here, allot, report, git }, owner)
-        .catch(async (error: Error) => {
-          if (file !== undefined) await writeReport(file, report)
-          throw new Error(`${error.message}: the comparison is incomplete`, { cause: error })
-        })
-    },
-    { authenticate: (req) => (verify.isOwnRequest(req) ? OPERATOR : null) },
-  )
-  if (file !== undefined) await writeReport(file, report)
+  const reportFile = file === undefined ? undefined : await ReportFile.open(file)
+  try {
+    await withStore(
+      flags,
+      async ({ allot, config, repositories }) => {
+        const here = verify.apiHere(allot, config.api.basePath)
+        const git = repositories === false ? undefined : repositories
+        await verify
+          .verifyMigration({ source, here, allot, report, git }, selected)
+          .catch(async (error: Error) => {
+            await reportFile?.write(report)
+            throw new Error(`${error.message}: the comparison is incomplete`, { cause: error })
+          })
+      },
+      { authenticate: (req) => (verify.isOwnRequest(req) ? OPERATOR : null) },
+    )
+    await reportFile?.write(report)
+  } finally {
+    await reportFile?.close()
+  }
   for (const line of report.lines(file)) print(line)
   if (!report.isSame()) process.exitCode = 1
 }

@@ -1,8 +1,9 @@
+import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { readToken } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
-import { type Report, writeReport } from '../migrate/report.ts'
+import type { Report } from '../migrate/report.ts'
 import { print } from '../terminal.ts'
 import { addMigrateVerifyCommand } from './migrate-verify.ts'
 import { appendValue, examples, storeOptions, tokenOption } from './options.ts'
@@ -68,37 +69,52 @@ const migrateAll = async ({
   ...flags
 }: Flags): Promise<void> => {
   if (from === undefined) throw new UsageError("required option '--from <url>' not specified")
-  const [{ withStore }, { migrate }, { Report }, { connectSource }, { parseRenames }, { CredentialsFile }] =
-    await Promise.all([
-      import('../config/store.ts'),
-      import('../migrate/index.ts'),
-      import('../migrate/report.ts'),
-      import('../migrate/connect.ts'),
-      import('../migrate/names/renames.ts'),
-      import('../migrate/credentials.ts'),
-    ])
+  if (file !== undefined && tokens !== undefined && resolve(file) === resolve(tokens))
+    throw new UsageError('--report and --tokens name the same file: name two')
+  const [
+    { withStore },
+    { migrate, select },
+    { Report, ReportFile },
+    { connectSource },
+    { parseRenames },
+    { CredentialsFile },
+  ] = await Promise.all([
+    import('../config/store.ts'),
+    import('../migrate/index.ts'),
+    import('../migrate/report.ts'),
+    import('../migrate/connect.ts'),
+    import('../migrate/names/renames.ts'),
+    import('../migrate/credentials.ts'),
+  ])
   const renames = parseRenames(rename)
   const source = await connectSource(from, readToken(token, 'ALLOT_FROM_TOKEN', 'the source'))
+  const selected = await select(source, owner, renames)
   const report = new Report()
   // Files that cannot be written are noticed before anything is copied.
-  if (file !== undefined) await writeReport(file, report)
-  const credentials = tokens === undefined ? undefined : await CredentialsFile.create(tokens)
-  await withStore(flags, async ({ allot, description, repositories, config }) => {
-    const git = repositories === false ? undefined : repositories
-    const { baseUrl } = config.api
-    const options = { source, allot, report, git, keep, renames, credentials, baseUrl }
-    await migrate(options, owner).catch(async (error: Error) => {
-      printReport(report)
-      if (file !== undefined) await writeReport(file, report)
-      if (report.lines().length === 0) throw error
-      throw new Error(
-        `${error.message}: what was copied stays, and running the same command again continues from there`,
-      )
+  const reportFile = file === undefined ? undefined : await ReportFile.open(file)
+  let credentials: Awaited<ReturnType<typeof CredentialsFile.create>> | undefined
+  try {
+    if (tokens !== undefined) credentials = await CredentialsFile.create(tokens)
+    await withStore(flags, async ({ allot, description, repositories, config }) => {
+      const git = repositories === false ? undefined : repositories
+      const { baseUrl } = config.api
+      const options = { source, allot, report, git, keep, renames, credentials, baseUrl }
+      await migrate(options, selected).catch(async (error: Error) => {
+        printReport(report)
+        if (report.lines().length === 0) throw error
+        await reportFile?.write(report)
+        throw new Error(
+          `${error.message}: what was copied stays, and running the same command again continues from there`,
+        )
+      })
+      print(`from ${source.base} into ${description}`)
     })
-    print(`from ${source.base} into ${description}`)
-  }).finally(() => credentials?.close())
+    await reportFile?.write(report)
+  } finally {
+    await credentials?.close()
+    await reportFile?.close()
+  }
   printReport(report)
-  if (file !== undefined) await writeReport(file, report)
   if (!report.isComplete()) process.exitCode = 1
 }
 

@@ -20,10 +20,16 @@ export const connectSource = async (from: string, token: string, limits = LIMITS
 
 /** Accepts the address of the server, and that of its API. */
 const parseBase = (from: string): string => {
-  const { origin, pathname, username, password } = parseAddress('--from', from, 'https://git.example.org')
+  const { origin, pathname, search, hash, username, password } = parseAddress(
+    '--from',
+    from,
+    'https://git.example.org',
+  )
   if (from.length > 255) throw new UsageError('--from must not be longer than 255 characters')
   if (username !== '' || password !== '')
     throw new UsageError('--from must not hold a password: the token is enough')
+  if (search !== '' || hash !== '')
+    throw new UsageError('--from must not have a query or a fragment: give the address of the server alone')
   return origin + pathname.replace(/(?<!\/)\/+$/, '').replace(/\/api\/v1$/, '')
 }
 

@@ -23,9 +23,9 @@ import {
   reportErrors,
 } from './migration.ts'
 import { followAccountNames, followRepositoryNames } from './names/changes.ts'
-import { Names } from './names/index.ts'
+import { Names, type Renames } from './names/index.ts'
 import type { Named } from './names/known-names.ts'
-import { checkRenames } from './names/renames.ts'
+import { checkRenamesAt, checkRenamesHere } from './names/renames.ts'
 import { copyOrganization, usersOf } from './organizations.ts'
 import { copyQuota } from './quota.ts'
 import {
@@ -53,16 +53,14 @@ import { copyEmails, copyKeys, copyRelations } from './user-data.ts'
  *
  * Invariant: a migration gives no more rights than the source gives at that time. It revokes rights that an
  * earlier migration gave and the source has revoked since. Rights that were given here by other means stay, and are reported.
- * @param only names of users and organizations to copy; none: everything
  */
-export const migrate = async (options: MigrationOptions, only: readonly string[]): Promise<void> => {
-  const { source } = options
-  const all = await selectAll(source)
+export const migrate = async (options: MigrationOptions, { all, selected }: Selected): Promise<void> => {
   const migration = await begin(options, all)
-  await checkRenames(migration, named(all))
-  const { users, organizations, owners } = only.length === 0 ? all : await selectNamed(source, only)
+  await checkRenamesHere(migration)
+  const { users, organizations, owners } = selected
+  const isWhole = selected === all
   const logins = users.map(({ login }) => login)
-  const deleted = only.length === 0 ? await revokeDeletedAccounts(migration, named(all)) : []
+  const deleted = isWhole ? await revokeDeletedAccounts(migration, named(all)) : []
   await followAccountNames(migration, named({ users, organizations }))
   await each('users', users, (user) => copyUser(migration, user))
   await each('organizations', organizations, (organization) => copyOrganization(migration, organization))
@@ -73,7 +71,7 @@ export const migrate = async (options: MigrationOptions, only: readonly string[]
   await each('teams', [...migration.teams], ([name, teams]) => copyTeamsOf(migration, name, teams))
   await eachOfSeveral('collaborators', copied, (one) => copyCollaborators(migration, one))
   await copyContents(migration, copied)
-  await copyWebhooks(migration, owners, copied, only.length === 0)
+  await copyWebhooks(migration, owners, copied, isWhole)
   await eachOfSeveral('packages', owners, ({ name }) => copyPackages(migration, name))
   await copyEmails(migration, logins)
   await each('keys', logins, (login) => copyKeys(migration, login))
@@ -119,7 +117,29 @@ export interface Owner {
   visibility: Visibility
 }
 
-export const selectAll = async (source: Source): Promise<Selection> => {
+/** The accounts of the source, and those that are copied or compared. */
+export interface Selected {
+  readonly all: Selection
+  /** `all` itself: everything. */
+  readonly selected: Selection
+}
+
+/**
+ * Reads the accounts of the source. It needs no store, so that a wrong name is noticed before one is created.
+ * @param names users and organizations to select; none: everything
+ * @throws Error when the source does not have a name, or a name of `renames` is not possible there
+ */
+export const select = async (
+  source: Source,
+  names: readonly string[],
+  renames: Renames = new Map(),
+): Promise<Selected> => {
+  const all = await selectAll(source)
+  await checkRenamesAt(source, renames, named(all))
+  return { all, selected: names.length === 0 ? all : await selectNamed(source, names) }
+}
+
+const selectAll = async (source: Source): Promise<Selection> => {
   const users = await source.list(SourceUser, '/admin/users')
   const organizations = await source.list(SourceOrganization, '/admin/orgs')
   return { users, organizations, owners: ownersIn(users, organizations) }
@@ -138,7 +158,7 @@ export const avatarOwners = ({ users, organizations }: SourceAccounts): AvatarOw
 ]
 
 /** The members of a named organization are copied without their repositories. */
-export const selectNamed = async (source: Source, names: readonly string[]): Promise<Selection> => {
+const selectNamed = async (source: Source, names: readonly string[]): Promise<Selection> => {
   const users = new Map<string, SourceUser>()
   const organizations: SourceOrganization[] = []
   const add = (user: SourceUser) => void users.set(user.login.toLowerCase(), user)

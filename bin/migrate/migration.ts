@@ -55,7 +55,14 @@ export interface Migration extends MigrationOptions {
 }
 
 /** Errors that concern only one thing: the migration reports them and continues. */
-const REPORTED: readonly ErrorCode[] = ['invalid', 'conflict', 'not_found', 'forbidden', 'too_large']
+const REPORTED: readonly ErrorCode[] = [
+  'invalid',
+  'conflict',
+  'not_found',
+  'forbidden',
+  'too_large',
+  'unavailable',
+]
 
 /** @returns whether the work succeeded */
 export const succeeds = async (

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { open, rm, writeFile } from 'node:fs/promises'
 import { writeFault } from '../errors.ts'
 import { escapeControl } from '../terminal.ts'
 
@@ -93,8 +93,47 @@ export class Report {
 const titled = (title: string, lines: readonly string[]): string[] =>
   lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)]
 
-/** Writes the file of `--report`. @throws Error when it cannot be written */
-export const writeReport = (file: string, report: { toJSON(): object }): Promise<void> =>
-  writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`, { mode: 0o600 }).catch((cause: Error) => {
-    throw new Error(`the report ${file} cannot be written: ${writeFault(cause)}`)
-  })
+/** How each report begins. */
+const BEGINNING = /^\{\n {2}"(?:counts|compared)": \{/
+
+/** The file of `--report`. It may be the report of an earlier run, which is replaced, and no other file. */
+export class ReportFile {
+  readonly #file: string
+  readonly #isNew: boolean
+  #isWritten = false
+
+  private constructor(file: string, isNew: boolean) {
+    this.#file = file
+    this.#isNew = isNew
+  }
+
+  /** Called before anything is copied or compared. @throws Error when it cannot be written, or is not a report */
+  static async open(file: string): Promise<ReportFile> {
+    const fail = (reason: string): never => {
+      throw new Error(`the report ${file} cannot be written: ${reason}`)
+    }
+    const failed = (cause: Error): never => fail(writeFault(cause))
+    const created = await open(file, 'wx+', 0o600).catch((cause: NodeJS.ErrnoException) =>
+      cause.code === 'EEXIST' ? undefined : failed(cause),
+    )
+    const handle = created ?? (await open(file, 'r+').catch(failed))
+    const { bytesRead, buffer } = await handle.read(Buffer.alloc(32), 0, 32, null).catch(failed)
+    await handle.close()
+    if (bytesRead > 0 && !BEGINNING.test(buffer.toString('latin1')))
+      fail('the file exists, and is not a report: name another one')
+    return new ReportFile(file, created !== undefined)
+  }
+
+  /** @throws Error when it cannot be written */
+  async write(report: { toJSON(): object }): Promise<void> {
+    this.#isWritten = true
+    await writeFile(this.#file, `${JSON.stringify(report, undefined, 2)}\n`).catch((cause: Error) => {
+      throw new Error(`the report ${this.#file} cannot be written: ${writeFault(cause)}`)
+    })
+  }
+
+  /** Leaves no empty file behind. */
+  async close(): Promise<void> {
+    if (this.#isNew && !this.#isWritten) await rm(this.#file, { force: true })
+  }
+}

@@ -19,14 +19,15 @@ export const PROGRAM: readonly [string, ...string[]] =
 /** Lines are counted in the source, not in what is put together of it. */
 const UNCOUNTED = process.env.ALLOT_PROGRAM === undefined ? {} : { NODE_V8_COVERAGE: '' }
 
-/** The real command line, in a process of its own. */
+/** The real command line, in a process of its own. @param wrapper a command that starts it */
 export const begin = (
   args: readonly string[],
   cwd = root,
   env: Record<string, string> = {},
+  wrapper: readonly string[] = [],
 ): ChildProcess => {
-  const [node, ...words] = PROGRAM
-  return spawn(node, [...words, ...args], {
+  const [program = '', ...words] = [...wrapper, ...PROGRAM]
+  return spawn(program, [...words, ...args], {
     cwd,
     env: { ...process.env, ...UNCOUNTED, ...env },
     stdio: ['pipe', 'pipe', 'pipe'],

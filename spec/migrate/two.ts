@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { connectSource } from '../../bin/migrate/connect.ts'
-import { migrate } from '../../bin/migrate/index.ts'
+import { migrate, select } from '../../bin/migrate/index.ts'
 import type { MigrationOptions } from '../../bin/migrate/migration.ts'
 import { Report } from '../../bin/migrate/report.ts'
 import { Source } from '../../bin/migrate/source.ts'
@@ -44,7 +44,8 @@ export const startTarget = async (): Promise<Target> => {
       const report = new Report()
       const source = await connectSource(base, root.token)
       const git = { directory, git: 'git' }
-      await migrate({ source, allot: target.allot, report, git, ...options }, owners)
+      const selected = await select(source, owners, options.renames)
+      await migrate({ source, allot: target.allot, report, git, ...options }, selected)
       return Object.assign(report, { text: report.lines().join('\n') })
     },
     async compared({ base, root }, owners = []) {
@@ -52,7 +53,8 @@ export const startTarget = async (): Promise<Target> => {
       const source = await connectSource(base, root.token)
       const here = hereOf(target)
       const git = { directory, git: 'git' }
-      await verifyMigration({ source, here, allot: target.allot, report, git }, owners)
+      const selected = await select(source, owners)
+      await verifyMigration({ source, here, allot: target.allot, report, git }, selected)
       return Object.assign(report, { text: report.lines().join('\n') })
     },
   }

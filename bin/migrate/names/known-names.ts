@@ -53,7 +53,7 @@ export class KnownNames {
       this.#idsByKey.set(key, id)
     }
     this.#keysByName.set(path, key)
-    this.#namesByKey.set(key, path.includes('/') ? path.replace(/(?<![^/])[^/]*$/, () => name) : name)
+    this.#namesByKey.set(key, withLastName(path, name))
   }
 
   #newKey(id: number | undefined, path: string): string {
@@ -82,3 +82,7 @@ export class KnownNames {
     return copy !== undefined && copy !== key
   }
 }
+
+/** A name, or a path `owner/name`, with another name at its end. */
+export const withLastName = (path: string, name: string): string =>
+  [...path.split('/').slice(0, -1), name].join('/')

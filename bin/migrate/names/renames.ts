@@ -3,8 +3,9 @@ import type { Account, MigrationRecord, Repository } from '../../../lib/records/
 import { checkRepositoryName } from '../../../lib/repositories/names.ts'
 import { UsageError } from '../../errors.ts'
 import { apiPath, type Migration, OPERATOR } from '../migration.ts'
-import { type Renames, textOf } from './index.ts'
-import type { Named } from './known-names.ts'
+import type { Source } from '../source.ts'
+import type { Renames } from './index.ts'
+import { type Named, withLastName } from './known-names.ts'
 
 /**
  * The names of `--rename`: `OLD=NEW` for users and organizations, `OWNER/OLD=OWNER/NEW` for repositories, where OWNER is the
@@ -21,7 +22,7 @@ export const parseRenames = (values: readonly string[]): Renames => {
     const [, old = '', chosen = ''] = /^([^=]+)=([^=]+)$/.exec(value) ?? []
     if (old === '') refuse('expected OLD=NEW, or OWNER/OLD=OWNER/NEW for a repository')
     const [path, name] = [old.toLowerCase(), nameIn(old, chosen, refuse)]
-    const result = path.replace(/(?<![^/])[^/]*$/, () => name.toLowerCase())
+    const result = withLastName(path, name.toLowerCase())
     if (renames.has(path)) refuse(`${old} is given twice`)
     if (taken.has(result)) refuse(`${chosen} is given twice`)
     renames.set(path, name)
@@ -47,51 +48,55 @@ const nameIn = (old: string, chosen: string, refuse: (reason: string) => never):
 }
 
 /**
- * Checks that renamed accounts and repositories exist at the source, and that their new names are free on both sides.
+ * Checks that renamed accounts and repositories exist at the source, and that nothing else has their new names there.
  * @param accounts all users and organizations of the source
- * @throws Error with one sentence; nothing was copied
+ * @throws Error with one sentence
  */
-export const checkRenames = async (migration: Migration, accounts: readonly Named[]): Promise<void> => {
+export const checkRenamesAt = async (
+  source: Source,
+  renames: Renames,
+  accounts: readonly Named[],
+): Promise<void> => {
   const logins = new Set(accounts.map(({ name }) => name.toLowerCase()))
-  for (const [path, name] of migration.renames ?? [])
-    if (path.includes('/')) await checkRepository(migration, path, name)
-    else await checkAccount(migration, logins, path, name)
+  for (const [path, name] of renames)
+    if (path.includes('/')) await checkRepositoryAt(source, renames, path, name)
+    else checkAccountAt(source, renames, logins, path, name)
 }
 
-const failed = (path: string, name: string, reason: string): Error => {
-  const chosen = path.replace(/(?<![^/])[^/]*$/, () => name)
-  return new Error(`--rename ${path}=${chosen}: ${reason}; nothing was copied`)
+/** Checks that the new names are free here. @throws Error with one sentence; nothing was copied */
+export const checkRenamesHere = async (migration: Migration): Promise<void> => {
+  const renames = migration.renames ?? new Map<string, string>()
+  for (const [path, name] of renames) {
+    const taken = renames.has(withLastName(path, name.toLowerCase()))
+      ? undefined
+      : await nameTaken(migration, path, name)
+    if (taken !== undefined) throw failed(path, name, `${taken} exists here already: choose another name`)
+  }
 }
 
-const checkAccount = async (
-  { allot, names, source, renames, migrationLog }: Migration,
+const failed = (path: string, name: string, reason: string): Error =>
+  new Error(`--rename ${path}=${withLastName(path, name)}: ${reason}; nothing was copied`)
+
+const checkAccountAt = (
+  { base }: Source,
+  renames: Renames,
   logins: ReadonlySet<string>,
   old: string,
   name: string,
-): Promise<void> => {
-  if (!logins.has(old))
-    throw failed(old, name, `there is no user or organization named ${old} at ${source.base}`)
+): void => {
+  if (!logins.has(old)) throw failed(old, name, `there is no user or organization named ${old} at ${base}`)
   const wanted = name.toLowerCase()
-  if (wanted !== old && logins.has(wanted) && !renames?.has(wanted))
+  if (wanted !== old && logins.has(wanted) && !renames.has(wanted))
     throw failed(
       old,
       name,
-      `${name} is another account at ${source.base}: choose another name, or rename that one too`,
+      `${name} is another account at ${base}: choose another name, or rename that one too`,
     )
-  const [found, known] = [
-    await allot.hosting.accounts.byName(name),
-    await migrationLog.get('account', '', names.key(old)),
-  ]
-  if (!isFree(found, known) && !renames?.has(wanted))
-    throw failed(old, name, `${name} exists here already: choose another name`)
 }
 
-/** Whether nothing here has the name, or only the copy that gets it. A run that was killed has not recorded what it created. */
-const isFree = (found: Account | Repository | undefined, known: MigrationRecord | undefined): boolean =>
-  found === undefined || (known !== undefined && (known.ids.length === 0 || known.ids.includes(found.id)))
-
-const checkRepository = async (
-  { allot, names, source, renames, migrationLog }: Migration,
+const checkRepositoryAt = async (
+  source: Source,
+  renames: Renames,
   path: string,
   name: string,
 ): Promise<void> => {
@@ -99,16 +104,29 @@ const checkRepository = async (
   const exists = async (repository: string) =>
     (await source.request(apiPath('repos', owner, repository))).status === 200
   if (!(await exists(old))) throw failed(path, name, `there is no repository ${path} at ${source.base}`)
-  const isOther = name.toLowerCase() !== old && !renames?.has(`${owner}/${name.toLowerCase()}`)
-  if (isOther && (await exists(name)))
+  const wanted = name.toLowerCase()
+  if (wanted !== old && !renames.has(`${owner}/${wanted}`) && (await exists(name)))
     throw failed(path, name, `${owner}/${name} is another repository at ${source.base}: choose another name`)
-  const account = await names.accountOf(owner)
-  const key = names.repositoryKey(owner, old)
-  const found = account && (await allot.hosting.repositories.find(OPERATOR, account.name, name))
-  if (isOther && !isFree(found, await migrationLog.get('repository', key.scope, key.name)))
-    throw failed(
-      path,
-      name,
-      `${textOf({ scope: account!.name, name })} exists here already: choose another name`,
-    )
 }
+
+/** The name, or the path, of what has the new name here; undefined when nothing else than the copy has it. */
+const nameTaken = async (
+  { allot, names, migrationLog }: Migration,
+  path: string,
+  name: string,
+): Promise<string | undefined> => {
+  const [owner = '', old] = path.split('/')
+  if (old === undefined) {
+    const found = await allot.hosting.accounts.byName(name)
+    return isFree(found, await migrationLog.get('account', '', names.key(path))) ? undefined : name
+  }
+  const account = await names.accountOf(owner)
+  const found = account && (await allot.hosting.repositories.find(OPERATOR, account.name, name))
+  const key = names.repositoryKey(owner, old)
+  const known = await migrationLog.get('repository', key.scope, key.name)
+  return isFree(found, known) || name.toLowerCase() === old ? undefined : `${account!.name}/${name}`
+}
+
+/** Whether nothing here has the name, or only the copy that gets it. A run that was killed has not recorded what it created. */
+const isFree = (found: Account | Repository | undefined, known: MigrationRecord | undefined): boolean =>
+  found === undefined || (known !== undefined && (known.ids.length === 0 || known.ids.includes(found.id)))

@@ -1,5 +1,5 @@
 import type { OpenAllot } from '../../../lib/allot.ts'
-import { avatarOwners, named, type Owner, selectAll, selectNamed } from '../index.ts'
+import { avatarOwners, named, type Owner, type Selected } from '../index.ts'
 import { each, eachOfSeveral, type MigrationOptions, OPERATOR, reportErrors } from '../migration.ts'
 import { Names } from '../names/index.ts'
 import { repositoriesOf } from '../repositories.ts'
@@ -28,19 +28,16 @@ interface VerifyOptions extends Omit<MigrationOptions, 'report' | 'keep'> {
 /**
  * Compares migrated data with its source, field by field, and changes nothing on either side. Both are read through the same
  * API by the same code. Where a migration changes a value by design, the changed value is expected here.
- * @param owners users and organizations to compare; none: everything
  */
-export const verifyMigration = async (options: VerifyOptions, owners: readonly string[]): Promise<void> => {
+export const verifyMigration = async (options: VerifyOptions, { all, selected }: Selected): Promise<void> => {
   const { source, allot, report } = options
   const { hosting } = allot
-  const all = await selectAll(source)
   const migrationLog = hosting.migrationLog(source.base)
   const names = new NamesHere(
     hosting,
     await Names.load({ migrationLog, hosting, renames: new Map() }, named(all)),
   )
   const sides: Sides = { ...options, hosting, names, teams: new Map() }
-  const selected = owners.length === 0 ? all : await selectNamed(source, owners)
   const { users, organizations } = selected
   await each('users', users, (user) => compareUser(sides, user))
   await compareEmails(sides, users)
@@ -57,7 +54,7 @@ export const verifyMigration = async (options: VerifyOptions, owners: readonly s
   await eachOfSeveral('packages', selected.owners, ({ name }) => comparePackages(sides, name))
   await eachOfSeveral('follows, stars and watches', users, (user) => compareRelations(sides, user))
   await eachOfSeveral('rights', [undefined, ...users], (user) => compareRights(sides, user, pairs))
-  if (owners.length === 0) await findOnlyHere(sides, report, users, organizations)
+  if (selected === all) await findOnlyHere(sides, report, users, organizations)
 }
 
 const compareRepositories = async (sides: Sides, owners: readonly Owner[]): Promise<RepositoryPair[]> => {
