@@ -48,7 +48,7 @@ const AGENTS: readonly (readonly [header: string | undefined, name: string | und
 
 /** The list of sessions as text, without the buttons. */
 const listIn = (html: string): string =>
-  words(html.replace(/^.*id="sessions"/s, '').replace(/<form.*?<\/form>/gs, ''))
+  words(html.replace(/^.*id="sessions"/s, '').replace(/<button.*?<\/button>/gs, ''))
 
 const signIn = async (allot: PageServer, headers: Record<string, string>): Promise<PageClient> => {
   const browser = allot.browser()

@@ -36,11 +36,13 @@ export const Sessions = ({ sessions }: { sessions: readonly OwnSession[] }) => {
       aside={<Count of={sessions.length} singular="session" />}
       about="A session also ends when you change the password, or revoke the token that it started with."
     >
-      <ul class="plain rows">
-        {sessions.map((session) => (
-          <SessionRow key={session.id} mayEnd={mayEnd} {...session} />
-        ))}
-      </ul>
+      <Post to={END}>
+        <ul class="plain rows">
+          {sessions.map((session) => (
+            <SessionRow key={session.id} mayEnd={mayEnd} {...session} />
+          ))}
+        </ul>
+      </Post>
       {mayEnd && (
         <Post to="/-/sign-out" class="footer">
           <button type="submit" class="secondary" name="everywhere" value="yes">
@@ -89,11 +91,9 @@ const SessionRow = ({
     </div>
     {isCurrent && <span class="tag">This session</span>}
     {!isCurrent && mayEnd && (
-      <Post to={END} fields={[['session', id]]}>
-        <button type="submit" class="danger small">
-          Sign out<span class="hidden"> of this session</span>
-        </button>
-      </Post>
+      <button type="submit" class="danger small" name="session" value={id}>
+        Sign out<span class="hidden"> of this session</span>
+      </button>
     )}
   </li>
 )
