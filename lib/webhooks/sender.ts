@@ -184,8 +184,10 @@ export class Sender {
       await this.#leases.end(id)
       return undefined
     }
-    const waitMs = next.delivery.nextAt - Date.now()
-    if (waitMs > 0) return Math.min(waitMs, RETRY_MS.last)
+    const { nextAt, attempts } = next.delivery
+    const waitMs = nextAt - Date.now()
+    // Longer than any pause after so many attempts: the clock was set back, and the delivery must not wait for the difference.
+    if (waitMs > 0 && waitMs <= pauseAfter(attempts)) return waitMs
     const leasedMs = await this.#leases.hold(id)
     if (leasedMs > 0) return leasedMs
     if (next.delivery.commits === undefined) return this.#attempt(next.hook, next.delivery)
@@ -273,13 +275,15 @@ export class Sender {
   }
 }
 
+/** Milliseconds until the next attempt. */
+const pauseAfter = (attempts: number): number => Math.min(RETRY_MS.first * 2 ** (attempts - 1), RETRY_MS.last)
+
 const afterAttempt = (before: Delivery, outcome: Outcome, retryForMs: number): Delivery => {
   const { isDelivered, status, answer, error, duration } = outcome
   const attempts = before.attempts + 1
   const attempted = { ...before, attempts, status, answer, error, duration }
   if (isDelivered) return { ...attempted, state: 'delivered', finishedAt: now() }
-  const pauseMs = Math.min(RETRY_MS.first * 2 ** (attempts - 1), RETRY_MS.last)
-  const nextAt = Date.now() + pauseMs
+  const nextAt = Date.now() + pauseAfter(attempts)
   if (nextAt > before.createdAt * 1000 + retryForMs)
     return { ...attempted, state: 'failed', finishedAt: now() }
   return { ...attempted, nextAt }
