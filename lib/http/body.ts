@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable, Transform, type TransformCallback } from 'node:stream'
+import { MIMEType } from 'node:util'
 import { createGunzip } from 'node:zlib'
 import type { BusboyFileStream, BusboyInstance } from '@fastify/busboy'
 import { AllotError, invalid } from '../errors.ts'
@@ -33,10 +34,7 @@ export const readBody = async (
 ): Promise<unknown> => {
   checkContentType(req, route)
   const { body } = route
-  if (isFileField(body)) {
-    checkUnread(req)
-    return readUpload(req, body)
-  }
+  if (isFileField(body)) return readUpload(req, body)
   const parse = (text: unknown) => validate(body!, route.accepts ? text : parseObject(text, route.maxValues))
   if (req.readableEnded) return parse(parsedByHost(req))
   const maxBytes = route.bodyLimit ?? limit
@@ -134,13 +132,21 @@ export const readMultipart = async (req: IncomingMessage, limit: number): Promis
   checkContentType(req, { accepts: FORM })
   checkUnread(req)
   const body = await readBytes(req, limit)
+  const type = req.headers['content-type']!
   try {
-    return await new Response(new Uint8Array(body), {
-      headers: { 'content-type': req.headers['content-type']! },
-    }).formData()
+    refuseManyParts(body, `--${new MIMEType(type).params.get('boundary') ?? ''}`)
+    return await new Response(new Uint8Array(body), { headers: { 'content-type': type } }).formData()
   } catch (cause) {
+    if (cause instanceof AllotError) throw cause
     throw new AllotError('invalid', 'the body is not complete multipart/form-data', { cause })
   }
+}
+
+/** Refuses a form before its parts are read, which takes a tenth of a millisecond for each, while all other requests wait. */
+const refuseManyParts = (body: Buffer, delimiter: string): void => {
+  let parts = 0
+  for (let index = body.indexOf(delimiter); index !== -1; index = body.indexOf(delimiter, index + 1))
+    if (++parts > LIMITS.parts) throw invalid(`the form must not have more than ${LIMITS.parts} parts`)
 }
 
 /** A request body that a stream route reads. */
@@ -216,6 +222,7 @@ class SizeLimit extends Transform {
 }
 
 const readUpload = (req: IncomingMessage, { field }: FileField): Upload => {
+  checkUnread(req)
   return { size: declaredSize(req), file: () => readFile(req, field) }
 }
 

@@ -116,6 +116,11 @@ describe('The page of a person or an organization', () => {
     }
     const large = await send(Buffer.alloc(600_000))
     assert.deepEqual([large.status, /must not be larger than 512 KiB/.test(large.text)], [413, true])
+    const fields = Object.fromEntries(
+      Array.from({ length: 21 }, (_, index) => [`x${index}`, new Blob(['x'])]),
+    )
+    const many = await mia.upload('/-/avatars/mia', fields)
+    assert.deepEqual([many.status, /must not have more than 20 parts/.test(many.text)], [422, true])
     await noa.get('/-/avatars/noa')
     assert.equal((await send(png(8, 8), noa)).status, 403)
     assert.equal((await noa.get('/-/avatars/mia')).status, 403)
