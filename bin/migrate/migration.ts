@@ -55,14 +55,7 @@ export interface Migration extends MigrationOptions {
 }
 
 /** Errors that concern only one thing: the migration reports them and continues. */
-const REPORTED: readonly ErrorCode[] = [
-  'invalid',
-  'conflict',
-  'not_found',
-  'forbidden',
-  'too_large',
-  'unavailable',
-]
+const REPORTED: readonly ErrorCode[] = ['invalid', 'conflict', 'not_found', 'forbidden', 'too_large']
 
 /** @returns whether the work succeeded */
 export const succeeds = async (
