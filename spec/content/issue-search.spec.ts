@@ -65,14 +65,15 @@ describe('A search for issues', () => {
     const query = { state: 'all', q: WORDS.join(' ') } as const
     const { issues } = allot.allot.hosting
     const at = { owner: 'ann', name: 'demo' }
+    const searchOf = (client: string) => issues.list(null, at, query, { offset: 0, limit: 1 }, client)
     let finished = 0
     const flood = Array.from({ length: 40 }, () =>
-      issues
-        .list(null, at, query, { offset: 0, limit: 1 }, 'address 192.0.2.1')
+      searchOf('address 192.0.2.1')
         .catch(() => undefined)
         .then(() => finished++),
     )
-    assert.equal((await find(WORDS)).status, 200)
+    // Called in process: over a socket, a busy machine may take it only when the others are answered.
+    await searchOf('address 192.0.2.2')
     assert.ok(finished < 40, `${finished} of the others were answered before`)
     await Promise.all(flood)
   })
