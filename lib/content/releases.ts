@@ -87,10 +87,10 @@ export class Releases {
   async create(
     viewer: SignedIn,
     path: RepositoryName,
-    release: NewRelease,
+    newRelease: NewRelease,
   ): Promise<FoundRelease | undefined> {
     const { store } = this.#services
-    const { tag, target, name, body = '', draft = false, prerelease = false } = release
+    const { tag, target, name, body = '', draft = false, prerelease = false } = newRelease
     checkTexts('release', { tag, target, name, body })
     const id = await store.sequences.next('release')
     return store.write(async (tx) => {
@@ -99,7 +99,7 @@ export class Releases {
       requireWriter(access)
       const { repository } = access
       const { id: author } = await existingAccount(tx, viewer.id)
-      await refuseTag(tx, repository, tag)
+      await checkTag(tx, repository, tag)
       const release: Release = {
         id,
         repository: repository.id,
@@ -157,7 +157,7 @@ export class Releases {
       if (found === undefined) return undefined
       checkTexts('release', edit)
       const release = edited(found.release, edit)
-      if (release.tag !== found.release.tag) await refuseTag(tx, found.repository, release.tag)
+      if (release.tag !== found.release.tag) await checkTag(tx, found.repository, release.tag)
       await releases.save(tx, release)
       const action = found.release.draft ? 'published' : 'updated'
       await this.#record(tx, action, { ...found, release }, viewer.id)
@@ -245,7 +245,7 @@ const edited = (before: Release, { tag, target, name, ...edit }: ReleaseEdit): R
 const MAX_TAG_LENGTH = 255
 
 /** @throws AllotError invalid for a bad name, conflict when the tag has a release */
-const refuseTag = async (tx: ReadTransaction, repository: Repository, tag: string): Promise<void> => {
+const checkTag = async (tx: ReadTransaction, repository: Repository, tag: string): Promise<void> => {
   if (!isRefName(tag)) throw invalid(`tag_name: ${JSON.stringify(tag)} is not a valid tag name`)
   if ((await releaseIn(tx, repository, { tag })) !== undefined)
     throw new AllotError('conflict', `the tag ${tag} already has a release`)

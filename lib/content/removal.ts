@@ -83,7 +83,7 @@ export class AccountRemoval implements Removal {
       if (account === undefined) return false
       const owned = purge ? await solelyOwned(tx, account.id) : []
       if (owned.length > 0) return owned
-      if (!purge) await refuseOwner(tx, account)
+      if (!purge) await refuseWhileOwning(tx, account)
       await this.#removeAccount(tx, account.id)
       const before = { kind: account.kind, purge }
       await recordAudit(tx, by, { action: 'account deleted', subject: account.name, before })
@@ -151,7 +151,7 @@ export class OwnerError extends AllotError {
 }
 
 /** @throws OwnerError when the account still owns repositories, packages or an organization that it founded */
-const refuseOwner = async (tx: ReadTransaction, { id, kind }: Account): Promise<void> => {
+const refuseWhileOwning = async (tx: ReadTransaction, { id, kind }: Account): Promise<void> => {
   const what = kind === 'user' ? 'this account' : 'this organization'
   const { repositories, packages, isPurgeNeeded } = await ownershipOf(tx, id)
   if (repositories > 0)

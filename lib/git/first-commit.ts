@@ -42,7 +42,7 @@ export const writeFirstCommit = (folder: string, branch: string, commit: FirstCo
 
 const filesOf = (commit: FirstCommit): [path: string, text: string][] => {
   const { name, description, author, when } = commit
-  // Without a line feed at its end, as on Forgejo, whose clients compare it.
+  // A description has no line feed after it, as on Forgejo, whose clients compare it.
   const readme = description === '' ? `# ${name}\n` : `# ${name}\n\n${description}`
   const files: [string, string | undefined][] = [
     ['README.md', readme],

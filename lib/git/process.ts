@@ -197,13 +197,13 @@ export const watchIdle = (transferred: () => number, timeoutMs: number, onIdle: 
 const collectText = (stream: Readable): (() => string) => {
   let text = ''
   stream.on('data', (chunk: Buffer) => {
-    if (text.length < MAX_STDERR) text += chunk.toString('utf8').slice(0, MAX_STDERR)
+    if (text.length < MAX_STDERR) text = (text + chunk.toString('utf8')).slice(0, MAX_STDERR)
   })
   return () => text
 }
 
 export interface WriteListener {
-  /** Called before git may change anything. @param pid of the git that will */
+  /** Called before git may change anything; an error stops git, and nothing has changed. @param pid of the git that will */
   started(pid: number): Promise<void>
 }
 

@@ -56,10 +56,10 @@ export interface ProcessesOptions extends ProcessLimits {
 
 /** Notified about the end of a writer, so that its journal entry is settled. */
 export interface EndListener {
-  /** @param isRecovered false when some of what a stopped git left is not removed: the journal entry must stay */
-  finished(isRecovered: boolean): Promise<void>
+  /** @param isCleaned false when some of what a stopped git left is not removed: the journal entry must stay */
+  finished(isCleaned: boolean): Promise<void>
   /** Called after `finished(false)`, when what git left is removed after all. */
-  recovered(): Promise<void>
+  cleaned(): Promise<void>
 }
 
 /** The long-running git processes, each started within its client's budget. */
@@ -132,7 +132,7 @@ export class GitProcesses {
       await listener.finished(false)
     } finally {
       const late = recovery.ended
-        .then((isComplete) => (isComplete ? listener.recovered() : undefined))
+        .then((isComplete) => (isComplete ? listener.cleaned() : undefined))
         .catch((error: Error) => this.#options.onError(error, { repository: id }))
         .finally(() => this.#late.delete(late))
       this.#late.add(late)

@@ -29,14 +29,14 @@ export interface PushRequest extends GitRequest {
 }
 
 /** Notified about each write to a repository, so that its size is counted. */
-export interface PushListener extends WriteListener, Pick<EndListener, 'recovered'> {
-  /** @param updates that a push asks for */
+export interface PushListener extends WriteListener, Pick<EndListener, 'cleaned'> {
+  /** Called before git changes anything: an error refuses the push. @param updates that a push asks for */
   started(pid: number, updates?: readonly RefUpdate[]): Promise<void>
   /**
    * Called after git has ended, for whatever reason. The client gets a success only after this resolves.
-   * @param isRecovered false when some of what a stopped git left is not removed: the journal entry must stay
+   * @param isCleaned false when some of what a stopped git left is not removed: the journal entry must stay
    */
-  finished(updates: readonly RefUpdate[], isRecovered: boolean): Promise<void>
+  finished(updates: readonly RefUpdate[], isCleaned: boolean): Promise<void>
 }
 
 interface TransportOptions extends ProcessesOptions {
@@ -148,8 +148,8 @@ export class Transport {
     else child.stdin.end(push.pack)
     const { output, finished } = holdReport(child, push, async (updates) => {
       await this.#processes.finish(id, child, {
-        finished: (isRecovered) => listener.finished(updates, isRecovered),
-        recovered: () => listener.recovered(),
+        finished: (isCleaned) => listener.finished(updates, isCleaned),
+        cleaned: () => listener.cleaned(),
       })
     })
     this.#track(finished)

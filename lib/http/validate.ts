@@ -12,7 +12,7 @@ export const validate = <S extends v.GenericSchema>(schema: S, input: unknown): 
   throw invalid(describeIssue(mostSpecific(result.issues[0])))
 }
 
-/** The issue to report. For a union, it is that of the option that got furthest into the value: it names the wrong member. */
+/** The issue to report. For a union, it is that of the first option with a fault inside of the value, which names the wrong member. */
 const mostSpecific = (issue: v.BaseIssue<unknown>): v.BaseIssue<unknown> => {
   const deeper = issue.type === 'union' ? issue.issues?.find(({ path }) => path !== undefined) : undefined
   if (deeper === undefined) return issue

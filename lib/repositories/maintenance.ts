@@ -42,10 +42,10 @@ export class RepositoryMaintenance {
       async started(pid: number) {
         entry = await pushJournal.begin(id, pid)
       },
-      async finished(isRecovered: boolean) {
-        await pushJournal.settle(entry, id, { isRecovered })
+      async finished(isCleaned: boolean) {
+        await pushJournal.settle(entry, id, { isCleaned })
       },
-      async recovered() {
+      async cleaned() {
         await pushJournal.settle(entry, id)
       },
     }

@@ -70,13 +70,13 @@ export class PushJournal {
   /**
    * Saves what is on the disk into the repository's record, and removes the entry, in one write.
    * @param changes.push what has changed, and by whom; absent when nothing did
-   * @param changes.isRecovered false when git left something that another writer or server may own: the entry stays until that is removed
+   * @param changes.isCleaned false when git left something that another writer or server may own: the entry stays until that is removed
    * @returns undefined when the repository was deleted
    */
   async settle(
     entry: number,
     repository: number,
-    { push, isRecovered = true }: { push?: PushedRefs | undefined; isRecovered?: boolean | undefined } = {},
+    { push, isCleaned = true }: { push?: PushedRefs | undefined; isCleaned?: boolean | undefined } = {},
   ): Promise<Repository | undefined> {
     const queue = this.#queues.get(repository) ?? { mutex: new Mutex(), waiting: 0 }
     this.#queues.set(repository, queue)
@@ -84,7 +84,7 @@ export class PushJournal {
     try {
       return await queue.mutex.run(async () => {
         for (;;) {
-          const settled = await trySettle(this.#options, { entry, isRecovered }, repository, push)
+          const settled = await trySettle(this.#options, { entry, isCleaned }, repository, push)
           if (settled !== 'retry') return settled
         }
       })
@@ -103,13 +103,13 @@ export class PushJournal {
         const left = store.driver.shared ? null : pid
         // What cannot be removed keeps the entry; the push counts nevertheless.
         const recovered = gitStorage?.recoverRepository(repository, left, leftoverAge(store))
-        const isRecovered = await recovered?.catch((error) => {
+        const isCleaned = await recovered?.catch((error) => {
           onDeletionError(error, { repository })
           return false
         })
         const updates = push === undefined ? [] : await gitStorage?.applied(repository, push.updates)
         const applied = push && updates?.length ? { ...push, updates } : undefined
-        await this.settle(id, repository, { push: applied, isRecovered })
+        await this.settle(id, repository, { push: applied, isCleaned })
       } catch (error) {
         onRecountError(error, { repository, name: await nameOf(store, repository) })
       }
@@ -130,7 +130,7 @@ const boundedPush = ({ by, updates }: PushedRefs) => ({
 /** @returns 'retry' when another write has changed the record meanwhile */
 const trySettle = async (
   { store, quota, gitStorage, outbox }: PushJournalOptions,
-  { entry, isRecovered }: { entry: number; isRecovered: boolean },
+  { entry, isCleaned }: { entry: number; isCleaned: boolean },
   id: number,
   push?: PushedRefs,
 ): Promise<Repository | 'retry' | undefined> => {
@@ -147,7 +147,7 @@ const trySettle = async (
   return store.write(async (tx) => {
     const current = await repositoryById(tx, id)
     if (!hasSameMeasures(before, current)) return 'retry'
-    const noted = isRecovered ? undefined : await pushJournal.get(tx, [entry])
+    const noted = isCleaned ? undefined : await pushJournal.get(tx, [entry])
     // The events of the push are recorded by this write, and not again.
     if (noted === undefined) await pushJournal.remove(tx, [entry])
     else await pushJournal.save(tx, { ...noted, push: undefined })

@@ -61,9 +61,9 @@ export class Pushes {
       async started(pid, updates) {
         entry = await pushJournal.begin(id, pid, updates && { by, updates })
       },
-      async finished(updates, isRecovered) {
+      async finished(updates, isCleaned) {
         const push = updates.length > 0 ? { by, updates } : undefined
-        const repository = await pushJournal.settle(entry, id, { push, isRecovered }).catch((error) => {
+        const repository = await pushJournal.settle(entry, id, { push, isCleaned }).catch((error) => {
           onError(error, { repository: id })
           throw new AllotError(
             'unavailable',
@@ -76,7 +76,7 @@ export class Pushes {
         if (repository === undefined) throw new AllotError('not_found', 'the repository was deleted')
         await onCounted(repository, updates)
       },
-      async recovered() {
+      async cleaned() {
         // Until a push is counted, its entry has its events.
         if (isCounted) await pushJournal.settle(entry, id)
       },

@@ -46,7 +46,7 @@ export class Transfers {
       const recipient = repository && (await visibleAccount(tx, viewer, newOwner))
       if (repository === undefined || recipient === undefined) return undefined
       if (await isOwnerOf(tx, viewer, recipient.id)) return 'move'
-      await refuseOffer(tx, repository, recipient)
+      await refuseFurtherOffer(tx, repository, recipient)
       const offer = { repository: repository.id, doer: viewer.id, recipient: recipient.id }
       await transfers.save(tx, { ...offer, createdAt: now() })
       return repository
@@ -99,7 +99,7 @@ export class Transfers {
   }
 }
 
-const refuseOffer = async (
+const refuseFurtherOffer = async (
   tx: ReadTransaction,
   repository: Repository,
   recipient: Account,

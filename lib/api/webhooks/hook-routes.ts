@@ -96,7 +96,7 @@ export const listRoutesOf = (group: HookGroup): HookRoute[] => {
       },
       handle: async ({ user, params, body, baseUrl }, { hosting }) => {
         const hook = await hosting.hooks.create(user, place(user, params), newHookIn(body, baseUrl))
-        if (hook === undefined) throw new AllotError('not_found', `${ownerText} does not exist`)
+        if (hook === undefined) throw new AllotError('not_found', 'there is nothing at this path')
         return reply(201, presentHook(hook))
       },
     }),

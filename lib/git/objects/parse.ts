@@ -101,7 +101,7 @@ export const parseTag = (id: string, content: Buffer): Tag => {
   }
 }
 
-/** Damaged signatures of old histories keep what can be read of them. */
+/** Damaged lines of authors, committers and taggers in old histories keep what can be read of them. */
 const parsePerson = (text: string): PersonAtTime => {
   const open = text.indexOf('<')
   const close = open < 0 ? -1 : text.indexOf('>', open)
