@@ -38,7 +38,7 @@ export const commentsOf = async (
   const from = query.from === undefined ? undefined : [query.from]
   if (!readsAll(query)) return comments.page(tx, 'issue', { prefix, from, ...slice })
   const load = (entries: readonly IndexEntry[]) => comments.load(tx, entries)
-  return matchingPage(comments.entries(tx, 'issue', { prefix }), load, matches(query), slice)
+  return matchingPage(comments.entries(tx, 'issue', { prefix, from }), load, matches(query), slice)
 }
 
 /** Comments and events of an issue, oldest first. */

@@ -17,7 +17,13 @@ import { checkTexts } from '../records/text-limits.ts'
 import type { GitContent, NewRepository } from '../repositories/git-data.ts'
 import type { RepositoryMaintenance } from '../repositories/maintenance.ts'
 import { checkRepositoryName } from '../repositories/names.ts'
-import { countFork, insertRepository, recordOf, refuseTaken } from '../repositories/new-repository.ts'
+import {
+  authorFor,
+  countFork,
+  insertRepository,
+  recordOf,
+  refuseTaken,
+} from '../repositories/new-repository.ts'
 import { countsWithPending } from '../repositories/pending-relations.ts'
 import type { RepositoryName } from '../repositories/relations.ts'
 import type { RepositoryServices } from '../repositories/repositories.ts'
@@ -125,13 +131,14 @@ export class Forks {
     const found = await store.read(async (tx) => {
       const source = await findSource(tx)
       const [into, creator] = [source && (await findOwner(tx)), await accounts.get(tx, [viewer.id])]
-      return source && into && creator && { source, creator }
+      return source && into && creator && { source, into, creator }
     })
     if (found === undefined) return undefined
-    const { source, creator } = found
+    const { source, into, creator } = found
     if (source.template !== true) throw invalid(`${source.name} is not a template: set template=true first`)
     const isEmpty = source.empty || !withFiles
-    const author = { name: creator.fullName || creator.name, email: noreplyAddress(creator.name, host) }
+    const by = authorFor(into, creator)
+    const author = { name: by.fullName || by.name, email: noreplyAddress(by.name, host) }
     const first = { author, when: new Date(now() * 1000) }
     const branch = source.defaultBranch
     const content = isEmpty ? { branch } : { from: source.id, branch, only: branch, first }

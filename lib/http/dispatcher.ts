@@ -243,7 +243,8 @@ const allowOrigin = (req: IncomingMessage, res: ServerResponse, origins: readonl
   if (res.headersSent) return false
   const { origin } = req.headers
   const any = origins.includes('*')
-  if (!any) res.setHeader('Vary', 'Origin')
+  // The host may have set others.
+  if (!any) res.appendHeader('Vary', 'Origin')
   if (origin === undefined || !(any || origins.includes(origin))) return false
   res.setHeader('Access-Control-Allow-Origin', any ? '*' : origin)
   const method = req.headers['access-control-request-method']

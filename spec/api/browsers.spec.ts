@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { start, type TestServer } from '../support/test-server.ts'
 
@@ -34,6 +36,31 @@ describe('CORS', () => {
         )
       }
     } finally {
+      await allot.stop()
+    }
+  })
+
+  it('keeps what the host has set in Vary', async () => {
+    const allot = await start({ repositories: false, cors: { origins: [ORIGIN] } })
+    const host = createServer((req, res) => {
+      res.setHeader('Vary', 'Accept-Encoding')
+      allot.allot.handler(req, res)
+    })
+    try {
+      await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve))
+      const { port } = host.address() as AddressInfo
+      const { pathname } = new URL(allot.api)
+      const preflight = {
+        method: 'OPTIONS',
+        headers: { origin: ORIGIN, 'access-control-request-method': 'GET' },
+      }
+      for (const init of [{ headers: { origin: ORIGIN } }, {}, preflight]) {
+        const { headers } = await fetch(`http://127.0.0.1:${port}${pathname}/version`, init)
+        assert.equal(headers.get('vary'), 'Accept-Encoding, Origin')
+      }
+    } finally {
+      host.closeAllConnections()
+      host.close()
       await allot.stop()
     }
   })

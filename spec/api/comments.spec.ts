@@ -179,6 +179,23 @@ describe('`since` and `before`', () => {
     }
   })
 
+  it('are joined with the id of the first comment, for a host that gives both', async () => {
+    const at = await aRepository()
+    const ids: number[] = []
+    for (const body of ['1', '2', '3']) ids.push((await comment(at, body)).id)
+    const viewer = { id: ann!.id, admin: false }
+    const path = { owner: 'ann', name: at.split('/').at(-1)! }
+    for (const time of [{ since: 0 }, { before: Date.now() }, {}]) {
+      const query = { ...time, from: ids[1] }
+      const list = await allot.allot.hosting.comments.list(viewer, path, 1, { offset: 0, limit: 9 }, query)
+      assert.deepEqual(
+        list?.page.items.map(({ body }) => body),
+        ['2', '3'],
+        JSON.stringify(query),
+      )
+    }
+  })
+
   for (const time of ['yesterday', '2026-13-01', '12', '2026-11-21T25:00:00Z'])
     it(`are refused with 422 for ${time}`, async () => {
       const at = await aRepository()

@@ -169,6 +169,22 @@ describe('A repository from a template', () => {
     assert.deepEqual([empty.empty, empty.topics], [true, ['kit']])
   })
 
+  it('in a public organization does not name a private user as the author of its commit', async () => {
+    const [alice, hidden] = [await allot.person(), await allot.person()]
+    const path = await aRepository(alice, 'open', { template: true })
+    const owner = `${alice.name}-org`
+    await made(hidden, '/orgs', { username: owner })
+    const profile = { full_name: 'Hidden Person', visibility: 'private' }
+    const { status, text } = await allot.as(allot.root, 'PATCH', `/admin/users/${hidden.name}`, profile)
+    assert.equal(status, 200, text)
+    await made(hidden, `/repos/${path}/generate`, { owner, name: 'made', git_content: true })
+    const work = `${folder}/${owner}`
+    await git('clone', '--quiet', `${allot.base}/${owner}/made.git`, work)
+    const names = (await git('-C', work, 'log', '--format=%an %cn %ae %ce')).trim()
+    assert.match(names, new RegExp(`^${owner} ${owner} `))
+    assert.ok(!names.includes(hidden.name), names)
+  })
+
   it('is refused for what is not a template, a taken name, and an owner for whom the user cannot create', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     await made(alice, '/user/repos', { name: 'plain', auto_init: true })

@@ -94,10 +94,14 @@ const apply = async (editor: TreeEditor, operation: FileOperation): Promise<NewO
     await removeFile(editor, path, operation.sha)
     return []
   }
-  const from = operation.fromPath ? checkedPath(operation.fromPath) : undefined
+  const given = operation.fromPath ? checkedPath(operation.fromPath) : undefined
+  // A file that stays where it is was not moved: its content is overwritten only with its sha.
+  const from = given === path ? undefined : given
+  if (operation.operation === 'rename' && from === undefined)
+    throw invalid('from_path: must be another path than path, in a rename')
   const present = await editor.find(from ?? path)
-  checkTarget(operation, from ?? path, present)
-  if (from !== undefined && from !== path) {
+  checkTarget({ ...operation, fromPath: from }, from ?? path, present)
+  if (from !== undefined) {
     if ((await editor.find(path)) !== undefined) throw invalid(`path: ${path} already exists`)
     await editor.remove(from)
   }

@@ -131,6 +131,27 @@ describe('Files', () => {
     assert.deepEqual((await done('POST', `${at}/contents`, { files: [remove] })).files, [null])
   })
 
+  it('are not renamed without another path that they had, nor overwritten without a sha by naming their own', async () => {
+    const at = await aRepository()
+    const [tip, sha] = [await tipOf(at), await shaOf(at, 'README.md')]
+    const change = { path: 'README.md', content: base64('other') }
+    for (const from of [{}, { from_path: '' }, { from_path: 'README.md' }])
+      for (const more of [{}, { sha }, { content: change.content }, { content: change.content, sha }]) {
+        const files = [{ operation: 'rename', path: 'README.md', ...from, ...more }]
+        assertError(await ask('POST', `${at}/contents`, { files }), 422, /^from_path: /)
+      }
+    const own = { ...change, from_path: 'README.md' }
+    for (const [operation, message] of [
+      ['update', /^sha: /],
+      ['create', /^path: README.md already exists/],
+    ] as const)
+      assertError(await ask('POST', `${at}/contents`, { files: [{ operation, ...own }] }), 422, message)
+    assertError(await ask('PUT', `${at}/contents/README.md`, own), 422)
+    assert.equal(await tipOf(at), tip)
+    const kept = await done('PUT', `${at}/contents/README.md`, { ...own, sha })
+    assert.equal(kept.content.path, 'README.md')
+  })
+
   it('have the commit as their last one without a search of the history, unless it left them as they were', async () => {
     const searches = `${temporaryDirectory()}/searches`
     const wrapped = wrappedGit(`case "$*" in *" rev-list "*) echo >> '${searches}';; esac`)
