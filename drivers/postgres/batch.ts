@@ -12,7 +12,7 @@ import { byteaArray, bytesOf, type Row, splitChanges } from './statements.ts'
 export type BatchResult = 'committed' | 'stale' | { error: unknown }
 
 /** Keys read and written by one batch. */
-const MAX_BATCH = 2000
+const MAX_BATCH_KEYS = 2000
 /** Times that a batch is sent unchanged: a concurrent transaction need not have changed what the batch has read. */
 const MAX_SENDS = 20
 /** First column of the rows of the commit statement. */
@@ -37,7 +37,7 @@ export class Batch {
   }
 
   get isFull(): boolean {
-    return this.changes.size + this.#readSet.size > MAX_BATCH
+    return this.changes.size + this.#readSet.size > MAX_BATCH_KEYS
   }
 
   add(readSet: ReadSet, changes: WriteBuffer, deadline: Deadline): void {
@@ -100,7 +100,7 @@ export class Batch {
         used = writer
         const rows = await session.run(this.#connections.statements.commit, parameters(writer))
         if (rows[0]?.[0] === ROW.COMMITTED) return 'committed'
-        // The writer is fenced.
+        // The writer is fenced (`recoverOutcome`).
         if (rows.length === 0) session.discard()
         return rows
       })

@@ -26,7 +26,7 @@ export type ReadSet = Map<string, CachedResult>
 /** Statements in flight at once. Queries that arrive meanwhile share the next statement. */
 const CONCURRENCY = 2
 /** Queries per statement. */
-const MAX_BATCH = 500
+const MAX_BATCH_QUERIES = 500
 
 interface ReadBatch {
   readonly queries: Map<string, Query>
@@ -106,7 +106,7 @@ export class QueryCache {
 
   #openBatch(): ReadBatch {
     const last = this.#waiting.at(-1)
-    if (last !== undefined && last.queries.size + last.expected.size < MAX_BATCH) return last
+    if (last !== undefined && last.queries.size + last.expected.size < MAX_BATCH_QUERIES) return last
     const batch = newBatch()
     this.#waiting.push(batch)
     // Calls of the same turn of the event loop join the batch.

@@ -210,6 +210,6 @@ const existingOutside = async (
   if (ids.length === 0) return []
   const found = [...(await repositories.byIds(tx, ids)).values()]
   const outside = found.filter(({ owner }) => !owners.has(owner))
-  const existing = await accounts.namedBy(tx, outside, ({ owner }) => owner)
+  const existing = await accounts.referredBy(tx, outside, ({ owner }) => owner)
   return outside.filter(({ owner }) => existing.has(owner))
 }

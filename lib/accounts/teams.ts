@@ -60,7 +60,7 @@ export class Teams {
     return this.#store.read(async (tx) => {
       const joined = await memberships.list(tx, 'member', { prefix: [account] })
       const kept = await teamsOf(tx, account)
-      const organizations = await accounts.namedBy(tx, joined, ({ organization }) => organization)
+      const organizations = await accounts.referredBy(tx, joined, ({ organization }) => organization)
       const items = joined.flatMap((membership): FoundTeam[] => {
         const organization = organizations.get(membership.organization)
         if (organization === undefined) return []

@@ -130,7 +130,7 @@ export class Comments {
       const repository = await readableRepository(tx, viewer, path.owner, path.name, 'issue')
       if (repository === undefined) return undefined
       const { items, total } = await commentsIn(tx, repository.id, query, slice)
-      const found = await issues.namedBy(tx, items, ({ issue }) => issue)
+      const found = await issues.referredBy(tx, items, ({ issue }) => issue)
       return { repository, page: { items: items.map((comment) => withIssue(comment, found)), total } }
     })
   }

@@ -25,7 +25,7 @@ export const selectOwners = async (tx: ReadTransaction, names: readonly string[]
       throw new AllotError('not_found', `there is no account ${JSON.stringify(name)}`)
     selected.set(account.id, account)
     const members = await memberships.list(tx, 'organization', { prefix: [account.id] })
-    for (const member of (await accounts.namedBy(tx, members, ({ member }) => member)).values())
+    for (const member of (await accounts.referredBy(tx, members, ({ member }) => member)).values())
       selected.set(member.id, member)
   }
   const owned = new Set<number>()

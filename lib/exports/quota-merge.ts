@@ -1,7 +1,7 @@
 /** Rules and groups of the file of an owner, which can also be in the store already. */
 import { AllotError } from '../errors.ts'
 import { finishRemovals, refuseRemoved, removeAssignmentsJob } from '../quota/group-removal.ts'
-import { born } from '../quota/rules.ts'
+import { creationOf } from '../quota/rules.ts'
 import type { Collection } from '../records/collection.ts'
 import { JOB_LIMITS, Jobs } from '../records/jobs.ts'
 import { type Group, groups, type Rule, rules } from '../records/schema/index.ts'
@@ -24,7 +24,7 @@ export const finishGroupRemovals = (
 /** Saves a rule that the store lacks. @throws AllotError conflict when the store has another one of the name */
 export const mergeRule = async (tx: WriteTransaction, rule: Rule): Promise<void> => {
   const own = await rules.get(tx, [rule.name])
-  if (own === undefined) await rules.save(tx, { ...rule, ...(await born(tx, 'rule')) })
+  if (own === undefined) await rules.save(tx, { ...rule, ...(await creationOf(tx, 'rule')) })
   else if (own.limit !== rule.limit || `${own.subjects}` !== `${rule.subjects}`)
     throw differs('rule', rule.name)
 }
@@ -34,7 +34,7 @@ export const mergeGroup = async (tx: WriteTransaction, group: Group): Promise<vo
   const own = await groups.get(tx, [group.name])
   if (own === undefined) {
     await refuseRemoved(tx, group.name)
-    await groups.save(tx, { ...group, ...(await born(tx, 'group')) })
+    await groups.save(tx, { ...group, ...(await creationOf(tx, 'group')) })
   } else if (`${own.rules}` !== `${group.rules}`) throw differs('group', group.name)
 }
 

@@ -18,7 +18,15 @@ import {
   setAssigned,
 } from './group-assignments.ts'
 import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
-import { born, checkNames, checkRule, membersOf, refuseUnlimited, toRule, withoutLimit } from './rules.ts'
+import {
+  checkNames,
+  checkRule,
+  creationOf,
+  membersOf,
+  refuseUnlimited,
+  toRule,
+  withoutLimit,
+} from './rules.ts'
 import type { Subject } from './subjects.ts'
 
 interface NewGroup {
@@ -100,7 +108,7 @@ export class Groups {
         throw new AllotError('conflict', `a group named ${name} already exists`)
       await refuseRemoved(tx, name)
       for (const rule of newRules) await createMissingRule(tx, rule, by)
-      const group = { name, rules: names, ...(await born(tx, 'group')) }
+      const group = { name, rules: names, ...(await creationOf(tx, 'group')) }
       await groups.save(tx, group)
       await recordAudit(tx, by, { action: 'group created', subject: name, after: { rules: group.rules } })
       return withRules(tx, group)
@@ -249,6 +257,6 @@ const createMissingRule = async (
   if ((await rules.get(tx, [name])) !== undefined) return
   if (limit === undefined) throw withoutLimit(name)
   const members = membersOf({ limit, subjects })
-  await rules.save(tx, { name, ...members, ...(await born(tx, 'rule')) })
+  await rules.save(tx, { name, ...members, ...(await creationOf(tx, 'rule')) })
   await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
 }

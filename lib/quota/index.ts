@@ -43,9 +43,11 @@ interface QuotaEngineDependencies {
 
 /**
  * Counts what owners use and evaluates it against rules. It refuses nothing: the host decides what to do when an owner is
- * over quota. The engine works with ids. Only host-owners.ts, plans-by-name.ts and the lines of the audit log resolve
- * names. Accounts and git belong to the layers above; of their records, the audit log reads names of accounts, and reports.ts which
- * repositories an owner has.
+ * over quota. The engine works with ids, and knows neither accounts nor git, except for
+ *
+ * - host-owners.ts and plans-by-name.ts, which resolve names;
+ * - the audit log, which has the names of accounts;
+ * - reports.ts, which reads the repositories of an owner.
  */
 export class QuotaEngine {
   /** Usage and groups of owners, memoized until the usage, a rule or a group changes. */

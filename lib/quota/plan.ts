@@ -7,7 +7,7 @@ import type { ReadTransaction } from '../storage/index.ts'
 import type { QuotaRule } from './evaluate.ts'
 import { assignedNames } from './group-assignments.ts'
 import { finishRemovals, refuseRemoved, removeGroup } from './group-removal.ts'
-import { born, toRule } from './rules.ts'
+import { creationOf, toRule } from './rules.ts'
 import { type Policy, type QuotaDefaults, readPolicy } from './status.ts'
 
 interface PlannedGroup {
@@ -149,7 +149,7 @@ const setRules = async (tx: WriteContext, differences: Differences['rules']) => 
   for (const { key, after } of differences) {
     if (after === undefined) await rules.remove(tx, [key])
     else {
-      const kept = (await rules.get(tx, [key])) ?? (await born(tx, 'rule'))
+      const kept = (await rules.get(tx, [key])) ?? (await creationOf(tx, 'rule'))
       await rules.save(tx, { ...kept, ...after, subjects: [...after.subjects] })
     }
   }
@@ -162,7 +162,7 @@ const setGroups = async (tx: WriteContext, jobs: Jobs, differences: Differences[
     if (after === undefined) left -= await removeGroup(tx, jobs, before!, left)
     else {
       if (before === undefined) await refuseRemoved(tx, key)
-      const kept = before ?? (await born(tx, 'group'))
+      const kept = before ?? (await creationOf(tx, 'group'))
       await groups.save(tx, { ...kept, name: key, rules: [...after] })
     }
   }

@@ -63,7 +63,7 @@ export class Rules {
     return this.#store.write(async (tx) => {
       if ((await rules.get(tx, [name])) !== undefined)
         throw new AllotError('conflict', `a rule named ${name} already exists`)
-      await rules.save(tx, { name, ...members, ...(await born(tx, 'rule')) })
+      await rules.save(tx, { name, ...members, ...(await creationOf(tx, 'rule')) })
       await recordAudit(tx, by, { action: 'rule created', subject: name, after: members })
       tx.afterCommit(this.#onChange)
       return { name, ...members }
@@ -114,8 +114,8 @@ const leaveGroups = async (tx: WriteContext, name: string, by: Actor | undefined
   }
 }
 
-/** What a rule or a group keeps from its creation, which is now. */
-export const born = async (
+/** The number and the time that a rule or a group keeps from its creation, in the write that creates it. */
+export const creationOf = async (
   tx: WriteTransaction,
   kind: 'rule' | 'group',
 ): Promise<Pick<Rule, 'sequence' | 'created'>> => ({

@@ -42,6 +42,7 @@ export class StatusCache {
   constructor(store: Store, defaults: QuotaDefaults) {
     this.#read = (owner) => store.read((tx) => readStatus(tx, owner, defaults))
     if (store.driver.shared) return
+    // The cache does not store a read whose entry is deleted meanwhile; `ignoreFetchAbort` gives its value to who waits for it.
     const options = { ...maxEntries(MAX_CACHED_OWNERS), fetchMethod: this.#read, ignoreFetchAbort: true }
     this.#cache = namedCache('quota', new LRUCache<number, QuotaStatus>(options))
   }

@@ -108,8 +108,8 @@ export class Collection<R, U extends string = never, O extends string = never, C
     return new Map(entries.filter((entry): entry is readonly [number, R] => entry[1] !== undefined))
   }
 
-  /** The records that exist of those that the items name, by id. */
-  namedBy<T>(tx: ReadTransaction, items: readonly T[], idOf: (item: T) => number) {
+  /** The records that exist of those that the items refer to, by id. */
+  referredBy<T>(tx: ReadTransaction, items: readonly T[], idOf: (item: T) => number) {
     return this.byIds(tx, items.map(idOf))
   }
 

@@ -127,7 +127,7 @@ const byFullName = async (
   prefixes: readonly (readonly [owner: number, audience: Audience])[],
   listings: readonly Entries[],
 ): Promise<Entries[]> => {
-  const owners = await accounts.namedBy(tx, prefixes, ([owner]) => owner)
+  const owners = await accounts.referredBy(tx, prefixes, ([owner]) => owner)
   return listings.map((listing, index) => withOrderPrefix(nameKey(owners.get(prefixes[index]![0])), listing))
 }
 
@@ -140,7 +140,7 @@ const sharedListing = async (
   index: OrderIndex,
   reverse: boolean,
 ): Promise<Entries> => {
-  const owners = await accounts.namedBy(tx, shared, ({ owner }) => owner)
+  const owners = await accounts.referredBy(tx, shared, ({ owner }) => owner)
   const entries = shared.map((repository) => {
     const entry = repositories.entryOf(index, ownerAndAudience(repository), repository)
     if (index !== 'name') return entry

@@ -38,7 +38,7 @@ export class TeamRepositories {
       if (!isLimited(team)) return repositoriesOf(tx, viewer, organization.id, 'name', slice)
       const assigned = await teamRepositories.list(tx, 'team', { prefix: [id] })
       const readable: Repository[] = []
-      const known = await repositories.namedBy(tx, assigned, ({ repository }) => repository)
+      const known = await repositories.referredBy(tx, assigned, ({ repository }) => repository)
       for (const repository of known.values())
         if (await canRead(tx, viewer, repository)) readable.push(repository)
       return pageOfAll(readable, slice)

@@ -130,7 +130,7 @@ const withRecords = async (
 ): Promise<UsedRepository[]> => {
   const ids = totals.map(({ usage }) => usage.id)
   const found = await repositories.byIds(tx, ids)
-  const owners = await accounts.namedBy(tx, totals, ({ usage }) => usage.owner)
+  const owners = await accounts.referredBy(tx, totals, ({ usage }) => usage.owner)
   return totals.flatMap((total) => {
     const [repository, owner] = [found.get(total.usage.id), owners.get(total.usage.owner)]
     return repository === undefined || owner === undefined ? [] : [{ ...total, repository, owner }]
