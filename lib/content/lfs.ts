@@ -7,6 +7,7 @@ import type { LfsChanged } from '../quota/ledger.ts'
 import type { JobHandler } from '../records/jobs.ts'
 import { files, lfsCopies, RESERVED_PREFIX, repositories, type StoredFile } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
+import type { RepositoryServices } from '../repositories/repositories.ts'
 import { requirePush } from '../repositories/write-access.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { type ContentServices, removeWithFiles } from './attachments.ts'
@@ -104,14 +105,14 @@ const COPY_JOB = 'copyLfsObjects'
  * another process completes the copy when this one is killed.
  */
 export class LfsCopies {
-  readonly #services: ContentServices
+  readonly #services: RepositoryServices
   readonly #lfs: Lfs
   readonly #onLost: (error: Error, fields: object) => void
   /** Copies that this process is making, by the id of the new repository. */
   readonly #running = new Map<number, Promise<void>>()
 
   /** @param onLost called for each object that cannot be copied, since its file is lost or damaged */
-  constructor(services: ContentServices, lfs: Lfs, onLost: (error: Error, fields: object) => void) {
+  constructor(services: RepositoryServices, lfs: Lfs, onLost: (error: Error, fields: object) => void) {
     this.#services = services
     this.#lfs = lfs
     this.#onLost = onLost
@@ -135,7 +136,7 @@ export class LfsCopies {
     await this.#services.jobs.enqueue(tx, COPY_JOB, id)
   }
 
-  /** Resolves when the repository has all objects. */
+  /** Resolves when the repository has all objects that it gets. */
   async finish(id: number): Promise<void> {
     await this.#copy(id)
     await this.#services.jobs.finish(this.#services.store, COPY_JOB, id)
@@ -150,11 +151,7 @@ export class LfsCopies {
 
   async #copyAll(id: number): Promise<void> {
     const { store } = this.#services
-    const objects = await store.read(async (tx) => {
-      const copy = await lfsCopies.get(tx, [id])
-      return copy === undefined ? [] : files.list(tx, 'owner', { prefix: ['lfs', copy.source] })
-    })
-    for (const object of objects) {
+    for (const object of await this.#objectsFor(id)) {
       const [repository, copied] = await store.read((tx) =>
         Promise.all([repositoryById(tx, id), objectIn(tx, id, object.sha256)]),
       )
@@ -162,6 +159,20 @@ export class LfsCopies {
       if (copied === undefined)
         await this.#copyObject(id, object).catch((error) => this.#passOver(id, object, error))
     }
+  }
+
+  /** A fork gets all objects of its parent; a repository without one, from a template, those that its own files stand for. */
+  async #objectsFor(id: number): Promise<StoredFile[]> {
+    const { store, gitData } = this.#services
+    const { objects, repository } = await store.read(async (tx) => {
+      const copy = await lfsCopies.get(tx, [id])
+      const objects =
+        copy === undefined ? [] : await files.list(tx, 'owner', { prefix: ['lfs', copy.source] })
+      return { objects, repository: await repositoryById(tx, id) }
+    })
+    if (objects.length === 0 || repository === undefined) return []
+    const ids = repository.parent === null ? await gitData.lfsIds(id) : undefined
+    return ids === undefined ? objects : objects.filter(({ sha256 }) => ids.has(sha256))
   }
 
   /**

@@ -40,7 +40,8 @@ export const copyRepository = async (
   await run(['fast-import', '--quiet', '--done', '--date-format=raw'], firstCommit(branch, tree, first))
   // Objects of the history that only the source needs are not kept and not counted.
   await run(['repack', '-a', '-d', '-q'])
-  await run(['prune-packed', '-q'])
+  // A small fetch is unpacked, and `repack` leaves loose objects that nothing refers to.
+  await run(['prune', '--expire=now'])
 }
 
 const tookTooLong = (cause: unknown) =>

@@ -17,6 +17,7 @@ import {
   UNFINISHED,
 } from './folders.ts'
 import { initialize } from './initialize.ts'
+import { lfsPointers } from './lfs-pointers.ts'
 import type { RefUpdate } from './push.ts'
 import { checkOnDisk } from './repository-processes.ts'
 import { runGit } from './run.ts'
@@ -86,6 +87,13 @@ export class GitStorage {
     }
     await placeFolder(unfinished, folder)
     return sizeOf(folder)
+  }
+
+  /** Ids of the LFS objects that the files of all commits stand for. */
+  async lfsIds(id: number): Promise<Set<string>> {
+    const ids = new Set<string>()
+    for await (const { oid } of lfsPointers(id, { directory: this.#directory, git: this.#git })) ids.add(oid)
+    return ids
   }
 
   /** @throws Error when the repository is not on the disk */

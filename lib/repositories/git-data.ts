@@ -122,6 +122,11 @@ export class GitData {
     }
   }
 
+  /** Ids of the LFS objects that its files stand for; undefined when the host keeps repositories itself. */
+  async lfsIds(id: number): Promise<ReadonlySet<string> | undefined> {
+    return this.#options.gitStorage?.lfsIds(id)
+  }
+
   /** Called in the write that saves the record. @throws AllotError unavailable when the folder was given up meanwhile */
   async confirm(tx: WriteContext, id: number): Promise<void> {
     if (this.#options.gitStorage !== undefined && !(await endPending(tx, id))) throw givenUp()

@@ -63,8 +63,8 @@ export class Sender {
   readonly #options: SenderOptions
   readonly #queue: ReceiverQueue
   readonly #leases: Leases
-  /** Webhooks that send or wait for a turn, and whether something was added meanwhile. */
-  readonly #busy = new Map<number, { isWoken: boolean }>()
+  /** Webhooks that send or wait for a turn, and what was woken meanwhile: its host is another one after an edit. */
+  readonly #busy = new Map<number, Receiver | undefined>()
   /** Webhooks that wait until their next attempt. */
   readonly #paused = new Map<number, NodeJS.Timeout>()
   /** By webhook: the push whose commits could not be read, and the time of the first failure. */
@@ -122,15 +122,15 @@ export class Sender {
 
   #wake(hook: Hook): void {
     if (this.#stopping.signal.aborted) return
-    const busy = this.#busy.get(hook.id)
-    if (busy !== undefined) {
-      busy.isWoken = true
+    const receiver = { id: hook.id, creator: hook.creator, host: new URL(hook.url).host }
+    if (this.#busy.has(hook.id)) {
+      this.#busy.set(hook.id, receiver)
       return
     }
     clearTimeout(this.#paused.get(hook.id))
     this.#paused.delete(hook.id)
-    this.#busy.set(hook.id, { isWoken: false })
-    this.#queue.add({ id: hook.id, creator: hook.creator, host: new URL(hook.url).host })
+    this.#busy.set(hook.id, undefined)
+    this.#queue.add(receiver)
     this.#startTurns()
   }
 
@@ -150,10 +150,10 @@ export class Sender {
       return FAILURE_RETRY_MS
     })
     this.#queue.release(receiver)
-    const isWoken = this.#busy.get(id)?.isWoken === true
-    if (waitMs === 0 || isWoken) {
-      this.#busy.set(id, { isWoken: false })
-      this.#queue.add(receiver)
+    const woken = this.#busy.get(id)
+    if (waitMs === 0 || woken !== undefined) {
+      this.#busy.set(id, undefined)
+      this.#queue.add(woken ?? receiver)
     } else {
       this.#busy.delete(id)
       if (waitMs !== undefined) this.#wakeLater(id, waitMs)

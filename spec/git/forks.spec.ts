@@ -9,6 +9,7 @@ import { memory } from '../../drivers/memory/index.ts'
 import { openAllot } from '../../lib/allot.ts'
 import { files, lfsCopies } from '../../lib/records/schema/index.ts'
 import type { StorageDriver } from '../../lib/storage/index.ts'
+import { POINTER } from '../api/contents/repository.ts'
 import { signal } from '../driver-spec/fixture.ts'
 import { assertError, assertList, assertNoContent, assertNotFound } from '../support/expectations.ts'
 import { temporaryDirectory } from '../support/folder.ts'
@@ -167,6 +168,37 @@ describe('A repository from a template', () => {
     assert.ok((await usedBy(bob)).repos.private > 0)
     const empty = await made(bob, `/repos/${path}/generate`, { owner: bob.name, name: 'bare', topics: true })
     assert.deepEqual([empty.empty, empty.topics], [true, ['kit']])
+  })
+
+  it('has the LFS objects that its files stand for, and not those of the history and of other branches', async () => {
+    const [alice, bob] = [await allot.person(), await allot.person()]
+    const path = await aRepository(alice, 'large', { template: true })
+    const work = `${folder}/${alice.name}-large`
+    const [current, former, other, unused] = ['of a file', 'of the history', 'of a branch', 'of no commit']
+    const texts = [current!, former!, other!, unused!]
+    const oids = texts.map((text) => createHash('sha256').update(text).digest('hex'))
+    const save = async (index: number, branch: string) => {
+      writeFileSync(`${work}/asset`, POINTER(oids[index]!, texts[index]!.length))
+      await git('-C', work, 'add', 'asset')
+      await git('-C', work, 'commit', '--quiet', '-m', 'asset')
+      await git('-C', work, 'push', '--quiet', 'origin', `HEAD:refs/heads/${branch}`)
+    }
+    await save(1, 'main')
+    await save(0, 'main')
+    await save(2, 'side')
+    const { id } = (await allot.as(alice, 'GET', `/repos/${path}`)).body
+    for (const text of texts) await addLfs(alice, id, text)
+    const one = await made(bob, `/repos/${path}/generate`, {
+      owner: bob.name,
+      name: 'made',
+      git_content: true,
+    })
+    const found = await allot.allot.hosting.lfs.find(one.id, oids)
+    assert.deepEqual(
+      found.map((object) => object !== undefined),
+      [true, false, false, false],
+    )
+    assert.equal((await usedBy(bob)).git.LFS, current!.length)
   })
 
   it('in a public organization does not name a private user as the author of its commit', async () => {
