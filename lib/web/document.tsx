@@ -2,16 +2,33 @@
 /** The HTML document around every page with the brand of the host, and the page of an error. */
 import { renderToString } from 'preact-render-to-string'
 import { Header } from './header.tsx'
-import { Link, PageContextProvider, sentence } from './parts/components.tsx'
+import { Link, PageContextProvider, RefusalNotice, sentence } from './parts/components.tsx'
 import { Icon } from './parts/inline.tsx'
+import { refusalIn } from './parts/labels.ts'
 import type { Crumb, PageContext, View } from './parts/route.ts'
 import { ICON_PATH, SCRIPT_PATH } from './styles/index.ts'
 
 /** Browsers that support it paint the whole page at once, so that nothing moves while it loads. Preact has no type for it. */
 const WAITS_FOR_CONTENT = { blocking: 'render' }
 
-/** Renders a whole HTML document. Preact escapes every text and attribute. */
-export const renderDocument = ({ title, crumbs = [], body }: View, context: PageContext): string =>
+/**
+ * Renders a whole HTML document. A refusal that no field of the page shows, such as one about a list that is empty by
+ * now, is shown at the top.
+ */
+export const renderDocument = (view: View, context: PageContext): string => {
+  const html = htmlOf(view, context)
+  if (view.refusal === undefined || html.includes('id="failure"')) return html
+  const body = (
+    <>
+      <RefusalNotice message={refusalIn(view.refusal).message} />
+      {view.body}
+    </>
+  )
+  return htmlOf({ ...view, body }, context)
+}
+
+/** Preact escapes every text and attribute. */
+const htmlOf = ({ title, crumbs = [], body }: View, context: PageContext): string =>
   `<!doctype html>\n${renderToString(
     <PageContextProvider value={context}>
       <html lang="en">

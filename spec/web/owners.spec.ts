@@ -44,6 +44,18 @@ describe('The form that changes the groups of several owners', () => {
     assert.deepEqual(stateOf(text), { ...KEPT, chosen: ['remove', 'zeta'] })
   })
 
+  for (const [what, list] of [
+    ['the filter finds no owner', 'q=zzz'],
+    ['the page is beyond the end', 'page=9'],
+  ] as const)
+    it(`says why it is refused when ${what}, so that the page has no field to say it`, async () => {
+      const { status, text } = await root.post('/-/admin/owners', { ...SELECTED, list, group: 'gone' })
+      assert.equal(status, 422)
+      assert.deepEqual(text.match(/role="alert"/g), ['role="alert"'])
+      assert.match(text, /role="alert" id="failure">Group: choose one\./)
+      assert.doesNotMatch(text, /<select id="group" name="group"[^>]*aria-invalid/)
+    })
+
   it('shows the same list with the same selection when its preview is canceled', async () => {
     const preview = await root.post(
       '/-/admin/owners',

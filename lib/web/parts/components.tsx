@@ -202,15 +202,18 @@ const DONE: Readonly<Record<string, string>> = {
   password: 'The password was changed, and all other sessions have ended. Access tokens and keys stay valid.',
 }
 
+/** Why a form was refused, when no field of the page says so. */
+export const RefusalNotice = ({ message }: { message: string }) => (
+  <div class="notice over" role="alert" id="failure">
+    {sentence(message)}
+  </div>
+)
+
 /** A failure that is about a field stands beside it (`FieldFailure` in fields.tsx). */
 export const FlashMessage = ({ done, failure }: FlashMessage) => (
   <>
     {done && Object.hasOwn(DONE, done) && <Notice kind="success">{DONE[done]}</Notice>}
-    {failure !== undefined && refusalIn(failure).field === undefined && (
-      <div class="notice over" role="alert" id="failure">
-        {sentence(failure)}
-      </div>
-    )}
+    {failure !== undefined && refusalIn(failure).field === undefined && <RefusalNotice message={failure} />}
   </>
 )
 

@@ -97,6 +97,8 @@ export interface View {
   readonly body: VNode
   /** Value of the Retry-After header, in seconds. */
   readonly retryAfter?: number | undefined
+  /** Message of the error that refused the form. */
+  readonly refusal?: string
 }
 
 /** A redirect (303) to another page. */
@@ -170,5 +172,5 @@ export const refusedForm = async (
   const status = error instanceof AllotError ? refusals[error.code] : undefined
   if (status === undefined) throw error
   const { message, retryAfter } = error as AllotError
-  return { ...(await showAgain(message, status)), status, retryAfter }
+  return { ...(await showAgain(message, status)), status, retryAfter, refusal: message }
 }
