@@ -29,6 +29,13 @@ export const sessionRoutes = [
 export const Sessions = ({ sessions }: { sessions: readonly OwnSession[] }) => {
   const { user } = usePageContext()
   const mayEnd = user !== null && hasScope(user.scopes, 'write:user')
+  const list = (
+    <ul class="plain rows">
+      {sessions.map((session) => (
+        <SessionRow key={session.id} mayEnd={mayEnd} {...session} />
+      ))}
+    </ul>
+  )
   return (
     <Section
       id="sessions"
@@ -36,13 +43,7 @@ export const Sessions = ({ sessions }: { sessions: readonly OwnSession[] }) => {
       aside={<Count of={sessions.length} singular="session" />}
       about="A session also ends when you change the password, or revoke the token that it started with."
     >
-      <Post to={END}>
-        <ul class="plain rows">
-          {sessions.map((session) => (
-            <SessionRow key={session.id} mayEnd={mayEnd} {...session} />
-          ))}
-        </ul>
-      </Post>
+      {mayEnd ? <Post to={END}>{list}</Post> : list}
       {mayEnd && (
         <Post to="/-/sign-out" class="footer">
           <button type="submit" class="secondary" name="everywhere" value="yes">
