@@ -77,7 +77,7 @@ const recordToken = async (
   })
 }
 
-/** Made before the write that stores it: when it runs again, it reads the same key of the index of hashes, which is cached by then. */
+/** Made before the write that stores it: on PostgreSQL, a write that runs again must read the same keys to find them in its cache. */
 export const newSecret = (): string => randomBytes(20).toString('hex')
 
 /** Creates a token. @throws AllotError bad_request when the account has one of the name */

@@ -194,26 +194,31 @@ export class Identities {
       throw unauthenticated(
         `the host's authenticate function returned ${describeName(host.username)}, which is not a valid user name`,
       )
-    const scopes = scopesOfHost(host)
+    const { admin: isAdmin, scopes } = rightsOfHost(host)
     const account = await findOrCreate(this.#options.accounts, host.username)
     if (account.kind !== 'user') throw unauthenticated('an organization cannot sign in')
     refuseInactive(account)
     const { id, name, admin } = account
-    return { id, username: name, admin: host.admin ?? admin, scopes }
+    return { id, username: name, admin: isAdmin ?? admin, scopes }
   }
 }
 
-/** Scopes of a host's identity. @throws AllotError unauthenticated when `scopes` or `admin` has another type, which could give too many rights */
-export const scopesOfHost = ({ admin, scopes }: HostIdentity): ReadonlySet<string> => {
+/** Rights of a host's identity. @throws AllotError unauthenticated when one has another type, which could give too many rights */
+export const rightsOfHost = ({ admin, scopes }: HostIdentity): HostRights => {
   const wrong = (member: string, expected: string, value: unknown) =>
     unauthenticated(
       `the host's authenticate function returned ${describeValue(value)} as ${member}; expected ${expected}`,
     )
   if (admin !== undefined && typeof admin !== 'boolean') throw wrong('admin', 'true or false', admin)
-  if (scopes === undefined) return ALL_SCOPES
+  if (scopes === undefined) return { admin, scopes: ALL_SCOPES }
   if (!Array.isArray(scopes)) throw wrong('scopes', 'a list of strings', scopes)
   for (const scope of scopes) if (typeof scope !== 'string') throw wrong('a scope', 'a string', scope)
-  return new Set(scopes)
+  return { admin, scopes: new Set(scopes) }
+}
+
+interface HostRights {
+  readonly admin: boolean | undefined
+  readonly scopes: ReadonlySet<string>
 }
 
 /**

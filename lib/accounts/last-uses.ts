@@ -19,6 +19,10 @@ const BATCH_SIZE = 100
 const MAX_WAITING = 10_000
 const MAX_KNOWN = 20_000
 
+/** Whether a use needs no further write. One that is later than now was noted before the clock was set back. */
+const isRecent = (noted: number | undefined, at: number): noted is number =>
+  noted !== undefined && noted <= at && at - noted < WRITE_INTERVAL
+
 /** @typeParam Id the id of a record, such as the number of a token */
 class LastUses<Id extends number | string, R extends { readonly lastUsedAt?: number | undefined }> {
   readonly #store: Store
@@ -39,7 +43,7 @@ class LastUses<Id extends number | string, R extends { readonly lastUsedAt?: num
   /** Notes that a record is used now. It neither reads nor writes the store. */
   note(id: Id): void {
     const at = now()
-    if (at - (this.#noted.get(id) ?? 0) < WRITE_INTERVAL || this.#waiting.size >= MAX_WAITING) return
+    if (isRecent(this.#noted.get(id), at) || this.#waiting.size >= MAX_WAITING) return
     this.#noted.set(id, at)
     this.#waiting.set(id, at)
   }
@@ -87,8 +91,8 @@ class LastUses<Id extends number | string, R extends { readonly lastUsedAt?: num
       for (const [index, [id, at]] of batch.entries()) {
         const record = found[index]
         if (record === undefined) continue
-        const { lastUsedAt = 0 } = record
-        if (at - lastUsedAt < WRITE_INTERVAL) left.push([id, lastUsedAt])
+        const { lastUsedAt } = record
+        if (isRecent(lastUsedAt, at)) left.push([id, lastUsedAt])
         else await this.#collection.save(tx, { ...record, lastUsedAt: at })
       }
       return true

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Identity } from '../accounts/access.ts'
-import { actingAs, type HostAuthenticate, scopesOfHost } from '../accounts/identity.ts'
+import { actingAs, type HostAuthenticate, rightsOfHost } from '../accounts/identity.ts'
 import { quotaRoutes } from '../api/index.ts'
 import { namedQuotaOwners, type QuotaServices } from '../api/quota/services.ts'
 import { documentOf } from '../api/server.ts'
@@ -90,13 +90,13 @@ const authenticator = (store: Store, authenticate: HostAuthenticate) => {
   const senderOf = async (req: IncomingMessage): Promise<Identity | null> => {
     const host = await authenticate(req)
     if (host === null || host === undefined) return null
-    const { username, admin = false } = host
+    const { username } = host
     if (!isOwnerName(username))
       throw new AllotError(
         'unauthenticated',
         `the host's authenticate function returned ${describeName(username)}, which cannot be the name of an owner`,
       )
-    const scopes = scopesOfHost(host)
+    const { admin = false, scopes } = rightsOfHost(host)
     return { ...(await identityOf(username)), admin, scopes }
   }
   return (req: IncomingMessage) =>

@@ -74,7 +74,7 @@ describe('The page of a file', () => {
   const path = '/mia/kinds/src/branch/main'
   before(async () => {
     const checkout = await aCheckout({
-      'README.txt': 'before ``````` within ````` after\n',
+      'README.txt': `before \`\`\`\`\`\`\` within \`\`\`\`\` after\n${'` '.repeat(200_000)}\n`,
       'NOTES.': 'key: value\n',
       'notes.yaml': 'key: value\n',
       'tags.txt': `${'<i>…</i> '.repeat(600)}\n`,

@@ -67,6 +67,22 @@ describe('The session of a browser', () => {
     assert.equal(browserNameOf(`${'Version/ '.repeat(10_000)}Firefox/128`), 'Version')
   })
 
+  it('was last used when it was, also after the clock is set back', async () => {
+    mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12) })
+    const allot = await startPages()
+    try {
+      await allot.person('ann', { password: PASSWORD })
+      const browser = await signIn(allot, {})
+      mock.timers.setTime(Date.UTC(2026, 0, 1, 9, 30))
+      await browser.get('/-/account')
+      await allot.allot.hosting.sessionUses.flush()
+      assert.match(listIn((await browser.get('/-/account')).text), /last used on 2026-01-01 at 09:00 UTC/)
+    } finally {
+      mock.timers.reset()
+      await allot.stop()
+    }
+  })
+
   it('is listed with the browser, the address behind trusted proxies and the last use, and none of that is logged', async () => {
     mock.timers.enable({ apis: ['Date'], now: Date.UTC(2026, 0, 1, 12) })
     const logged: unknown[] = []

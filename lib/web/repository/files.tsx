@@ -186,7 +186,8 @@ const readmeOf = async (open: OpenCommit, { entry }: FoundEntry) => {
 
 /** Text of another format, which is shown as it is written. */
 const fenced = (text: string): string => {
-  const longest = Math.max(...[...text.matchAll(/`+/g)].map(([run]) => run.length), 2)
+  let longest = 2
+  for (const [run] of text.matchAll(/`+/g)) longest = Math.max(longest, run.length)
   const fence = '`'.repeat(longest + 1)
   return `${fence}\n${text}\n${fence}`
 }
