@@ -464,7 +464,7 @@ describe('The forms about accounts', () => {
     )
     assert.match(
       words((await root.get('/-/admin/account?name=root')).text),
-      /Within quota: the rule r decides, for total ?\. Usage at the limit is over it\. Rule State Used Limit r of the group g Total Within limit Within limit 1 B 5 B/,
+      /Within quota: the rule r decides, for total ?\. Usage that reaches the limit counts as over\. Rule State Used Limit r of the group g Total Within limit Within limit 1 B 5 B/,
     )
   })
 

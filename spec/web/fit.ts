@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core'
 
 /**
  * What does not fit on the screen: a page that is wider than it, text that its element cuts, a choice that its list cuts,
- * a button with two lines, or a tab that does not show as a whole, without scrolling, in one line.
+ * a button with two lines, a number that leaves its cell, or a tab that does not show as a whole, without scrolling, in one line.
  */
 export const misfitsOn = (page: Page): Promise<string[]> => page.evaluate(MISFITS) as Promise<string[]>
 
@@ -49,12 +49,22 @@ const MISFITS = `(() => {
       return box.left < left - 1 || box.right > right + 1 || tab.scrollWidth > tab.clientWidth + 1
     })
   }
+  const leavesCell = (cell) => {
+    const { left, right } = cell.getBoundingClientRect()
+    const { paddingLeft, paddingRight } = getComputedStyle(cell)
+    const range = document.createRange()
+    range.selectNodeContents(cell)
+    return [...range.getClientRects()].some(
+      (box) => box.left < left + parseFloat(paddingLeft) - 1 || box.right > right - parseFloat(paddingRight) + 1,
+    )
+  }
   const wide = document.documentElement.scrollWidth
   return [
     ...(wide > innerWidth ? ['the page is ' + wide + ' wide'] : []),
     ...shown('body :not(input)').filter(isCut).map(named('cut')),
     ...shown('select').filter(cutsChoice).map(named('cuts a choice')),
     ...shown('button, .button').filter((one) => linesOf(one) > 1).map(named('wraps')),
+    ...shown('td.number').filter(leavesCell).map(named('leaves its cell')),
     ...shown('.tabs').filter(cutsTab).map(named('cuts a tab')),
   ]
 })()`

@@ -102,8 +102,8 @@ describe('The session of a browser', () => {
       await allot.allot.hosting.sessionUses.flush()
       const list = listIn((await second.get('/-/account')).text)
       for (const row of [
-        /Unknown browser from 2001:db8:1:2::\/64 · Signed in on 2026-01-01 12:01 UTC with the password · last used on 2026-01-01 at 12:00 UTC This session/,
-        /Firefox on Linux from 203\.0\.113\.7 · Signed in on 2026-01-01 12:00 UTC with the password · last used on 2026-01-01 at 13:00 UTC /,
+        /Unknown browser from 2001:db8:1:2::\/64 · signed in on 2026-01-01 12:01 UTC with the password This session/,
+        /Firefox on Linux from 203\.0\.113\.7 · signed in on 2026-01-01 12:00 UTC with the password · last used on 2026-01-01 at 13:00 UTC /,
       ])
         assert.match(list, row)
       assert.doesNotMatch(list, /192\.0\.2\.9/)
@@ -123,14 +123,14 @@ describe('The session of a browser', () => {
     try {
       await allot.person('ann', { password: PASSWORD })
       const browser = await signIn(allot, { 'user-agent': 'curl/8' })
-      assert.match(listIn((await browser.get('/-/account')).text), /curl from 127\.0\.0\.1 · Signed in on/)
+      assert.match(listIn((await browser.get('/-/account')).text), /curl from 127\.0\.0\.1 · signed in on/)
       await new Store(driver).write(async (tx) => {
         for await (const { browser: _, address: __, lastUsedAt: ___, ...old } of sessions.all(tx))
           await sessions.save(tx, old)
       })
       assert.match(
         listIn((await browser.get('/-/account')).text),
-        /Unknown browser Signed in on [-\d: ]+ UTC with the password This session/,
+        /Unknown browser signed in on [-\d: ]+ UTC with the password This session/,
       )
     } finally {
       await allot.stop()

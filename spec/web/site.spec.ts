@@ -158,7 +158,7 @@ describe('The page of a person or an organization', () => {
 describe('The page of a repository', () => {
   it('shows its description, its addresses, its files, its README and its size', async () => {
     const page = await shown('/mia/atlas')
-    assert.match(page, /branch main .* Draw finer lines · \d{4}-\d\d-\d\d/)
+    assert.match(page, /branch main .* Ada · Draw finer lines · \d{4}-\d\d-\d\d/)
     assert.match(
       page,
       /guide .*?folder places .*?folder src .*?folder \.gitmodules .*?74 B README\.md .*? blank .*?0 B/,
@@ -237,7 +237,7 @@ describe('The page of a repository', () => {
   it('shows how to push to an empty one', async () => {
     assert.match(
       await shown('/mia/empty'),
-      /Nothing was pushed yet .* git init -b main .* git remote add origin http:\S+\/mia\/empty\.git git push -u origin main/,
+      /Nothing has been pushed yet .* git init -b main .* git remote add origin http:\S+\/mia\/empty\.git git push -u origin main/,
     )
   })
 

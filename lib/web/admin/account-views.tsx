@@ -200,7 +200,7 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
         ) : (
           <>
             {over ? 'Over quota' : 'Within quota'}: the rule <em>{rule}</em> decides, for{' '}
-            {subjectTexts[subject].name.toLowerCase()}. Usage at the limit is over it.
+            {subjectTexts[subject].name.toLowerCase()}. Usage that reaches the limit counts as over.
           </>
         )}
       </p>

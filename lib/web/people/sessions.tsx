@@ -75,7 +75,7 @@ const SessionRow = ({
             facts={[
               address !== undefined && `from ${address}`,
               <>
-                Signed in on <Minute seconds={createdAt} /> UTC{' '}
+                signed in on <Minute seconds={createdAt} /> UTC{' '}
                 {token === undefined ? (
                   'with the password'
                 ) : (
@@ -84,7 +84,8 @@ const SessionRow = ({
                   </>
                 )}
               </>,
-              lastUsedAt !== undefined && <LastUse at={lastUsedAt} />,
+              // Saved by the hour, so the first use would stand before the time of the sign-in.
+              lastUsedAt !== undefined && lastUsedAt > createdAt && <LastUse at={lastUsedAt} />,
             ]}
           />
         </div>

@@ -112,9 +112,9 @@ const LastCommit = ({
 }) =>
   last === undefined ? null : (
     <p class="small last">
-      <Author author={last.commit.author} people={last.people} />{' '}
       <Dots
         facts={[
+          <Author author={last.commit.author} people={last.people} />,
           <Link to={`${view.path}/commit/${last.commit.id}`} class="quiet">
             <bdi>{subjectOf(last.commit)}</bdi>
           </Link>,
@@ -142,7 +142,7 @@ const FirstPush = ({
   const remote = `git remote add origin ${quoted(http ?? ssh ?? `…/${name.owner}/${name.name}.git`)}`
   const push = `git push -u origin ${branch}`
   return (
-    <Section id="empty" title="Nothing was pushed yet">
+    <Section id="empty" title="Nothing has been pushed yet">
       <p>Begin a new repository in an empty folder:</p>
       <Command
         text={[
@@ -257,13 +257,7 @@ const Storage = ({ view: { repository, name }, isLinked }: { view: RepositoryVie
   <Section
     id="storage"
     title="Storage"
-    aside={
-      isLinked && (
-        <Link class="small" to={`/-/storage/${name.owner}/repositories/${name.name}`}>
-          Details
-        </Link>
-      )
-    }
+    aside={isLinked && <Link to={`/-/storage/${name.owner}/repositories/${name.name}`}>Details</Link>}
   >
     <dl class="values">
       {[

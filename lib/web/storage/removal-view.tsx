@@ -125,8 +125,8 @@ const WhatGoes = ({ items }: { items: readonly StorageItem[] }) => {
     <>
       {kinds.has('repositories') && (
         <Notice kind="over">
-          A repository is deleted with its commits, issues, comments and releases, and with everything that is
-          listed below it.
+          A repository is deleted with its commits, issues, comments and releases. Below each repository, you
+          see what else is deleted and what stays.
         </Notice>
       )}
       {kinds.has('lfs') && (

@@ -35,7 +35,7 @@ td form { display: inline; }
 td.kind::first-letter { text-transform: uppercase; }
 /* A part of the row above it. */
 .part td { border-top: 0; padding-block: var(--s1); color: var(--muted); }
-tr:not(.part) ~ .part td:first-child { padding-inline-start: var(--s6); }
+tr:not(.part) ~ .part td:first-child { padding-inline-start: calc(var(--pad) + var(--s4)); }
 .part:has(+ tr:not(.part)) td { padding-bottom: var(--s3); }
 .slim { display: none; }
 .pages { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: var(--text-2); }
@@ -58,7 +58,7 @@ input[type=file] { padding: .1875rem; line-height: 1.75rem; }
 input::file-selector-button { font: inherit; color: inherit; background: var(--surface); border: 0; border-radius: calc(var(--radius) - 3px);
   padding: 0 var(--s3); margin-inline-end: var(--s3); cursor: pointer; }
 :is(input, select, textarea):focus-visible { outline-offset: -1px; }
-:is(input, select, textarea)[aria-invalid]:not([type=checkbox]) { border-color: var(--over); box-shadow: 0 0 0 1px var(--over); }
+:is(input, select, textarea)[aria-invalid]:not([type=checkbox]) { border-color: var(--over); box-shadow: 0 0 0 1px var(--over); outline-color: var(--over); }
 button, .button { display: inline-flex; align-items: center; justify-content: center; gap: var(--s2); background: var(--link); color: var(--button-text);
   border: 1px solid var(--link); border-radius: var(--radius); padding: var(--s1) .875rem; min-height: var(--control); line-height: 1.25;
   cursor: pointer; font-weight: 550; text-decoration: none; box-shadow: 0 1px 1px rgb(15 23 42 / 6%); }
@@ -136,6 +136,7 @@ input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: n
   .wide { display: none; }
   .slim { display: revert; }
   .share .bar { display: none; }
+  .items thead .number { width: 7.25rem; }
   .pages span { flex-basis: 100%; }
   .inline > div { flex-basis: 9.25rem; }
   .inline > div:first-of-type:not(:only-of-type), .inline > .whole, .inline > .buttons { flex-basis: 100%; }

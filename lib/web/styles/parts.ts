@@ -102,7 +102,7 @@ details[open] > summary { margin-bottom: var(--s2); }
 @media (max-width: 40rem) {
   .line > :last-child:not(:first-child) { text-align: start; }
   .rows > .line > .small:last-child:not(button) { flex-basis: 100%; }
-  .rows > .line > .named + .small { padding-inline-start: calc(16px + var(--s3)); }
+  .rows > .line > .named + .small:not(button) { padding-inline-start: calc(16px + var(--s3)); }
   .fullness .state { margin: var(--s2) 0 0; }
   .legend { display: grid; }
   .legend:not(:has(data)) { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
