@@ -1,7 +1,8 @@
 /** Rules and groups of the file of an owner, which can also be in the store already. */
+import { isDeepStrictEqual } from 'node:util'
 import { AllotError } from '../errors.ts'
 import { finishRemovals, refuseRemoved, removeAssignmentsJob } from '../quota/group-removal.ts'
-import { creationOf } from '../quota/rules.ts'
+import { creationOf, membersOf } from '../quota/rules.ts'
 import type { Collection } from '../records/collection.ts'
 import { JOB_LIMITS, Jobs } from '../records/jobs.ts'
 import { type Group, groups, type Rule, rules } from '../records/schema/index.ts'
@@ -25,8 +26,7 @@ export const finishGroupRemovals = (
 export const mergeRule = async (tx: WriteTransaction, rule: Rule): Promise<void> => {
   const own = await rules.get(tx, [rule.name])
   if (own === undefined) await rules.save(tx, { ...rule, ...(await creationOf(tx, 'rule')) })
-  else if (own.limit !== rule.limit || `${own.subjects}` !== `${rule.subjects}`)
-    throw differs('rule', rule.name)
+  else if (!isDeepStrictEqual(membersOf(own), membersOf(rule))) throw differs('rule', rule.name)
 }
 
 /** Saves a group that the store lacks. @throws AllotError conflict when the store has another one of the name */
@@ -35,7 +35,7 @@ export const mergeGroup = async (tx: WriteTransaction, group: Group): Promise<vo
   if (own === undefined) {
     await refuseRemoved(tx, group.name)
     await groups.save(tx, { ...group, ...(await creationOf(tx, 'group')) })
-  } else if (`${own.rules}` !== `${group.rules}`) throw differs('group', group.name)
+  } else if (!isDeepStrictEqual(own.rules, group.rules)) throw differs('group', group.name)
 }
 
 const differs = (what: string, name: string) =>

@@ -268,6 +268,16 @@ describe('An import of owners', () => {
       ({ allot }) => allot.quota.groups.create({ name: 'free' }),
       /line \d+: the group free of this store differs/,
     ],
+    [
+      'a group of the same name has one rule whose name is the names of its rules, with commas',
+      '2/16',
+      async ({ allot: { quota } }) => {
+        const name = (await source.allot.quota.groups.get('free'))!.rules.map((rule) => rule.name).join()
+        await quota.rules.create({ name, limit: 9, subjects: ['size:all'] })
+        await quota.groups.create({ name: 'free', rules: [name] })
+      },
+      /line \d+: the group free of this store differs/,
+    ],
   ]
   for (const [what, shard, prepare, error] of refused)
     it(`is refused when ${what}, and changes nothing`, async (t) => {
