@@ -96,7 +96,7 @@ const start = async (settings: Settings): Promise<{ connections: Connections; en
 }
 
 const optimisticEngine = (connections: Connections, plain: PlainEngine, settings: Settings): Engine => {
-  const maxSize = Math.floor(settings.readCache / 2)
+  const maxSize = Math.max(1, Math.floor(settings.readCache / 2))
   const cache = new QueryCache(connections, maxSize)
   const outcomes = new OutcomeCache(maxSize)
   const commits = new OptimisticWriter(connections, cache, plain, settings.retries)

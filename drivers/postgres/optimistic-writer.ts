@@ -1,3 +1,4 @@
+import { setImmediate as setImmediateAsync } from 'node:timers/promises'
 import { buffered, Mutex, WriteBuffer, type WriteTransaction } from '../../lib/storage/index.ts'
 import { Batch, type BatchResult } from './batch.ts'
 import type { Connections } from './connections.ts'
@@ -82,7 +83,8 @@ export class OptimisticWriter {
     body: (tx: WriteTransaction) => Promise<T>,
     deadline: Deadline,
   ): Promise<Joined<T> | 'miss' | 'too large' | 'outdated'> {
-    if (this.#waiting?.isFull) await this.#inFlight?.result
+    // After a batch, the next one is sent in a later turn of the event loop, and all waiting writes would join it before.
+    while (this.#waiting?.isFull) await (this.#inFlight?.result ?? setImmediateAsync())
     if (deadline.isOver) throw notWritten()
     this.#isRunning = true
     try {

@@ -2,7 +2,14 @@ import { LRUCache } from 'lru-cache'
 import { guarded, type ReadTransaction } from '../../lib/storage/index.ts'
 import { type Outcome, outcomeOf } from './plain.ts'
 import { type Query, type QueryResult, readTransaction } from './queries.ts'
-import { type CachedResult, cachedSize, isSameResult, type QueryCache, type ReadSet } from './query-cache.ts'
+import {
+  type CachedResult,
+  cachedSize,
+  isSameResult,
+  maxEntrySize,
+  type QueryCache,
+  type ReadSet,
+} from './query-cache.ts'
 
 /** A transaction that reads more entries is run by the plain engine: each validation would compare all of them again. */
 export const MAX_READ_SET = 1000
@@ -160,7 +167,7 @@ export class OutcomeCache extends LRUCache<string, KeyedOutcome> {
   constructor(maxBytes: number) {
     super({
       maxSize: maxBytes,
-      maxEntrySize: maxBytes / 64,
+      maxEntrySize: maxEntrySize(maxBytes),
       sizeCalculation: ({ readSet }, cacheKey) =>
         readSet.reduce((sum, known) => sum + cachedSize(known), cacheKey.length),
     })

@@ -52,7 +52,7 @@ export class QueryCache {
     this.#connections = connections
     this.#results = new LRUCache({
       maxSize: maxBytes,
-      maxEntrySize: maxBytes / 64,
+      maxEntrySize: maxEntrySize(maxBytes),
       sizeCalculation: cachedSize,
       dispose: ({ query }) => {
         if (!isKeyQuery(query)) this.#ranges.remove(boundsOf(query), query.id)
@@ -177,6 +177,9 @@ export const cachedSize = ({ query, result }: CachedResult): number => {
   for (const [key, value] of result) size += key.length + value.length + ENTRY_OVERHEAD
   return size
 }
+
+/** Keeps one large result from evicting most others. lru-cache takes whole numbers from 1 only. */
+export const maxEntrySize = (maxBytes: number): number => Math.max(1, Math.floor(maxBytes / 64))
 
 export const isSameResult = (left: QueryResult, right: QueryResult): boolean =>
   left === right ||

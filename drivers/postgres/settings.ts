@@ -59,11 +59,16 @@ const IS_COUNT: Record<keyof PostgresOptions, boolean> = {
   tls: false,
 }
 
+/** Milliseconds. Node runs a timer of more after 1 ms, and PostgreSQL refuses a longer statement_timeout. */
+const MAX_TIMEOUT = 2 ** 31 - 1
+
 const checkOptions = (options: PostgresOptions): void => {
   checkOptionNames(options, Object.keys(IS_COUNT))
   for (const [name, value] of Object.entries(options)) {
-    const isWrong = IS_COUNT[name as keyof PostgresOptions] && !(Number.isInteger(value) && value > 0)
-    checkArgument(value === undefined || !isWrong, name, 'a whole number from 1', value)
+    if (value === undefined || !IS_COUNT[name as keyof PostgresOptions]) continue
+    checkArgument(Number.isInteger(value) && value > 0, name, 'a whole number from 1', value)
+    const isTime = name.endsWith('Timeout')
+    checkArgument(!isTime || value <= MAX_TIMEOUT, name, `at most ${MAX_TIMEOUT}`, value)
   }
 }
 
@@ -84,7 +89,7 @@ export const parseSettings = (url: string, options: PostgresOptions) => {
   for (const { searchParams } of urls)
     for (const name of ['schema', SESSION_ATTRIBUTES]) searchParams.delete(name)
   const hosts = urls.map(({ searchParams, host }) => searchParams.get('host') ?? (host || 'localhost'))
-  const database = decodeURIComponent(pathname.slice(1)) || 'of the user'
+  const database = decodeName(pathname.slice(1)) || 'of the user'
   return {
     schema,
     readers: options.readers ?? 6,
@@ -110,8 +115,19 @@ export const parseSettings = (url: string, options: PostgresOptions) => {
 const parseHosts = (text: string): URL[] => {
   const [, head, hosts, tail] = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s.exec(text) ?? []
   const urls = hosts?.split(',').map((host) => `${head}${host}${tail}`) ?? []
-  // The message does not repeat the text, which may hold a password.
-  if (urls.length === 0 || !urls.every((url) => URL.canParse(url)))
-    throw new StorageError('failed', 'expected a URL such as postgres://user:password@host:5432/database')
+  if (urls.length === 0 || !urls.every((url) => URL.canParse(url))) throw notUrl()
   return urls.map((url) => new URL(url))
 }
+
+/** `new URL` accepts a percent sign without two hexadecimal digits. */
+const decodeName = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw notUrl()
+  }
+}
+
+/** The message does not repeat the text, which may hold a password. */
+const notUrl = () =>
+  new StorageError('failed', 'expected a URL such as postgres://user:password@host:5432/database')

@@ -109,6 +109,50 @@ describe('An exclusive driver', { skip: missing }, () => {
   })
 })
 
+describe('A driver', { skip: missing }, () => {
+  const cleanups: (() => Promise<unknown>)[] = []
+  after(() => Promise.all(cleanups.map((cleanup) => cleanup())))
+  const newStore = async (): Promise<string> => {
+    const store = await emptyStore()
+    cleanups.push(store.drop)
+    return store.url
+  }
+
+  for (const readCache of [1, 1000, 1_500_000])
+    test(`opens, writes and reads with a read cache of ${readCache} bytes`, async (t) => {
+      const driver = postgres(await newStore(), { readCache })
+      t.after(() => driver.close())
+      await driver.open()
+      await driver.write(async (tx) => tx.put(Buffer.from('key'), Buffer.from('value')))
+      const value = await driver.read((tx) => tx.get(Buffer.from('key')), { canRunAgain: true })
+      assert.equal(Buffer.from(value!).toString(), 'value')
+    })
+
+  test('commits many waiting writes in transactions of about 2,000 keys', async (t) => {
+    const url = await newStore()
+    const driver = postgres(url)
+    t.after(() => driver.close())
+    await driver.open()
+    const [writes, keys] = [500, 20]
+    await Promise.all(
+      Array.from({ length: writes }, (_, write) =>
+        driver.write(async (tx) => {
+          for (let key = 0; key < keys; key++) tx.put(Buffer.from(`${write}/${key}`), Buffer.from('x'))
+        }),
+      ),
+    )
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    t.after(() => client.end())
+    const table = `${new URL(url).searchParams.get('schema')}.allot_entry`
+    const { rows } = await client.query(`SELECT count(*)::int AS keys FROM ${table} GROUP BY xmin`)
+    const sizes: number[] = rows.map((row) => row.keys)
+    assert.ok(sizes.reduce((sum, size) => sum + size, 0) >= writes * keys)
+    // A batch is full when it has more than 2,000 keys, so the last write may exceed it.
+    assert.ok(Math.max(...sizes) <= 2000 + keys, `${sizes}`)
+  })
+})
+
 describe('The driver on PostgreSQL', { skip: missing }, () => {
   driverSpec(candidate('postgres', {}))
   // The other configurations run in `npm run spec:postgres`.
