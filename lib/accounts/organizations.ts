@@ -177,12 +177,11 @@ export class Organizations {
     return this.#store.write(async (tx) => {
       const { id } = await resolve(tx, organization)
       const account = await resolve(tx, member)
-      const key = [id, account.id]
-      const before = await memberships.get(tx, key)
+      const before = await membershipOf(tx, id, account.id)
       if (before === undefined) return false
       await refuseLastFounder(tx, before, account, options.viewer)
       await leaveTeams(tx, before)
-      await memberships.remove(tx, key)
+      await removeMembership(tx, before)
       return true
     })
   }
@@ -210,6 +209,15 @@ export const saveRole = async (
   } = (await membershipOf(tx, organization, member)) ?? { organization, member, createdAt: now() }
   const after: Membership = { ...kept, owner }
   await memberships.save(tx, owner && founder === true ? { ...after, founder } : after)
+  await invitations.remove(tx, [organization, member])
+}
+
+/** Removes a membership with a pending invitation, by which a member who was taken out could come back as an owner. */
+export const removeMembership = async (
+  tx: WriteContext,
+  { organization, member }: Membership,
+): Promise<void> => {
+  await memberships.remove(tx, [organization, member])
   await invitations.remove(tx, [organization, member])
 }
 

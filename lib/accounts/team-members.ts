@@ -3,6 +3,7 @@ import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
 import {
   type Account,
+  invitations,
   type Membership,
   memberships,
   type Team,
@@ -11,7 +12,7 @@ import {
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { membershipOf, type SignedIn } from './access.ts'
-import { refuseTooMany } from './organizations.ts'
+import { refuseTooMany, removeMembership } from './organizations.ts'
 import { teamsOf } from './rights.ts'
 
 /** A team as its viewers see it. Without a record, it is the team of the organization's owners. */
@@ -46,6 +47,7 @@ export const joinTeam = async (
   if (before === undefined) await refuseTooMany(tx, viewer, account)
   const blank = { organization: organization.id, member: account.id, owner: false, createdAt: now() }
   const membership: Membership = before ?? { ...blank, byTeam: true }
+  await endInvitation(tx, membership, team === undefined)
   if (team === undefined) {
     await memberships.save(tx, { ...membership, owner: true })
     return
@@ -63,6 +65,17 @@ export const joinTeam = async (
   await teamMembers.save(tx, { ...member, createdAt: now() })
 }
 
+/** Ends the invitation of an account that has become a member, or an owner: one to be an owner stays for a mere member. */
+const endInvitation = async (
+  tx: WriteContext,
+  { organization, member }: Membership,
+  isOwner: boolean,
+): Promise<void> => {
+  const invitation = await invitations.get(tx, [organization, member])
+  if (invitation !== undefined && (isOwner || !invitation.owner))
+    await invitations.remove(tx, [organization, member])
+}
+
 /** @returns whether the account was in the team */
 export const leaveTeam = async (
   tx: WriteContext,
@@ -76,10 +89,10 @@ export const leaveTeam = async (
   return true
 }
 
-/** Saves a membership, or removes it when it has neither a role nor a team left. */
+/** Saves a membership, or removes it, with an invitation to own the organization, when it has neither a role nor a team left. */
 export const saveOrLeave = async (tx: WriteContext, membership: Membership): Promise<void> => {
   const { organization, member, owner, byTeam } = membership
   const isKept = owner || byTeam !== true || (await teamsOf(tx, member, organization)).length > 0
   if (isKept) await memberships.save(tx, membership)
-  else await memberships.remove(tx, [organization, member])
+  else await removeMembership(tx, membership)
 }

@@ -162,6 +162,45 @@ describe('An invitation to an organization', () => {
     assertNotFound(await allot.as(modest, 'PUT', '/user/invitations/acme'))
   })
 
+  it('ends when a team makes the user what it offers, so that one who is taken out cannot come back by it', async () => {
+    const { body: teams } = await allot.as(owner, 'GET', '/orgs/acme/teams')
+    const { id: owners } = teams.find(({ name }: { name: string }) => name === 'Owners')
+    const { body: team } = await allot.as(owner, 'POST', '/orgs/acme/teams', {
+      name: 'builders',
+      permission: 'read',
+    })
+    for (const [role, id] of [
+      ['owner', owners],
+      ['member', owners],
+      ['member', team.id],
+    ]) {
+      const name = `invited-${role}-${id}`
+      const user = await allot.person(name)
+      await invite(name, role)
+      assertNoContent(await allot.as(owner, 'PUT', `/teams/${id}/members/${name}`))
+      assert.deepEqual(await names(user), [])
+      assertNoContent(await allot.as(owner, 'DELETE', `/teams/${id}/members/${name}`))
+      assertNotFound(await allot.as(user, 'PUT', '/user/invitations/acme'))
+      assertNotFound(await allot.as(owner, 'GET', `/orgs/acme/members/${name}`))
+    }
+  })
+
+  it('to own the organization stays for a member, and ends when the member leaves or is taken out', async () => {
+    const { body: team } = await allot.as(owner, 'POST', '/orgs/acme/teams', {
+      name: 'testers',
+      permission: 'read',
+    })
+    const rising = await allot.person('rising')
+    for (const path of ['/orgs/acme/members/rising', `/teams/${team.id}/members/rising`]) {
+      await invite('rising', 'owner')
+      assertNoContent(await allot.as(owner, 'PUT', `/teams/${team.id}/members/rising`))
+      assert.deepEqual(await names(rising), [['acme', 'owner']])
+      assertNoContent(await allot.as(owner, 'DELETE', path))
+      assert.deepEqual(await names(rising), [])
+      assertNotFound(await allot.as(rising, 'PUT', '/user/invitations/acme'))
+    }
+  })
+
   it('is given and listed by owners and administrators only', async () => {
     await allot.person('wanted')
     for (const viewer of [member, other]) {
