@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, mock } from 'node:test'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD } from './fixture.ts'
@@ -321,7 +321,38 @@ describe('A deletion of several items of which one is refused', () => {
       const { status, text } = await ann.post('/-/storage/ann/remove', { item: before, confirmed: 'yes' })
       assert.equal(status, 403)
       assert.match(words(text), /[Dd]eleted 2 of 3 items, and not log\.txt: .*archived/)
+      assert.deepEqual(itemsIn(text), before.slice(0, 1))
+      assert.match(text, /href="\/-\/storage\/ann\/usage"/)
       assert.deepEqual(itemsIn((await ann.get('/-/storage/ann/usage?kind=packages')).text), [])
+    } finally {
+      await allot.stop()
+    }
+  })
+
+  it('deletes the others, and says so, when the reason is unexpected', async () => {
+    const allot = await startPages({ repositories: { directory: temporaryDirectory() } })
+    try {
+      const person = await allot.person('ann', { password: PASSWORD })
+      const { packages } = allot.allot.hosting
+      const viewer = { id: person.id, admin: false }
+      for (const name of ['one', 'two', 'six']) {
+        const version = { owner: 'ann', type: 'generic', name, version: '1' }
+        await packages.add(viewer, version, 'x', Readable.from([Buffer.from('text')]), undefined)
+      }
+      const ann = allot.browser()
+      await ann.signIn('ann', PASSWORD)
+      const list = async () => (await ann.get('/-/storage/ann/usage?kind=packages')).text
+      const items = [...(await list()).matchAll(/name="item" value="([^"]*)"/g)].map(([, id]) => id!)
+      const remove = packages.remove.bind(packages)
+      mock.method(packages, 'remove', (by: typeof viewer, version: Parameters<typeof remove>[1]) => {
+        if (version.name === 'two') throw new Error('the disk is gone')
+        return remove(by, version)
+      })
+      const { status, text } = await ann.post('/-/storage/ann/remove', { item: items, confirmed: 'yes' })
+      assert.equal(status, 503)
+      assert.match(words(text), /Deleted 2 of 3 items, and not two.*: an internal error occurred/)
+      assert.doesNotMatch(text, /the disk is gone/)
+      assert.equal((await list()).match(/name="item"/g)?.length, 1)
     } finally {
       await allot.stop()
     }

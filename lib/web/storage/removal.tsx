@@ -37,8 +37,13 @@ export const removalRoutes = [
           confirmationView(services, asked, { failure, typed: typedIn(form) }),
         )
       }
-      await removeItems(services, user, owner, items)
-      return { to: `/-/storage/${owner.name}/usage?done=deleted` }
+      const kept = await removeItems(services, user, owner, items)
+      if (kept.length === 0) return { to: `/-/storage/${owner.name}/usage?done=deleted` }
+      const left = kept.map(({ item }) => item)
+      const again = { owner, user, items: left, confirmation: confirmationOf(left) }
+      return refusedForm(keptError(items, kept), REFUSALS, (failure) =>
+        confirmationView(services, again, { failure }),
+      )
     },
   }),
   page({
@@ -76,27 +81,49 @@ const withoutContained = (items: readonly StorageItem[]): StorageItem[] => {
   return items.filter(({ kind, repositoryId }) => kind === 'repositories' || !whole.has(repositoryId))
 }
 
-/** @throws AllotError that says which items were not deleted; each of the others was */
+/** Errors after which the items that are left are shown again. Others, which are logged, have a page of their own. */
+const REFUSALS = { forbidden: 403, not_found: 404, conflict: 409, invalid: 422, too_many_requests: 429 }
+
+/** An item that was not deleted. */
+interface Kept {
+  readonly item: StorageItem
+  readonly error: unknown
+}
+
+/** Deletes each item, also after one that cannot be deleted. */
 const removeItems = async (
   services: PageServices,
   user: Identity,
   owner: Account,
   items: readonly StorageItem[],
-): Promise<void> => {
-  const kept: StorageItem[] = []
-  let refusal: AllotError | undefined
+): Promise<Kept[]> => {
+  const kept: Kept[] = []
   for (const item of items)
     try {
       await removeItem(services, user, owner, item)
     } catch (error) {
-      if (!(error instanceof AllotError)) throw error
-      kept.push(item)
-      refusal = error
+      kept.push({ item, error })
     }
-  if (refusal === undefined) return
+  return kept
+}
+
+/** Says of each item that is left why, as the others are gone. An unexpected error is its cause, for the log. */
+const keptError = (items: readonly StorageItem[], kept: readonly Kept[]): AllotError => {
+  const errors = kept.flatMap(({ error }) => (error instanceof AllotError ? [error] : []))
+  const codes = new Set(errors.map(({ code }) => code))
+  const unexpected = kept.find(({ error }) => !(error instanceof AllotError))
+  const code = unexpected !== undefined ? 'unavailable' : codes.size === 1 ? errors[0]!.code : 'conflict'
+  const pauses = errors.flatMap(({ retryAfter }) => retryAfter ?? [])
+  const reasons = kept.map(
+    ({ item, error }) =>
+      `${titleOf(item)}: ${error instanceof AllotError ? error.message : 'an internal error occurred'}`,
+  )
   const counts = `${items.length - kept.length} of ${formatCount(items.length, 'item')}`
-  const names = kept.map(titleOf).join(', ')
-  throw new AllotError(refusal.code, `deleted ${counts}, and not ${names}: ${refusal.message}`)
+  return new AllotError(code, `deleted ${counts}, and not ${reasons.join('; ')}`, {
+    cause: unexpected?.error,
+    // An `unavailable` error that has a pause counts as a refusal for load, whose cause is not logged.
+    ...(unexpected === undefined && pauses.length > 0 && { retryAfter: Math.max(...pauses) }),
+  })
 }
 
 /** Something that another request has deleted meanwhile counts as deleted. */
