@@ -117,7 +117,7 @@ describe('A form that is used in a way that it is not for', { skip: withoutChrom
       },
       done: /The password was changed/,
       // The second tab has a form of the session that the change has ended.
-      again: /Current password: it is wrong|This form has expired/,
+      again: /Current password: (it is wrong|it was changed meanwhile)|This form has expired/,
     },
     'an email address': {
       who: 'ann',
@@ -324,6 +324,26 @@ describe('A form that is used in a way that it is not for', { skip: withoutChrom
   const send = async (form: Locator): Promise<void> => {
     await Promise.all([form.page().waitForEvent('load'), button(form).click()])
   }
+  /** Clicks twice before the first answer can come. @returns for each click whether the script kept the form from being sent */
+  const clickTwice = (form: Locator): Promise<boolean[]> =>
+    button(form).evaluate((element) => {
+      const prevented: boolean[] = []
+      addEventListener('submit', (event) => prevented.push(event.defaultPrevented))
+      for (let click = 0; click < 2; click++) (element as HTMLElement).click()
+      return prevented
+    })
+  /** Sends what the form holds now as a request of its own. */
+  const requestOf = async (form: Locator): Promise<() => Promise<unknown>> => {
+    const fields = await button(form).evaluate((element) => {
+      const { form, name, value } = element as HTMLButtonElement
+      const entries = [...new FormData(form!)].map(([key, entry]) => [key, String(entry)])
+      return name === '' ? entries : [...entries, [name, value]]
+    })
+    const action = await form.getAttribute('action')
+    const headers = { origin: allot.base, 'content-type': 'application/x-www-form-urlencoded' }
+    const data = new URLSearchParams(fields).toString()
+    return () => form.page().request.post(`${allot.base}${action}`, { headers, data })
+  }
   const mainOf = async (page: Page): Promise<string> => (await page.textContent('main')) ?? ''
 
   const countOf = async ({ changes }: Form): Promise<number> => {
@@ -438,7 +458,7 @@ describe('A form that is used in a way that it is not for', { skip: withoutChrom
         await enter(formIn(one, form), values)
       }
       const before = await countOf(form)
-      await button(formIn(page, form)).dblclick()
+      assert.deepEqual(await clickTwice(formIn(page, form)), [false, true])
       await page.locator('main', { hasText: form.done }).waitFor()
       assert.equal((await countOf(form)) - before, by)
       if (form.who === 'pat') changed++
@@ -453,15 +473,16 @@ describe('A form that is used in a way that it is not for', { skip: withoutChrom
       await context.close()
     })
 
-    it(`works without a script, and changes nothing twice by a double click there: ${name}`, async () => {
+    it(`works without a script, and changes nothing twice when it is sent twice at once there: ${name}`, async () => {
       const context = await contextOf(form.who, { javaScriptEnabled: false })
       const page = context.pages()[0]!
       await form.make?.(5)
       await form.open(page, 5)
       await enter(formIn(page, form), form.values(5))
       const before = await countOf(form)
-      await button(formIn(page, form)).dblclick()
-      await page.locator('main', { hasText: anyOf(form.done, form.again) }).waitFor()
+      const again = await requestOf(formIn(page, form))
+      await Promise.all([send(formIn(page, form)), again()])
+      assert.match(await mainOf(page), anyOf(form.done, form.again))
       assert.equal((await countOf(form)) - before, by)
       if (form.who === 'pat') changed++
       await context.close()
