@@ -100,7 +100,7 @@ interface HostingOptions {
   sessionLifetime: number
 }
 
-/** The services of the domain: accounts, repositories and their contents. */
+/** The services of accounts, repositories and their contents. */
 export type Hosting = ReturnType<typeof createHosting>
 
 /** Wires the services together, and registers the handlers of all jobs but those of lib/quota. */
@@ -142,6 +142,7 @@ export const createHosting = (options: HostingOptions) => {
     ...contentOf(services),
     ...lfsAndForksOf(services, options, git?.maintenance),
     hooks: new Hooks(options),
+    // That of the HTTP API; a host's has stricter types.
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new PlansByName({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),

@@ -33,7 +33,7 @@ export const QuotaSettings = v.strictObject({
   ),
   warnAt: described(
     v.optional(v.pipe(v.number(), v.gtValue(0), v.maxValue(1)), 0.8),
-    "Share of a rule's limit at which the event `quota` warns that an owner is near it; 1 turns the warning off.",
+    "Share of a rule's limit from which an owner is near it, on the pages and for the event `quota`; with 1, no owner is near a limit.",
   ),
 })
 

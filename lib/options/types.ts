@@ -99,8 +99,8 @@ export interface QuotaSettings {
   /** Limit on `size:all` for owners without any group: bytes, or `"2 GiB"`; -1 is unlimited. */
   defaultTotal?: number | string | undefined
   /**
-   * Share of a rule's limit at which the event `quota` warns that an owner is near it; 1 turns the warning off.
-   * Default: `0.8`.
+   * Share of a rule's limit from which an owner is near it, on the pages and for the event `quota`; with 1, no
+   * owner is near a limit. Default: `0.8`.
    */
   warnAt?: number | undefined
 }

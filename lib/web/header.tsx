@@ -79,14 +79,14 @@ const SignInLink = () => {
 }
 
 /** Pages that are in the menu, and in no other section. */
-const OWN_PAGES = /^\/-\/(?:settings|account|avatars)(?:\/|$)/
+const MENU_PAGES = /^\/-\/(?:settings|account|avatars)(?:\/|$)/
 
 /** What belongs to the user, in a list that opens without a script. */
 const UserMenu = ({ username }: { username: string }) => {
   const { path, hasSessions, servedPages } = usePageContext()
   return (
     <details class="choice account">
-      <summary aria-current={OWN_PAGES.test(path) ? 'true' : undefined}>
+      <summary aria-current={MENU_PAGES.test(path) ? 'true' : undefined}>
         <Icon name="user" />
         <span class="hidden">Signed in as </span>
         <bdi>{username}</bdi>

@@ -32,7 +32,7 @@ export const createLazyPages = (
 }
 
 /** Storage, administration, sign-in and assets: at the root, or below `/-/`, which is not a valid owner name. */
-const OWN_PAGE = /^\/?(?:$|\?)|^\/-\//
+const ALLOT_PAGE = /^\/?(?:$|\?)|^\/-\//
 
 const NAME = '[A-Za-z0-9][\\w.-]*'
 const END = '(?:[?/]|$)'
@@ -53,7 +53,7 @@ const pageMatcher = ({ services, basePath }: PagesOptions): ((req: IncomingMessa
   return (req) => {
     const path = relativeUrl(req)
     if (path === undefined) return false
-    if (OWN_PAGE.test(path)) return true
+    if (ALLOT_PAGE.test(path)) return true
     if (servedPages.size === 0 || (req.method !== 'GET' && req.method !== 'HEAD')) return false
     return !path.startsWith(base) && isSitePage(path)
   }

@@ -59,17 +59,17 @@ export const createPages = (given: PagesOptions) => {
       unmatched,
       log,
     })
-  const nothing = dispatcherOf(new PageEndpoints(options, responses, ANY_PATH), (_req, res) =>
+  const notFoundPages = dispatcherOf(new PageEndpoints(options, responses, ANY_PATH), (_req, res) =>
     responses.page(res, 404, ''),
   )
   const pages = dispatcherOf(new PageEndpoints(options, responses), (req, res, next) =>
-    next === undefined ? nothing.handler(req, res) : next(),
+    next === undefined ? notFoundPages.handler(req, res) : next(),
   )
   return {
     handler: pages.handler,
     /** Waits for the responses in flight, and ends the worker threads. */
     async close() {
-      await Promise.all([pages.idle(), nothing.idle()])
+      await Promise.all([pages.idle(), notFoundPages.idle()])
       await highlighter.close()
     },
   }
