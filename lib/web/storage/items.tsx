@@ -115,7 +115,7 @@ const showItems = async (
         >
           {suggestion === undefined && <Filters owner={owner} asked={asked} />}
           {suggestion === undefined && items.length > 0 && (
-            <Count asked={asked} page={{ total, listed, isPartial }} />
+            <ListedCount asked={asked} page={{ total, listed, isPartial }} />
           )}
           <Elsewhere items={items} />
           {items.length === 0 ? (
@@ -158,7 +158,7 @@ const Views = ({ owner, asked }: { owner: string; asked: ItemListQuery }) => {
   )
 }
 
-const Count = ({
+const ListedCount = ({
   asked: { kind },
   page: { total, listed, isPartial },
 }: {
