@@ -47,7 +47,7 @@ import { copyEmails, copyKeys, copyRelations } from './user-data.ts'
  * quota from the source, kind by kind, and up to four things of a kind at a time. A thing that fails is reported, and the rest
  * goes on. Running it again continues where a run ended, and changes nothing when the run was complete and the source is the same.
  *
- * Copies are found by the ids of the source ({@link Names}). SourceAccounts and repositories without a copy are looked for by name: a
+ * Copies are found by the ids of the source ({@link Names}). Accounts and repositories without a copy are looked for by name: a
  * user or repository of that name that is not the copy of another one is treated as the copy. An organization that was created
  * here is refused, and so is an account of the other kind. Names are never changed automatically: `--rename` chooses another one.
  *
@@ -107,7 +107,7 @@ interface SourceAccounts {
 
 /** The accounts that a migration copies. */
 interface Selection extends SourceAccounts {
-  /** SourceAccounts whose repositories are copied. */
+  /** Accounts whose repositories are copied. */
   owners: Owner[]
 }
 

@@ -1,4 +1,4 @@
-import { open, rm, writeFile } from 'node:fs/promises'
+import { open, rm, stat, writeFile } from 'node:fs/promises'
 import { writeFault } from '../errors.ts'
 import { escapeControl } from '../terminal.ts'
 
@@ -113,6 +113,10 @@ export class ReportFile {
       throw new Error(`the report ${file} cannot be written: ${reason}`)
     }
     const failed = (cause: Error): never => fail(writeFault(cause))
+    const existing = await stat(file).catch(() => undefined)
+    // A pipe or a terminal has no beginning that could be read.
+    if (existing !== undefined && !existing.isFile() && !existing.isDirectory())
+      return new ReportFile(file, false)
     const created = await open(file, 'wx+', 0o600).catch((cause: NodeJS.ErrnoException) =>
       cause.code === 'EEXIST' ? undefined : failed(cause),
     )

@@ -17,8 +17,15 @@ const message = 'too many large request bodies are being read: try again'
  * complete. Invariant: between two large bodies of one client, there is time for the requests of others.
  */
 export class BodyTurns {
-  readonly #reading = new ClientBudget({ slots: 16, slotsPerClient: 4, queue: 1000, message })
-  readonly #parsing = new ClientBudget({ slots: 16, slotsPerClient: 1, queue: 1000, message })
+  /** A slot is held as long as the client takes to send, so there are enough of them for many slow clients. */
+  readonly #reading = new ClientBudget({ slots: 256, slotsPerClient: 4, queue: 1000, message })
+  readonly #parsing = new ClientBudget({
+    slots: 16,
+    slotsPerClient: 1,
+    queue: 1000,
+    maxWaitMs: 10_000,
+    message,
+  })
 
   /**
    * Reads a body once the client may hold another one in memory.

@@ -173,7 +173,7 @@ const signIn = async (request: PageRequest, { hosting }: PageServices) => {
   return { value, seconds: sessions.lifetime }
 }
 
-const REFUSALS: Refusals = { unauthenticated: 422, forbidden: 403, too_many_requests: 429 }
+const REFUSALS: Refusals = { unauthenticated: 422, forbidden: 403, too_many_requests: 429, unavailable: 503 }
 
 /** What the page to sign in shows. */
 interface SignInForm {

@@ -103,13 +103,16 @@ describe('Large bodies of one client', () => {
     assert.notEqual(turns.at(-1)!.by, 'ann')
   })
 
-  it('fill the memory up to its share: further ones are refused until one is complete', async (test) => {
+  it('fill the memory up to its share: further ones are refused until one is complete, and those of others are not', async (test) => {
     const held = await Promise.all(Array.from({ length: 4 }, () => hold(test, 'mallory')))
     const body = `{"a":"${'x'.repeat(2 * MIB)}"}`
     // Until the server has begun to read all of them.
     let refused = await post('/any', 'mallory', body)
     while (refused.status === 200) refused = await post('/any', 'mallory', body)
     assert.deepEqual([refused.status, /too many large request bodies/.test(refused.text)], [503, true])
+    await Promise.all(
+      ['eve', 'bob', 'tom', 'kim', 'joe'].flatMap((by) => [1, 2, 3, 4].map(() => hold(test, by))),
+    )
     assert.equal((await post('/any', 'ann', body)).status, 200)
     assert.equal((await post('/any', 'mallory', '{}')).status, 200)
     await held[0]!.complete()

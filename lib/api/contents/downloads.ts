@@ -18,7 +18,6 @@ import {
   type OpenCommit,
   type OpenRepository,
 } from '../../repositories/contents/open-repository.ts'
-
 import { requireReadable } from '../git.ts'
 import { reply, route, type Services, type StreamServices, stream } from '../route.ts'
 import { type ContentsRequest, openAt, openIn, processReply, read, refQuery } from './access.ts'

@@ -187,7 +187,8 @@ export const quotaPlanRoutes = [
     summary: 'Whose answer would change if rules, groups and assignments were as proposed; nothing is stored',
     body: v.object({ ...planMembers, default_groups: v.optional(v.array(groupName)) }),
     bodyLimit: PLAN_LIMIT,
-    maxValues: PLAN_LIMIT,
+    // The size of the body bounds them.
+    maxValues: Number.POSITIVE_INFINITY,
     paging: 'strict',
     responses: { 200: v.array(QuotaSimulationInfo), 403: Forbidden, 422: ValidationError },
     handle: async (request, services) => {
@@ -211,7 +212,8 @@ export const quotaPlanRoutes = [
     }),
     body: QuotaPlan,
     bodyLimit: PLAN_LIMIT,
-    maxValues: PLAN_LIMIT,
+    // The size of the body bounds them.
+    maxValues: Number.POSITIVE_INFINITY,
     responses: { 200: v.array(QuotaChange), 403: Forbidden, 422: ValidationError },
     handle: async ({ user, query, body }, { hosting, dialect }) => {
       const changes = await hosting.plans.apply(planIn(dialect, body), { dryRun: query.dry_run, by: user })
