@@ -181,22 +181,23 @@ const wasRemovedHere = async (
   return existing?.every((id, index) => id === ids[index]) === true
 }
 
-const createItem = (
-  migration: Migration,
+const createItem = async (
+  { migrationLog, report }: Migration,
   { kind, scope, find }: ExistenceSubject,
   item: SourceItem,
-): Promise<void> =>
-  reportErrors(
-    migration.report,
-    `the ${EXISTENCE_LABELS[kind].one} ${item.label}${scope && ` of ${scope}`}`,
-    async () => {
-      if (!(await item.create())) return
-      const ids = await find(item.name)
-      if (ids === undefined) return
-      await migration.migrationLog.save([{ kind, scope, name: item.name, ids, grants: item.grants ?? [] }])
-      migration.report.count(EXISTENCE_LABELS[kind].many, 'copied')
-    },
-  )
+): Promise<void> => {
+  const record = { kind, scope, name: item.name, grants: item.grants ?? [] }
+  const { one, many } = EXISTENCE_LABELS[kind]
+  await reportErrors(report, `the ${one} ${item.label}${scope && ` of ${scope}`}`, async () => {
+    if (!(await item.create())) return
+    const ids = await find(item.name)
+    if (ids === undefined) return
+    await migrationLog.save([{ ...record, ids }])
+    report.count(many, 'copied')
+  })
+  // Otherwise a thing that somebody makes here later would be taken for the copy.
+  if ((await find(item.name)) === undefined) await migrationLog.remove([{ ...record, ids: [] }])
+}
 
 /** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
 const removeItem = async (

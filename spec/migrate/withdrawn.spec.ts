@@ -354,6 +354,22 @@ describe('What was created here', () => {
     assert.equal((await repositoryHere('acme', 'secret')).private, false)
   })
 
+  it('stays when the source no longer has it, also where a copy of it was refused before', async () => {
+    const model = aModel()
+    model.users[1]!.keys = []
+    await begun(model)
+    const { sshKeys } = target.allot.hosting
+    const [ann, ben] = [await accountHere('ann'), await accountHere('ben')]
+    const used = await sshKeys.add(ben.id, { title: 'used', key })
+    of.user('ann').keys = [key]
+    assert.match(await run(), /Key content has been used/)
+    await sshKeys.remove(ben.id, used.id)
+    await sshKeys.add(ann.id, { title: 'mine', key })
+    of.user('ann').keys = []
+    await run()
+    assert.equal((await keysOf('ann')).length, 1)
+  })
+
   it('has each right and each detail that differs named in a sentence', async () => {
     await begun()
     const { accounts, organizations, repositories, teams } = target.allot.hosting
