@@ -98,7 +98,8 @@ const migrateAll = async ({
     await withStore(flags, async ({ allot, description, repositories, config }) => {
       const git = repositories === false ? undefined : repositories
       const { baseUrl } = config.api
-      const options = { source, allot, report, git, keep, renames, credentials, baseUrl }
+      const { defaultGroups } = config.quota
+      const options = { source, allot, report, git, keep, renames, credentials, baseUrl, defaultGroups }
       await migrate(options, selected).catch(async (error: Error) => {
         printReport(report)
         if (report.lines().length === 0) throw error

@@ -50,9 +50,12 @@ export const compareMembers = (
   return { changed, kept, onBothSides, digests: [...digests].map(([member, digest]) => ({ member, digest })) }
 }
 
-/** Whether a member of a copy has another value than both sides had in common last. */
-export const wasChangedHere = ({ digests = [] }: Pick<MigrationRecord, 'digests'>, here: Values): boolean =>
-  digests.some(({ member, digest }) => memberDigest(here[member]) !== digest)
+/**
+ * Whether a member of a copy may have another value than both sides had in common last. That cannot be told of a copy without
+ * digests: the migration that created it ended before it could save them.
+ */
+export const wasChangedHere = ({ digests }: Pick<MigrationRecord, 'digests'>, here: Values): boolean =>
+  digests === undefined || digests.some(({ member, digest }) => memberDigest(here[member]) !== digest)
 
 const memberDigest = (value: unknown): string => digestOf([value]).slice(0, 16)
 

@@ -35,6 +35,8 @@ export interface MigrationOptions {
   readonly credentials?: CredentialsSink | undefined
   /** Address of this server, where it is configured. */
   readonly baseUrl?: string | undefined
+  /** Groups of owners without a group of their own, where they are configured: they are in use without an assignment. */
+  readonly defaultGroups?: readonly string[] | undefined
 }
 
 /** Shared by all parts of a migration. */

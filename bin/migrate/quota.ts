@@ -77,7 +77,7 @@ const rulesOf = ({ allot }: Migration): QuotaSubject => {
   }
 }
 
-const groupsOf = ({ allot, migrationLog }: Migration): QuotaSubject => {
+const groupsOf = ({ allot, migrationLog, defaultGroups = [] }: Migration): QuotaSubject => {
   const { groups } = allot.quota
   return {
     ...existing('quotaGroup', allot.hosting.quotaGroups),
@@ -87,6 +87,7 @@ const groupsOf = ({ allot, migrationLog }: Migration): QuotaSubject => {
       return group && { rules: group.rules.map((rule) => rule.name).sort() }
     },
     async isUsed(name) {
+      if (defaultGroups.includes(name)) return true
       const assigned = await migrationLog.list('quotaAssignment', name)
       const copied = new Set(assigned.map(({ ids }) => ids[0]))
       const members = await allot.hosting.quotaGroups.members(name, { offset: 0, limit: copied.size + 1 })

@@ -173,6 +173,12 @@ describe('Quota rules and groups', () => {
     assert.deepEqual(owners, [['ann'], ['ben', 'paid'], ['carl', 'paid']])
   })
 
+  it('that the source has removed stay when they are default groups here', async () => {
+    await source.allot.quota.apply({ prune: true })
+    await run({ defaultGroups: ['free'] })
+    assert.deepEqual((await policy(target)).groups, [['free', 'total', 'files']])
+  })
+
   it('that were created here keep their values, also after a copy of the name was removed, and are listed', async () => {
     const { rules, groups } = target.allot.quota
     await rules.remove('files')
