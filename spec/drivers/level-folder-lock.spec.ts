@@ -66,7 +66,14 @@ const refusedHere = (error: unknown): boolean => {
 
 /** A second copy of the package with its own LevelDB, as npm installs one when two versions are required. */
 const copyOfPackage = (folder: string): string => {
-  for (const path of ['drivers/level', 'lib/storage', 'lib/disk.ts', 'lib/errors.ts', 'package.json'])
+  for (const path of [
+    'drivers/level',
+    'lib/storage',
+    'lib/deferred.ts',
+    'lib/disk.ts',
+    'lib/errors.ts',
+    'package.json',
+  ])
     cpSync(join(root, path), join(folder, path), { recursive: true })
   for (const name of COPIED)
     cpSync(join(root, 'node_modules', name), join(folder, 'node_modules', name), { recursive: true })
