@@ -119,6 +119,6 @@ describe('A new user of the package', () => {
     const browser = createPageClient(`${origin}/storage`)
     assert.equal((await browser.signIn('', token)).status, 303)
     const page = await browser.get('/-/storage/alice')
-    assert.match(page.text.replace(/<[^>]*>/g, ''), /Over quota by 500 B/)
+    assert.match(page.text.replace(/<[^>]*>/g, ''), /Over quota by 500\u00a0B/)
   }
 })
