@@ -1,6 +1,16 @@
 /** Now, in the whole seconds that records and timestamps have. */
 export const now = (): number => Math.floor(Date.now() / 1000)
 
+const PAUSES_PER_STEP = 3
+const MAX_PAUSE_MS = 300
+
+/**
+ * Milliseconds to pause after work that others waited for: three times as long as it took, so that it uses at most a quarter of the
+ * time, and 300 at most.
+ */
+export const pauseAfter = (milliseconds: number): number =>
+  Math.min(PAUSES_PER_STEP * milliseconds, MAX_PAUSE_MS)
+
 /** Days since 1970-01-01 UTC. */
 export const today = (): number => Math.floor(Date.now() / 86_400_000)
 

@@ -10,6 +10,7 @@ import type { LfsTokens } from './content/lfs-tokens.ts'
 import type { HtmlUrls, ServedPage } from './host-pages/html-urls.ts'
 import type { Hosting } from './hosting.ts'
 import {
+  BodyTurns,
   Dispatcher,
   JsonEndpoints,
   type Log,
@@ -83,6 +84,7 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     clientOf(req, user, options.trustedProxies)
   const routes = routesWith(options)
   const pageLimits = { default: Math.min(options.pageSize, options.maxPageSize), max: options.maxPageSize }
+  const turns = new BodyTurns()
   const json = new JsonEndpoints({
     routes,
     services: {
@@ -108,11 +110,13 @@ export const createApiListener = (dependencies: ListenerDependencies): Dispatche
     notFoundMessage: NOT_FOUND[options.dialect],
     bodyLimit: options.maxBodySize,
     pageLimits,
+    turns,
   })
   const streams = new StreamEndpoints({
     ...streamOptions(dependencies),
     clientOf: clientOfRequest,
     authenticate: lfsAuthenticator(dependencies.lfsTokens),
+    turns,
   })
   return new Dispatcher({
     endpoints: [json, streams],

@@ -15,7 +15,7 @@ import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors, withAdmin
 import { repositoriesOf } from './repositories.ts'
 import { type SourceOrganization, SourceUser } from './shapes.ts'
 import type { Source } from './source.ts'
-import { type ExistenceSubject, synchronize, synchronizeGrants } from './synchronize.ts'
+import { type ExistenceSubject, isCopy, synchronize, synchronizeGrants } from './synchronize.ts'
 import { type TeamRights, teamRights } from './team-rights.ts'
 import { copyTeams } from './teams.ts'
 
@@ -178,7 +178,7 @@ const synchronizeOwnership = async (
   const [id, member] = ids as [number, number]
   const isOwner = await organizations.isOwner(id, member)
   const known = await migrationLog.get(kind, scope, name)
-  const isCopied = known !== undefined && String(known.ids) === String(ids)
+  const isCopied = isCopy(known, ids)
   // The member became an owner at the source after the membership was copied.
   if (isCopied && isOwnerAtSource && !isOwner && !known.grants.includes(GRANTS.owner)) {
     await organizations.setMember(id, member, { owner: true })

@@ -5,7 +5,7 @@ import type { MigrationRecord } from '../../lib/records/schema/index.ts'
 import { digestOf, followDetails, wasChangedHere } from './details.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { SourceUser } from './shapes.ts'
-import { type ExistenceSubject, removeOthers, synchronize } from './synchronize.ts'
+import { type ExistenceSubject, isCopy, removeOthers, synchronize } from './synchronize.ts'
 
 export const SourceRule = v.object({
   name: v.string(),
@@ -182,8 +182,8 @@ const follow = async <T extends NonNullable<Awaited<ReturnType<QuotaSubject['mem
   const here = await membersOf(name)
   if (here === undefined) return
   const known = await migrationLog.get(kind, scope, name)
-  const isCopy = String(known?.ids) === String(await find(name))
-  if (isCopy) await followDetails(migration, { kind, scope, name, label: name, here, source }, change)
+  if (isCopy(known, await find(name)))
+    await followDetails(migration, { kind, scope, name, label: name, here, source }, change)
   else if (digestOf(here) !== digestOf(source)) report.note('differs', CREATED_HERE, name)
 }
 
@@ -199,8 +199,7 @@ const removeGone = async (
   for (const record of await migrationLog.list(subject.kind, '')) {
     if (names.has(record.name)) continue
     const here = await subject.membersOf(record.name)
-    const isCopy = String(record.ids) === String(await subject.find(record.name))
-    if (here === undefined || !isCopy) gone.push(record)
+    if (here === undefined || !isCopy(record, await subject.find(record.name))) gone.push(record)
     else if (keep === true) report.note('differs', KEPT, record.name)
     else if (wasChangedHere(record, here) || (await subject.isUsed(record.name)))
       report.note('differs', USED, record.name)

@@ -199,6 +199,12 @@ const createItem = async (
   if ((await find(item.name)) === undefined) await migrationLog.remove([{ ...record, ids: [] }])
 }
 
+/** Whether what has these ids here is the copy that the migration log has. */
+export const isCopy = <R extends Pick<MigrationRecord, 'ids'>>(
+  record: R | undefined,
+  ids: readonly number[] | undefined,
+): record is R => record !== undefined && ids !== undefined && String(record.ids) === String(ids)
+
 /** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
 const removeItem = async (
   { migrationLog, report }: Migration,
@@ -207,7 +213,7 @@ const removeItem = async (
 ): Promise<void> => {
   const ids = await find(record.name)
   const wasInterrupted = record.ids.length === 0
-  if (ids !== undefined && (wasInterrupted || String(ids) === String(record.ids))) {
+  if (ids !== undefined && (wasInterrupted || isCopy(record, ids))) {
     await remove(record.name, ids)
     if (!wasInterrupted) report.note('revoked', EXISTENCE_LABELS[kind].revoked, within(record.name, scope))
   }

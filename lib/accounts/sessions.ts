@@ -70,7 +70,7 @@ export class Sessions {
     return secret
   }
 
-  /** Undefined when the session expired or was ended, or its credential is no longer valid. */
+  /** @returns undefined after the session has expired or ended, or its credential was revoked or changed */
   async find(secret: string): Promise<Identity | undefined> {
     const hash = hashSecret(secret)
     const found = await this.#store.read(async (tx) => {

@@ -1,12 +1,10 @@
 import { ClientBudget } from '../client-budget.ts'
+import { pauseAfter } from '../clock.ts'
 
 /** Bytes of a body that is parsed at once. */
 const SMALL = 16 * 1024
 /** Bytes of a body that any number of requests may hold in memory: as many as most routes take. */
 const LARGE = 1024 * 1024
-/** The next turn of a client begins after so many times as long as the last one took, and soon enough for a client that waits for it. */
-const PAUSES_PER_TURN = 3
-const MAX_PAUSE_MS = 300
 /** Milliseconds of a turn that needs no pause after it. */
 const SHORT_MS = 5
 
@@ -46,7 +44,7 @@ export class BodyTurns {
     } finally {
       const ms = performance.now() - begun
       if (ms < SHORT_MS) release()
-      else setTimeout(release, Math.min(PAUSES_PER_TURN * ms, MAX_PAUSE_MS)).unref()
+      else setTimeout(release, pauseAfter(ms)).unref()
     }
   }
 }

@@ -1,4 +1,5 @@
 export { type Caller, requireScopes } from './access.ts'
+export { BodyTurns } from './body-turns.ts'
 export { Dispatcher, type Next } from './dispatcher.ts'
 export { type Failure, toFailure } from './failure.ts'
 export { type FetchOptions, fetchOf } from './fetch.ts'

@@ -4,7 +4,7 @@ import { AllotError } from '../errors.ts'
 import { jsonOf } from '../integers.ts'
 import type { Caller } from './access.ts'
 import { readBody } from './body.ts'
-import { BodyTurns } from './body-turns.ts'
+import type { BodyTurns } from './body-turns.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { type Failure, retryAfterHeader } from './failure.ts'
 import { type PageLimits, type Pagination, pageHeaders, paginationOf } from './paging.ts'
@@ -40,6 +40,8 @@ interface JsonEndpointsOptions<I extends Caller, S> {
   /** Identifies the credentials of a request in cache keys; undefined when the request cannot be cached. */
   credentialsKey?: ((req: IncomingMessage) => string | undefined) | undefined
   clientOf: (req: IncomingMessage, user: I | null) => string
+  /** Shared by all endpoints, so that a client has one turn. */
+  turns: BodyTurns
   /** Path that all routes begin with, such as `/api/v1`. */
   basePath: string
   /** Message of a 404 for which the route has no message; undefined: every 404 has an empty body. */
@@ -70,7 +72,6 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
   readonly router: Router<PreparedRoute<I, S>>
   readonly getsOnlyRead = true
   readonly #options: JsonEndpointsOptions<I, S>
-  readonly #turns = new BodyTurns()
   readonly #unmatched = prepared(unmatchedRoute<I, S>())
   /** The page of a request without a query string. */
   readonly #firstPage: Pagination
@@ -109,7 +110,7 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     if (route.body !== undefined) {
       if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
       const { client } = request
-      request.body = await readBody(req, route, bodyLimit, { turns: this.#turns, client })
+      request.body = await readBody(req, route, bodyLimit, { turns: this.#options.turns, client })
     }
     const reply = await route.handle(request, services)
     const { page, apiUrl, query } = request

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { AccessRule, Caller } from './access.ts'
 import { decompressedBody } from './body.ts'
-import { BodyTurns } from './body-turns.ts'
+import type { BodyTurns } from './body-turns.ts'
 import type { Endpoints, RequestContext } from './dispatcher.ts'
 import { ClientDisconnected, type Failure, retryAfterHeader } from './failure.ts'
 import type { StreamRoute } from './route.ts'
@@ -20,6 +20,8 @@ interface StreamEndpointsOptions<I extends Caller, S> {
   routes: readonly StreamRoute<I, S>[]
   services: S
   clientOf: (req: IncomingMessage, user: I | null) => string
+  /** Shared by all endpoints, so that a client has one turn. */
+  turns: BodyTurns
   /** Authenticates requests with credentials of one route; undefined for others. */
   authenticate?: (request: StreamCredentials) => Promise<I> | undefined
 }
@@ -42,7 +44,6 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
   readonly router: Router<DeclaredRoute<I, S>>
   readonly getsOnlyRead = false
   readonly #options: StreamEndpointsOptions<I, S>
-  readonly #turns = new BodyTurns()
 
   constructor(options: StreamEndpointsOptions<I, S>) {
     this.#options = options
@@ -78,7 +79,7 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
       params: params as Record<string, string>,
       query: new URLSearchParams(url.search),
       client,
-      parse: <T>(bytes: number, parse: () => T) => this.#turns.parse(bytes, client, parse),
+      parse: <T>(bytes: number, parse: () => T) => this.#options.turns.parse(bytes, client, parse),
       signal: disconnected.signal,
     }
     try {

@@ -7,7 +7,7 @@ import { documentOf } from '../api/server.ts'
 import { addressOf, clientOfAddress, clientOfName } from '../clients.ts'
 import { AllotError, describeName, isOwnerName } from '../errors.ts'
 import { HtmlUrlOptions, HtmlUrls } from '../host-pages/html-urls.ts'
-import { Dispatcher, JsonEndpoints, type Log, sendEmpty, serveReference } from '../http/index.ts'
+import { BodyTurns, Dispatcher, JsonEndpoints, type Log, sendEmpty, serveReference } from '../http/index.ts'
 import { checked } from '../options/checks.ts'
 import type { Options } from '../options/index.ts'
 import { hostOwnerDirectory } from '../quota/host-owners.ts'
@@ -54,6 +54,7 @@ export const createQuotaApi = ({
     basePath,
     notFoundMessage: undefined,
     bodyLimit: options.maxBodySize,
+    turns: new BodyTurns(),
     clientOf: (req, user) =>
       user === null ? clientOfAddress(addressOf(req, 0)) : clientOfName(user.username),
     pageLimits: { default: Math.min(pageSize, maxPageSize), max: maxPageSize },

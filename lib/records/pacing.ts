@@ -1,4 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers/promises'
+import { pauseAfter } from '../clock.ts'
 
 /** Steps that take a few milliseconds together. */
 const STEPS = 50
@@ -21,10 +22,6 @@ export const pause = async (milliseconds: number, signal?: AbortSignal): Promise
   await setTimeout(milliseconds, undefined, signal && { signal, ref: false }).catch(() => undefined)
 }
 
-const MAX_PAUSE_MS = 300
-/** Pauses are so many times as long as steps: a write waits for the step that runs, and so does the store for what it must compact. */
-const PAUSES_PER_STEP = 3
-
-/** Waits three times as long as the previous step took, so that background steps use at most a quarter of the time. */
+/** Waits after a step: a write waits for the step that runs, and so does the store for what it must compact. */
 export const pauseSince = (begun: number, signal?: AbortSignal): Promise<void> =>
-  pause(Math.min(PAUSES_PER_STEP * (performance.now() - begun), MAX_PAUSE_MS), signal)
+  pause(pauseAfter(performance.now() - begun), signal)

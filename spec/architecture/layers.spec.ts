@@ -115,6 +115,7 @@ describe('Imports', () => {
     const allowed = [
       'lib/caches.ts',
       'lib/client-budget.ts',
+      'lib/clock.ts',
       'lib/disk.ts',
       'lib/errors.ts',
       'lib/integers.ts',

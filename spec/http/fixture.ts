@@ -2,6 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http'
 import { connect } from 'node:net'
 import { AllotError } from '../../lib/errors.ts'
 import {
+  BodyTurns,
   type Caller,
   Dispatcher,
   JsonEndpoints,
@@ -65,6 +66,7 @@ export const serve = async (
     htmlUrls: undefined,
     clientOf: (_req, user) => user?.username ?? 'address',
     basePath: '/api/v1',
+    turns: new BodyTurns(),
     notFoundMessage: undefined,
     bodyLimit: 1024,
     pageLimits: { default: 30, max: 50 },

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { after, before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { AllotError } from '../../lib/errors.ts'
-import { Dispatcher, StreamEndpoints, streamsFor } from '../../lib/http/index.ts'
+import { BodyTurns, Dispatcher, StreamEndpoints, streamsFor } from '../../lib/http/index.ts'
 import { type Listening, listen } from '../support/listen.ts'
 
 const stream = streamsFor<{ username: string; admin: boolean; scopes: ReadonlySet<string> }, null>()
@@ -16,6 +16,7 @@ const reply = (stream: Readable) => ({
 
 const logged: string[] = []
 const endpoints = new StreamEndpoints({
+  turns: new BodyTurns(),
   routes: [
     stream({ method: 'PUT', path: '/echo/{name}', bodyLimit: 1000, handle: async ({ body }) => reply(body) }),
     stream({ method: 'PUT', path: '/free/{name}', handle: async ({ body }) => reply(body) }),

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import {
+  BodyTurns,
   type Caller,
   Download,
   Ndjson,
@@ -193,6 +194,7 @@ describe('A download', () => {
       routes,
       services: {},
       clientOf: () => 'address',
+      turns: new BodyTurns(),
     })
     atRoot = await serve([], { endpoints: [streams] })
   })

@@ -16,7 +16,7 @@ import {
   Table,
 } from '../parts/components.tsx'
 import { FieldFailure, NameField } from '../parts/fields.tsx'
-import { Icon } from '../parts/inline.tsx'
+import { Named } from '../parts/inline.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
@@ -164,16 +164,13 @@ const listGroups = async (
             {groups.map((group) => (
               <tr key={group.name}>
                 <td>
-                  <div class="named">
-                    <Icon name="organization" />
-                    <div>
-                      <Link to={groupPath(group.name)}>{group.name}</Link>{' '}
-                      {quota.reports.isDefaultGroup(group.name) && <span class="tag">default</span>}
-                      <div class="small">
-                        {group.rules.map(ruleText).join(', ') || 'no rules: limits nothing'}
-                      </div>
+                  <Named icon="organization">
+                    <Link to={groupPath(group.name)}>{group.name}</Link>{' '}
+                    {quota.reports.isDefaultGroup(group.name) && <span class="tag">default</span>}
+                    <div class="small">
+                      {group.rules.map(ruleText).join(', ') || 'no rules: limits nothing'}
                     </div>
-                  </div>
+                  </Named>
                 </td>
                 <td class="number">{group.rules.length}</td>
               </tr>

@@ -4,7 +4,7 @@ import type { OwnerSummary } from '../../content/usage/owner-table.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { accountPath, Link, Post, PREVIEW, Size, usePageContext } from '../parts/components.tsx'
 import { FieldFailure } from '../parts/fields.tsx'
-import { Dots, Icon } from '../parts/inline.tsx'
+import { Dots, Named } from '../parts/inline.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { formatSize } from '../parts/sizes.ts'
 import { SortHead, type Sorting } from '../parts/sort-head.tsx'
@@ -90,27 +90,24 @@ const Row = ({ row, history, form: { selection, failure } }: RowProps) => (
       />
     </td>
     <td>
-      <div class="named">
-        <Icon name={row.kind} />
-        <div>
-          <Link to={`/-/storage/${row.name}`}>
-            <bdi>{row.name}</bdi>
-          </Link>{' '}
-          {!row.active && <span class="tag">disabled</span>}{' '}
-          {row.admin && <span class="tag">administrator</span>}
-          <div class="small">
-            <Dots
-              facts={[
-                row.kind,
-                <Link to={accountPath(row.name)} label={`Account ${row.name}`}>
-                  Account
-                </Link>,
-              ]}
-            />
-          </div>
-          <div class="small slim">{formatSize(row.used)} used</div>
+      <Named icon={row.kind}>
+        <Link to={`/-/storage/${row.name}`}>
+          <bdi>{row.name}</bdi>
+        </Link>{' '}
+        {!row.active && <span class="tag">disabled</span>}{' '}
+        {row.admin && <span class="tag">administrator</span>}
+        <div class="small">
+          <Dots
+            facts={[
+              row.kind,
+              <Link to={accountPath(row.name)} label={`Account ${row.name}`}>
+                Account
+              </Link>,
+            ]}
+          />
         </div>
-      </div>
+        <div class="small slim">{formatSize(row.used)} used</div>
+      </Named>
     </td>
     <td>
       <OwnerBadge owner={row} />

@@ -18,7 +18,7 @@ import {
 } from '../parts/components.tsx'
 import { NameField } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
-import { Icon } from '../parts/inline.tsx'
+import { Named } from '../parts/inline.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
 import * as sizes from '../parts/sizes.ts'
@@ -198,14 +198,11 @@ const RuleTable = ({ rules, groups }: RuleTableProps) => (
     {rules.map(({ name, limit, subjects }) => (
       <tr key={name}>
         <td>
-          <div class="named">
-            <Icon name="rule" />
-            <div>
-              <Link to={rulePath(name)}>{name}</Link>
-              <div class="small slim">{subjectsText(subjects)}</div>
-              <div class="small">{groupsText(groupsWith(groups, name))}</div>
-            </div>
-          </div>
+          <Named icon="rule">
+            <Link to={rulePath(name)}>{name}</Link>
+            <div class="small slim">{subjectsText(subjects)}</div>
+            <div class="small">{groupsText(groupsWith(groups, name))}</div>
+          </Named>
         </td>
         <td class="wide">{subjectsText(subjects)}</td>
         <td class="number">{sizes.formatExactLimit(limit)}</td>

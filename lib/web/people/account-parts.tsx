@@ -6,7 +6,7 @@ import { add } from '../../integers.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { hasScope, type Scope } from '../../scopes.ts'
 import { Link, Size, usePageContext } from '../parts/components.tsx'
-import { Dots, Icon } from '../parts/inline.tsx'
+import { Dots, Named } from '../parts/inline.tsx'
 import { Day } from '../parts/times.tsx'
 
 /** The image of an account: the uploaded one, or the one that is made of the name, which needs no request. */
@@ -90,20 +90,17 @@ export const RepositoryList = ({
   <ul class="plain rows">
     {repositories.map((repository) => (
       <li key={repository.id} class="line">
-        <div class="named">
-          <Icon name={repository.private ? 'lock' : 'repositories'} />
-          <div>
-            <Link class="strong" to={`/${owner}/${repository.name}`}>
-              <bdi>{repository.name}</bdi>
-            </Link>{' '}
-            <RepositoryTags repository={repository} />
-            {repository.description !== '' && (
-              <p class="small">
-                <bdi>{repository.description}</bdi>
-              </p>
-            )}
-          </div>
-        </div>
+        <Named icon={repository.private ? 'lock' : 'repositories'}>
+          <Link class="strong" to={`/${owner}/${repository.name}`}>
+            <bdi>{repository.name}</bdi>
+          </Link>{' '}
+          <RepositoryTags repository={repository} />
+          {repository.description !== '' && (
+            <p class="small">
+              <bdi>{repository.description}</bdi>
+            </p>
+          )}
+        </Named>
         <div class="small">
           <Dots
             facts={[

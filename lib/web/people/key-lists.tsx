@@ -4,7 +4,7 @@ import type { ComponentChildren } from 'preact'
 import type { Page } from '../../records/collection.ts'
 import type { GpgKey, SshKey } from '../../records/schema/index.ts'
 import { Count, Empty, Post, Section } from '../parts/components.tsx'
-import { Dots, Icon } from '../parts/inline.tsx'
+import { Dots, Named } from '../parts/inline.tsx'
 import { EmptyPage, Pages } from '../parts/paging.tsx'
 import { Day } from '../parts/times.tsx'
 
@@ -85,17 +85,14 @@ const KeyList = ({ kind, title, empty, keys, total, page, to }: KeyListProps) =>
       <ul class="plain rows">
         {keys.map(({ id, name, details }) => (
           <li key={id} class="line">
-            <div class="named">
-              <Icon name="key" />
-              <div>
-                <strong>
-                  <bdi>{name}</bdi>
-                </strong>
-                <div class="small">
-                  <Dots facts={details} />
-                </div>
+            <Named icon="key">
+              <strong>
+                <bdi>{name}</bdi>
+              </strong>
+              <div class="small">
+                <Dots facts={details} />
               </div>
-            </div>
+            </Named>
             <Post
               to={`${KEYS}/delete`}
               fields={[

@@ -18,7 +18,7 @@ import {
   Table,
   usePageContext,
 } from '../parts/components.tsx'
-import { Dots, Icon } from '../parts/inline.tsx'
+import { Dots, Named } from '../parts/inline.tsx'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type Download, type PageServices, page } from '../parts/route.ts'
 import { maySeeStorage } from '../parts/storage-scopes.ts'
@@ -56,15 +56,12 @@ export const packagePageRoutes = [
                 <ul class="plain rows">
                   {items.map((version) => (
                     <li key={version.id} class="line">
-                      <div class="named">
-                        <Icon name="packages" />
-                        <div>
-                          <Link class="strong" to={versionPath({ ...version, owner: owner.name })}>
-                            <bdi>{version.name}</bdi>
-                          </Link>{' '}
-                          <bdi>{version.version}</bdi> <span class="tag">{version.type}</span>
-                        </div>
-                      </div>
+                      <Named icon="packages">
+                        <Link class="strong" to={versionPath({ ...version, owner: owner.name })}>
+                          <bdi>{version.name}</bdi>
+                        </Link>{' '}
+                        <bdi>{version.version}</bdi> <span class="tag">{version.type}</span>
+                      </Named>
                       <div class="small">
                         <Dots
                           facts={[
@@ -197,17 +194,14 @@ const Files = ({
           {files.map(({ id, name, size, sha256 }) => (
             <tr key={id}>
               <td>
-                <div class="named">
-                  <Icon name="file" />
-                  <div>
-                    <Link to={`${versionPath(path)}/${encodeURIComponent(name)}`}>
-                      <bdi>{name}</bdi>
-                    </Link>
-                    <div class="small">
-                      SHA-256 <code>{sha256}</code>
-                    </div>
+                <Named icon="file">
+                  <Link to={`${versionPath(path)}/${encodeURIComponent(name)}`}>
+                    <bdi>{name}</bdi>
+                  </Link>
+                  <div class="small">
+                    SHA-256 <code>{sha256}</code>
                   </div>
-                </div>
+                </Named>
               </td>
               <SizeCell bytes={size} />
             </tr>

@@ -4,7 +4,7 @@ import type { OwnSession } from '../../accounts/sessions.ts'
 import { AllotError } from '../../errors.ts'
 import { hasScope } from '../../scopes.ts'
 import { Count, Post, Section, usePageContext } from '../parts/components.tsx'
-import { Dots, Icon } from '../parts/inline.tsx'
+import { Dots, Named } from '../parts/inline.tsx'
 import { page } from '../parts/route.ts'
 import { LastUse, Minute } from '../parts/times.tsx'
 
@@ -66,31 +66,28 @@ const SessionRow = ({
   mayEnd,
 }: OwnSession & { mayEnd: boolean }) => (
   <li class="line">
-    <div class="named">
-      <Icon name="user" />
-      <div>
-        <strong>{browser ?? 'Unknown browser'}</strong>
-        <div class="small">
-          <Dots
-            facts={[
-              address !== undefined && `from ${address}`,
-              <>
-                signed in on <Minute seconds={createdAt} /> UTC{' '}
-                {token === undefined ? (
-                  'with the password'
-                ) : (
-                  <>
-                    with the token <bdi>{token}</bdi>
-                  </>
-                )}
-              </>,
-              // Saved by the hour, so the first use would stand before the time of the sign-in.
-              lastUsedAt !== undefined && lastUsedAt > createdAt && <LastUse at={lastUsedAt} />,
-            ]}
-          />
-        </div>
+    <Named icon="user">
+      <strong>{browser ?? 'Unknown browser'}</strong>
+      <div class="small">
+        <Dots
+          facts={[
+            address !== undefined && `from ${address}`,
+            <>
+              signed in on <Minute seconds={createdAt} /> UTC{' '}
+              {token === undefined ? (
+                'with the password'
+              ) : (
+                <>
+                  with the token <bdi>{token}</bdi>
+                </>
+              )}
+            </>,
+            // Saved by the hour, so the first use would stand before the time of the sign-in.
+            lastUsedAt !== undefined && lastUsedAt > createdAt && <LastUse at={lastUsedAt} />,
+          ]}
+        />
       </div>
-    </div>
+    </Named>
     {isCurrent && <span class="tag">This session</span>}
     {!isCurrent && mayEnd && (
       <button type="submit" class="danger small" name="session" value={id}>

@@ -7,7 +7,7 @@ import type { Token } from '../../records/schema/index.ts'
 import { hasScope, SCOPES, type Scope } from '../../scopes.ts'
 import { ConfirmButtons, Count, Empty, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
 import { FieldFailure, NameField } from '../parts/fields.tsx'
-import { Dots, Icon } from '../parts/inline.tsx'
+import { Dots, Named } from '../parts/inline.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import {
@@ -140,30 +140,27 @@ const Tokens = ({ tokens: { items, total }, page: number }: { tokens: Page<Token
       <ul class="plain rows">
         {items.map(({ id, name, scopes, lastEight, createdAt, lastUsedAt }) => (
           <li key={id} class="line">
-            <div class="named">
-              <Icon name="token" />
-              <div>
-                <strong>
-                  <bdi>{name}</bdi>
-                </strong>
-                <div class="small">
-                  <Dots
-                    facts={[
-                      <>
-                        ends in <code>{lastEight}</code>
-                      </>,
-                      <>
-                        created on <Day seconds={createdAt} />
-                      </>,
-                      <LastUse at={lastUsedAt} />,
-                    ]}
-                  />
-                </div>
-                <div class="small">
-                  {scopes.length === 1 ? 'scope' : 'scopes'}: {scopes.join(', ')}
-                </div>
+            <Named icon="token">
+              <strong>
+                <bdi>{name}</bdi>
+              </strong>
+              <div class="small">
+                <Dots
+                  facts={[
+                    <>
+                      ends in <code>{lastEight}</code>
+                    </>,
+                    <>
+                      created on <Day seconds={createdAt} />
+                    </>,
+                    <LastUse at={lastUsedAt} />,
+                  ]}
+                />
               </div>
-            </div>
+              <div class="small">
+                {scopes.length === 1 ? 'scope' : 'scopes'}: {scopes.join(', ')}
+              </div>
+            </Named>
             <Post
               to="/-/account/revoke"
               fields={[

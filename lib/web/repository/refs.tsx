@@ -6,7 +6,7 @@ import type { FoundEntry } from '../../repositories/contents/files.ts'
 import type { OpenCommit } from '../../repositories/contents/open-repository.ts'
 import { listBranches, listTags, type Ref, shortName } from '../../repositories/contents/refs.ts'
 import { Count, Empty, Link, Section } from '../parts/components.tsx'
-import { Dots, Icon } from '../parts/inline.tsx'
+import { Dots, Named } from '../parts/inline.tsx'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import type { PageRequest, PageServices } from '../parts/route.ts'
 import { Day } from '../parts/times.tsx'
@@ -214,17 +214,12 @@ const RefRow = ({
   const ref = { kind, name: shortName(found) }
   return (
     <li class="line">
-      <div class="named">
-        <Icon name={kind} />
-        <div>
-          <Link class="strong" to={filePath(view, ref, '')}>
-            <bdi>{ref.name}</bdi>
-          </Link>{' '}
-          {kind === 'branch' && ref.name === view.repository.defaultBranch && (
-            <span class="tag">default</span>
-          )}
-        </div>
-      </div>
+      <Named icon={kind}>
+        <Link class="strong" to={filePath(view, ref, '')}>
+          <bdi>{ref.name}</bdi>
+        </Link>{' '}
+        {kind === 'branch' && ref.name === view.repository.defaultBranch && <span class="tag">default</span>}
+      </Named>
       <div class="small">
         {time !== undefined && (
           <Dots

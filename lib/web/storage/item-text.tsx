@@ -5,7 +5,7 @@ import type { StorageItem, StorageItemKind } from '../../content/usage/storage-i
 import { add, type Sum } from '../../integers.ts'
 import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/index.ts'
 import { Empty, Link, Section, Size } from '../parts/components.tsx'
-import { Dots, Icon } from '../parts/inline.tsx'
+import { Dots, Named } from '../parts/inline.tsx'
 import type { PageRequest, PageServices } from '../parts/route.ts'
 import { formatSize } from '../parts/sizes.ts'
 import { pageLink } from './access.tsx'
@@ -31,21 +31,18 @@ interface ItemProps {
 export const ItemCells = ({ owner, item, link, hasKind }: ItemProps & { hasKind: boolean }) => (
   <>
     <td>
-      <div class="named">
-        <Icon name={item.kind} />
-        <div>
-          <ItemName owner={owner} item={item} link={link} />
-          {isElsewhere(item) && <ElsewhereMark />}
-          <div class="small">
-            <Dots
-              facts={[
-                hasKind && <span class="slim">{KIND_NAMES[item.kind][0]}</span>,
-                <Details owner={owner} item={item} />,
-              ]}
-            />
-          </div>
+      <Named icon={item.kind}>
+        <ItemName owner={owner} item={item} link={link} />
+        {isElsewhere(item) && <ElsewhereMark />}
+        <div class="small">
+          <Dots
+            facts={[
+              hasKind && <span class="slim">{KIND_NAMES[item.kind][0]}</span>,
+              <Details owner={owner} item={item} />,
+            ]}
+          />
         </div>
-      </div>
+      </Named>
     </td>
     {hasKind && <td class="wide muted kind">{KIND_NAMES[item.kind][0]}</td>}
   </>
