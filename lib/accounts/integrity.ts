@@ -151,9 +151,14 @@ export const accountsIntegrity: IntegrityChecks = {
         ),
       )
     }),
-    check(ledgerEntries, ({ kind, key, owner }, find, report) => {
-      if (owner !== null)
-        requireOwner(find, owner, `the ledger entry ${kind} ${JSON.stringify(key)} counts for`, report)
+    check(ledgerEntries, ({ kind, key, partitionOwner }, find, report) => {
+      if (partitionOwner !== null)
+        requireOwner(
+          find,
+          partitionOwner,
+          `the ledger entry ${kind} ${JSON.stringify(key)} counts for`,
+          report,
+        )
     }),
     check(assignments, ({ owner, group }, find, report) =>
       requireOwner(find, owner, `the quota group ${group} has`, report),

@@ -229,6 +229,6 @@ const isForkPrivate = (parent: Repository, into: Account): boolean =>
 const refuseSecondFork = async (tx: ReadTransaction, parent: Repository, into: Account): Promise<void> => {
   if (parent.owner === into.id)
     throw new AllotError('conflict', `${into.name} already owns the repository: fork it into another account`)
-  const [fork] = await repositories.list(tx, 'fork', { prefix: [parent.id, into.id], limit: 1 })
+  const [fork] = await repositories.list(tx, 'parentAndOwner', { prefix: [parent.id, into.id], limit: 1 })
   if (fork !== undefined) throw new AllotError('conflict', `${into.name} already has a fork: ${fork.name}`)
 }

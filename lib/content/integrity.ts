@@ -26,7 +26,6 @@ import {
   ledgerEntries,
   packageFiles,
   packageVersions,
-  partitionOwner,
   RESERVED_PREFIX,
   type StoredFile,
 } from '../records/schema/index.ts'
@@ -107,9 +106,7 @@ const keptEntries = (kind: LedgerKind, keyOf: (entry: LedgerEntry) => KeyTuple |
     if (entry.kind !== kind || !entry.key.startsWith(RESERVED_PREFIX)) return
     const key = keyOf(entry)
     const exists =
-      kind === 'packages'
-        ? hasAccount(find, partitionOwner(entry) ?? 0)
-        : hasRepository(find, repository ?? 0)
+      kind === 'packages' ? hasAccount(find, entry.partitionOwner ?? 0) : hasRepository(find, repository ?? 0)
     if (key !== undefined && exists) add(key, size)
   })
 

@@ -81,7 +81,7 @@ const removeComments: Remover = async (tx, issue, limit, services) =>
 export const ISSUE_REMOVERS: readonly Remover[] = [
   removeComments,
   removeListed(issueEvents, 'issue'),
-  removeListed(issueSubscriptions, 'all'),
+  removeListed(issueSubscriptions, 'issue'),
 ]
 
 export const removeIssues: Remover = async (tx, repository, limit, services) =>

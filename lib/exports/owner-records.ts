@@ -138,11 +138,11 @@ async function* selectPackageFiles(selection: Selection): AsyncGenerator<unknown
 
 async function* selectEntries(selection: Selection): AsyncGenerator<unknown> {
   // Entries of a repository that was deleted are removed by a job.
-  const ofOwners = within('', ofAccounts(ledgerEntries, 'size'), (entry) => ({
+  const ofOwners = within('', ofAccounts(ledgerEntries, 'ownerPartition'), (entry) => ({
     repositories: [entry.repository],
   }))
   yield* ofOwners({ ...selection, leftOut: new Map() })
-  yield* ofRepositories(ledgerEntries, 'partition')(selection)
+  yield* ofRepositories(ledgerEntries, 'repositoryPartition')(selection)
 }
 
 const groupsOf = async ({ tx, accounts }: Selection) => {
@@ -263,7 +263,7 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
   issueEvent: ofIssues(issueEvents, 'issue'),
   issueSubscription: within(
     'subscriptions of issues',
-    ofIssues(issueSubscriptions, 'all'),
+    ofIssues(issueSubscriptions, 'issue'),
     ({ account }) => ({
       accounts: [account],
     }),

@@ -226,9 +226,10 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
   checkOf(removedGroups, ({ name }) => checkName(name)),
   checkOf(assignments, ({ group }) => checkName(group, 'group')),
   checkOf(quotaOwners, ({ name }) => checkName(name)),
-  checkOf(ledgerEntries, ({ key, owner, repository, name, type, version }) => {
+  checkOf(ledgerEntries, ({ key, partitionOwner, repository, name, type, version }) => {
     checkLedgerKey(key)
-    if (owner === null && repository === null) throw invalid('owner: must be an id when repository is null')
+    if (partitionOwner === null && repository === null)
+      throw invalid('partitionOwner: must be an id when repository is null')
     for (const [member, text] of Object.entries({ name, type, version }))
       if (text === '' || (text?.length ?? 0) > 255) throw invalid(`${member}: must have 1 to 255 characters`)
   }),

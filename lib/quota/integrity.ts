@@ -17,7 +17,6 @@ import {
   ledgerEntries,
   noSizes,
   ownerUsages,
-  partitionOwner,
   removedGroups,
   repositoryUsages,
   rules,
@@ -46,7 +45,7 @@ const rule = lookup(rules)
 const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof T & string)[]
 const SIZES = namesOf(noSizes)
 const REPOSITORY_MEMBERS = namesOf({ ...noSizes, inOwnerPartition: 0, inRepositoryPartition: 0 })
-const OWNER_MEMBERS = namesOf({ ...noUsage, days: 0 })
+const OWNER_MEMBERS = namesOf({ ...noUsage, earlierDays: 0 })
 
 /** Sums the usage of owners again, which each change of a size changes in the same transaction. */
 const usageOfOwners: Recount = {
@@ -57,9 +56,9 @@ const usageOfOwners: Recount = {
       for (const member of SIZES) add([repository.owner, member], repository[member])
     }),
     amounts(ledgerEntries, (entry, add) => {
-      if (entry.repository === null) add([partitionOwner(entry)!, countedAs(entry)], entry.size)
+      if (entry.repository === null) add([entry.partitionOwner!, countedAs(entry)], entry.size)
     }),
-    amounts(dailyUsages, ({ owner }, add) => add([owner, 'days'], 1)),
+    amounts(dailyUsages, ({ owner }, add) => add([owner, 'earlierDays'], 1)),
   ],
   actual: [
     amounts(ownerUsages, (usage, add) => {
@@ -71,7 +70,7 @@ const usageOfOwners: Recount = {
       ...noUsage,
       owner: owner as number,
       day: today(),
-      days: 0,
+      earlierDays: 0,
     }
     await ownerUsages.save(tx, { ...usage, [member as string]: amount })
     return true
@@ -85,7 +84,7 @@ const usageOfRepositories: Recount = {
       const { repository, size } = entry
       if (repository === null || find(ownerOfRepository, repository) === undefined) return
       add([repository, countedAs(entry)], size)
-      add([repository, partitionOwner(entry) === null ? 'inRepositoryPartition' : 'inOwnerPartition'], 1)
+      add([repository, entry.partitionOwner === null ? 'inRepositoryPartition' : 'inOwnerPartition'], 1)
     }),
   ],
   actual: [
@@ -97,24 +96,22 @@ const usageOfRepositories: Recount = {
     repairMembers(tx, repositoryUsages, [id!], { [member as string]: amount }),
 }
 
-const ledgerOwners = check(ledgerEntries, (record, find, report) => {
-  const { kind, key, repository } = record
-  const owner = partitionOwner(record)
+const ledgerOwners = check(ledgerEntries, ({ kind, key, repository, partitionOwner }, find, report) => {
   if (repository === null) return
   const expected = find(ownerOfRepository, repository)
   const entry = `the ledger entry ${kind} ${JSON.stringify(key)}`
   if (expected === undefined) {
     if (find(pendingEntries, repository) === undefined)
       report(`${entry} belongs to repository ${repository}, which has no usage record`)
-  } else if (owner !== null && owner !== expected)
+  } else if (partitionOwner !== null && partitionOwner !== expected)
     report(
-      `${entry} is listed in the partition of account ${owner}, but its repository belongs to account ${expected}`,
+      `${entry} is listed in the partition of account ${partitionOwner}, but its repository belongs to account ${expected}`,
     )
 })
 
 const largestEntries = check(ledgerEntries, (entry, find, report) => {
   const { kind, key, repository, size } = entry
-  if (partitionOwner(entry) !== null || kind === 'lfs') return
+  if (entry.partitionOwner !== null || kind === 'lfs') return
   const largest = find(largestInPartition[kind], repository!)
   if (largest === undefined || largest >= size) return
   report(

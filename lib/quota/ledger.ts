@@ -8,7 +8,6 @@ import {
   type LedgerEntry,
   type LedgerKind,
   ledgerEntries,
-  partitionOwner,
   type RepositoryUsage,
   repositoryUsages,
 } from '../records/schema/index.ts'
@@ -25,7 +24,7 @@ import type { Usage } from './subjects.ts'
 import type { OwnerCounters } from './usage.ts'
 
 /** An entry as `put` takes it; the ledger chooses its partition. */
-type NewEntry = Omit<LedgerEntry, 'owner' | keyof typeof NO_DETAILS> &
+type NewEntry = Omit<LedgerEntry, 'partitionOwner' | keyof typeof NO_DETAILS> &
   Partial<Pick<LedgerEntry, keyof typeof NO_DETAILS>> & {
     /** Owner of the repository, or of the entry itself when it belongs to no repository. */
     owner: number
@@ -80,9 +79,9 @@ export class Ledger {
     const repository = await repositoryOf(tx, entry)
     if (repository === undefined && entry.repository !== null)
       throw new Error(`the repository ${entry.repository} has no usage record`)
-    const owner =
+    const partitionOwner =
       repository === undefined ? entry.owner : partitionFor(repository, this.#jobs.limits.maxPerTransaction)
-    const placed = { ...NO_DETAILS, ...entry, owner }
+    const placed: LedgerEntry = { ...NO_DETAILS, ...entry, partitionOwner }
     await this.#countIn(tx, repository, placed, 1)
     await ledgerEntries.replace(tx, before, placed)
     return { replaced: wasLive }
@@ -97,7 +96,7 @@ export class Ledger {
 
   /** Removes entries in an owner's partition, `limit` at most; the owner's repositories are already removed. @returns how many were removed */
   async removeOwned(tx: WriteContext, owner: number, limit: number): Promise<number> {
-    const owned = await ledgerEntries.list(tx, 'size', { prefix: [owner], limit })
+    const owned = await ledgerEntries.list(tx, 'ownerPartition', { prefix: [owner], limit })
     for await (const entry of paced(owned)) {
       await this.#count(tx, entry, -1)
       await ledgerEntries.removeLoaded(tx, entry)
@@ -112,9 +111,9 @@ export class Ledger {
   }
 
   async count(tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number> {
-    let count = await ledgerEntries.count(tx, 'owner', [owner, kind])
+    let count = await ledgerEntries.count(tx, 'ownerPartition', [owner, kind])
     for await (const [, id] of partitionsOf(tx, owner, kind))
-      count += await ledgerEntries.count(tx, 'partition', [id, kind])
+      count += await ledgerEntries.count(tx, 'repositoryPartition', [id, kind])
     return count
   }
 
@@ -126,8 +125,10 @@ export class Ledger {
     usages: readonly RepositoryUsage[],
   ): Promise<number> {
     const counts = await Promise.all([
-      ledgerEntries.count(tx, 'owner', [owner, kind]),
-      ...withPartition(usages, kind).map(({ id }) => ledgerEntries.count(tx, 'partition', [id, kind])),
+      ledgerEntries.count(tx, 'ownerPartition', [owner, kind]),
+      ...withPartition(usages, kind).map(({ id }) =>
+        ledgerEntries.count(tx, 'repositoryPartition', [id, kind]),
+      ),
     ])
     return counts.reduce((sum, count) => sum + count, 0)
   }
@@ -141,11 +142,11 @@ export class Ledger {
   ): Promise<Page<LedgerEntry>> {
     const perRepository = usages.map(async ({ id, inRepositoryPartition }) => {
       // At most `maxPerTransaction` entries of a repository are in its owner's partition.
-      const listed = await ledgerEntries.list(tx, 'repository', { prefix: [id] })
+      const listed = await ledgerEntries.list(tx, 'repositoryInOwnerPartition', { prefix: [id] })
       const ofKind = listed.filter((entry) => entry.kind === kind)
       if (inRepositoryPartition === 0) return { items: ofKind, total: ofKind.length }
-      const own = await ledgerEntries.list(tx, 'partition', { prefix: [id, kind], limit })
-      const count = await ledgerEntries.count(tx, 'partition', [id, kind])
+      const own = await ledgerEntries.list(tx, 'repositoryPartition', { prefix: [id, kind], limit })
+      const count = await ledgerEntries.count(tx, 'repositoryPartition', [id, kind])
       return { items: [...ofKind, ...own], total: ofKind.length + count }
     })
     const found = await Promise.all(perRepository)
@@ -172,10 +173,10 @@ export class Ledger {
   ): Promise<void> {
     const kind = countedAs(entry)
     const bytes = sign === 1 ? entry.size : 0 - entry.size
-    await this.#counters.add(tx, repository?.owner ?? partitionOwner(entry)!, { [kind]: bytes })
+    await this.#counters.add(tx, repository?.owner ?? entry.partitionOwner!, { [kind]: bytes })
     if (repository === undefined) return
     const entries =
-      partitionOwner(entry) === null
+      entry.partitionOwner === null
         ? countInRepositoryPartition(repository, entry, sign)
         : { inOwnerPartition: repository.inOwnerPartition + sign }
     const sum = add(repository[kind], bytes)
@@ -204,12 +205,12 @@ const listedEntries = (
   kind: ListedKind,
   limit: number,
 ): AsyncIterable<IndexEntry> => {
-  const ownersEntries = ledgerEntries.entries(tx, 'size', { prefix: [owner, kind], limit })
+  const ownersEntries = ledgerEntries.entries(tx, 'ownerPartition', { prefix: [owner, kind], limit })
   async function* repositoryPartitions() {
     for await (const [order, id] of partitionsOf(tx, owner, kind))
       yield {
         from: encodeKey([order]),
-        entries: ledgerEntries.entries(tx, 'partition', { prefix: [id, kind], limit }),
+        entries: ledgerEntries.entries(tx, 'repositoryPartition', { prefix: [id, kind], limit }),
       }
   }
   return mergeDeferred([ownersEntries], repositoryPartitions())
@@ -217,7 +218,7 @@ const listedEntries = (
 
 /** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */
 const isLive = async (tx: ReadTransaction, entry: LedgerEntry): Promise<boolean> => {
-  const owner = entry.repository === null ? partitionOwner(entry)! : (await repositoryOf(tx, entry))?.owner
+  const owner = entry.repository === null ? entry.partitionOwner! : (await repositoryOf(tx, entry))?.owner
   return owner !== undefined && !(await isPending(tx, 'removeAccountData', owner))
 }
 

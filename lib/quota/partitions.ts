@@ -2,7 +2,7 @@
  * Partitions: the entries of an owner are listed by size, from two kinds of partitions.
  *
  *   owner's partition        the first `maxPerTransaction` entries of each repository, and entries of no repository
- *   repository's partition   the further entries of one repository (`partitionOwner(entry)` is null)
+ *   repository's partition   the further entries of one repository (`partitionOwner` of the entry is null)
  *
  * Most repositories have few entries, so a list reads one index however many repositories the owner has. A transfer
  * rewrites the entries in the owner's partition, a bounded number; the repository's partition goes along unchanged,
@@ -22,8 +22,11 @@ import type { Bytes, ReadTransaction } from '../storage/index.ts'
 /** The kinds whose entries the API lists. LFS objects are counted, and {@link entryListings} has them for the pages. */
 export type ListedKind = Exclude<LedgerKind, 'lfs'>
 
-/** The partition of a new entry of a repository, as `owner` of the entry says it. */
-export const partitionFor = (repository: RepositoryUsage, maxPerTransaction: number): LedgerEntry['owner'] =>
+/** `partitionOwner` of a new entry of a repository. */
+export const partitionFor = (
+  repository: RepositoryUsage,
+  maxPerTransaction: number,
+): LedgerEntry['partitionOwner'] =>
   repository.inOwnerPartition < maxPerTransaction ? repository.owner : null
 
 /** Counts of the repository's partition with one entry more, or one entry less. */
@@ -42,7 +45,7 @@ export const countInRepositoryPartition = (
 
 /** Where entries of a kind are listed by size. */
 interface EntryListing {
-  readonly index: 'size' | 'partition'
+  readonly index: 'ownerPartition' | 'repositoryPartition'
   readonly prefix: readonly [id: number, kind: LedgerKind]
   /** The first order key that its entries can have; undefined for any. */
   readonly from: Bytes | undefined
@@ -54,11 +57,11 @@ export const entryListings = (
   kind: LedgerKind,
   usages: readonly RepositoryUsage[],
 ): EntryListing[] => [
-  { index: 'size', prefix: [owner, kind], from: undefined },
+  { index: 'ownerPartition', prefix: [owner, kind], from: undefined },
   ...withPartition(usages, kind).map(({ id, lfs, largest }): EntryListing => {
     // No LFS object is larger than all of them together.
     const size = kind === 'lfs' ? Number(lfs) : largest[kind]!
-    return { index: 'partition', prefix: [id, kind], from: encodeKey([0 - size]) }
+    return { index: 'repositoryPartition', prefix: [id, kind], from: encodeKey([0 - size]) }
   }),
 ]
 

@@ -3,7 +3,7 @@ import { add, type Sum } from '../integers.ts'
 import { noSizes, type OwnerUsage } from '../records/schema/index.ts'
 
 /** Bytes that an owner uses, by kind. */
-export type Usage = Omit<OwnerUsage, 'owner' | 'day' | 'days'>
+export type Usage = Omit<OwnerUsage, 'owner' | 'day' | 'earlierDays'>
 
 export const noUsage: Usage = { reposPublic: 0, reposPrivate: 0, ...noSizes }
 

@@ -51,8 +51,8 @@ export class OwnerCounters {
     const after = addDelta(before, delta)
     const day = Math.max(record?.day ?? 0, today())
     const isNewDay = record !== undefined && record.day < day
-    const days = isNewDay ? await recordDay(tx, record, day) : (record?.days ?? 0)
-    await ownerUsages.replace(tx, record, { owner, ...after, day, days })
+    const earlierDays = isNewDay ? await recordDay(tx, record, day) : (record?.earlierDays ?? 0)
+    await ownerUsages.replace(tx, record, { owner, ...after, day, earlierDays })
     const owners = this.#changes.get(tx) ?? new Map<number, UsageChange>()
     this.#changes.set(tx, owners)
     const earlier = owners.get(owner)
@@ -77,7 +77,7 @@ export class OwnerCounters {
 
 export const usageOfRecord = (record: OwnerUsage | undefined): Usage => {
   if (record === undefined) return noUsage
-  const { owner: _, day: __, days: ___, ...usage } = record
+  const { owner: _, day: __, earlierDays: ___, ...usage } = record
   return usage
 }
 
@@ -99,13 +99,14 @@ const EXPIRY_BATCH = 3
  * @returns number of records in the history afterwards
  */
 const recordDay = async (tx: WriteContext, before: OwnerUsage, day: number): Promise<number> => {
-  const { days, ...past } = before
-  await dailyUsages.save(tx, past)
+  await dailyUsages.save(tx, dailyUsageOf(before))
   const oldest = await readOldest(tx, before.owner, EXPIRY_BATCH)
   const expired = oldest.filter((usage) => usage.day < day - HISTORY_DAYS)
   for (const usage of expired) await dailyUsages.remove(tx, [usage.owner, usage.day])
-  return days + 1 - expired.length
+  return before.earlierDays + 1 - expired.length
 }
+
+const dailyUsageOf = ({ earlierDays: _, ...usage }: OwnerUsage): DailyUsage => usage
 
 /**
  * Usage at the end of each day on which it changed, oldest first; the last entry is the present usage.
@@ -118,7 +119,9 @@ export const readHistory = async (
 ): Promise<DailyUsage[]> => {
   const past = await readOldest(tx, owner, Number.POSITIVE_INFINITY)
   const current = await ownerUsages.get(tx, [owner])
-  return past.filter(({ day }) => day >= today() - days).concat(current ?? [])
+  return past
+    .filter(({ day }) => day >= today() - days)
+    .concat(current === undefined ? [] : dailyUsageOf(current))
 }
 
 /** Removes the history of a deleted owner, `limit` records at most. @returns how many were removed */
@@ -127,7 +130,7 @@ export const removeHistory = async (tx: WriteContext, owner: number, limit: numb
   const past = await readOldest(tx, owner, limit)
   if (usage === undefined || past.length === 0) return 0
   for (const { day } of past) await dailyUsages.remove(tx, [owner, day])
-  await ownerUsages.save(tx, { ...usage, days: usage.days - past.length })
+  await ownerUsages.save(tx, { ...usage, earlierDays: usage.earlierDays - past.length })
   return past.length
 }
 
@@ -172,8 +175,10 @@ export class RepositoryCounters {
 
   async move(tx: WriteContext, id: number, owner: number): Promise<void> {
     await this.#edit(tx, id, { owner })
-    for await (const entry of paced(await ledgerEntries.list(tx, 'repository', { prefix: [id] })))
-      await ledgerEntries.save(tx, { ...entry, owner })
+    for await (const entry of paced(
+      await ledgerEntries.list(tx, 'repositoryInOwnerPartition', { prefix: [id] }),
+    ))
+      await ledgerEntries.save(tx, { ...entry, partitionOwner: owner })
   }
 
   /**
@@ -188,7 +193,10 @@ export class RepositoryCounters {
     // The lists of a deleted owner cannot be read any more, so all of its entries can wait for the job.
     if (await isPending(tx, 'removeAccountData', repository.owner))
       return this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit)
-    const removed = await removeAll(tx, await ledgerEntries.list(tx, 'repository', { prefix: [id] }))
+    const removed = await removeAll(
+      tx,
+      await ledgerEntries.list(tx, 'repositoryInOwnerPartition', { prefix: [id] }),
+    )
     return removed + (await this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit - removed))
   }
 
@@ -210,9 +218,12 @@ export class RepositoryCounters {
 export const removeEntriesJob: JobHandler = {
   async step(tx, id, limit) {
     if ((await repositoryUsages.get(tx, [id])) !== undefined) return 0
-    const removed = await removeAll(tx, await ledgerEntries.list(tx, 'repository', { prefix: [id], limit }))
+    const removed = await removeAll(
+      tx,
+      await ledgerEntries.list(tx, 'repositoryInOwnerPartition', { prefix: [id], limit }),
+    )
     if (removed === limit) return removed
-    const own = await ledgerEntries.list(tx, 'partition', { prefix: [id], limit: limit - removed })
+    const own = await ledgerEntries.list(tx, 'repositoryPartition', { prefix: [id], limit: limit - removed })
     return removed + (await removeAll(tx, own))
   },
 }

@@ -9,7 +9,6 @@ import { paced } from '../records/pacing.ts'
 import {
   type LedgerEntry,
   LedgerKind,
-  partitionOwner,
   RESERVED_PREFIX,
   type Repository,
   repositories,
@@ -246,12 +245,12 @@ const namedEntry = async (
   entry: LedgerEntry,
 ): Promise<NamedEntry> => {
   const repository = entry.repository === null ? undefined : await repositories.get(tx, [entry.repository])
-  const id = repository?.owner ?? partitionOwner(entry)!
+  const id = repository?.owner ?? entry.partitionOwner!
   const owner = (await owners.byIds(tx, [id])).get(id)
   return named(entry, { owner, repository })
 }
 
-const named = (entry: Omit<LedgerEntry, 'owner'>, { owner, repository }: Place): NamedEntry => {
+const named = (entry: Omit<LedgerEntry, 'partitionOwner'>, { owner, repository }: Place): NamedEntry => {
   const place =
     repository === undefined
       ? { owner: owner?.name ?? '' }

@@ -58,7 +58,7 @@ const forksOfDeleted = async (
   parent: number,
   owners: readonly number[],
 ): Promise<number> => {
-  const lists = owners.map((owner) => repositories.list(tx, 'fork', { prefix: [parent, owner] }))
+  const lists = owners.map((owner) => repositories.list(tx, 'parentAndOwner', { prefix: [parent, owner] }))
   return (await Promise.all(lists)).flat().length
 }
 

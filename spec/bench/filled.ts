@@ -97,7 +97,13 @@ const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) 
     sizes.inOwnerPartition[repository]!++
     await filler.add(ledgerEntries, {
       ...{ kind, key: `objects/${at.toString(36)}-${Math.imul(at, 0x9e3779b1) >>> 0}`, size },
-      ...{ owner: owners[repository]!, repository, name: `file ${at}.bin`, run: null, createdAt: WHEN },
+      ...{
+        partitionOwner: owners[repository]!,
+        repository,
+        name: `file ${at}.bin`,
+        run: null,
+        createdAt: WHEN,
+      },
       ...{ on: null, index: null, type: null, version: null },
     })
   }
@@ -116,7 +122,14 @@ const fillStars = async (filler: Filler, about: number, people: number, repos: n
 }
 
 const none = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 }
-const usage = (owner: number) => ({ owner, reposPublic: 0, reposPrivate: 0, ...none, day: 20_000, days: 0 })
+const usage = (owner: number) => ({
+  owner,
+  reposPublic: 0,
+  reposPrivate: 0,
+  ...none,
+  day: 20_000,
+  earlierDays: 0,
+})
 
 const account = (id: number) => ({
   ...{

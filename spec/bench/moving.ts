@@ -7,9 +7,21 @@ import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import type * as v from 'valibot'
 import { hashSecret } from '../../lib/accounts/credentials.ts'
 import { LineWriter } from '../../lib/exports/export.ts'
-import { CURRENT_LAYOUT } from '../../lib/records/schema/index.ts'
+import { type FirstLine, FORMAT, FORMAT_VERSION } from '../../lib/exports/format.ts'
+import {
+  accounts,
+  CURRENT_LAYOUT,
+  ledgerEntries,
+  noLedgerEntries,
+  noSizes,
+  ownerUsages,
+  repositories,
+  repositoryUsages,
+  tokens,
+} from '../../lib/records/schema/index.ts'
 
 /**
  * Imports an instance of `--records N` records (a million when absent) through the command line, serves it, and exports it
@@ -27,30 +39,37 @@ const say = (words: string) => process.stderr.write(`… ${words}\n`)
 /** An administrator with a token, one repository, and artifacts in it. */
 function* lines(): Generator<object> {
   const times = { createdAt: 1, updatedAt: 1 }
-  const record = (collection: string, of: object) => ({ collection, record: of })
+  const record = <R>({ options }: { options: { name: string; schema: v.GenericSchema<R> } }, of: R) => ({
+    collection: options.name,
+    record: of,
+  })
   for (const sequence of ['account', 'token', 'repository']) yield { sequence, next: 33 }
-  yield record('account', {
+  yield record(accounts, {
     ...{ id: 1, kind: 'user', name: 'root', fullName: '', email: '', website: '', description: '' },
     ...{ location: '', visibility: 'public', admin: true, active: true, password: null, ...times },
   })
-  yield record('token', {
+  yield record(tokens, {
     ...{ id: 1, account: 1, name: 't', hash: hashSecret(TOKEN), lastEight: TOKEN.slice(-8), scopes: ['all'] },
     createdAt: 1,
   })
-  yield record('repository', {
+  yield record(repositories, {
     ...{ id: 1, owner: 1, name: 'demo', description: '', website: '', private: false, audience: 0 },
-    ...{ empty: true, mirror: false, archived: false, parent: null, defaultBranch: 'main', size: 0 },
+    ...{ empty: true, mirror: false, archived: false, parent: null, defaultBranch: 'main', size: 0, lfs: 0 },
     ...{ stars: 0, forks: 0, watchers: 0, ...times },
   })
-  const sizes = { lfs: 0, issues: 0, releases: 0, artifacts: records, packages: 0 }
-  yield record('ownerUsage', { owner: 1, reposPublic: 0, reposPrivate: 0, ...sizes })
-  yield record('repositoryUsage', { id: 1, owner: 1, private: false, git: 0, ...sizes })
+  const artifacts = records
+  yield record(ownerUsages, {
+    ...{ owner: 1, reposPublic: 0, reposPrivate: 0, ...noSizes, artifacts, day: 20_000, earlierDays: 0 },
+  })
+  yield record(repositoryUsages, {
+    ...{ id: 1, owner: 1, private: false, git: 0, ...noLedgerEntries, artifacts, inOwnerPartition: records },
+  })
   for (let n = 0; n < records; n++)
-    yield record('ledger', {
+    yield record(ledgerEntries, {
       ...{
         kind: 'artifacts',
         key: `artifact ${n}`,
-        owner: 1,
+        partitionOwner: 1,
         repository: 1,
         name: `build ${n % 1000}`,
         size: 1,
@@ -62,14 +81,10 @@ function* lines(): Generator<object> {
 const writeFile = async (file: string): Promise<void> => {
   const stream = createWriteStream(file)
   const writer = new LineWriter(async (bytes) => void (stream.write(bytes) || (await once(stream, 'drain'))))
-  await writer.line(
-    JSON.stringify({
-      format: 'allot-export',
-      version: 1,
-      schema: CURRENT_LAYOUT,
-      time: '2026-01-01T00:00:00Z',
-    }),
-  )
+  const first: FirstLine = {
+    ...{ format: FORMAT, version: FORMAT_VERSION, layout: CURRENT_LAYOUT, time: '2026-01-01T00:00:00Z' },
+  }
+  await writer.line(JSON.stringify(first))
   for (const one of lines()) await writer.line(JSON.stringify(one))
   await writer.end()
   stream.end()

@@ -110,7 +110,7 @@ const REFUSED: [collection: string, change: Record_][] = [
   ['ledger', { name: '' }],
   ['ledger', { name: long(256) }],
   ['ledger', { version: long(256) }],
-  ['ledger', { owner: null, repository: null }],
+  ['ledger', { partitionOwner: null, repository: null }],
   ['issue', { title: '' }],
   ['issue', { title: long(256) }],
   ['comment', { body: long(131_073) }],

@@ -71,7 +71,8 @@ const recordOf = (entries: readonly [name: string, schema: Schema][], path: stri
   )
 
 /** An entry is of an owner or of a repository. */
-const isInAPartition = ({ owner, repository }: LedgerEntry): boolean => owner !== null || repository !== null
+const isInAPartition = ({ partitionOwner, repository }: LedgerEntry): boolean =>
+  partitionOwner !== null || repository !== null
 
 const all = collections as unknown as readonly Collection<unknown>[]
 const named = (name: string) => all.find(({ options }) => options.name === name)!

@@ -101,7 +101,7 @@ describe('A fault', () => {
     const driver = await copyOf(whole)
     await driver.write(async (tx) => {
       for await (const entry of ledgerEntries.all(tx))
-        if (entry.kind === 'attachments') await ledgerEntries.save(tx, { ...entry, owner: null })
+        if (entry.kind === 'attachments') await ledgerEntries.save(tx, { ...entry, partitionOwner: null })
     })
     const { messages } = await verify(driver)
     assert.match(messages.join('\n'), / bytes, but the largest of repository \d+ is none$/m)
@@ -303,8 +303,8 @@ describe('verify names', () => {
     ],
     [
       'a day of the history that is missing',
-      edit(['ownerUsage', 'r', 2], { days: 2 }),
-      /^usage of owner 2 days is 2, but the records give 1$/,
+      edit(['ownerUsage', 'r', 2], { earlierDays: 2 }),
+      /^usage of owner 2 earlierDays is 2, but the records give 1$/,
       true,
     ],
     [
@@ -403,7 +403,7 @@ describe('verify names', () => {
     await driver.write(async (tx) => {
       for (let at = 0; at < 5000; at++)
         tx.put(
-          encodeKey(['ledger', 'o', 'repository', 1, 'lfs', `k${at}`]),
+          encodeKey(['ledger', 'o', 'repositoryInOwnerPartition', 1, 'lfs', `k${at}`]),
           encodeKey(['ledger', 'r', 'lfs', `k${at}`]),
         )
     })

@@ -137,7 +137,9 @@ it('Forks of a deleted account are not counted while a job deletes them', async 
   }
   assert.deepEqual(await counted(), [2, 2, 2])
   await accounts.remove(carl!.id, { purge: true })
-  const pending = await driver.read((tx) => records.list(tx, 'fork', { prefix: [demo.id, carl!.id] }))
+  const pending = await driver.read((tx) =>
+    records.list(tx, 'parentAndOwner', { prefix: [demo.id, carl!.id] }),
+  )
   assert.equal(pending.length, 1)
   assert.deepEqual(await counted(), [1, 1, 1])
   while ((await fixture.jobRunner.round()).pending > 0);

@@ -131,7 +131,7 @@ const fillUsage = async (filler: Filler, { owners, entries, days }: Shape): Prom
   }
   for (const [owner, sizes] of used) {
     const usage = { owner, ...sizes, reposPrivate: 0 }
-    await filler.add(ownerUsages, { ...usage, day: DAY, days })
+    await filler.add(ownerUsages, { ...usage, day: DAY, earlierDays: days })
     for (let day = DAY - days; day < DAY; day++)
       await filler.add(dailyUsages, {
         ...usage,
@@ -151,7 +151,7 @@ const fillEntries = async (filler: Filler, repository: number, owner: number, co
       ...{
         kind,
         key: `k${repository}-${index}`,
-        owner,
+        partitionOwner: owner,
         repository,
         name: `file ${repository}-${index}.bin`,
         size,

@@ -68,13 +68,13 @@ export class RemovalSizes {
       const further =
         usage.inRepositoryPartition === 0
           ? 0
-          : await ledgerEntries.count(this.#tx, 'partition', [usage.id, kind])
+          : await ledgerEntries.count(this.#tx, 'repositoryPartition', [usage.id, kind])
       const all = { count: ofKind.length + further, bytes: bytesOf(usage, kind), hasMore: !isListed }
       const isStoredHere = await this.#isStoredHere(kind)
       if (isStoredHere !== undefined) sums.add(kind, all, isStoredHere)
       else {
         const loaded = (await ledgerEntries.load(this.#tx, ofKind)).map(countedEntry)
-        const read = [...loaded, ...(await this.#largest('partition', usage.id, kind, further))]
+        const read = [...loaded, ...(await this.#largest('repositoryPartition', usage.id, kind, further))]
         sums.addRead(kind, read, all)
       }
     }
@@ -95,14 +95,14 @@ export class RemovalSizes {
   }
 
   async #addOwned(sums: RemovedSums, owner: number, kind: LedgerKind, bytes: Sum): Promise<void> {
-    const own = await ledgerEntries.count(this.#tx, 'owner', [owner, kind])
+    const own = await ledgerEntries.count(this.#tx, 'ownerPartition', [owner, kind])
     const isStoredHere = await this.#isStoredHere(kind)
     const isRead = isStoredHere === undefined || kind === 'lfs'
-    const read = isRead ? await this.#largest('size', owner, kind, own) : []
+    const read = isRead ? await this.#largest('ownerPartition', owner, kind, own) : []
     const isElsewhere = compare(restOf(bytes, read), 0) > 0
     const { ids, hasMore } = isElsewhere ? await this.#partitions(owner, kind) : NO_PARTITIONS
     const perPartition = await Promise.all(
-      ids.map((id) => ledgerEntries.count(this.#tx, 'partition', [id, kind])),
+      ids.map((id) => ledgerEntries.count(this.#tx, 'repositoryPartition', [id, kind])),
     )
     const count = perPartition.reduce((sum, further) => sum + further, own)
     if (isStoredHere !== undefined) {
@@ -110,7 +110,7 @@ export class RemovalSizes {
       return
     }
     for (const [index, id] of ids.entries())
-      read.push(...(await this.#largest('partition', id, kind, perPartition[index]!)))
+      read.push(...(await this.#largest('repositoryPartition', id, kind, perPartition[index]!)))
     sums.addRead(kind, read, { count, bytes, hasMore })
   }
 
@@ -131,7 +131,9 @@ export class RemovalSizes {
   /** The kinds of a repository's entries in its owner's partition, which the index says without the records. */
   async #inOwnerPartition({ id }: RepositoryUsage): Promise<{ kind: LedgerKind; entry: IndexEntry }[]> {
     const found: { kind: LedgerKind; entry: IndexEntry }[] = []
-    for await (const entry of ledgerEntries.entries(this.#tx, 'repository', { prefix: [id] })) {
+    for await (const entry of ledgerEntries.entries(this.#tx, 'repositoryInOwnerPartition', {
+      prefix: [id],
+    })) {
       const [kind] = ledgerEntries.idOf(entry)
       found.push({ kind: kind as LedgerKind, entry })
     }
@@ -159,7 +161,7 @@ export class RemovalSizes {
 
   /** The largest entries of a listing, as far as the budget allows: their index keys say all that counts. */
   async #largest(
-    index: 'size' | 'partition',
+    index: 'ownerPartition' | 'repositoryPartition',
     id: number,
     kind: LedgerKind,
     count: number,

@@ -12,7 +12,6 @@ import {
   type LedgerEntry,
   type LedgerKind,
   ledgerEntries,
-  partitionOwner,
   type RepositoryUsage,
   repositories,
   repositoryUsages,
@@ -195,7 +194,7 @@ export class StorageItems {
     const entry = entryKind && (await this.#quota.ledger.get(tx, entryKind, key))
     if (entry === undefined) return undefined
     const one = own.find(({ repository }) => repository.id === entry.repository)
-    const isOwn = entry.repository === null ? partitionOwner(entry) === owner : one !== undefined
+    const isOwn = entry.repository === null ? entry.partitionOwner === owner : one !== undefined
     return isOwn ? entryItem(viewer, entry, one?.repository) : undefined
   }
 
@@ -237,7 +236,7 @@ export class StorageItems {
   }
 
   #listings<Row>(
-    listing: CachedListing<'size' | 'partition', Row>,
+    listing: CachedListing<'ownerPartition' | 'repositoryPartition', Row>,
     owner: number,
     kind: LedgerKind,
     usages: readonly RepositoryUsage[],

@@ -132,7 +132,7 @@ export const issueSubscriptions = new Collection({
   schema: IssueSubscription,
   id: (subscription) => [subscription.issue, subscription.account],
   ordered: {
-    all: (subscription) => [subscription.issue],
+    issue: (subscription) => [subscription.issue],
     account: (subscription) => [subscription.account],
     subscribed: subscribedTo,
   },

@@ -83,8 +83,8 @@ const OwnerUsage = v.object({
   ...sizes,
   /** The day of the last change, in days since 1970 (UTC). */
   day: count,
-  /** Number of earlier days that are stored (lib/quota/usage.ts). */
-  days: count,
+  /** Number of `dailyUsages` of the owner: earlier days whose usage is kept (lib/quota/usage.ts). */
+  earlierDays: count,
 })
 export type OwnerUsage = v.InferOutput<typeof OwnerUsage>
 
@@ -95,7 +95,7 @@ export const ownerUsages = new Collection({
 })
 
 /** Usage at the end of an earlier day with a change. */
-const DailyUsage = v.omit(OwnerUsage, ['days'])
+const DailyUsage = v.omit(OwnerUsage, ['earlierDays'])
 export type DailyUsage = v.InferOutput<typeof DailyUsage>
 
 export const dailyUsages = new Collection({
@@ -167,10 +167,10 @@ const LedgerEntry = v.object({
   /** Stable name that the caller gave to the entry. */
   key: v.string(),
   /**
-   * Owner whose partition has the entry, read by {@link partitionOwner}; null when the entry is in its
-   * repository's partition. It counts for the owner of the repository in both cases.
+   * The owner whose partition lists the entry; null when the partition of its repository does (lib/quota/partitions.ts). In both
+   * cases an entry of a repository counts for the present owner of the repository.
    */
-  owner: v.nullable(id),
+  partitionOwner: v.nullable(id),
   /** Id of the repository; null for an entry that belongs to an owner only. */
   repository: v.nullable(id),
   name: v.string(),
@@ -187,33 +187,26 @@ const LedgerEntry = v.object({
 })
 export type LedgerEntry = v.InferOutput<typeof LedgerEntry>
 
-/** The owner whose partition has the entry; null when it is in the partition of its repository (lib/quota/partitions.ts). */
-export const partitionOwner = ({ owner }: Pick<LedgerEntry, 'owner'>): number | null => owner
-
 /** Largest first, then by name. `0 - size`, so that a size of 0 does not become -0. */
 const bySize = (entry: LedgerEntry) => [entry.kind, 0 - entry.size, entry.name] as const
-
-const inPartitionOfOwner = <K>(entry: LedgerEntry, keyOf: (owner: number) => K): K | undefined => {
-  const owner = partitionOwner(entry)
-  return owner === null ? undefined : keyOf(owner)
-}
 
 export const ledgerEntries = new Collection({
   name: 'ledger',
   schema: LedgerEntry,
   id: (entry) => [entry.kind, entry.key],
   ordered: {
-    // Entries in the partition of the owner.
-    size: (entry) => inPartitionOfOwner(entry, (owner) => [owner, ...bySize(entry)]),
-    // Entries in the partition of the repository.
-    partition: (entry) =>
-      partitionOwner(entry) === null ? [entry.repository!, ...bySize(entry)] : undefined,
-    // Entries of the repository that are in the partition of its owner.
-    repository: (entry) =>
-      entry.repository === null ? undefined : inPartitionOfOwner(entry, () => [entry.repository!]),
+    ownerPartition: (entry) =>
+      entry.partitionOwner === null ? undefined : [entry.partitionOwner, ...bySize(entry)],
+    repositoryPartition: (entry) =>
+      entry.partitionOwner === null ? [entry.repository!, ...bySize(entry)] : undefined,
+    // The entries of one repository in the partition of its owner.
+    repositoryInOwnerPartition: ({ partitionOwner, repository }) =>
+      partitionOwner === null || repository === null ? undefined : [repository],
   },
   counted: {
-    owner: (entry) => inPartitionOfOwner(entry, (owner) => [owner, entry.kind]),
-    partition: (entry) => (partitionOwner(entry) === null ? [entry.repository!, entry.kind] : undefined),
+    ownerPartition: ({ partitionOwner, kind }) =>
+      partitionOwner === null ? undefined : [partitionOwner, kind],
+    repositoryPartition: ({ partitionOwner, repository, kind }) =>
+      partitionOwner === null ? [repository!, kind] : undefined,
   },
 })

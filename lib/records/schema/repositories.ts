@@ -51,7 +51,6 @@ const Repository = v.object({
 /** A repository, as the store has it. */
 export type Repository = v.InferOutput<typeof Repository>
 
-/** Beginning of the keys that list an owner's repositories by who may see them. */
 /** With these begin the keys of the indexes by which repositories are listed. */
 export const ownerAndAudience = (repository: Repository) => [repository.owner, repository.audience] as const
 
@@ -76,7 +75,8 @@ export const repositories = new Collection({
     stars: (repository) => [...ownerAndAudience(repository), repository.stars],
     forks: (repository) => [...ownerAndAudience(repository), repository.forks],
     parent: (repository) => (repository.parent === null ? undefined : [repository.parent]),
-    fork: (repository) => (repository.parent === null ? undefined : [repository.parent, repository.owner]),
+    parentAndOwner: (repository) =>
+      repository.parent === null ? undefined : [repository.parent, repository.owner],
   },
   counted: {
     owner: ownerAndAudience,
