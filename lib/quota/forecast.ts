@@ -2,7 +2,7 @@
 import { compare, type Sum, subtract } from '../integers.ts'
 import type { Usage } from './subjects.ts'
 
-/** Days that growth and a forecast look back. */
+/** Days that growth and forecasts look back. */
 export const GROWTH_DAYS = 30
 
 /** A forecast needs a history of this many days. */
@@ -11,67 +11,56 @@ const MIN_DAYS = 7
 /** A forecast further away is not shown: the pace of a month says little about years. */
 const MAX_DAYS_AHEAD = 2 * 365
 
-/** Bytes that were recorded for the end of a day. */
-export interface RecordedBytes {
-  /** Days since 1970. */
-  readonly day: number
-  readonly bytes: Sum
+type History = readonly (Usage & { readonly day: number })[]
+
+/**
+ * How many bytes more are used now than {@link GROWTH_DAYS} days ago; negative when usage shrank. Before the first record,
+ * nothing was used: an owner that is newer grew from 0.
+ * @param history the days on which usage changed, oldest first
+ * @param lastDay days since 1970
+ */
+export const growthOf = (history: History, measure: (usage: Usage) => Sum, lastDay: number): Sum => {
+  const [before, last] = [history.findLast(({ day }) => day <= lastDay - GROWTH_DAYS), history.at(-1)]
+  return subtract(last === undefined ? 0 : measure(last), before === undefined ? 0 : measure(before))
 }
 
-/** How usage changed in the last {@link GROWTH_DAYS} days or another period, or since the first record when that is later. */
-export interface Growth {
-  /** The day with which the present is compared, in days since 1970. */
-  readonly since: number
-  /** Days from then until now: 1 to the days of the period. */
+/** How fast usage grows. */
+export interface Pace {
+  /** Days in which it grew: 1 to {@link GROWTH_DAYS}. */
   readonly days: number
   /** Bytes; negative when usage shrank. */
   readonly bytes: Sum
 }
 
 /**
- * @param before the last record that is at least as many days old as the period has, or else the first record
- * @param bytes bytes that count now
- * @param lastDay days since 1970
- * @param period days
- * @returns undefined without a record of a day before
- */
-export const growthSince = (
-  before: RecordedBytes | undefined,
-  bytes: Sum,
-  lastDay: number,
-  period = GROWTH_DAYS,
-): Growth | undefined => {
-  if (before === undefined || before.day >= lastDay) return undefined
-  const since = Math.max(before.day, lastDay - period)
-  return { since, days: lastDay - since, bytes: subtract(bytes, before.bytes) }
-}
-
-/**
+ * How fast usage grew in the last {@link GROWTH_DAYS} days, or since the end of the first day with a record when that is later:
+ * what came on the first day, such as all that moved here from another server, says nothing about the days to come.
  * @param history the days on which usage changed, oldest first
  * @param measure bytes that count
  * @param lastDay days since 1970
- * @param period days
  * @returns undefined without a record of a day before
  */
-export const growthOf = (
-  history: readonly (Usage & { readonly day: number })[],
+export const paceOf = (
+  history: History,
   measure: (usage: Usage) => Sum,
   lastDay: number,
-  period = GROWTH_DAYS,
-): Growth | undefined => {
+): Pace | undefined => {
   const [first, last] = [history[0], history.at(-1)]
-  if (first === undefined || last === undefined) return undefined
-  const before = history.findLast(({ day }) => day <= lastDay - period) ?? first
-  return growthSince({ day: before.day, bytes: measure(before) }, measure(last), lastDay, period)
+  if (first === undefined || last === undefined || first.day >= lastDay) return undefined
+  const before = history.findLast(({ day }) => day <= lastDay - GROWTH_DAYS) ?? first
+  return {
+    days: Math.min(GROWTH_DAYS, lastDay - before.day),
+    bytes: subtract(measure(last), measure(before)),
+  }
 }
 
 /** When the limit is reached: a number of days from now, or why that is not known. */
 export type Forecast = number | 'too early' | 'not growing' | 'far away'
 
 /** @param left bytes until the limit, more than 0 */
-export const forecastOf = (growth: Growth | undefined, left: Sum): Forecast => {
-  if (growth === undefined || growth.days < MIN_DAYS) return 'too early'
-  const { days, bytes } = growth
+export const forecastOf = (pace: Pace | undefined, left: Sum): Forecast => {
+  if (pace === undefined || pace.days < MIN_DAYS) return 'too early'
+  const { days, bytes } = pace
   if (compare(bytes, 0) <= 0) return 'not growing'
   const ahead = Math.ceil((Number(left) * days) / Number(bytes))
   return ahead > MAX_DAYS_AHEAD ? 'far away' : ahead

@@ -117,6 +117,11 @@ export class QuotaEngine {
     return this.#store.read((tx) => readHistory(tx, owner, days))
   }
 
+  /** The same with what was used when these days began: nothing was used before the first record. */
+  wholeHistory(owner: number): Promise<DailyUsage[]> {
+    return this.#store.read((tx) => readHistory(tx, owner, Number.POSITIVE_INFINITY))
+  }
+
   /** Usage of a repository by category; undefined when there is no such repository. */
   repositoryUsage(id: number): Promise<RepositoryUsage | undefined> {
     return this.#store.read((tx) => repositoryUsages.get(tx, [id]))

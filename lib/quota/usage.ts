@@ -101,7 +101,8 @@ const EXPIRY_BATCH = 3
 const recordDay = async (tx: WriteContext, before: OwnerUsage, day: number): Promise<number> => {
   await dailyUsages.save(tx, dailyUsageOf(before))
   const oldest = await readOldest(tx, before.owner, EXPIRY_BATCH)
-  const expired = oldest.filter((usage) => usage.day < day - HISTORY_DAYS)
+  // The newest record of those that are too old stays: it says what was used until the next one.
+  const expired = oldest.filter((_, index) => (oldest[index + 1]?.day ?? day) <= day - HISTORY_DAYS)
   for (const usage of expired) await dailyUsages.remove(tx, [usage.owner, usage.day])
   return before.earlierDays + 1 - expired.length
 }
@@ -110,7 +111,7 @@ const dailyUsageOf = ({ earlierDays: _, ...usage }: OwnerUsage): DailyUsage => u
 
 /**
  * Usage at the end of each day on which it changed, oldest first; the last entry is the present usage.
- * @param days how many days to look back, at most {@link HISTORY_DAYS}
+ * @param days how many days to look back, at most {@link HISTORY_DAYS}; infinite for every record, of which the first may be older
  */
 export const readHistory = async (
   tx: ReadTransaction,

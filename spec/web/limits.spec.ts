@@ -241,8 +241,8 @@ describe('The pages about usage', () => {
     for (const [days, change] of [
       ['7', /No change in the last 7 days\./],
       ['30', /\+ 48\.9 MiB in the last 30 days\./],
-      ['90', /\+ 155 MiB since \d{4}-\d\d-\d\d ?\./],
-      ['all', /\+ 155 MiB since \d{4}-\d\d-\d\d ?\./],
+      ['90', /\+ 173 MiB in the last 90 days\./],
+      ['all', /\+ 173 MiB since \d{4}-\d\d-\d\d ?\./],
     ] as const) {
       const { text } = await ann.get(`/-/storage/ann/history?days=${days}`)
       assert.match(words(section(text, 'history')), change)

@@ -4,8 +4,8 @@
  */
 import { today } from '../../clock.ts'
 import { deferred } from '../../deferred.ts'
-import { type Sum, subtract } from '../../integers.ts'
-import { GROWTH_DAYS, type Growth, growthOf, growthSince, type RecordedBytes } from '../../quota/forecast.ts'
+import { add, type Sum, subtract } from '../../integers.ts'
+import { GROWTH_DAYS } from '../../quota/forecast.ts'
 import { noUsage, type Usage, usedBy } from '../../quota/subjects.ts'
 import { addDelta, usageOfRecord } from '../../quota/usage.ts'
 import { paced } from '../../records/pacing.ts'
@@ -17,8 +17,10 @@ type UsageOfDay = Usage & { readonly day: number }
 export interface InstanceHistory {
   /** Usage of all owners at the end of each day, oldest first; the day is counted from 1970. */
   readonly days: readonly UsageOfDay[]
-  /** What each owner used {@link GROWTH_DAYS} days ago, or on the first day with a record if that is later. */
-  readonly before: ReadonlyMap<number, RecordedBytes>
+  /** Bytes that each owner used {@link GROWTH_DAYS} days ago; absent for owners without a record of that time, which used nothing. */
+  readonly before: ReadonlyMap<number, Sum>
+  /** The sum of these bytes. */
+  readonly totalBefore: Sum
 }
 
 /** A history is shown for at least this many milliseconds, and for this many times as long as it took to read. */
@@ -44,12 +46,12 @@ export class InstanceHistories {
     this.#store = store
   }
 
-  /** The history; undefined while a long one is being read for the first time. */
+  /** The history, at most one day old; undefined while a long one is being read. */
   async history(): Promise<InstanceHistory | undefined> {
     const known = this.#known
     if (known !== undefined && known.day === today() && Date.now() < known.expiresAt) return known.value
     this.#reading ??= this.#startReading()
-    if (known !== undefined) return known.value
+    if (known !== undefined && known.day >= today() - 1) return known.value
     return Promise.race([this.#reading.result, this.#reading.long])
   }
 
@@ -86,7 +88,7 @@ class DailyTotals {
   readonly #today: number
   readonly #last = new Map<number, Usage>()
   readonly #changes = new Map<number, Usage>()
-  readonly #before = new Map<number, RecordedBytes>()
+  readonly #before = new Map<number, Sum>()
   #first = Number.POSITIVE_INFINITY
 
   constructor(day: number) {
@@ -102,8 +104,7 @@ class DailyTotals {
       kinds.map((kind) => [kind, subtract(usage[kind] ?? 0, last[kind] ?? 0)]),
     ) as unknown as Usage
     this.#changes.set(index, addDelta(this.#changes.get(index) ?? noUsage, delta))
-    if (day <= this.#today - GROWTH_DAYS || !this.#before.has(owner))
-      this.#before.set(owner, { day, bytes: usedBy('size:all', usage) })
+    if (day <= this.#today - GROWTH_DAYS) this.#before.set(owner, usedBy('size:all', usage))
   }
 
   result(): InstanceHistory {
@@ -113,22 +114,25 @@ class DailyTotals {
       total = addDelta(total, this.#changes.get(day) ?? {})
       days.push({ ...total, day })
     }
-    return { days, before: this.#before }
+    const totalBefore = [...this.#before.values()].reduce<Sum>((sum, bytes) => add(sum, bytes), 0)
+    return { days, before: this.#before, totalBefore }
   }
 }
 
 const kinds = Object.keys(noUsage) as (keyof Usage)[]
 
 /** The days of a history with the latest total as that of today. */
-export const daysUntilNow = ({ days }: InstanceHistory, total: Usage): readonly UsageOfDay[] =>
-  days.length === 0 ? days : [...days.filter(({ day }) => day < today()), { ...total, day: today() }]
+export const daysUntilNow = ({ days }: InstanceHistory, total: Usage): readonly UsageOfDay[] => [
+  ...days.filter(({ day }) => day < today()),
+  { ...total, day: today() },
+]
 
-/** How an owner grew; undefined without a record of a day before. */
+/** How many bytes more an owner uses than {@link GROWTH_DAYS} days ago. */
 export const growthIn = (
   { before }: InstanceHistory,
   { id, used }: { readonly id: number; readonly used: Sum },
-): Growth | undefined => growthSince(before.get(id), used, today())
+): Sum => subtract(used, before.get(id) ?? 0)
 
-/** How all owners together grew. */
-export const totalGrowth = (history: InstanceHistory, total: Usage): Growth | undefined =>
-  growthOf(daysUntilNow(history, total), (usage) => usedBy('size:all', usage), today())
+/** The same for all owners: the sum of their growth. */
+export const totalGrowth = ({ totalBefore }: InstanceHistory, total: Usage): Sum =>
+  subtract(usedBy('size:all', total), totalBefore)

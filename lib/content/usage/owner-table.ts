@@ -52,7 +52,7 @@ type Rank = (owner: OwnerSummary, history?: InstanceHistory) => number
 const RANKS: Record<Exclude<OwnerOrder, 'name'>, Rank> = {
   used: ({ used }) => Number(used),
   share: ({ share }) => share,
-  growth: (owner, history) => Number((history && growthIn(history, owner))?.bytes ?? 0),
+  growth: (owner, history) => Number((history && growthIn(history, owner)) ?? 0),
 }
 
 /** Subjects whose limits are kept for one scan: each needs a record of every owner. */

@@ -94,7 +94,7 @@ const Counts = ({ owners, history }: TotalsProps) => (
     figures={[
       [
         'Last 30 days',
-        history === undefined ? 'Being read' : <GrowthText growth={totalGrowth(history, owners.total)} />,
+        history === undefined ? 'Being read' : <GrowthText bytes={totalGrowth(history, owners.total)} />,
       ],
       ...COUNTED.map((state) => [STATE_NAMES[state], ownerCount(owners, state)] as const),
     ]}
@@ -126,7 +126,7 @@ const TotalHistory = ({ owners, history }: TotalsProps) => {
       title="History"
       aside={<Link to="/-/admin/owners?sort=growth">Owners by growth</Link>}
     >
-      {points.length < 2 ? (
+      {points.length === 0 ? (
         <p class="muted">
           The history begins today. From tomorrow on, a chart shows here how the total changes.
         </p>

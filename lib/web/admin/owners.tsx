@@ -47,7 +47,7 @@ export const ownerRoutes = [
               row.binding?.rule ?? '',
             ],
             ...[row.state, row.groups.map(({ name }) => name).join(' ')],
-            String((history && growthIn(history, row))?.bytes ?? ''),
+            String((history && growthIn(history, row)) ?? ''),
           ]),
       )
     },

@@ -3,16 +3,17 @@
 
 import type { RenderableProps } from 'preact'
 import { today } from '../../clock.ts'
-import { growthOf } from '../../quota/forecast.ts'
-import { usedBy } from '../../quota/subjects.ts'
+import { noUsage, usedBy } from '../../quota/subjects.ts'
+import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
 import { formatCount, Link, Section, usePageContext } from '../parts/components.tsx'
 import { page } from '../parts/route.ts'
 import { formatSize } from '../parts/sizes.ts'
 import { CalendarDay } from '../parts/times.tsx'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
-import { Change, Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
+import { Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
 import { limitStates, partSizes, totalLimit } from './limits.tsx'
+import { GrowthText } from './pace.tsx'
 
 /** Periods that the page shows, in days, in this order; `all` is as long as the history is kept. */
 const PERIODS = { '7': '7 days', '30': '30 days', '90': '90 days', all: 'All' } as const
@@ -29,7 +30,7 @@ export const historyRoutes = [
     async handle({ user, params, query }, services) {
       const owner = await accessibleOwner(services, user, params.owner)
       const period = periodIn(query.get('days'))
-      const history = await services.quota.history(owner.id)
+      const history = await services.quota.wholeHistory(owner.id)
       const limits = limitStates(await services.quota.statuses.of(owner.id), services.settings.warnAt)
       return {
         title: `History of ${owner.name}`,
@@ -63,7 +64,7 @@ const History = ({ owner, history, period, limit }: HistoryProps) => {
   return (
     <Section id="history" title="History" aside={<Periods owner={owner} chosen={period} />}>
       <WhenStored history={history} points={points}>
-        <PeriodGrowth history={history} period={period} />
+        <PeriodGrowth points={points} period={period} />
         <Chart points={points} limit={limit} label={`Usage, ${PERIODS[period].toLowerCase()}`} />
         <ChartLegend points={points} />
         <ChartTable points={points} />
@@ -95,7 +96,7 @@ const WhenStored = ({
   points,
   children,
 }: RenderableProps<Pick<HistoryProps, 'history'> & { points: readonly ChartPoint[] }>) =>
-  points.length < 2 ? (
+  points.length === 0 ? (
     <FirstDay history={history} />
   ) : points.every((point) => totalOf(point) === 0) ? (
     <p class="muted">Nothing was stored in this period.</p>
@@ -115,19 +116,17 @@ const FirstDay = ({ history }: { history: readonly DailyUsage[] }) => {
 }
 
 /** How usage changed in the days of the chart. */
-const PeriodGrowth = ({ history, period }: Pick<HistoryProps, 'history' | 'period'>) => {
-  const days = period === 'all' ? today() - history[0]!.day : Number(period)
-  const growth = growthOf(history, (usage) => usedBy('size:all', usage), today(), days)
-  if (growth === undefined) return null
+const PeriodGrowth = ({ points, period }: { points: readonly ChartPoint[]; period: Period }) => {
+  const [first, last] = [points[0]!, points.at(-1)!]
   return (
     <p>
-      {growth.bytes === 0 ? 'No change' : <Change bytes={growth.bytes} />}{' '}
-      {period === 'all' || growth.days < days ? (
+      <GrowthText bytes={totalOf(last) - totalOf(first)} />{' '}
+      {period === 'all' ? (
         <>
-          since <CalendarDay day={growth.since} />
+          since <CalendarDay day={first.day} />
         </>
       ) : (
-        `in the last ${formatCount(days, 'day')}`
+        `in the last ${formatCount(Number(period), 'day')}`
       )}
       .
     </p>
@@ -152,17 +151,21 @@ const Periods = ({ owner, chosen }: { owner: string; chosen: Period }) => {
 }
 
 /** Points that a chart has at most; a longer period has several days in each. */
-const MAX_POINTS = 90
+const MAX_POINTS = 91
 
-/** Usage at the end of each day of a period, or of each few days. The history has only the days with a change. */
+/**
+ * Usage at the end of each day of a period, or of each few days, and of the day before it, from which its growth counts. The
+ * history has only the days with a change. A chart of an owner that is newer begins on the day before the first change.
+ * @returns nothing when the first change was today
+ */
 export const pointsOf = (history: readonly DailyUsage[], lastDay: number, period: Period): ChartPoint[] => {
   const [first] = history
-  if (first === undefined) return []
-  const start = period === 'all' ? first.day : Math.max(first.day, lastDay - Number(period) + 1)
+  if (first === undefined || first.day >= lastDay) return []
+  const start = Math.max(first.day - 1, lastDay - (period === 'all' ? HISTORY_DAYS : Number(period)))
   const step = Math.ceil((lastDay - start + 1) / MAX_POINTS)
   const points: ChartPoint[] = []
   for (let day = lastDay; day >= start; day -= step) {
-    const usage = history.findLast((one) => one.day <= day) ?? first
+    const usage = history.findLast((one) => one.day <= day) ?? noUsage
     points.push({ day, parts: partSizes(usage).map(Number) })
   }
   return points.reverse()

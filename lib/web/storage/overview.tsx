@@ -61,7 +61,7 @@ const showStorage = async (
   const { hosting, quota } = services
   const owner = await accessibleOwner(services, user, name)
   const { usage, limits, groups } = await readOwner(services, owner)
-  const history = await quota.history(owner.id)
+  const history = await quota.wholeHistory(owner.id)
   const { items, total } = await hosting.storageItems.list(user, owner.id, {}, LARGEST)
   const listsOrganizations = owner.id === user.id && hasScope(user.scopes, 'read:organization')
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []

@@ -3,8 +3,9 @@
 import { today } from '../../clock.ts'
 import { growthIn, type InstanceHistory } from '../../content/usage/instance-history.ts'
 import type { OwnerSummary } from '../../content/usage/owner-table.ts'
+import { compare, type Sum } from '../../integers.ts'
 import { ruleBytes } from '../../quota/evaluate.ts'
-import { type Forecast, forecastOf, GROWTH_DAYS, type Growth, growthOf } from '../../quota/forecast.ts'
+import { type Forecast, forecastOf, growthOf, paceOf } from '../../quota/forecast.ts'
 import { usedBy } from '../../quota/subjects.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
 import { Figures, formatCount } from '../parts/components.tsx'
@@ -20,11 +21,11 @@ export const Pace = ({
   limit: LimitState | undefined
   history: readonly DailyUsage[]
 }) => {
+  if (history.length === 0 && limit === undefined) return null
   const growth = growthOf(history, (usage) => usedBy('size:all', usage), today())
-  if (growth === undefined && limit === undefined) return null
   return (
     <div class="pace">
-      <Figures figures={[['Last 30 days', <GrowthText growth={growth} />]]} />
+      <Figures figures={[['Last 30 days', <GrowthText bytes={growth} />]]} />
       {limit !== undefined && <ForecastText limit={limit} history={history} />}
     </div>
   )
@@ -33,9 +34,9 @@ export const Pace = ({
 /** A forecast, said as such. */
 export const ForecastText = ({ limit, history }: { limit: LimitState; history: readonly DailyUsage[] }) => {
   if (limit.left <= 0) return null
-  const growth = growthOf(history, (usage) => ruleBytes(limit.rule, usage), today())
-  const forecast = forecastOf(growth, limit.left)
-  const days = formatCount(growth?.days ?? 0, 'day')
+  const pace = paceOf(history, (usage) => ruleBytes(limit.rule, usage), today())
+  const forecast = forecastOf(pace, limit.left)
+  const days = formatCount(pace?.days ?? 0, 'day')
   return typeof forecast === 'number' ? (
     <p class="small">
       Forecast: at the pace of the last {days}, the limit is reached around{' '}
@@ -52,23 +53,9 @@ const FORECAST_TEXTS: Readonly<Record<Exclude<Forecast, number>, (days: string) 
   'far away': (days) => `Forecast: at the pace of the last ${days}, the limit is more than two years away.`,
 }
 
-/** How usage changed in 30 days, or since the first record; “–” without a record of a day before. */
-export const GrowthText = ({ growth }: { growth: Growth | undefined }) =>
-  growth === undefined ? (
-    <span class="muted">–</span>
-  ) : (
-    <>
-      {growth.bytes === 0 ? 'No change' : <Change bytes={growth.bytes} />}
-      {growth.days < GROWTH_DAYS && (
-        <>
-          {' '}
-          <span class="small since">
-            since <CalendarDay day={growth.since} />
-          </span>
-        </>
-      )}
-    </>
-  )
+/** How usage changed in 30 days. */
+export const GrowthText = ({ bytes }: { bytes: Sum }) =>
+  compare(bytes, 0) === 0 ? <>No change</> : <Change bytes={bytes} />
 
 /** The same for a row of a table of owners. @param history undefined while it is being read */
 export const OwnerGrowth = ({
@@ -81,5 +68,5 @@ export const OwnerGrowth = ({
   history === undefined ? (
     <span class="muted">Being read</span>
   ) : (
-    <GrowthText growth={growthIn(history, owner)} />
+    <GrowthText bytes={growthIn(history, owner)} />
   )

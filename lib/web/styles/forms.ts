@@ -21,7 +21,6 @@ td:first-child > a:first-child, td > .named > div > a:first-child { font-weight:
 .named > .icon { color: var(--muted); transform: translateY(.15em); }
 .named > div { min-width: 0; flex: 1; }
 .number { text-align: end; white-space: nowrap; }
-.number .since { display: block; }
 td.check, th.check { width: calc(var(--pad) + 1.75rem); position: relative; padding-inline-end: 0; }
 /* The script adds it: it must not move the table. */
 th.check input { position: absolute; inset-block-end: var(--s2); inset-inline-start: var(--pad); }
@@ -131,8 +130,7 @@ input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: n
 @media (max-width: 40rem) {
   input:not([type=checkbox], [type=radio]), select, textarea { font-size: 1rem; }
   th, td { padding-inline: var(--s2); }
-  thead th, .number .since { white-space: normal; }
-  .number .since { font-size: var(--text-1); }
+  thead th { white-space: normal; }
   .wide { display: none; }
   .slim { display: revert; }
   .share .bar { display: none; }
