@@ -4,7 +4,7 @@
  * also within one second, unless its clock is set back. Changes by several processes are ordered as well as their clocks agree.
  */
 import { now } from './clock.ts'
-import type { Page, Slice } from './records/collection.ts'
+import type { Page, Slice } from './records/pages.ts'
 import { type AuditAction, type AuditRecord, auditRecords } from './records/schema/index.ts'
 import type { Store, WriteContext } from './records/store.ts'
 import type { ReadTransaction } from './storage/index.ts'

@@ -9,7 +9,7 @@ import type { Owner, OwnerDirectory } from './quota/owners.ts'
 import type { NamedDifferences, NamedPlan, PlansByName } from './quota/plans-by-name.ts'
 import { checkSubject, type Rules } from './quota/rules.ts'
 import type { Subject } from './quota/subjects.ts'
-import { checkSlice } from './records/collection.ts'
+import { checkSlice } from './records/pages.ts'
 import type { Store, WriteContext } from './records/store.ts'
 
 /**

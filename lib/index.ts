@@ -28,7 +28,7 @@ export type {
 export type { QuotaEvent } from './quota/quota-events.ts'
 export { type Subject, subjects } from './quota/subjects.ts'
 export { createQuota, type Quota, type QuotaOptions } from './quota-only/index.ts'
-export type { Page, Slice } from './records/collection.ts'
+export type { Page, Slice } from './records/pages.ts'
 export type {
   Account,
   Attachment,

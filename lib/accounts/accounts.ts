@@ -2,9 +2,9 @@ import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { checkArgument, invalid, isObject } from '../errors.ts'
 import type { OwnerDirectory } from '../quota/owners.ts'
-import type { Page, Slice } from '../records/collection.ts'
 import { definedMembers } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import {
   type Account,
   accounts,

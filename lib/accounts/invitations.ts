@@ -1,6 +1,6 @@
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import { type Account, accounts, type Invitation, invitations } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'

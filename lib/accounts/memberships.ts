@@ -1,5 +1,5 @@
 import { AllotError } from '../errors.ts'
-import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import { type Account, type Membership, memberships } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'

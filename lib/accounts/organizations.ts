@@ -1,8 +1,8 @@
 import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { AllotError, checkArgument, isObject } from '../errors.ts'
-import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
 import { definedMembers } from '../records/edits.ts'
+import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import {
   type Account,
   accounts,

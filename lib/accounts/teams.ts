@@ -1,6 +1,6 @@
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import {
   type Account,
   accounts,

@@ -1,7 +1,7 @@
 /** Stars and watches of repositories. */
 import * as v from 'valibot'
 import { Empty, NotFound } from '../http/index.ts'
-import type { Slice } from '../records/collection.ts'
+import type { Slice } from '../records/pages.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import type { Relations, RepositoryName } from '../repositories/relations.ts'
 import { example, repositoryNameOf, Time, text } from './fields.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { SignedIn, Viewer } from '../accounts/access.ts'
 import { NotFound, SerializedJson, ValidationError } from '../http/index.ts'
-import type { Slice } from '../records/collection.ts'
+import type { Slice } from '../records/pages.ts'
 import { cachedRead } from '../records/store.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
 import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../repositories/search/filters.ts'

@@ -5,7 +5,7 @@ import { noContent, type RepositoryDetails, repositoryDetails } from '../content
 import { AllotError } from '../errors.ts'
 import { SerializedJson } from '../http/index.ts'
 import { add, type Sum } from '../integers.ts'
-import type { Page } from '../records/collection.ts'
+import type { Page } from '../records/pages.ts'
 import type { Repository as RepositoryRecord } from '../records/schema/index.ts'
 import { cachedRead } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'

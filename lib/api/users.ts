@@ -3,7 +3,7 @@ import { noreplyAddress } from '../accounts/names.ts'
 import { AllotError } from '../errors.ts'
 import { accountPage } from '../host-pages/html-urls.ts'
 import { Empty, Forbidden, NotFound, serializeOnce, ValidationError } from '../http/index.ts'
-import type { Page } from '../records/collection.ts'
+import type { Page } from '../records/pages.ts'
 import { type Account, Visibility } from '../records/schema/index.ts'
 import type { Profile } from '../repositories/lists.ts'
 import {

@@ -4,7 +4,7 @@ import { existingAccount, type SignedIn, type Viewer } from '../accounts/access.
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
 import type { ByteRange } from '../files/index.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import { type Attachment, attachments, RESERVED_PREFIX } from '../records/schema/index.ts'
 import { takeNumber, type WriteContext } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/relations.ts'

@@ -1,8 +1,9 @@
 import { ClientBudget } from '../client-budget.ts'
-import type { IndexEntry, Page, Slice } from '../records/collection.ts'
+import type { IndexEntry } from '../records/collection.ts'
 import { pendingIds } from '../records/jobs.ts'
 import { merge, pageOf } from '../records/merge.ts'
 import { paced } from '../records/pacing.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import { type Comment, comments, type IssueEvent, issueEvents } from '../records/schema/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 

@@ -1,7 +1,7 @@
 import { existingAccount, readableRepository, type SignedIn, type Viewer } from '../accounts/access.ts'
 import { now } from '../clock.ts'
 import { writeAscending } from '../records/ascending-ids.ts'
-import type { Slice, WithPage } from '../records/collection.ts'
+import type { Slice, WithPage } from '../records/pages.ts'
 import { type Comment, comments, type Issue, issues, type Repository } from '../records/schema/index.ts'
 import { checkTexts } from '../records/text-limits.ts'
 import type { RepositoryName } from '../repositories/relations.ts'

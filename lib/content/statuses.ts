@@ -2,7 +2,7 @@ import { existingAccount, readableRepository, type SignedIn, type Viewer } from 
 import { now } from '../clock.ts'
 import { invalid } from '../errors.ts'
 import { requireAbove, writeAscending } from '../records/ascending-ids.ts'
-import { pageOfAll, type Slice, type WithPage } from '../records/collection.ts'
+import { pageOfAll, type Slice, type WithPage } from '../records/pages.ts'
 import { type CommitStatus, commitStatuses, type StatusState } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { RepositoryName } from '../repositories/relations.ts'

@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '../audit.ts'
 import { AllotError, checkArgument, checkName, invalid, isObject } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import { assignments, type Group, groups, rules } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'

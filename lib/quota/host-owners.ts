@@ -1,7 +1,7 @@
 import { now } from '../clock.ts'
 import { checkName } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
 import type { Jobs } from '../records/jobs.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import { quotaOwners } from '../records/schema/index.ts'
 import { type Store, takeNumber, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'

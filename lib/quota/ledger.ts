@@ -1,9 +1,10 @@
 import { add, type Sum } from '../integers.ts'
-import type { IndexEntry, Page, Slice } from '../records/collection.ts'
+import type { IndexEntry } from '../records/collection.ts'
 import { isPending, type Jobs } from '../records/jobs.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { mergeDeferred, pageOf } from '../records/merge.ts'
 import { paced } from '../records/pacing.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import {
   type LedgerEntry,
   type LedgerKind,

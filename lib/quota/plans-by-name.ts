@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '../audit.ts'
 import { checkArgument, checkName, invalid, isObject } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
 import { paced } from '../records/pacing.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { Effects } from './effects.ts'

@@ -1,6 +1,6 @@
 import { compare, type Sum } from '../integers.ts'
-import type { Page, Slice } from '../records/collection.ts'
 import { paced } from '../records/pacing.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import { type RepositoryUsage, repositories, repositoryUsages } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'

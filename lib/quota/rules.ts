@@ -9,8 +9,8 @@ import {
   invalid,
   isObject,
 } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
 import { definedMembers } from '../records/edits.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import { groups, type Rule, rules } from '../records/schema/index.ts'
 import { type Store, takeNumber, uniqueTime, type WriteContext } from '../records/store.ts'
 import type { ReadTransaction, WriteTransaction } from '../storage/index.ts'

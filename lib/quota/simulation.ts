@@ -1,6 +1,6 @@
 /** Simulates the effect of a plan, or of the deletion of a rule or a group, on owners. */
 import type { Sum } from '../integers.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { bindingLimit, type LimitStatus, type QuotaGroup } from './evaluate.ts'
 import { type OwnerIds, scanOwners } from './owner-scan.ts'

@@ -1,5 +1,4 @@
 import * as v from 'valibot'
-import { checkArgument, isObject } from '../errors.ts'
 import type { Bytes, ReadTransaction, WriteTransaction } from '../storage/index.ts'
 import {
   countersOf,
@@ -13,6 +12,7 @@ import {
 } from './indexes.ts'
 import { decodeKey, type KeyTuple, lookupKey, rangeBelow } from './key-codec.ts'
 import { counterName, decodeValue, encodeValue, idIn, orderedKey, recordKey, uniqueKey } from './layout.ts'
+import type { Page, Slice } from './pages.ts'
 
 export type { IndexEntry } from './indexes.ts'
 
@@ -29,45 +29,6 @@ interface CollectionOptions<R, U extends string, O extends string, C extends str
   counted?: IndexKeys<R, C>
   /** Search indexes, such as those of lib/search. */
   search?: readonly MaintainedIndex<R>[]
-}
-
-/** Which part of a listing to return. */
-export interface Slice {
-  /** Number of items before the first one. */
-  offset: number
-  /** Number of items at most. */
-  limit: number
-}
-
-/** Checks a part that a host asks for in process. @throws AllotError invalid */
-export const checkSlice = (slice: Slice): Slice => {
-  checkArgument(isObject(slice), 'slice', 'an object, such as { offset: 0, limit: 30 }', slice)
-  for (const [name, value] of Object.entries({ offset: slice.offset, limit: slice.limit }))
-    checkArgument(Number.isSafeInteger(value) && value >= 0, name, 'a whole number from 0', value)
-  return slice
-}
-
-/** A part of a listing. */
-export interface Page<T> {
-  /** The items of this part. */
-  items: T[]
-  /** How many items the whole listing has, of those that the viewer may see. */
-  total: number
-}
-
-/** A page of a listing that is in memory. */
-export const pageOfAll = <T>(all: readonly T[], { offset, limit }: Slice): Page<T> => ({
-  items: all.slice(offset, offset + limit),
-  total: all.length,
-})
-
-export const pageOfOne = <T>(item: T | undefined, slice: Slice): Page<T> =>
-  pageOfAll(item === undefined ? [] : [item], slice)
-
-/** A page with what its items belong to. */
-export interface WithPage<T> {
-  /** The part of the listing. */
-  readonly page: Page<T>
 }
 
 /** From this offset on, read the total first (one more round trip), to read from the nearer end. */

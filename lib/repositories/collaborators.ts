@@ -13,7 +13,7 @@ import { mayKnowOf } from '../accounts/organizations.ts'
 import { hasAnyRight, nameOfRight, RIGHT, rightsOn } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import {
   type Account,
   accounts,

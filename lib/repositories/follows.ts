@@ -8,8 +8,8 @@ import {
   visibleAccount,
 } from '../accounts/access.ts'
 import { now } from '../clock.ts'
-import type { Page, Slice } from '../records/collection.ts'
 import { pendingIds } from '../records/jobs.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import { type Account, accounts, type Follow, follows } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'

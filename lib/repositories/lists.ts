@@ -8,9 +8,10 @@ import {
   visibleAccount,
 } from '../accounts/access.ts'
 import { sharedWith } from '../accounts/rights.ts'
-import type { IndexEntry, Page, Slice } from '../records/collection.ts'
+import type { IndexEntry } from '../records/collection.ts'
 import { encodeKey } from '../records/key-codec.ts'
 import { merge, pageOf } from '../records/merge.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import {
   type Account,
   AUDIENCES,

@@ -10,7 +10,7 @@ import {
 } from '../accounts/access.ts'
 import { sharedWith } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
-import type { Page, Slice } from '../records/collection.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import {
   type Account,
   PRIVATE,

@@ -5,9 +5,9 @@ import { now } from '../clock.ts'
 import { AllotError, checkArgument, isObject } from '../errors.ts'
 import { checkBranchName } from '../git/ref-names.ts'
 import type { QuotaEngine } from '../quota/index.ts'
-import type { Page, Slice } from '../records/collection.ts'
 import { definedMembers } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import {
   type Account,
   accounts,

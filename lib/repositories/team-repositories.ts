@@ -4,7 +4,7 @@ import type { FoundTeam } from '../accounts/team-members.ts'
 import { changeableTeam, OWNERS, visibleTeam } from '../accounts/teams.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import { type Page, pageOfAll, type Slice } from '../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../records/pages.ts'
 import {
   accounts,
   type Repository,

@@ -3,9 +3,9 @@ import { type Authorizer, authorizeAdmin, authorizeMembersOf } from '../accounts
 import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { AllotError } from '../errors.ts'
-import type { Page, Slice } from '../records/collection.ts'
 import { definedMembers } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
+import type { Page, Slice } from '../records/pages.ts'
 import {
   accounts,
   type Delivery,

@@ -1,4 +1,4 @@
-import type { Page } from '../../records/collection.ts'
+import type { Page } from '../../records/pages.ts'
 import type { Repository } from '../../records/schema/index.ts'
 import { pageOf, type Recipient, reply, type Services } from '../route.ts'
 

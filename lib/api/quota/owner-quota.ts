@@ -9,7 +9,7 @@ import { Forbidden, NotFound, SerializedJson, serializeOnce, ValidationError } f
 import type { Owner } from '../../quota/owners.ts'
 import type { ListedKind } from '../../quota/partitions.ts'
 import type { QuotaStatus } from '../../quota/status.ts'
-import type { Page } from '../../records/collection.ts'
+import type { Page } from '../../records/pages.ts'
 import type { LedgerEntry } from '../../records/schema/index.ts'
 import { number, text } from '../fields.ts'
 import { pageOf, reply } from '../route.ts'

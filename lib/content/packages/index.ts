@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { type SignedIn, type Viewer, visibleAccount } from '../../accounts/access.ts'
-import type { Slice, WithPage } from '../../records/collection.ts'
+import type { Slice, WithPage } from '../../records/pages.ts'
 import {
   type PackageFile,
   type PackageVersion,

@@ -2,7 +2,7 @@
 import { type SignedIn, type Viewer, visibleAccount } from '../../accounts/access.ts'
 import { canChangePackages } from '../../accounts/rights.ts'
 import { AllotError } from '../../errors.ts'
-import { type Page, pageOfAll, type Slice } from '../../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../../records/pages.ts'
 import {
   type Account,
   PACKAGE_TYPES,

@@ -4,7 +4,7 @@ import type { HtmlPage } from '../../host-pages/html-urls.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
 import type { ListedKind } from '../../quota/partitions.ts'
 import type { RepositoryTotal } from '../../quota/reports.ts'
-import type { Page, Slice } from '../../records/collection.ts'
+import type { Page, Slice } from '../../records/pages.ts'
 import {
   type Account,
   type Attachment,

@@ -6,8 +6,9 @@ import type { Viewer } from '../../accounts/access.ts'
 import type { QuotaEngine } from '../../quota/index.ts'
 import { entryListings } from '../../quota/partitions.ts'
 import { type CachedListing, cachedListing } from '../../records/cached-listing.ts'
-import type { IndexEntry, Page, Slice } from '../../records/collection.ts'
+import type { IndexEntry } from '../../records/collection.ts'
 import { firstOf, type PartedListing } from '../../records/merge.ts'
+import type { Page, Slice } from '../../records/pages.ts'
 import {
   type LedgerEntry,
   type LedgerKind,

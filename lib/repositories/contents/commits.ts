@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
 import { type Commit, parseCommit, parseTag, type Tag } from '../../git/objects/parse.ts'
-import type { Slice } from '../../records/collection.ts'
+import type { Slice } from '../../records/pages.ts'
 import { commitOf, inBackground, type OpenCommit, type OpenRepository } from './open-repository.ts'
 
 /** Commits by their ids; those that do not exist are left out. */

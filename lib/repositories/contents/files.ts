@@ -1,7 +1,7 @@
 import { invalid } from '../../errors.ts'
 import type { ObjectInfo } from '../../git/objects/batch-process.ts'
 import { findInTree, MODES, parseTree, type TreeEntry, typeOfMode } from '../../git/objects/parse.ts'
-import type { Slice } from '../../records/collection.ts'
+import type { Slice } from '../../records/pages.ts'
 import { readCommit } from './commits.ts'
 import type { OpenCommit } from './open-repository.ts'
 

@@ -1,6 +1,6 @@
 import { invalid } from '../../errors.ts'
 import { canBePushed, isRefName } from '../../git/ref-names.ts'
-import { type Page, pageOfAll, type Slice } from '../../records/collection.ts'
+import { type Page, pageOfAll, type Slice } from '../../records/pages.ts'
 import type { OpenRepository } from './open-repository.ts'
 
 /** A reference, and the object that it points to. */

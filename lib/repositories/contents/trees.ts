@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { maxEntries, namedCache } from '../../caches.ts'
 import { parseTree, typeOfMode } from '../../git/objects/parse.ts'
 import { successOf } from '../../git/processes.ts'
-import type { Slice } from '../../records/collection.ts'
+import type { Slice } from '../../records/pages.ts'
 import { expressionsOf, type OpenRepository } from './open-repository.ts'
 
 /** An entry of a tree, or of a tree below it, with its whole path. */

@@ -13,11 +13,12 @@ import { sharedWith } from '../../accounts/rights.ts'
 import { CacheConstant, maxEntries, namedCache } from '../../caches.ts'
 import { ClientBudget } from '../../client-budget.ts'
 import { invalid } from '../../errors.ts'
-import { type IndexEntry, type Page, pageOfOne, type Slice } from '../../records/collection.ts'
+import type { IndexEntry } from '../../records/collection.ts'
 import { pendingIds } from '../../records/jobs.ts'
 import { encodeKey } from '../../records/key-codec.ts'
 import { recordKey } from '../../records/layout.ts'
 import { recordKeyText } from '../../records/merge.ts'
+import { type Page, pageOfOne, type Slice } from '../../records/pages.ts'
 import {
   type Account,
   type Audience,

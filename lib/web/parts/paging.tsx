@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The pages of a list: their numbers in queries, and the links between them. */
 import type { ComponentChildren } from 'preact'
-import type { Slice } from '../../records/collection.ts'
+import type { Slice } from '../../records/pages.ts'
 import { Empty, usePageContext } from './components.tsx'
 
 const PAGE_SIZE = 50

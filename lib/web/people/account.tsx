@@ -2,7 +2,7 @@
 /** The page of a user or an organization: who they are, and their repositories. */
 import type { Viewer } from '../../accounts/access.ts'
 import { AllotError } from '../../errors.ts'
-import type { Page } from '../../records/collection.ts'
+import type { Page } from '../../records/pages.ts'
 import type { Account, Repository } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
 import { RequestCommand } from '../parts/command.tsx'

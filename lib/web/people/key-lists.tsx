@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The lists of the user's keys, each with a button to delete a key. */
 import type { ComponentChildren } from 'preact'
-import type { Page } from '../../records/collection.ts'
+import type { Page } from '../../records/pages.ts'
 import type { GpgKey, SshKey } from '../../records/schema/index.ts'
 import { Count, Empty, Post, Section } from '../parts/components.tsx'
 import { Dots, Named } from '../parts/inline.tsx'

@@ -2,7 +2,7 @@
 /** The user's own access tokens and sessions. */
 import { type Identity, refuseWiderScopes } from '../../accounts/access.ts'
 import { AllotError, invalid } from '../../errors.ts'
-import type { Page } from '../../records/collection.ts'
+import type { Page } from '../../records/pages.ts'
 import type { Token } from '../../records/schema/index.ts'
 import { hasScope, SCOPES, type Scope } from '../../scopes.ts'
 import { ConfirmButtons, Count, Empty, FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'

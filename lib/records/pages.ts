@@ -1,0 +1,40 @@
+import { checkArgument, isObject } from '../errors.ts'
+
+/** Which part of a listing to return. */
+export interface Slice {
+  /** Number of items before the first one. */
+  offset: number
+  /** Number of items at most. */
+  limit: number
+}
+
+/** Checks a part that a host asks for in process. @throws AllotError invalid */
+export const checkSlice = (slice: Slice): Slice => {
+  checkArgument(isObject(slice), 'slice', 'an object, such as { offset: 0, limit: 30 }', slice)
+  for (const [name, value] of Object.entries({ offset: slice.offset, limit: slice.limit }))
+    checkArgument(Number.isSafeInteger(value) && value >= 0, name, 'a whole number from 0', value)
+  return slice
+}
+
+/** A part of a listing. */
+export interface Page<T> {
+  /** The items of this part. */
+  items: T[]
+  /** How many items the whole listing has, of those that the viewer may see. */
+  total: number
+}
+
+/** A page of a listing that is in memory. */
+export const pageOfAll = <T>(all: readonly T[], { offset, limit }: Slice): Page<T> => ({
+  items: all.slice(offset, offset + limit),
+  total: all.length,
+})
+
+export const pageOfOne = <T>(item: T | undefined, slice: Slice): Page<T> =>
+  pageOfAll(item === undefined ? [] : [item], slice)
+
+/** A page with what its items belong to. */
+export interface WithPage<T> {
+  /** The part of the listing. */
+  readonly page: Page<T>
+}
