@@ -58,14 +58,19 @@ export class LoginThrottle {
     refuseFor(Math.max(ofPair, this.#addresses.wait(attempt.address)))
   }
 
-  /** Counts a failure. Called before the password is checked, so that concurrent guesses cannot exceed the limit. */
-  consume(attempt: LoginAttempt): void {
-    this.#add(attempt, 1)
-  }
-
-  /** Takes back the count of an attempt that did not fail. */
-  refund(attempt: LoginAttempt): void {
-    this.#add(attempt, -1)
+  /**
+   * Counts a failure. Called before the password is checked, so that concurrent guesses cannot exceed the limit.
+   * @returns takes back what was counted, for an attempt that did not fail
+   */
+  consume(attempt: LoginAttempt): () => void {
+    const refunds = [
+      this.#pairs.add(pairOf(attempt)),
+      this.#addresses.add(attempt.address),
+      this.#names.add(nameOf(attempt.login)),
+    ]
+    return () => {
+      for (const refund of refunds) refund()
+    }
   }
 
   /** Remembers that the name has signed in from the address. */
@@ -76,13 +81,7 @@ export class LoginThrottle {
   /** Counts an unknown token; known tokens are never limited. @throws AllotError too_many_requests */
   wrongToken(address: string): void {
     refuseFor(this.#wrongTokens.wait(address))
-    this.#wrongTokens.add(address, 1)
-  }
-
-  #add(attempt: LoginAttempt, count: 1 | -1): void {
-    this.#pairs.add(pairOf(attempt), count)
-    this.#addresses.add(attempt.address, count)
-    this.#names.add(nameOf(attempt.login), count)
+    this.#wrongTokens.add(address)
   }
 }
 
@@ -115,9 +114,16 @@ class LeakyCounts {
     return (this.#levelOf(key) + 1 - limit) / this.#perMillisecond
   }
 
-  add(key: string, count: number): void {
-    const level = Math.min(this.#allowed, Math.max(0, this.#levelOf(key) + count))
-    this.#counts.set(key, { level, time: this.#now() })
+  /** Counts one, or less when the count is nearly full. @returns takes back as much */
+  add(key: string): () => void {
+    const level = this.#levelOf(key)
+    const added = Math.min(this.#allowed - level, 1)
+    this.#set(key, level + added)
+    return () => this.#set(key, this.#levelOf(key) - added)
+  }
+
+  #set(key: string, level: number): void {
+    this.#counts.set(key, { level: Math.max(0, level), time: this.#now() })
   }
 
   #levelOf(key: string): number {

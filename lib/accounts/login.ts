@@ -53,12 +53,12 @@ export class PasswordLogin {
       if (!isCorrect) this.#throttle?.consume(attempt)
       return isCorrect
     }
-    this.#throttle?.consume(attempt)
+    const refund = this.#throttle?.consume(attempt)
     let isWrong = false
     try {
       isWrong = !(await this.#verify(proof, stored, password, clientOfAddress(attempt.address)))
     } finally {
-      if (!isWrong) this.#throttle?.refund(attempt)
+      if (!isWrong) refund?.()
     }
     if (!isWrong) this.#verified.set(proof, true)
     return !isWrong

@@ -90,10 +90,18 @@ describe('Failed logins', () => {
     const { attempts, failing } = counted()
     const attempt = { login: 'alice', address: 'a' }
     for (let time = 0; time < 100; time++) {
-      attempts.consume(attempt)
-      attempts.refund(attempt)
+      attempts.consume(attempt)()
     }
     assert.equal(failing('alice', 'a'), 5)
+  })
+
+  it('still count in full after logins that succeed while no further failure fits', () => {
+    const { attempts, failing, waitOf } = counted()
+    for (let address = 0; address < 6; address++) failing('alice', `bot ${address}`)
+    attempts.succeeded({ login: 'alice', address: 'home' })
+    for (let time = 0; time < 30; time++) attempts.consume({ login: 'alice', address: 'home' })()
+    assert.equal(failing('alice', 'bot 6'), 1, 'the name is still under attack')
+    assert.equal(waitOf('alice', 'home'), 0)
   })
 
   it('with tokens count apart from those with passwords', () => {
