@@ -27,13 +27,7 @@ export const shareBar = (share: number, cells: number): string => {
   return filled + '░'.repeat(cells - filled.length)
 }
 
-const WARNING_SHARE = 0.8
-const [RED, YELLOW, GREEN, RESET] = ['\u001b[31m', '\u001b[33m', '\u001b[32m', '\u001b[0m']
-
-const colorOf = (share: number): string => {
-  if (share >= 1) return RED
-  return share >= WARNING_SHARE ? YELLOW : GREEN
-}
+const [RED, GREEN, RESET] = ['\u001b[31m', '\u001b[32m', '\u001b[0m']
 
 export interface ChartRow {
   label: string
@@ -45,18 +39,18 @@ export interface ChartRow {
 
 /**
  * Lines of a bar chart whose columns fit the terminal; 80 columns when the output is not a terminal.
- * @param hasWarnings whether bars become yellow and red near and over 1. Color only repeats what the comment says.
+ * @param hasLimits whether a share of 1 is a limit: a bar is red from there, and green below. Color only repeats what the comment says.
  */
-export const chart = (rows: readonly ChartRow[], { hasWarnings = false } = {}): string[] => {
+export const chart = (rows: readonly ChartRow[], { hasLimits = false } = {}): string[] => {
   const widthOf = (column: 'label' | 'amount' | 'comment') =>
     Math.max(...rows.map((row) => row[column].length))
   const [labels, amounts] = [widthOf('label'), widthOf('amount')]
   const columns = Math.min(process.stdout.columns ?? 80, 120)
   const cells = Math.max(8, Math.min(columns - labels - amounts - widthOf('comment') - 8, 40))
-  const isColored = hasWarnings && process.stdout.isTTY === true && process.stdout.hasColors()
+  const isColored = hasLimits && process.stdout.isTTY === true && process.stdout.hasColors()
   return rows.map(({ label, amount, share, comment }) => {
     const bar = share === undefined ? ' '.repeat(cells) : shareBar(share, cells)
-    const shown = isColored && share !== undefined ? colorOf(share) + bar + RESET : bar
+    const shown = isColored && share !== undefined ? (share >= 1 ? RED : GREEN) + bar + RESET : bar
     return `  ${label.padEnd(labels)}  ${amount.padStart(amounts)}  ${shown}  ${comment}`.trimEnd()
   })
 }

@@ -171,7 +171,7 @@ const groupCharts = ({ groups }: QuotaExplanationInfo, subject?: string): string
     return [
       '',
       title + verdict,
-      ...(rows.length === 0 ? ['  it has no rules'] : chart(rows, { hasWarnings: true })),
+      ...(rows.length === 0 ? ['  it has no rules'] : chart(rows, { hasLimits: true })),
     ]
   })
 
