@@ -169,16 +169,15 @@ export const openAllot = async (
   const store = await openStore(driver, log)
   const htmlUrls = new HtmlUrls(options.htmlUrls, host.htmlUrl, new SshUrls(options.ssh))
   const domain = createDomain({ options, host, storage, store, htmlUrls, isServer })
-  if (isServer || !driver.shared) await orClose(driver, domain.hosting.recover())
+  const { hosting, quota, listeners } = domain
+  if (isServer || !driver.shared) await orClose(driver, hosting.recover())
   const markdown = new Markdown({ deadline: options.markdown.timeout })
   const write = async (to: Write, given: ExportOptions = {}) => {
     const { exportStore } = await import('./exports/export.ts')
     return exportStore({ driver, ...storage }, to, given)
   }
-  const { git } = domain.hosting
-  const ssh = isServer
-    ? await orClose(driver, startSsh({ options, store, hosting: domain.hosting, git, log }))
-    : undefined
+  const sshServices = { options, store, hosting, git: hosting.git, log }
+  const ssh = isServer ? await orClose(driver, startSsh(sshServices)) : undefined
   const lfsTokens = ssh?.lfsTokens
   const { gitReader } = storage
   const services = { options, host, store, markdown, write, htmlUrls, gitReader, lfsTokens, ...domain }
@@ -187,7 +186,6 @@ export const openAllot = async (
   const listener = (mount: MountOptions) =>
     mountListener({ handler: api.handler, pages: pages.handler, basePath: options.basePath }, mount)
   const timer = isServer ? startBackground(services) : undefined
-  const { hosting, quota, listeners } = domain
   const named = { store, quota, owners: accountOwners }
   return {
     handler: api.handler,
@@ -196,6 +194,7 @@ export const openAllot = async (
     fetch: fetchOf(listener),
     ...publicServices(hosting),
     quota: createHostQuota({ ...named, plans: hosting.plans }),
+    // The ledger of hosts. That of the HTTP API (lib/hosting.ts) does not require `index` or `run`.
     ledger: createLedgerByName({ ...named, hasRepositories: true, requiresIndexOrRun: true }) as Ledger,
     hosting,
     sshServer: ssh?.server,

@@ -105,10 +105,11 @@ export type Hosting = ReturnType<typeof createHosting>
 
 /** Wires the services together, and registers the handlers of all jobs but those of lib/quota. */
 export const createHosting = (options: HostingOptions) => {
-  const { store, quota, jobs, gitStorage, outbox } = options
-  const gitData = new GitData(options)
-  const files = new StoredFiles(options)
-  const pushJournal = new PushJournal(options)
+  const { store, quota, jobs, gitStorage, fileStorage, outbox, onDeletionError } = options
+  const { transport, gitReader, hostName, onRecountError, addresses } = options
+  const gitData = new GitData({ store, gitStorage, transport, gitReader, hostName, onDeletionError })
+  const files = new StoredFiles({ store, fileStorage, onDeletionError })
+  const pushJournal = new PushJournal({ store, quota, outbox, gitStorage, onDeletionError, onRecountError })
   const keyReader = createKeyReader()
   const services = { store, quota, jobs, gitData, files, outbox }
   const removal = new AccountRemoval(services)
@@ -141,8 +142,8 @@ export const createHosting = (options: HostingOptions) => {
     search: new Search(store),
     ...contentOf(services),
     ...lfsAndForksOf(services, options, git?.maintenance),
-    hooks: new Hooks(options),
-    // That of the HTTP API; a host's has stricter types.
+    hooks: new Hooks({ store, jobs, outbox, addresses }),
+    // The ledger of the HTTP API. That of hosts (lib/allot.ts) requires `index` or `run`, which the API lets clients leave out.
     ledger: createLedgerByName({ store, quota, owners: accountOwners, hasRepositories: true }),
     plans: new PlansByName({ store, quota, owners: accountOwners }),
     usage: createUsageLists(store, quota),
@@ -156,7 +157,7 @@ export const createHosting = (options: HostingOptions) => {
       await credentials.tokenUses.close()
       await credentials.sessionUses.close()
       await keyReader.close()
-      await options.fileStorage.close()
+      await fileStorage.close()
     },
   }
 }
