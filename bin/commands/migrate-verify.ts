@@ -42,7 +42,7 @@ const verifyAll = async ({ from, token, owner, report: file, ...flags }: Flags):
     { Comparison },
     { connectSource },
     { select },
-    { ReportFile },
+    { withReportFile },
   ] = await Promise.all([
     import('../config/store.ts'),
     import('../../lib/accounts/access.ts'),
@@ -54,30 +54,22 @@ const verifyAll = async ({ from, token, owner, report: file, ...flags }: Flags):
   ])
   const secret = readToken(token, 'ALLOT_FROM_TOKEN', 'the source')
   requireStore(flags, 'name another folder with --data')
-  const source = await connectSource(from, secret)
-  const selected = await select(source, owner)
   const report = new Comparison()
-  // A file that cannot be written is noticed before anything is compared.
-  const reportFile = file === undefined ? undefined : await ReportFile.open(file)
-  try {
+  await withReportFile(file, report, 'the comparison', async () => {
+    const source = await connectSource(from, secret)
+    const selected = await select(source, owner)
     await withStore(
       flags,
       async ({ allot, config, repositories }) => {
         const here = verify.apiHere(allot, config.api.basePath)
         const git = repositories === false ? undefined : repositories
-        await verify
-          .verifyMigration({ source, here, allot, report, git }, selected)
-          .catch(async (error: Error) => {
-            await reportFile?.write(report)
-            throw new Error(`${error.message}: the comparison is incomplete`, { cause: error })
-          })
+        await verify.verifyMigration({ source, here, allot, report, git }, selected).catch((error: Error) => {
+          throw new Error(`${error.message}: the comparison is incomplete`, { cause: error })
+        })
       },
       { authenticate: (req) => (verify.isOwnRequest(req) ? OPERATOR : null) },
     )
-    await reportFile?.write(report)
-  } finally {
-    await reportFile?.close()
-  }
+  })
   for (const line of report.lines(file)) print(line)
   if (!report.isSame()) process.exitCode = 1
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { readToken } from '../client/api.ts'
 import type { StoreFlags } from '../config/store.ts'
 import { UsageError } from '../errors.ts'
+import type { CredentialsSink } from '../migrate/migration.ts'
 import type { Report } from '../migrate/report.ts'
 import { print } from '../terminal.ts'
 import { addMigrateVerifyCommand } from './migrate-verify.ts'
@@ -74,10 +75,10 @@ const migrateAll = async ({
   const [
     { withStore },
     { migrate, select },
-    { Report, ReportFile },
+    { Report, withReportFile },
     { connectSource },
     { parseRenames },
-    { CredentialsFile },
+    { withCredentialsFile },
   ] = await Promise.all([
     import('../config/store.ts'),
     import('../migrate/index.ts'),
@@ -87,34 +88,30 @@ const migrateAll = async ({
     import('../migrate/credentials.ts'),
   ])
   const renames = parseRenames(rename)
-  const source = await connectSource(from, readToken(token, 'ALLOT_FROM_TOKEN', 'the source'))
-  const selected = await select(source, owner, renames)
+  const secret = readToken(token, 'ALLOT_FROM_TOKEN', 'the source')
   const report = new Report()
-  // Files that cannot be written are noticed before anything is copied.
-  const reportFile = file === undefined ? undefined : await ReportFile.open(file)
-  let credentials: Awaited<ReturnType<typeof CredentialsFile.create>> | undefined
-  try {
-    if (tokens !== undefined) credentials = await CredentialsFile.create(tokens)
+  const copy = async (credentials: CredentialsSink | undefined) => {
+    const source = await connectSource(from, secret)
+    const selected = await select(source, owner, renames)
     await withStore(flags, async ({ allot, description, repositories, config }) => {
       const git = repositories === false ? undefined : repositories
       const { baseUrl } = config.api
       const { defaultGroups } = config.quota
       const options = { source, allot, report, git, keep, renames, credentials, baseUrl, defaultGroups }
-      await migrate(options, selected).catch(async (error: Error) => {
+      await migrate(options, selected).catch((error: Error) => {
         printReport(report)
         if (report.lines().length === 0) throw error
-        await reportFile?.write(report)
         throw new Error(
           `${error.message}: what was copied stays, and running the same command again continues from there`,
         )
       })
       print(`from ${source.base} into ${description}`)
     })
-    await reportFile?.write(report)
-  } finally {
-    await credentials?.close()
-    await reportFile?.close()
   }
+  // Files that cannot be written are noticed before anything is copied.
+  await withCredentialsFile(tokens, (credentials) =>
+    withReportFile(file, report, 'the migration', () => copy(credentials)),
+  )
   printReport(report)
   if (!report.isComplete()) process.exitCode = 1
 }

@@ -1,4 +1,4 @@
-import { type FileHandle, open, rm } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import type { Account } from '../../lib/records/schema/index.ts'
 import { writeFault } from '../errors.ts'
 import { type CredentialsSink, each, forUserHere, type Migration, OPERATOR } from './migration.ts'
@@ -9,38 +9,33 @@ const TOKEN = 'migration'
 const SOME = { offset: 0, limit: 10 }
 
 /**
- * The file of `--tokens`: a line of JSON with name, token and link for each user. Only its owner may read it. It is created
- * before anything is copied, and a file that exists is not replaced: it can have the only tokens of an earlier run.
+ * Creates the file of `--tokens`: a line of JSON with name, token and link for each user. Only its owner may read it. It is created
+ * before anything is copied, and a file that exists is not replaced: it can have the only tokens of an earlier run. No empty file
+ * is left behind.
+ * @param file undefined: no credentials are made
+ * @throws Error before `body` runs when the file exists, or cannot be written
  */
-export class CredentialsFile implements CredentialsSink {
-  readonly #file: string
-  readonly #handle: FileHandle
-  #lines = 0
-
-  private constructor(file: string, handle: FileHandle) {
-    this.#file = file
-    this.#handle = handle
-  }
-
-  /** @throws Error when it exists, or cannot be written */
-  static async create(file: string): Promise<CredentialsFile> {
-    const handle = await open(file, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
-      if (cause.code === 'EEXIST') throw new Error(`--tokens ${file}: the file exists: name another one`)
-      throw new Error(`--tokens ${file}: the file cannot be written: ${writeFault(cause)}`)
+export const withCredentialsFile = async (
+  file: string | undefined,
+  body: (credentials: CredentialsSink | undefined) => Promise<void>,
+): Promise<void> => {
+  if (file === undefined) return body(undefined)
+  const handle = await open(file, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code === 'EEXIST') throw new Error(`--tokens ${file}: the file exists: name another one`)
+    throw new Error(`--tokens ${file}: the file cannot be written: ${writeFault(cause)}`)
+  })
+  let lines = 0
+  try {
+    await body({
+      async add(line) {
+        lines++
+        await handle.appendFile(`${JSON.stringify(line)}\n`)
+      },
     })
-    return new CredentialsFile(file, handle)
-  }
-
-  async add(line: { name: string; token: string; link: string }): Promise<void> {
-    this.#lines++
-    await this.#handle.appendFile(`${JSON.stringify(line)}\n`)
-  }
-
-  /** Leaves no empty file behind. */
-  async close(): Promise<void> {
-    if (this.#lines > 0) await this.#handle.sync()
-    await this.#handle.close()
-    if (this.#lines === 0) await rm(this.#file, { force: true })
+  } finally {
+    if (lines > 0) await handle.sync()
+    await handle.close()
+    if (lines === 0) await rm(file, { force: true })
   }
 }
 

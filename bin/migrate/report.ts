@@ -1,4 +1,4 @@
-import { open, rm, stat, writeFile } from 'node:fs/promises'
+import { open, stat, writeFile } from 'node:fs/promises'
 import { writeFault } from '../errors.ts'
 import { escapeControl } from '../terminal.ts'
 
@@ -96,48 +96,61 @@ const titled = (title: string, lines: readonly string[]): string[] =>
 /** How each report begins. */
 const BEGINNING = /^\{\n {2}"(?:counts|compared)": \{/
 
-/** The file of `--report`. It may be the report of an earlier run, which is replaced, and no other file. */
-export class ReportFile {
-  readonly #file: string
-  readonly #isNew: boolean
-  #isWritten = false
+/** What a command fills, and what the file of `--report` has. */
+interface WrittenReport {
+  /** Notes what failed. */
+  failed(what: string, reason: string): void
+  toJSON(): object
+}
 
-  private constructor(file: string, isNew: boolean) {
-    this.#file = file
-    this.#isNew = isNew
+/**
+ * Runs a command that fills a report, and then writes the report to the file of `--report`. When the command fails, the report
+ * says so, too. The file may be the report of an earlier run, which is replaced, and no other file.
+ * @param file undefined: nothing is written
+ * @param what the command in the report
+ * @throws Error before the command runs when the file cannot be written, or is not a report
+ */
+export const withReportFile = async (
+  file: string | undefined,
+  report: WrittenReport,
+  what: string,
+  body: () => Promise<void>,
+): Promise<void> => {
+  if (file === undefined) return body()
+  await checkReportFile(file)
+  try {
+    await body()
+  } catch (error) {
+    report.failed(what, (error as Error).message)
+    // The error of the command says more than one of its file.
+    await writeReport(file, report).catch(() => undefined)
+    throw error
   }
+  await writeReport(file, report)
+}
 
-  /** Called before anything is copied or compared. @throws Error when it cannot be written, or is not a report */
-  static async open(file: string): Promise<ReportFile> {
-    const fail = (reason: string): never => {
-      throw new Error(`the report ${file} cannot be written: ${reason}`)
-    }
-    const failed = (cause: Error): never => fail(writeFault(cause))
-    const existing = await stat(file).catch(() => undefined)
-    // A pipe or a terminal has no beginning that could be read.
-    if (existing !== undefined && !existing.isFile() && !existing.isDirectory())
-      return new ReportFile(file, false)
-    const created = await open(file, 'wx+', 0o600).catch((cause: NodeJS.ErrnoException) =>
-      cause.code === 'EEXIST' ? undefined : failed(cause),
-    )
-    const handle = created ?? (await open(file, 'r+').catch(failed))
-    const { bytesRead, buffer } = await handle.read(Buffer.alloc(32), 0, 32, null).catch(failed)
-    await handle.close()
-    if (bytesRead > 0 && !BEGINNING.test(buffer.toString('latin1')))
-      fail('the file exists, and is not a report: name another one')
-    return new ReportFile(file, created !== undefined)
-  }
+const cannotWrite = (file: string, reason: string): Error =>
+  new Error(`the report ${file} cannot be written: ${reason}`)
 
-  /** @throws Error when it cannot be written */
-  async write(report: { toJSON(): object }): Promise<void> {
-    this.#isWritten = true
-    await writeFile(this.#file, `${JSON.stringify(report, undefined, 2)}\n`).catch((cause: Error) => {
-      throw new Error(`the report ${this.#file} cannot be written: ${writeFault(cause)}`)
-    })
+const checkReportFile = async (file: string): Promise<void> => {
+  const existing = await stat(file).catch(() => undefined)
+  // A pipe or a terminal has no beginning that could be read.
+  if (existing !== undefined && !existing.isFile() && !existing.isDirectory()) return
+  const failed = (cause: Error): never => {
+    throw cannotWrite(file, writeFault(cause))
   }
+  const created = await open(file, 'wx+', 0o600).catch((cause: NodeJS.ErrnoException) =>
+    cause.code === 'EEXIST' ? undefined : failed(cause),
+  )
+  const handle = created ?? (await open(file, 'r+').catch(failed))
+  const { bytesRead, buffer } = await handle.read(Buffer.alloc(32), 0, 32, null).catch(failed)
+  await handle.close()
+  if (bytesRead > 0 && !BEGINNING.test(buffer.toString('latin1')))
+    throw cannotWrite(file, 'the file exists, and is not a report: name another one')
+}
 
-  /** Leaves no empty file behind. */
-  async close(): Promise<void> {
-    if (this.#isNew && !this.#isWritten) await rm(this.#file, { force: true })
-  }
+const writeReport = async (file: string, report: WrittenReport): Promise<void> => {
+  await writeFile(file, `${JSON.stringify(report, undefined, 2)}\n`).catch((cause: Error) => {
+    throw cannotWrite(file, writeFault(cause))
+  })
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { allot, begin, served } from '../bin/program.ts'
@@ -397,7 +397,7 @@ describe('allot migrate verify', () => {
 describe('Both commands', () => {
   const commands = [['migrate'], ['migrate', 'verify']]
 
-  it('refuse a store that a server has open, and leave no file behind', async () => {
+  it('refuse a store that a server has open, write that in place of an earlier report, and no tokens', async () => {
     const data = ['--data', at('circle')]
     const server = await served(data)
     const names = readdirSync(folder).sort()
@@ -405,16 +405,20 @@ describe('Both commands', () => {
     try {
       for (const command of commands) {
         const tokens = command.length === 1 ? ['--tokens', at('new-tokens')] : []
-        const words = ['--from', 'BASE', ...data, '--report', at('new'), ...tokens]
-        const { code, out, err } = await run(command, { words, why })
-        assert.match(err, why)
-        assert.deepEqual([code, out], [1, ''])
+        for (const report of ['report', 'new-report']) {
+          const words = ['--from', 'BASE', ...data, '--report', at(report), ...tokens]
+          const { code, out, err } = await run(command, { words, why })
+          assert.match(err, why)
+          assert.deepEqual([code, out], [1, ''])
+          const { failed } = JSON.parse(readFileSync(at(report), 'utf8'))
+          assert.match(failed.join(), /^the (?:migration|comparison): \S+ is in use by another process/)
+        }
+        rmSync(at('new-report'))
       }
     } finally {
       await server.stop()
     }
     assert.deepEqual(readdirSync(folder).sort(), names)
-    assert.equal(readFileSync(at('report'), 'utf8'), REPORT)
   })
 
   it('replace the report of an earlier run', async () => {
