@@ -62,7 +62,7 @@ const createUser = async (migration: Migration, user: SourceUser): Promise<Accou
     if (!isRefused) throw error
     return accounts.createUser({ ...wanted, email: '' }, { by: OPERATOR })
   })
-  await migrationLog.save([{ ...record, ids: [account.id] }])
+  await migrationLog.save([{ ...record, copy: { id: account.id } }])
   names.created(account, record.name)
   report.count('users', 'copied')
   return account
@@ -70,7 +70,7 @@ const createUser = async (migration: Migration, user: SourceUser): Promise<Accou
 
 /** The migration log's record of an account, before it is created. */
 export const newRecord = ({ names }: Migration, { id, name }: Named) => ({
-  ...({ kind: 'account', scope: '', name: names.key(name), ids: [], grants: [] as string[] } as const),
+  ...({ kind: 'account', scope: '', name: names.key(name), grants: [] as string[] } as const),
   ...(id === undefined ? {} : { original: { id, name: name.toLowerCase() } }),
 })
 
@@ -110,7 +110,7 @@ export const followAccount = async (
   if (label.toLowerCase() !== login.toLowerCase()) report.note('renamed', 'accounts', `${login} is ${label}`)
   const name = names.keyHere(account)
   const known = await migrationLog.get('account', '', name)
-  if (known?.ids.includes(id) !== true) return
+  if (known?.copy?.id !== id) return
   if (given.created !== undefined) await allot.hosting.accounts.setCreatedAt(id, given.created)
   const source = textsOf(given)
   const here = { fullName, website, description, location }
@@ -126,7 +126,13 @@ export const synchronizeAccount = (
   source: readonly string[],
 ): Promise<void> => {
   const { id, name: label } = account
-  const subject = { kind: 'account', scope: '', name: migration.names.keyHere(account), id, label } as const
+  const subject = {
+    kind: 'account',
+    scope: '',
+    name: migration.names.keyHere(account),
+    copy: { id },
+    label,
+  } as const
   return synchronizeGrants(migration, { ...subject, here: grantsOf(account), source }, (grants) =>
     migration.allot.hosting.accounts.edit(id, editWithout(grants), { by: OPERATOR }),
   )

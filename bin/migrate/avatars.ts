@@ -122,11 +122,11 @@ export const copyAvatar = (migration: Migration, given: AvatarOwner): Promise<vo
     const account = await names.accountOf(given.name)
     if (account === undefined) return
     const scope = names.keyHere(account)
-    if ((await migrationLog.get('account', '', scope))?.ids.includes(account.id) !== true) return
+    if ((await migrationLog.get('account', '', scope))?.copy?.id !== account.id) return
     const here = digestOfAvatar(await allot.hosting.avatars.of(account.id))
     const records = await migrationLog.list('avatar', scope)
     // An account that was deleted here, and then copied again, has none of them.
-    const known = records.find(({ ids }) => ids.includes(account.id))
+    const known = records.find(({ copy }) => copy?.id === account.id)
     const pair = { given, account, here, known }
     const avatar = sourceAvatar(source, report, given)
     if (avatar !== undefined && avatar.key === known?.name) return reportUnchanged(migration, pair)

@@ -65,15 +65,15 @@ export const synchronizeCollaborators = async (
   const path = await names.addressOf(repository)
   if (path === undefined) return
   const scope = textOf(key)
-  const parts = (name: string) => names.idsWith(repository.id, name, 'user')
+  const ends = (name: string) => names.ends(repository.id, name, 'user')
   const has = async (name: string) => collaborators.has(OPERATOR, path, await names.loginHere(name))
   const set = async (name: string, level: Level) =>
     collaborators.set(OPERATOR, path, await names.loginHere(name), level)
   const subject: ExistenceSubject = {
     kind: 'collaborator',
     scope,
-    parts,
-    find: async (name) => ((await has(name)) ? parts(name) : undefined),
+    ends,
+    find: async (name) => ((await has(name)) ? ends(name) : undefined),
     remove: async (name) => void (await collaborators.remove(OPERATOR, path, await names.loginHere(name))),
   }
   const wanted = [...levels].map(([login, level]) => ({
@@ -86,7 +86,7 @@ export const synchronizeCollaborators = async (
   for (const [login, level] of levels) {
     const name = names.key(login)
     const known = await migrationLog.get('collaborator', scope, name)
-    if (known === undefined || known.ids.length === 0 || known.grants[0] === level) continue
+    if (known === undefined || known.copy === undefined || known.grants[0] === level) continue
     if (await has(name)) {
       await set(name, level)
       await migrationLog.save([{ ...known, grants: [level] }])

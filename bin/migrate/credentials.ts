@@ -66,4 +66,4 @@ export const giveCredentials = (
   )
 
 const isCopied = async ({ migrationLog, names }: Migration, user: Account): Promise<boolean> =>
-  (await migrationLog.get('account', '', names.keyHere(user)))?.ids.includes(user.id) === true
+  (await migrationLog.get('account', '', names.keyHere(user)))?.copy?.id === user.id

@@ -32,7 +32,7 @@ export const revokeDeletedAccounts = async (
     if (existing.has(record.name)) continue
     await reportErrors(report, `the account ${record.original?.name ?? record.name}`, async () => {
       const account = await names.account(record.name)
-      if (account === undefined || !record.ids.includes(account.id)) return migrationLog.remove([record])
+      if (account === undefined || record.copy?.id !== account.id) return migrationLog.remove([record])
       if (!(await isAccountDeleted(migration, account.kind, record))) return
       deleted.push(record.name)
       await revokeAccount(migration, account)
@@ -93,7 +93,7 @@ export const revokeDeletedRepositories = async (
 
 const revokeIfGone = async (migration: Migration, record: MigrationRecord, path: string): Promise<void> => {
   const { migrationLog, names, allot } = migration
-  const [id] = record.ids
+  const id = record.copy?.id
   const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
   if (repository === undefined) return migrationLog.remove([record])
   const owner = await allot.hosting.accounts.byId(repository.owner)

@@ -88,7 +88,7 @@ const accountFor = async (
   const existing = await names.accountOf(organization.name)
   if (!isOfKind(existing, 'organization')) return createOrganization(migration, organization, owners)
   const known = await migrationLog.get('account', '', names.key(organization.name))
-  const isCopied = known !== undefined && (known.ids.length === 0 || known.ids.includes(existing.id))
+  const isCopied = known !== undefined && (known.copy === undefined || known.copy.id === existing.id)
   if (!isCopied) throw invalid(CREATED_HERE)
   report.count('organizations', 'found')
   await synchronizeAccount(migration, existing, grantsAt(source, organization))
@@ -111,7 +111,7 @@ const createOrganization = async (
   const owner = await firstOwner(migration, owners)
   if (owner !== undefined)
     await migrationLog.save([
-      { kind: 'membership', scope: record.name, name: names.keyHere(owner), ids: [], grants: [] },
+      { kind: 'membership', scope: record.name, name: names.keyHere(owner), grants: [] },
     ])
   const { id } = await allot.hosting.organizations.create(
     owner?.id,
@@ -119,7 +119,7 @@ const createOrganization = async (
     OPERATOR,
   )
   const created = (await allot.hosting.accounts.byId(id))!
-  await migrationLog.save([{ ...record, ids: [id], grants: grantsAt(source, organization) }])
+  await migrationLog.save([{ ...record, copy: { id }, grants: grantsAt(source, organization) }])
   names.created(created, record.name)
   report.count('organizations', 'copied')
   if (owner === undefined) report.note('notCopied', NO_OWNER, organization.name)
@@ -173,18 +173,18 @@ const synchronizeOwnership = async (
   const { migrationLog, allot, names } = migration
   const { organizations } = allot.hosting
   const name = names.key(login)
-  const ids = await find(name)
-  if (ids === undefined) return
-  const [id, member] = ids as [number, number]
+  const copy = await find(name)
+  if (copy?.to === undefined) return
+  const [{ id }, member] = [organization, copy.to]
   const isOwner = await organizations.isOwner(id, member)
   const known = await migrationLog.get(kind, scope, name)
-  const isCopied = isCopy(known, ids)
+  const isCopied = isCopy(known, copy)
   // The member became an owner at the source after the membership was copied.
   if (isCopied && isOwnerAtSource && !isOwner && !known.grants.includes(GRANTS.owner)) {
     await organizations.setMember(id, member, { owner: true })
     return migrationLog.save([{ ...known, grants: [GRANTS.owner] }])
   }
-  const subject = { kind, scope, name, id: member, label: `${login} (${organization.name})` }
+  const subject = { kind, scope, name, copy, label: `${login} (${organization.name})` }
   const [here, source] = [isOwner ? [GRANTS.owner] : [], isOwnerAtSource ? [GRANTS.owner] : []]
   await synchronizeGrants(migration, { ...subject, here, source }, () =>
     organizations.setMember(id, member, { owner: false, viewer: OPERATOR }),
@@ -206,14 +206,14 @@ const copyPublicMembers = async (
     if (member === undefined) return false
     return memberships.setPublic(withAdminRights(member.id), organization.name, member.name, isPublic)
   }
-  const parts = (key: string) => names.idsWith(organization.id, key)
+  const ends = (key: string) => names.ends(organization.id, key)
   const things: ExistenceSubject = {
     kind: 'publicMember',
     scope: names.keyHere(organization),
-    parts,
+    ends,
     async find(key) {
       const login = await names.loginHere(key)
-      return (await memberships.isPublic(OPERATOR, organization.name, login)) ? parts(key) : undefined
+      return (await memberships.isPublic(OPERATOR, organization.name, login)) ? ends(key) : undefined
     },
     remove: async (key) => void (await setPublic(key, false)),
   }
@@ -232,17 +232,17 @@ const copyPublicMembers = async (
 /** Memberships of owners, and of others who have not only the rights of teams. */
 const membershipsOf = ({ allot, names }: Migration, organization: Account): ExistenceSubject => {
   const { organizations, teams } = allot.hosting
-  const parts = (key: string) => names.idsWith(organization.id, key, 'user')
+  const ends = (key: string) => names.ends(organization.id, key, 'user')
   return {
     kind: 'membership',
     scope: names.keyHere(organization),
-    parts,
+    ends,
     async find(key) {
-      const ids = await parts(key)
-      const isFull = ids !== undefined && (await organizations.isFullMember(organization.id, ids[1]!))
-      return isFull ? ids : undefined
+      const found = await ends(key)
+      const isFull = found !== undefined && (await organizations.isFullMember(found.of, found.to))
+      return isFull ? found : undefined
     },
-    async remove(key, [id, member]) {
+    async remove(key, { of: id, to: member }) {
       // A former owner keeps the rights of teams.
       const wasOwner = await teams.removeMember(OPERATOR, id!, await names.loginHere(key))
       if (!wasOwner) await organizations.removeMember(id!, member!, { viewer: OPERATOR })

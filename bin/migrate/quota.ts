@@ -89,7 +89,7 @@ const groupsOf = ({ allot, migrationLog, defaultGroups = [] }: Migration): Quota
     async isUsed(name) {
       if (defaultGroups.includes(name)) return true
       const assigned = await migrationLog.list('quotaAssignment', name)
-      const copied = new Set(assigned.map(({ ids }) => ids[0]))
+      const copied = new Set(assigned.map(({ copy }) => copy?.to))
       const members = await allot.hosting.quotaGroups.members(name, { offset: 0, limit: copied.size + 1 })
       return members?.items.some((id) => !copied.has(id)) === true
     },
@@ -100,13 +100,13 @@ const groupsOf = ({ allot, migrationLog, defaultGroups = [] }: Migration): Quota
 const existing = (
   kind: QuotaSubject['kind'],
   numbers: { numberOf(name: string): Promise<number | undefined> },
-): Pick<QuotaSubject, 'kind' | 'scope' | 'parts' | 'find'> => ({
+): Pick<QuotaSubject, 'kind' | 'scope' | 'ends' | 'find'> => ({
   kind,
   scope: '',
-  parts: async () => [],
+  ends: async () => ({}),
   async find(name) {
     const number = await numbers.numberOf(name)
-    return number === undefined ? undefined : [number]
+    return number === undefined ? undefined : { id: number }
   },
 })
 
@@ -143,8 +143,8 @@ const parseSubjects = (names: readonly string[]): Subject[] => {
 const copyGroups = async (migration: Migration, subject: QuotaSubject, groups: readonly SourceGroup[]) => {
   const { allot, migrationLog, report } = migration
   const removed = new Set<string>()
-  for (const { name, ids } of await migrationLog.list('quotaRule', ''))
-    if (ids.length > 0 && (await allot.quota.rules.get(name)) === undefined) removed.add(name)
+  for (const { name, copy } of await migrationLog.list('quotaRule', ''))
+    if (copy !== undefined && (await allot.quota.rules.get(name)) === undefined) removed.add(name)
   const all = groups.map(({ name, rules }) => ({
     name,
     rules: rules.map((rule) => rule.name).filter((rule) => !removed.has(rule)),
@@ -214,18 +214,15 @@ const copyAssignments = async (migration: Migration, group: string): Promise<voi
   const { groups } = allot.quota
   const number = await allot.hosting.quotaGroups.numberOf(group)
   if (number === undefined) return
-  const parts = async (key: string) => {
-    const account = await names.account(key)
-    return account && [account.id, number]
-  }
+  const ends = (key: string) => names.ends(number, key)
   const things: ExistenceSubject = {
     kind: 'quotaAssignment',
     scope: group,
-    parts,
+    ends,
     async find(key) {
       const account = await names.account(key)
       const isAssigned = account !== undefined && (await groups.assignedTo(account.name)).includes(group)
-      return isAssigned ? parts(key) : undefined
+      return isAssigned ? ends(key) : undefined
     },
     remove: async (key) => groups.unassign(await names.loginHere(key), group, OPERATOR),
   }

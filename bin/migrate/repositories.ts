@@ -80,7 +80,7 @@ export const copyRepository = async (
     reportName(migration, owner, repository, given)
     await followRepository(migration, repository, given, key)
     const known = await migrationLog.get('repository', key.scope, key.name)
-    copied = { given, repository, key, isCopy: known?.ids.includes(repository.id) === true }
+    copied = { given, repository, key, isCopy: known?.copy?.id === repository.id }
   })
   return copied
 }
@@ -128,7 +128,7 @@ export const synchronizeRepository = async (
     kind: 'repository',
     scope,
     name,
-    id,
+    copy: { id },
     label: `${owner.name}/${repository.name}`,
   } as const
   await synchronizeGrants(migration, { ...subject, here: grantsHere(owner, repository), source }, (grants) =>
@@ -191,7 +191,7 @@ const createRepository = async (
   const key = names.repositoryKey(login, given.name, given.id)
   const name = await freeName(migration, owner, given, key)
   const record = {
-    ...({ kind: 'repository', ...key, ids: [], grants: [] } as const),
+    ...({ kind: 'repository', ...key, grants: [] } as const),
     ...originalOf(names, given),
   }
   // A user who creates a repository watches it, and may no longer watch it at the source.
@@ -199,7 +199,6 @@ const createRepository = async (
     kind: 'watch',
     scope: names.keyHere(owner),
     name: textOf(key),
-    ids: [],
     grants: [],
   } as const
   await migrationLog.save(owner.kind === 'user' ? [record, watch] : [record])
@@ -213,7 +212,7 @@ const createRepository = async (
   const { website, archived, template } = given
   const created = await repositories.edit(id, { website, archived, template })
   if (created === undefined) throw invalid('it was deleted during the migration')
-  await migrationLog.save([{ ...record, ids: [id], grants: grantsHere(owner, created) }])
+  await migrationLog.save([{ ...record, copy: { id }, grants: grantsHere(owner, created) }])
   report.count('repositories', 'copied')
   return created
 }

@@ -1,4 +1,4 @@
-import type { MigrationRecord } from '../../lib/records/schema/index.ts'
+import type { CopyIds, MigrationRecord } from '../../lib/records/schema/index.ts'
 import type { NewMigrationRecord } from '../../lib/repositories/migration-log.ts'
 import { sentencesOf } from './grants.ts'
 import { type Migration, reportErrors } from './migration.ts'
@@ -7,9 +7,9 @@ import { type Migration, reportErrors } from './migration.ts'
  * Brings things that exist or not (keys, memberships, rights, stars) up to date with the source: `synchronize` creates and removes
  * them. Members are followed by details.ts.
  *
- * The migration log has a record for each thing that a migration copied, with the ids of the records here and the rights (`grants`)
- * that came with it. The record is saved without ids before the thing is created, and with them afterwards, so that a later
- * migration completes an interrupted one.
+ * The migration log has a record for each thing that a migration copied, with the ids of its `copy` here and the rights (`grants`) that
+ * came with it. The record is saved without a copy before the thing is created, and with it afterwards, so that a later migration
+ * completes an interrupted one.
  *
  * Invariant: only things of the migration log are removed or revoked. Things that were created here by other means stay.
  */
@@ -84,16 +84,19 @@ const EXISTENCE_LABELS = {
   },
 } as const
 
+type Ends = Omit<CopyIds, 'id'>
+
 /** The things of one kind that belong to one account, repository or team, and how they are found and removed here. */
 export interface ExistenceSubject {
   kind: Kind
   /** Key in the migration log of the account, the repository or the team that the things belong to. */
   scope: string
-  /** Ids of the records that the thing connects, such as a user and a repository; undefined when one doesn't exist. */
-  parts(name: string): Promise<number[] | undefined>
-  /** The parts, and the id of the thing where it has one; undefined when it doesn't exist. */
-  find(name: string): Promise<number[] | undefined>
-  remove(name: string, ids: readonly number[]): Promise<void>
+  /** What the thing belongs to and leads to, as far as it has these, whether it exists or not; undefined when one of them doesn't exist. */
+  ends(name: string): Promise<Ends | undefined>
+  /** The thing here; undefined when it doesn't exist. */
+  find(name: string): Promise<CopyIds | undefined>
+  /** @param copy what `find` has returned */
+  remove(name: string, copy: CopyIds): Promise<void>
 }
 
 /** A thing that the source has, such as a key or a membership. */
@@ -124,7 +127,7 @@ export const synchronize = async (
   const missing: SourceItem[] = []
   for (const item of wanted)
     if (await isToBeCreated(migration, subject, item, known.get(item.name))) missing.push(item)
-  await migrationLog.save(missing.map(({ name }) => ({ kind, scope, name, ids: [], grants: [] })))
+  await migrationLog.save(missing.map(({ name }) => ({ kind, scope, name, grants: [] })))
   for (const item of missing) await createItem(migration, subject, item)
   if (isComplete) await removeOthers(migration, subject, [...known.values()], wanted)
 }
@@ -155,11 +158,12 @@ const isToBeCreated = async (
   before: MigrationRecord | undefined,
 ): Promise<boolean> => {
   const label = EXISTENCE_LABELS[subject.kind].many
-  const ids = await subject.find(item.name)
-  if (ids !== undefined) {
+  const copy = await subject.find(item.name)
+  if (copy !== undefined) {
     report.count(label, 'found')
-    // The migration that created it ended before it could save the ids.
-    if (before?.ids.length === 0) await migrationLog.save([{ ...before, ids, grants: item.grants ?? [] }])
+    // The migration that created it ended before it could save that.
+    if (before !== undefined && before.copy === undefined)
+      await migrationLog.save([{ ...before, copy, grants: item.grants ?? [] }])
     return false
   }
   if (before === undefined || !(await wasRemovedHere(subject, before))) return true
@@ -171,14 +175,14 @@ const isToBeCreated = async (
   return false
 }
 
-/** Whether everything that the thing connected still exists. Otherwise it was removed together with one of these. */
+/** Whether everything that the thing belonged to and led to still exists. Otherwise it was removed together with one of these. */
 const wasRemovedHere = async (
-  { parts }: ExistenceSubject,
-  { name, ids }: MigrationRecord,
+  { ends }: ExistenceSubject,
+  { name, copy }: MigrationRecord,
 ): Promise<boolean> => {
-  if (ids.length === 0) return false
-  const existing = await parts(name)
-  return existing?.every((id, index) => id === ids[index]) === true
+  if (copy === undefined) return false
+  const existing = await ends(name)
+  return existing !== undefined && existing.of === copy.of && existing.to === copy.to
 }
 
 const createItem = async (
@@ -190,20 +194,24 @@ const createItem = async (
   const { one, many } = EXISTENCE_LABELS[kind]
   await reportErrors(report, `the ${one} ${item.label}${scope && ` of ${scope}`}`, async () => {
     if (!(await item.create())) return
-    const ids = await find(item.name)
-    if (ids === undefined) return
-    await migrationLog.save([{ ...record, ids }])
+    const copy = await find(item.name)
+    if (copy === undefined) return
+    await migrationLog.save([{ ...record, copy }])
     report.count(many, 'copied')
   })
   // Otherwise a thing that somebody makes here later would be taken for the copy.
-  if ((await find(item.name)) === undefined) await migrationLog.remove([{ ...record, ids: [] }])
+  if ((await find(item.name)) === undefined) await migrationLog.remove([record])
 }
 
-/** Whether what has these ids here is the copy that the migration log has. */
-export const isCopy = <R extends Pick<MigrationRecord, 'ids'>>(
+/** Whether what was found here is the copy that the migration log has. */
+export const isCopy = <R extends Pick<MigrationRecord, 'copy'>>(
   record: R | undefined,
-  ids: readonly number[] | undefined,
-): record is R => record !== undefined && ids !== undefined && String(record.ids) === String(ids)
+  found: CopyIds | undefined,
+): record is R => {
+  const { copy } = record ?? {}
+  if (copy === undefined || found === undefined) return false
+  return copy.id === found.id && copy.of === found.of && copy.to === found.to
+}
 
 /** Errors end the migration: a right that cannot be revoked must not be recorded as revoked. */
 const removeItem = async (
@@ -211,10 +219,10 @@ const removeItem = async (
   { kind, scope, find, remove }: ExistenceSubject,
   record: MigrationRecord,
 ): Promise<void> => {
-  const ids = await find(record.name)
-  const wasInterrupted = record.ids.length === 0
-  if (ids !== undefined && (wasInterrupted || isCopy(record, ids))) {
-    await remove(record.name, ids)
+  const found = await find(record.name)
+  const wasInterrupted = record.copy === undefined
+  if (found !== undefined && (wasInterrupted || isCopy(record, found))) {
+    await remove(record.name, found)
     if (!wasInterrupted) report.note('revoked', EXISTENCE_LABELS[kind].revoked, within(record.name, scope))
   }
   await migrationLog.remove([record])
@@ -222,7 +230,8 @@ const removeItem = async (
 
 /** Rights that belong to a record here, such as `administrator` to a user. */
 interface GrantSubject extends Pick<NewMigrationRecord, 'kind' | 'scope' | 'name'> {
-  id: number
+  /** The record here. */
+  copy: CopyIds
   /** Its name in the report. */
   label: string
   here: readonly string[]
@@ -236,20 +245,20 @@ interface GrantSubject extends Pick<NewMigrationRecord, 'kind' | 'scope' | 'name
  */
 export const synchronizeGrants = async (
   { migrationLog, report }: Migration,
-  { kind, scope, name, id, label, here, source }: GrantSubject,
+  { kind, scope, name, copy, label, here, source }: GrantSubject,
   revoke: (grants: readonly string[]) => Promise<unknown>,
 ): Promise<void> => {
   const known = await migrationLog.get(kind, scope, name)
-  const copied = copiedGrants(known, id, here)
+  const copied = copiedGrants(known, copy, here)
   const additional = here.filter((grant) => !source.includes(grant))
   const revoked = additional.filter((grant) => copied.includes(grant))
   if (revoked.length > 0) {
     await revoke(revoked)
     for (const grant of revoked) report.note('revoked', sentencesOf(grant).revoked, label)
   }
-  if (known !== undefined && (copied.length > 0 || known.ids.length === 0)) {
+  if (known !== undefined && (copied.length > 0 || known.copy === undefined)) {
     const grants = copied.filter((grant) => source.includes(grant))
-    await migrationLog.save([{ ...known, ids: known.ids.length === 0 ? [id] : known.ids, grants }])
+    await migrationLog.save([{ ...known, copy: known.copy ?? copy, grants }])
   }
   for (const grant of additional)
     if (!copied.includes(grant)) report.note('differs', sentencesOf(grant).onlyHere, label)
@@ -260,10 +269,10 @@ export const synchronizeGrants = async (
 /** A migration that was interrupted after it created the record has copied everything that the record has. */
 const copiedGrants = (
   known: MigrationRecord | undefined,
-  id: number,
+  copy: CopyIds,
   here: readonly string[],
 ): readonly string[] => {
   if (known === undefined) return []
-  if (known.ids.length === 0) return here
-  return known.ids.includes(id) ? known.grants : []
+  if (known.copy === undefined) return here
+  return isCopy(known, copy) ? known.grants : []
 }

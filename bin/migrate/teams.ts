@@ -55,16 +55,16 @@ export const copyTeamRepositories = async (
       owner: organization.name,
       name: (await find(name))?.name ?? name,
     })
-    const parts = async (name: string) => {
+    const ends = async (name: string) => {
       const repository = await find(name)
-      return repository?.owner === organization.id ? [here.id, repository.id] : undefined
+      return repository?.owner === organization.id ? { of: here.id, to: repository.id } : undefined
     }
     const subject: ExistenceSubject = {
       kind: 'teamRepository',
       scope: scopeOf(migration, organization, team),
-      parts,
+      ends,
       find: async (name) =>
-        (await teamRepositories.find(OPERATOR, here.id, await path(name))) && (await parts(name)),
+        (await teamRepositories.find(OPERATOR, here.id, await path(name))) && (await ends(name)),
       remove: async (name) => void (await teamRepositories.remove(OPERATOR, here.id, await path(name))),
     }
     const wanted = [...team.repositories].map((label) => {
@@ -81,7 +81,7 @@ export const copyTeamRepositories = async (
 const keptOf = async ({ migrationLog, deleted, keep }: Migration, scope: string): Promise<SourceItem[]> => {
   if (keep !== true) return []
   const known = await migrationLog.list('teamRepository', scope)
-  const kept = known.filter(({ ids }) => ids[1] !== undefined && deleted.has(ids[1]))
+  const kept = known.filter(({ copy }) => copy?.to !== undefined && deleted.has(copy.to))
   return kept.map(({ name }) => ({ name, label: name, create: async () => false }))
 }
 
@@ -93,8 +93,8 @@ export const removeFromTeams = async (
   const repository = await allot.hosting.repositories.byId(id)
   const path = repository && (await names.addressOf(repository))
   for (const record of await migrationLog.list('teamRepository')) {
-    const [team, copy] = record.ids
-    if (copy !== id || team === undefined) continue
+    const { of: team, to } = record.copy ?? {}
+    if (to !== id || team === undefined) continue
     const found = path && (await allot.hosting.teams.find(OPERATOR, team))
     const isListed = found?.team?.allRepositories === false
     if (isListed && (await allot.hosting.teamRepositories.remove(OPERATOR, team, path!)))
@@ -135,7 +135,7 @@ const ownTeam = async (
   const here = await findTeam(migration, organization, name)
   const scope = migration.names.keyHere(organization)
   const known = await migration.migrationLog.get('team', scope, name.toLowerCase())
-  if (here === undefined || known?.ids.includes(here.id)) return here
+  if (here === undefined || known?.copy?.id === here.id) return here
   if (isReported) migration.report.note('differs', CREATED_HERE, `${name} of ${organization.name}`)
   return undefined
 }
@@ -143,12 +143,12 @@ const ownTeam = async (
 const teamsOf = (migration: Migration, organization: Account): ExistenceSubject => ({
   kind: 'team',
   scope: migration.names.keyHere(organization),
-  parts: async () => [organization.id],
+  ends: async () => ({ of: organization.id }),
   async find(name) {
     const team = await findTeam(migration, organization, name)
-    return team && [organization.id, team.id]
+    return team && { id: team.id, of: organization.id }
   },
-  remove: async (_, ids) => void (await migration.allot.hosting.teams.remove(OPERATOR, ids[1]!)),
+  remove: async (_, { id }) => void (await migration.allot.hosting.teams.remove(OPERATOR, id!)),
 })
 
 /** Rights of a team that only the source has changed follow it even with `--keep`. */
@@ -199,12 +199,12 @@ const copyMembersOf = (
 ): Promise<void> => {
   const { allot, names } = migration
   const { teams } = allot.hosting
-  const parts = (key: string) => names.idsWith(id, key, 'user')
+  const ends = (key: string) => names.ends(id, key, 'user')
   const subject: ExistenceSubject = {
     kind: 'teamMember',
     scope: scopeOf(migration, organization, team),
-    parts,
-    find: async (key) => (await teams.member(OPERATOR, id, await names.loginHere(key))) && (await parts(key)),
+    ends,
+    find: async (key) => (await teams.member(OPERATOR, id, await names.loginHere(key))) && (await ends(key)),
     remove: async (key) => void (await teams.removeMember(OPERATOR, id, await names.loginHere(key))),
   }
   const wanted = [...team.users].map((login) => ({

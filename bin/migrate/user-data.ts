@@ -72,10 +72,10 @@ export const copyEmails = async (migration: Migration, logins: readonly string[]
 const emailsOf = ({ allot, names }: Migration, user: Account): ExistenceSubject => ({
   kind: 'email',
   scope: names.keyHere(user),
-  parts: async () => [user.id],
+  ends: async () => ({ of: user.id }),
   async find(address) {
     const own = await allot.hosting.emails.list(user.id)
-    return own.some(({ email }) => email.toLowerCase() === address) ? [user.id] : undefined
+    return own.some(({ email }) => email.toLowerCase() === address) ? { of: user.id } : undefined
   },
   remove: async (address) => void (await allot.hosting.emails.remove(user.id, [address])),
 })
@@ -152,13 +152,13 @@ const keysOf = <K extends { id: number }>(
   nameOf: (key: K) => string,
 ): Omit<ExistenceSubject, 'kind'> => ({
   scope,
-  parts: async () => [id],
+  ends: async () => ({ of: id }),
   async find(wanted) {
     const { items } = await keys.list(id, ALL)
     const key = items.find((item) => nameOf(item) === wanted)
-    return key && [id, key.id]
+    return key && { id: key.id, of: id }
   },
-  remove: async (_, ids) => void (await keys.remove(id, ids[1]!)),
+  remove: async (_, copy) => void (await keys.remove(id, copy.id!)),
 })
 
 /** @param key its type, the key in base64, and a comment */
@@ -209,13 +209,13 @@ const followsOf = ({ allot, report, names }: Migration, account: Account): UserS
   const { follows } = allot.hosting.relations
   const { id, name } = account
   const user = withAdminRights(id)
-  const parts = (key: string) => names.idsWith(id, key)
+  const ends = (key: string) => names.ends(id, key)
   return {
     kind: 'follow',
     scope: names.keyHere(account),
-    parts,
+    ends,
     find: async (key) =>
-      (await follows.check(user, id, await names.loginHere(key))) ? parts(key) : undefined,
+      (await follows.check(user, id, await names.loginHere(key))) ? ends(key) : undefined,
     remove: async (key) => void (await follows.unfollow(user, await names.loginHere(key))),
     list: 'following',
     shape: SourceUser,
@@ -253,7 +253,7 @@ const relationsOf = (
     const repository = await names.repository(key)
     return repository && names.addressOf(repository)
   }
-  const idsOf = (repository: { id: number } | undefined) => repository && [id, repository.id]
+  const endsWith = (repository: { id: number } | undefined) => repository && { of: id, to: repository.id }
   const change = async <R>(key: string, work: (path: { owner: string; name: string }) => Promise<R>) => {
     const path = await addressOf(key)
     return path === undefined ? undefined : work(path)
@@ -261,8 +261,8 @@ const relationsOf = (
   return {
     kind,
     scope: names.keyHere(account),
-    parts: async (key) => idsOf(await names.repository(key)),
-    find: async (key) => idsOf(await change(key, (path) => relation.check(user, path))),
+    ends: async (key) => endsWith(await names.repository(key)),
+    find: async (key) => endsWith(await change(key, (path) => relation.check(user, path))),
     remove: async (key) => void (await change(key, (path) => relation.clear(user, path))),
     list: RELATIONS[kind].list,
     shape: SourceRepository,

@@ -40,7 +40,7 @@ import { addFile, type NewPackageFile } from './packages/add.ts'
 import type { PackageName } from './packages/types.ts'
 import { removeContent } from './removers.ts'
 
-/** The name and the digests of content at the source: the record of the migration without the ids of the copies. */
+/** The name and the digests of content at the source: the record of the migration without the copy. */
 export type Origin = Pick<NewMigrationRecord, 'scope' | 'name' | 'digest' | 'digests'>
 
 type MigratedIssue = Omit<Issue, 'id' | 'lastItem'>
@@ -227,15 +227,15 @@ export class MigratedContent {
   }
 
   /** Removes a copy with its files and comments, and the record of it. */
-  async remove(copy: MigrationRecord): Promise<void> {
+  async remove(record: MigrationRecord): Promise<void> {
     const { store, jobs } = this.#services
-    const [id] = copy.ids
+    const { kind, copy: { id } = {} } = record
     await removeWithFiles(this.#services, async (tx) => {
-      if (id !== undefined) await this.#removeRecord(tx, copy.kind as ContentKind | 'attachment', id)
+      if (id !== undefined) await this.#removeRecord(tx, kind as ContentKind | 'attachment', id)
       return true
     })
-    if (copy.kind === 'issue' && id !== undefined) await jobs.finish(store, 'removeComments', id)
-    await this.#migrationLog.remove([copy])
+    if (kind === 'issue' && id !== undefined) await jobs.finish(store, 'removeComments', id)
+    await this.#migrationLog.remove([record])
   }
 
   async #removeRecord(tx: WriteContext, kind: ContentKind | 'attachment', id: number): Promise<void> {
@@ -263,7 +263,7 @@ export class MigratedContent {
   }
 
   async #record(tx: WriteContext, kind: MigrationRecord['kind'], origin: Origin, id: number): Promise<void> {
-    await this.#migrationLog.saveIn(tx, { kind, ...origin, ids: [id], grants: [] })
+    await this.#migrationLog.saveIn(tx, { kind, ...origin, copy: { id }, grants: [] })
   }
 }
 

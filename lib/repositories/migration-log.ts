@@ -2,8 +2,7 @@ import { invalid } from '../errors.ts'
 import { type MigrationRecord, migrationRecords } from '../records/schema/index.ts'
 import type { Store, WriteContext } from '../records/store.ts'
 
-export interface NewMigrationRecord extends Omit<MigrationRecord, 'source' | 'ids' | 'grants'> {
-  readonly ids: readonly number[]
+export interface NewMigrationRecord extends Omit<MigrationRecord, 'source' | 'grants'> {
   readonly grants: readonly string[]
 }
 
@@ -46,8 +45,7 @@ export class MigrationLog {
   /** Saves a record within a transaction that also saves what was copied. @throws AllotError invalid for names that are too long */
   async saveIn(tx: WriteContext, record: NewMigrationRecord): Promise<void> {
     checkNames(this.#source, record)
-    const { ids, grants } = record
-    await migrationRecords.save(tx, { ...record, ids: [...ids], grants: [...grants], source: this.#source })
+    await migrationRecords.save(tx, { ...record, grants: [...record.grants], source: this.#source })
   }
 
   remove(records: readonly NewMigrationRecord[]): Promise<void> {

@@ -21,7 +21,14 @@ const [MD5, SHA1, SHA256, SHA512] = [32, 40, 64, 128].map((length) => 'a'.repeat
 
 /** Records of collections that the instance lacks. */
 const MORE: Record<string, Record_> = {
-  migrationLog: { source: 'https://x.test', kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] },
+  migrationLog: {
+    source: 'https://x.test',
+    kind: 'account',
+    scope: '',
+    name: 'ann',
+    copy: { id: 1 },
+    grants: [],
+  },
   quotaOwner: { id: 1, name: 'tenant/42', createdAt: 1 },
   removedGroup: { sequence: 1, name: 'old' },
   redirect: { owner: 1, name: 'old', repository: 1, createdAt: 1 },

@@ -47,7 +47,7 @@ const filled = async (driver: StorageDriver): Promise<OpenAllot> => {
   const kit = { owner: 'ann', type: 'generic', name: 'kit', version: '1' }
   await packages.add(ann, kit, 'kit.tar', contentOf('package'))
   await migrationLog('https://x.test').save([
-    { kind: 'account', scope: '', name: 'ann', ids: [1], grants: [] },
+    { kind: 'account', scope: '', name: 'ann', copy: { id: 1 }, grants: [] },
   ])
   await nameOwner(driver)
   return allot

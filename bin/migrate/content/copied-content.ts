@@ -46,7 +46,7 @@ export class FollowedContent {
     this.#migration = migration
     this.#kind = kind
     this.#scope = scope
-    this.#known = new Map(known.map((copy) => [copy.name, copy]))
+    this.#known = new Map(known.map((record) => [record.name, record]))
   }
 
   /** @param scope `owner/repository` */
@@ -73,7 +73,7 @@ export class FollowedContent {
     this.#seen.add(name)
     const origin = { scope: this.#scope, name, digest: digestOf(values) }
     const before = this.#known.get(name)
-    const id = before?.ids[0]
+    const id = before?.copy?.id
     if (before === undefined || id === undefined) {
       const { digests } = compareMembers(undefined, joined(values), joined(values), false)
       const created = await save({ ...origin, digests }, {})
@@ -114,16 +114,16 @@ export class FollowedContent {
    */
   async removeOthers(isGone: (name: string) => Promise<boolean> = async () => true): Promise<void> {
     const { report, keep, content } = this.#migration
-    for (const [name, copy] of this.#known) {
+    for (const [name, record] of this.#known) {
       if (this.#seen.has(name) || !(await isGone(name))) continue
       const [kinds, label] = [CONTENT_LABELS[this.#kind], `${name} (${this.#scope})`]
-      const [id] = copy.ids
+      const id = record.copy?.id
       // Removed here, perhaps with what it belonged to.
       if (id === undefined || (await content.find(this.#kind, id)) === undefined)
-        await this.#migration.migrationLog.remove([copy])
+        await this.#migration.migrationLog.remove([record])
       else if (keep) report.note('differs', `${kinds} that were removed at the source, and are kept`, label)
       else {
-        await content.remove(copy)
+        await content.remove(record)
         report.note('removed', kinds, label)
       }
     }

@@ -37,11 +37,11 @@ export const copyLfs = (migration: Migration, { repository, given, key }: Copied
     const { scope, name } = key
     const digest = digestOf([await listReferences(id, git)])
     const known = await migrationLog.get('lfs', scope, name)
-    if (known?.digest === digest && known.ids.includes(id)) return
+    if (known?.digest === digest && known.copy?.id === id) return
     let isComplete = true
     for await (const batch of inBatches(lfsPointers(id, git)))
       if (!(await copyBatch(migration, { repository, given }, batch))) isComplete = false
-    if (isComplete) await migrationLog.save([{ kind: 'lfs', scope, name, ids: [id], grants: [], digest }])
+    if (isComplete) await migrationLog.save([{ kind: 'lfs', scope, name, copy: { id }, grants: [], digest }])
   })
 
 /** The objects, as many at a time as one request asks for. */

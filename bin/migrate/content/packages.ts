@@ -128,7 +128,7 @@ const followFile = async (
   const here = await allot.hosting.packages.file(OPERATOR, path, file.name)
   if (here === undefined && before !== undefined) return report.note('differs', REMOVED_HERE, label)
   const isFound = here !== undefined && (file.sha256 === '' || here.sha256 === file.sha256)
-  const isCopy = here !== undefined && before?.ids.includes(here.id) === true
+  const isCopy = here !== undefined && before?.copy?.id === here.id
   if (here !== undefined && (isFound || !isCopy || keep)) {
     report.count(FILES, 'found')
     if (!isFound) report.note('differs', isCopy ? CHANGED : OTHER_CONTENT, label)
@@ -178,15 +178,15 @@ type FileNames = readonly [type: string, name: string, version: string, file: st
 const namesOf = async (
   { content }: Migration,
   key: string,
-  { ids }: MigrationRecord,
+  { copy: { id = 0 } = {} }: MigrationRecord,
 ): Promise<FileNames | undefined> => {
   const [type, ...rest] = key.split('/')
   const [version, file] = rest.splice(-2)
   // A name with a scope, such as `@scope/name`, has a slash.
   if (type !== undefined && version !== undefined && file !== undefined && rest.length > 0)
     return [type, rest.join('/'), version, file]
-  const copy = await content.findPackageFile(ids[0] ?? 0)
-  return copy && [copy.version.type, copy.version.name, copy.version.version, copy.file.name]
+  const found = await content.findPackageFile(id)
+  return found && [found.version.type, found.version.name, found.version.version, found.file.name]
 }
 
 const removeOther = async (
@@ -206,7 +206,7 @@ const removeOther = async (
   if (!isGone) return
   const where = { owner, type: type as PackageType, name, version }
   const here = await packages.file(OPERATOR, where, file)
-  if (here !== undefined && record.ids.includes(here.id)) {
+  if (here !== undefined && record.copy?.id === here.id) {
     await packages.removeFile(OPERATOR, where, file)
     report.note('removed', FILES, label)
   }

@@ -164,19 +164,19 @@ const subjectOf = (
   return {
     kind: 'hook',
     scope: list.scope,
-    parts: async () => [],
+    ends: async () => ({}),
     async find(name) {
       const known = await migrationLog.get('hook', list.scope, name)
       if (known === undefined) return undefined
-      const [id] = known.ids
-      if (id !== undefined) return (await hooks.find(placeOf(list), id)) && [id]
+      const { copy } = known
+      if (copy !== undefined) return (await hooks.find(placeOf(list), copy.id!)) && copy
       // A run that was killed has created it, and not recorded that.
-      const copies = new Set((await migrationLog.list('hook', list.scope)).flatMap(({ ids }) => ids))
+      const copies = new Set((await migrationLog.list('hook', list.scope)).map((record) => record.copy?.id))
       const page = await hooks.list(placeOf(list), ALL)
       const own = page?.items.find((one) => one.url === urls.get(name) && !copies.has(one.id))
-      return own && [own.id]
+      return own && { id: own.id }
     },
-    remove: async (_, ids) => void (await hooks.remove(list.creator, placeOf(list), ids[0]!)),
+    remove: async (_, { id }) => void (await hooks.remove(list.creator, placeOf(list), id!)),
   }
 }
 
@@ -204,10 +204,10 @@ const someActive = async (
 ): Promise<boolean> => {
   const existing = new Set(found.map(({ id }) => String(id)))
   let isAny = false
-  for (const { name, ids } of await migrationLog.list('hook', list.scope)) {
-    if (existing.has(name) || ids[0] === undefined) continue
-    const copy = await allot.hosting.hooks.find(placeOf(list), ids[0])
-    if (copy?.active !== true) continue
+  for (const { name, copy } of await migrationLog.list('hook', list.scope)) {
+    if (existing.has(name) || copy?.id === undefined) continue
+    const here = await allot.hosting.hooks.find(placeOf(list), copy.id)
+    if (here?.active !== true) continue
     report.note('differs', ACTIVE, labelOf(list, { id: name }))
     isAny = true
   }
@@ -222,7 +222,7 @@ const followHook = async (
 ): Promise<void> => {
   const { allot, report } = migration
   const name = String(hook.id)
-  const [id] = (await find(name)) ?? []
+  const id = (await find(name))?.id
   const copy = id === undefined ? undefined : await allot.hosting.hooks.find(placeOf(list), id)
   if (copy === undefined) return
   if (!copy.active) report.note('notCopied', INACTIVE, labelOf(list, hook))

@@ -39,7 +39,7 @@ export const followAccountNames = async (migration: Migration, accounts: readonl
 const accountChange = async (migration: Migration, { id, name }: Named): Promise<Change | undefined> => {
   const { migrationLog, names, allot } = migration
   const known = await migrationLog.get('account', '', names.key(name))
-  const copy = known?.ids[0] === undefined ? undefined : await allot.hosting.accounts.byId(known.ids[0])
+  const copy = known?.copy?.id === undefined ? undefined : await allot.hosting.accounts.byId(known.copy.id)
   if (known === undefined || copy === undefined) return undefined
   const original = id === undefined ? {} : { original: { id, name: name.toLowerCase() } }
   const done = () => remember(migration, known, original)
@@ -138,7 +138,8 @@ const repositoryChange = async (
   const { migrationLog, names, allot } = migration
   const key = names.repositoryKey(given.owner.login, given.name, given.id)
   const known = await migrationLog.get('repository', key.scope, key.name)
-  const copy = known?.ids[0] === undefined ? undefined : await allot.hosting.repositories.byId(known.ids[0])
+  const copy =
+    known?.copy?.id === undefined ? undefined : await allot.hosting.repositories.byId(known.copy.id)
   if (known === undefined || copy === undefined) return undefined
   const [ownerBefore, nameBefore] = known.original?.name.split('/') ?? []
   const chosen = names.renamedTo(`${given.owner.login}/${given.name}`)

@@ -44,7 +44,7 @@ export class Names {
     const names = new Names(options)
     for (const record of await migrationLog.list('account')) {
       names.#accounts.know(record, record.name)
-      for (const id of record.ids) names.#keysHere.set(id, record.name)
+      if (record.copy?.id !== undefined) names.#keysHere.set(record.copy.id, record.name)
     }
     for (const record of await migrationLog.list('repository'))
       names.#repositories.know(record, textOf(record))
@@ -80,7 +80,7 @@ export class Names {
   /** The account here that has the key. */
   async account(key: string): Promise<Account | undefined> {
     const { migrationLog, hosting } = this.#options
-    const [id] = (await migrationLog.get('account', '', key))?.ids ?? []
+    const id = (await migrationLog.get('account', '', key))?.copy?.id
     const copy = id === undefined ? undefined : await hosting.accounts.byId(id)
     if (copy !== undefined) return copy
     const found = await hosting.accounts.byName(this.nameHere(this.#accounts.nameOf(key)))
@@ -95,12 +95,19 @@ export class Names {
   }
 
   /**
-   * The ids of something here and of the account that has the key, as the migration log has them.
+   * What the migration log has of a thing that belongs to something here, and leads to the account that has the key.
+   * @param of id of what it belongs to
    * @param kind what the account must be; absent: either
    */
-  async idsWith(id: number, key: string, kind?: Account['kind']): Promise<[number, number] | undefined> {
+  async ends(
+    of: number,
+    key: string,
+    kind?: Account['kind'],
+  ): Promise<{ of: number; to: number } | undefined> {
     const account = await this.account(key)
-    return account === undefined || (kind ?? account.kind) !== account.kind ? undefined : [id, account.id]
+    return account === undefined || (kind ?? account.kind) !== account.kind
+      ? undefined
+      : { of, to: account.id }
   }
 
   /** Remembers the copy of an account that was created now. */
@@ -155,7 +162,7 @@ export class Names {
 
   async #copyOf({ scope, name }: RepositoryKey): Promise<Repository | undefined> {
     const { migrationLog, hosting } = this.#options
-    const [id] = (await migrationLog.get('repository', scope, name))?.ids ?? []
+    const id = (await migrationLog.get('repository', scope, name))?.copy?.id
     return id === undefined ? undefined : hosting.repositories.byId(id)
   }
 

@@ -14,7 +14,7 @@ export interface Named {
  * An example: a run copied the user `ann`, who has the id 7 at the source and 3 here. Later the source renames her to `Anna`, and gives
  * the name `ann` to another user, with the id 9. `know` reads the record of the first run, and `learn` the users of today:
  *
- *     know({ ids: [3], original: { id: 7, name: 'ann' } }, 'ann')
+ *     know({ copy: { id: 3 }, original: { id: 7, name: 'ann' } }, 'ann')
  *     learn({ id: 7, name: 'Anna' }, 'anna')
  *     learn({ id: 9, name: 'ann' }, 'ann')
  *     keyOf('anna')       // 'ann': her record is found by her id
@@ -35,9 +35,9 @@ export class KnownNames {
   readonly #idsByKey = new Map<string, number | undefined>()
 
   /** Takes a record of an earlier run. */
-  know({ ids, original }: MigrationRecord, key: string): void {
+  know({ copy, original }: MigrationRecord, key: string): void {
     this.#idsByKey.set(key, original?.id)
-    for (const id of ids) this.#keysByCopy.set(id, key)
+    if (copy?.id !== undefined) this.#keysByCopy.set(copy.id, key)
     if (original === undefined) return
     this.#keysById.set(original.id, key)
     this.#keysByName.set(original.name, key)

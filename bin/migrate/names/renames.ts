@@ -129,4 +129,4 @@ const nameTaken = async (
 
 /** Whether nothing here has the name, or only the copy that gets it. A run that was killed has not recorded what it created. */
 const isFree = (found: Account | Repository | undefined, known: MigrationRecord | undefined): boolean =>
-  found === undefined || (known !== undefined && (known.ids.length === 0 || known.ids.includes(found.id)))
+  found === undefined || (known !== undefined && (known.copy === undefined || known.copy.id === found.id))

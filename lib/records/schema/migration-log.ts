@@ -2,6 +2,20 @@ import * as v from 'valibot'
 import { Collection } from '../collection.ts'
 import { id } from '../fields.ts'
 
+const CopyIds = v.object({
+  /** Its own id; of quota rules and groups the number. Absent for what has none, such as a star. */
+  id: v.optional(id),
+  /** Id of the account, the repository, the team or (its number) the quota group that it belongs to: that of `scope`. */
+  of: v.optional(id),
+  /** Id of the account or the repository that it connects `of` with, such as the repository of a star. */
+  to: v.optional(id),
+})
+/**
+ * What identifies a copy here: a star has `of` and `to`, a key `id` and `of`. Of accounts, repositories, contents, webhooks, quota
+ * rules and groups there is `id` alone.
+ */
+export type CopyIds = v.InferOutput<typeof CopyIds>
+
 const MigrationRecord = v.object({
   /** URL of the server that the record was copied from. */
   source: v.string(),
@@ -39,8 +53,8 @@ const MigrationRecord = v.object({
    * is renamed keeps the first name that it had at the source. When another one already has the name, `#` and the id at the source follow.
    */
   name: v.string(),
-  /** Ids of the copies, of quota rules and groups their numbers; empty until they are written. */
-  ids: v.array(id),
+  /** The copy; absent until it is created. A run that ended between the two leaves the record so. */
+  copy: v.optional(CopyIds),
   /** Rights copied with the record: texts of `GRANTS` (`bin/migrate/grants.ts`), or the level of a collaborator. */
   grants: v.array(v.string()),
   /** SHA-256 of the values at the source, in hex, to notice changes; absent where only existence is followed. */
