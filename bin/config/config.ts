@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import * as v from 'valibot'
+import type { PostgresOptions } from '../../drivers/postgres/index.ts'
 import { recordOf } from '../../lib/http/validate.ts'
 import { described, describeOptionIssue, enabled, named, Size } from '../../lib/options/checks.ts'
 import { Options } from '../../lib/options/index.ts'
@@ -74,7 +75,10 @@ export const ServerOptions = v.strictObject({
 
 const positive = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)))
 
-/** Options of the PostgreSQL driver. */
+/** Options of the PostgreSQL driver that a configuration file cannot have. */
+type CodeOnly = 'plain' | 'exclusive' | 'tls'
+
+/** Options of the PostgreSQL driver. The compiler asks for each that is not {@link CodeOnly}. */
 export const StorageOptions = v.strictObject({
   schema: described(v.optional(named('the name of a schema')), 'Schema of the tables.'),
   readers: described(positive, 'Connections for reads.'),
@@ -93,7 +97,7 @@ export const StorageOptions = v.strictObject({
     v.optional(v.pipe(Size, v.minValue(1024 * 1024))),
     'Memory for what was read from the database: bytes, or `"32 MiB"`.',
   ),
-})
+} satisfies Record<Exclude<keyof PostgresOptions, CodeOnly>, v.GenericSchema>)
 
 /**
  * The configuration file. Options of `createAllot` without a section of their own are in `[api]`, except `data`, which is in

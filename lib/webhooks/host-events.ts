@@ -111,11 +111,17 @@ export interface HostEvents {
 /** The events that the outbox reports; the quota engine reports `quota` (lib/quota/quota-events.ts). */
 export type RecordedEvent = Exclude<WebhookEvent, { event: 'ping' | 'quota' }>
 
+/** The events with the members that listeners get: an action that {@link HostEvents} lacks does not compile. */
+type DeclaredEvent = {
+  [Name in RecordedEvent['event']]: Omit<HostEvents[Name], keyof HostEvent> & { event: Name }
+}[RecordedEvent['event']]
+
 /** @returns what listeners get; undefined when the owner was deleted */
 export const hostEvent = async (
   tx: ReadTransaction,
-  { event: _, by, ...detail }: RecordedEvent,
+  recorded: RecordedEvent,
 ): Promise<HostEvents[RecordedEvent['event']] | undefined> => {
+  const { event: _, by, ...detail } = recorded satisfies DeclaredEvent
   const ownerId = 'repository' in detail ? detail.repository.owner : detail.owner
   const found = await accounts.byIds(tx, by === undefined ? [ownerId] : [ownerId, by])
   const owner = found.get(ownerId)?.name

@@ -7,13 +7,23 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (file: string) => readFileSync(join(root, file), 'utf8')
-const text = read('CONTRIBUTING.md')
+const PAGES = ['CONTRIBUTING.md', 'docs/additions.md', 'docs/code-map.md', 'docs/architecture.md'] as const
+const additions = read('docs/additions.md')
 
 const tracked = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n')
 
 /** The files whose path ends so: later files of a folder are named without it. */
 const filesNamed = (path: string): string[] =>
   tracked.filter((file) => file === path || file.endsWith(`/${path}`))
+
+/** Paths of files in backticks, and of folders that end with a slash or begin with one of the source. */
+const pathsIn = (text: string): string[] =>
+  [...text.matchAll(/`([\w@./-]+)`/g)]
+    .map(([, path]) => path!)
+    .filter((path) => /\.(?:tsx?|mjs|json|toml|md)$|^(?:lib|bin|drivers|spec|examples|docs)\//.test(path))
+
+const exists = (path: string): boolean =>
+  filesNamed(path).length > 0 || tracked.some((file) => file.includes(path.replace(/\/?$/, '/')))
 
 const has = (file: string, name: string): boolean => new RegExp(`\\b${name}\\b`).test(read(file))
 
@@ -26,7 +36,25 @@ const namedPlaces = (text: string): { name: string; file: string }[] => {
   )
 }
 
-describe('CONTRIBUTING.md', () => {
+/** Names in the last column of a table whose middle column is a file. */
+const placesInRows = (text: string): { name: string; file: string }[] =>
+  [...text.matchAll(/^\|[^|]+\| `([\w./-]+)` \|([^|]*)\|$/gm)].flatMap(([, file = '', names = '']) =>
+    [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => ({ name, file })),
+  )
+
+const missingIn = (places: { name: string; file: string }[]): string[] =>
+  places
+    .filter(({ name, file }) => !filesNamed(file).some((each) => has(each, name)))
+    .map(({ name, file }) => `${name} in ${file}`)
+
+/** Lines that a reader of the source sees wrapped; rows of tables and code cannot be. */
+const longLines = (text: string): string[] =>
+  text
+    .replaceAll(/^ *```[\s\S]*?^ *```$/gm, '')
+    .split('\n')
+    .filter((line) => line.length > 120 && !line.trimStart().startsWith('|'))
+
+describe('The pages for contributors', () => {
   const NAMED: [word: string, file: string][] = [
     ['export const collections', 'lib/records/schema/index.ts'],
     ['export const numbered', 'lib/records/schema/index.ts'],
@@ -36,12 +64,12 @@ describe('CONTRIBUTING.md', () => {
     ['export const driverSpec', 'spec/driver-spec.ts'],
     ['afterCommit', 'lib/records/store.ts'],
   ]
-  it('uses the names of the code', () => {
+  it('have examples with the members of the code', () => {
     for (const [word, file] of NAMED) assert.ok(read(file).includes(word), `${file} does not have ${word}`)
     const members = (name: string) =>
-      [...new RegExp(`${name}\\(\\{([\\s\\S]*?)\\n *\\}\\)`).exec(text)![1]!.matchAll(/^ +(\w+):/gm)].map(
-        ([, key]) => key!,
-      )
+      [
+        ...new RegExp(`${name}\\(\\{([\\s\\S]*?)\\n *\\}\\)`).exec(additions)![1]!.matchAll(/^ +(\w+):/gm),
+      ].map(([, key]) => key!)
     const [route, collection] = [
       read('lib/http/route.ts') + read('lib/http/access.ts'),
       read('lib/records/collection.ts'),
@@ -50,11 +78,45 @@ describe('CONTRIBUTING.md', () => {
     for (const key of members('new Collection')) assert.match(collection, new RegExp(`\\b${key}\\??:`))
   })
 
-  it('names in backticks, before "in" or a parenthesis with a file, what that file has', () => {
-    const missing = namedPlaces(text).filter(
-      ({ name, file }) => !filesNamed(file).some((each) => has(each, name)),
+  for (const page of PAGES)
+    it(`name files and folders that exist, in ${page}`, () => {
+      const paths = pathsIn(read(page))
+      assert.ok(paths.length > 10, 'the paths are found')
+      assert.deepEqual(
+        paths.filter((path) => !exists(path)),
+        [],
+      )
+    })
+
+  it('name in backticks, before "in" or a parenthesis with a file, what that file has', () => {
+    const places = PAGES.flatMap((page) => namedPlaces(read(page)))
+    assert.ok(places.length > 100, 'the sentences are found')
+    assert.deepEqual(missingIn(places), [])
+  })
+
+  it('name beside each file of the code map what the file has', () => {
+    const places = placesInRows(read('docs/code-map.md'))
+    assert.ok(places.length > 200, 'the rows are found')
+    assert.deepEqual(missingIn(places), [])
+  })
+
+  it('list each recipe in CONTRIBUTING.md', () => {
+    const recipes = [...additions.matchAll(/^## (Add .*)$/gm)].map(([, title]) => title!)
+    const listed = read('CONTRIBUTING.md')
+    const anchors = recipes.map((title) =>
+      title
+        .toLowerCase()
+        .replaceAll(/[^\w -]/g, '')
+        .replaceAll(' ', '-'),
     )
-    assert.ok(namedPlaces(text).length > 60, 'the sentences are found')
-    assert.deepEqual(missing, [])
+    assert.deepEqual(
+      anchors.filter((anchor) => !listed.includes(`(docs/additions.md#${anchor})`)),
+      [],
+    )
+  })
+
+  it('have lines of at most 120 characters', () => {
+    for (const page of PAGES.filter((name) => name !== 'docs/architecture.md'))
+      assert.deepEqual(longLines(read(page)), [], page)
   })
 })

@@ -39,7 +39,7 @@ export const files = new Collection({
   },
 })
 
-/** The types of packages. For another one see "Add a package type" in CONTRIBUTING.md. */
+/** The types of packages. For another one see "Add a package type" in docs/additions.md. */
 export const PACKAGE_TYPES = ['generic'] as const
 export type PackageType = (typeof PACKAGE_TYPES)[number]
 

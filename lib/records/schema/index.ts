@@ -175,7 +175,7 @@ export const numbered: readonly NumberedRecords[] = [
 /**
  * The steps from layout 1 to the current one, in order. A released step never changes, so it names keys and fields itself:
  * the schema describes the current layout only, and is used to derive indexes and counters after the last step.
- * CONTRIBUTING.md has an example (add an index to data that exists).
+ * docs/additions.md has an example (add an index, a field or a collection to data that exists).
  */
 const steps: readonly UpgradeStep[] = []
 
