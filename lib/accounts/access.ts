@@ -152,7 +152,7 @@ export const canRead = async (
   if (reader === null) return false
   const rights = await rightsOn(tx, reader, repository)
   if (readFor === undefined || readFor === 'repository')
-    return hasAnyRight(rights) || isOfferedTo(tx, reader.id, repository.id)
+    return hasAnyRight(rights) || isOfferedTo(tx, reader.id, repository)
   return rights[PART_OF[readFor]] > RIGHT.none
 }
 

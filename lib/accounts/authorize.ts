@@ -3,14 +3,13 @@ import { type Account, accounts, type Repository } from '../records/schema/index
 import type { ReadTransaction } from '../storage/index.ts'
 import {
   accountByName,
-  membershipOf,
   permissionOn,
   readableRepository,
   type SignedIn,
   visibleAccount,
   visibleOrganization,
 } from './access.ts'
-import { canCreateIn } from './rights.ts'
+import { canCreateIn, owns } from './rights.ts'
 
 /**
  * The record to change: its id, or a function that finds it and checks the permission. The function runs in the
@@ -30,7 +29,7 @@ export type Authorizer<T> = (tx: ReadTransaction) => Promise<T | undefined>
 
 /** Whether the viewer is the account, owns it, or administrates the server. */
 export const isOwnerOf = async (tx: ReadTransaction, viewer: SignedIn, account: number): Promise<boolean> =>
-  viewer.admin || viewer.id === account || (await membershipOf(tx, account, viewer.id))?.owner === true
+  viewer.admin || owns(tx, viewer.id, account)
 
 /** A repository that the viewer has admin permission on. */
 export const authorizeAdmin =

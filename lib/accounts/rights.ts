@@ -18,6 +18,7 @@ import {
   repositories,
   type Team,
   type TeamRepository,
+  type Transfer,
   teamMembers,
   teamRepositories,
   teams,
@@ -141,18 +142,28 @@ export const canCreateIn = mayAsMember(({ canCreate }) => canCreate)
 /** Whether an account can change the packages of an owner. */
 export const canChangePackages = mayAsMember((team) => rightOfTeam(team, 'repo.packages') >= RIGHT.write)
 
+/** Whether an account is the owner, or owns the organization that is the owner. */
+export const owns = async (tx: ReadTransaction, account: number, owner: number): Promise<boolean> =>
+  account === owner || (await memberships.get(tx, [owner, account]))?.owner === true
+
+/** The offer of a repository; undefined unless the account that made it can still give the repository away. */
+export const offerOf = async (
+  tx: ReadTransaction,
+  { id, owner }: Pick<Repository, 'id' | 'owner'>,
+): Promise<Transfer | undefined> => {
+  const offer = await transfers.get(tx, [id])
+  if (offer === undefined || !(await owns(tx, offer.doer, owner))) return undefined
+  return (await accounts.get(tx, [offer.doer]))?.active === true ? offer : undefined
+}
+
 /** Whether the repository is offered to the account, or to an organization that it owns. */
 export const isOfferedTo = async (
   tx: ReadTransaction,
   account: number,
-  repository: number,
+  repository: Repository,
 ): Promise<boolean> => {
-  const transfer = await transfers.get(tx, [repository])
-  if (transfer === undefined) return false
-  return (
-    transfer.recipient === account ||
-    (await memberships.get(tx, [transfer.recipient, account]))?.owner === true
-  )
+  const offer = await offerOf(tx, repository)
+  return offer !== undefined && owns(tx, account, offer.recipient)
 }
 
 /** The memberships of an account, without those of deleted organizations, which a job removes in steps. */

@@ -11,7 +11,7 @@ import {
   visibleAmong,
 } from '../accounts/access.ts'
 import { blankAccount } from '../accounts/accounts.ts'
-import { isOfferedTo } from '../accounts/rights.ts'
+import { offerOf, owns } from '../accounts/rights.ts'
 import {
   type Account,
   type Attachment,
@@ -23,7 +23,6 @@ import {
   type PackageVersion,
   type Repository,
   type Transfer,
-  transfers,
 } from '../records/schema/index.ts'
 import { countsWithPending } from '../repositories/pending-relations.ts'
 import type { ReadTransaction } from '../storage/index.ts'
@@ -52,8 +51,9 @@ interface RepositoryOffer {
 
 type ContentCounts = Pick<RepositoryDetails, 'openIssues' | 'releases'> & { transfer: Transfer | undefined }
 
-const contentCounts = async (tx: ReadTransaction, { id }: Repository): Promise<ContentCounts> => {
-  const reads = [countOpenIssues(tx, id), countReleases(tx, id), transfers.get(tx, [id])] as const
+const contentCounts = async (tx: ReadTransaction, repository: Repository): Promise<ContentCounts> => {
+  const { id } = repository
+  const reads = [countOpenIssues(tx, id), countReleases(tx, id), offerOf(tx, repository)] as const
   const [openIssues, releases, transfer] = await Promise.all(reads)
   return { openIssues, releases, transfer }
 }
@@ -119,7 +119,7 @@ const offerDetails = async (
   transfer: Transfer | undefined,
 ): Promise<RepositoryOffer | null> => {
   if (transfer === undefined || viewer === null) return null
-  if (!admin && !(await isOfferedTo(tx, viewer.id, transfer.repository))) return null
+  if (!admin && !(await owns(tx, viewer.id, transfer.recipient))) return null
   // A job removes the offers to deleted accounts.
   if ((await accounts.get(tx, [transfer.recipient])) === undefined) return null
   const shown = await visibleAccounts(tx, viewer, [transfer.doer, transfer.recipient])

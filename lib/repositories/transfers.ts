@@ -1,8 +1,9 @@
-import { membershipOf, repositoryByName, type SignedIn, visibleAccount } from '../accounts/access.ts'
+import { repositoryByName, type SignedIn, visibleAccount } from '../accounts/access.ts'
 import { authorizeOwner, isOwnerOf } from '../accounts/authorize.ts'
+import { offerOf, owns } from '../accounts/rights.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
-import { type Account, accounts, type Repository, transfers } from '../records/schema/index.ts'
+import { type Account, accounts, type Repository, type Transfer, transfers } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import type { RepositoryName } from './relations.ts'
@@ -19,7 +20,8 @@ interface Transferred {
 
 /**
  * Transfers of repositories. Users who own the new owner's account, too, move a repository at once, since its quota pays for
- * it; otherwise it is offered, and the new owner accepts or rejects it.
+ * it; otherwise it is offered, and the new owner accepts or rejects it. An offer ends once the user who made it can no longer give
+ * the repository away ({@link offerOf}).
  */
 export class Transfers {
   readonly #store: Store
@@ -64,11 +66,10 @@ export class Transfers {
   /** Moves an offered repository to its new owner. @returns undefined unless it is offered to the viewer */
   accept(viewer: SignedIn, name: RepositoryName): Promise<Repository | undefined> {
     return this.#move(
-      (tx) => offeredRepository(tx, viewer, name),
+      async (tx) => (await offeredTo(tx, viewer, name))?.repository,
       async (tx) => {
-        const repository = await offeredRepository(tx, viewer, name)
-        const transfer = repository && (await transfers.get(tx, [repository.id]))
-        return transfer && accounts.get(tx, [transfer.recipient])
+        const found = await offeredTo(tx, viewer, name)
+        return found && accounts.get(tx, [found.offer.recipient])
       },
       viewer.id,
     )
@@ -77,8 +78,12 @@ export class Transfers {
   /** Ends an offer. @returns the repository; undefined unless it is offered to the viewer, or the viewer owns it */
   reject(viewer: SignedIn, name: RepositoryName): Promise<Repository | undefined> {
     return this.#store.write(async (tx) => {
-      const repository = await offeredRepository(tx, viewer, name, { byOwner: true })
-      if (repository !== undefined) await transfers.remove(tx, [repository.id])
+      const found = await offered(tx, name)
+      if (found === undefined) return undefined
+      const { repository, offer } = found
+      if (!(await owns(tx, viewer.id, offer.recipient)) && !(await isOwnerOf(tx, viewer, repository.owner)))
+        return undefined
+      await transfers.remove(tx, [repository.id])
       return repository
     })
   }
@@ -104,24 +109,32 @@ const refuseFurtherOffer = async (
   repository: Repository,
   recipient: Account,
 ): Promise<void> => {
-  if ((await transfers.get(tx, [repository.id])) !== undefined)
+  if ((await offerOf(tx, repository)) !== undefined)
     throw new AllotError('conflict', 'the repository is already offered: reject that transfer first')
   if ((await transfers.count(tx, 'recipient', [recipient.id])) >= MAX_OFFERS)
     throw new AllotError('conflict', `${recipient.name} already has ${MAX_OFFERS} offers`)
 }
 
-const offeredRepository = async (
+interface Offered {
+  readonly repository: Repository
+  readonly offer: Transfer
+}
+
+const offered = async (
+  tx: ReadTransaction,
+  { owner, name }: RepositoryName,
+): Promise<Offered | undefined> => {
+  const repository = await repositoryByName(tx, owner, name)
+  const offer = repository && (await offerOf(tx, repository))
+  return repository && offer && { repository, offer }
+}
+
+/** A repository that the viewer may accept. */
+const offeredTo = async (
   tx: ReadTransaction,
   viewer: SignedIn,
-  { owner, name }: RepositoryName,
-  { byOwner = false } = {},
-): Promise<Repository | undefined> => {
-  const repository = await repositoryByName(tx, owner, name)
-  const transfer = repository && (await transfers.get(tx, [repository.id]))
-  if (repository === undefined || transfer === undefined) return undefined
-  const mayAccept =
-    viewer.id === transfer.recipient ||
-    (await membershipOf(tx, transfer.recipient, viewer.id))?.owner === true
-  if (mayAccept || (byOwner && (await isOwnerOf(tx, viewer, repository.owner)))) return repository
-  return undefined
+  name: RepositoryName,
+): Promise<Offered | undefined> => {
+  const found = await offered(tx, name)
+  return found !== undefined && (await owns(tx, viewer.id, found.offer.recipient)) ? found : undefined
 }

@@ -396,6 +396,31 @@ describe('A transfer', () => {
     assert.deepEqual([await used(alice), await used(bob)], [0, 5000])
   })
 
+  it('ends, and is no longer shown, once the user who offered the repository cannot give it away', async () => {
+    const [alice, bob, carl] = [await allot.person(), await allot.person(), await allot.person()]
+    const org = `org-${alice.name}`
+    await made(alice, '/orgs', { username: org })
+    const asOwner = { role: 'owner' }
+    assertNoContent(await allot.as(alice, 'PUT', `/orgs/${org}/members/${bob.name}`, asOwner))
+    await made(alice, `/orgs/${org}/repos`, { name: 'kept', private: true })
+    const [path, at] = [`/repos/${org}/kept`, `/repos/${org}/kept/transfer`]
+    const offer = async () =>
+      (await allot.as(bob, 'POST', at, { new_owner: carl.name })).body.repo_transfer.recipient.login
+    assert.equal(await offer(), carl.name)
+    assert.equal((await allot.as(carl, 'GET', path)).status, 200)
+    assertNoContent(await allot.as(alice, 'DELETE', `/orgs/${org}/members/${bob.name}`))
+    assertNotFound(await allot.as(carl, 'GET', path))
+    assertNotFound(await allot.as(carl, 'POST', `${at}/accept`))
+    assert.equal((await allot.as(alice, 'GET', path)).body.repo_transfer, null)
+    assert.equal((await allot.as(alice, 'POST', at, { new_owner: carl.name })).status, 201)
+    assert.equal((await allot.as(alice, 'POST', `${at}/reject`)).status, 200)
+    assertNoContent(await allot.as(alice, 'PUT', `/orgs/${org}/members/${bob.name}`, asOwner))
+    assert.equal(await offer(), carl.name)
+    const inactive = { active: false }
+    assert.equal((await allot.as(allot.root, 'PATCH', `/admin/users/${bob.name}`, inactive)).status, 200)
+    assertNotFound(await allot.as(carl, 'POST', `${at}/accept`))
+  })
+
   it('is refused with 422 when the new owner has the name, at once and on acceptance', async () => {
     const [alice, bob] = [await allot.person(), await allot.person()]
     await made(alice, '/orgs', { username: 'taker' })
