@@ -6,7 +6,7 @@ import {
   type Viewer,
   visibleAccount,
 } from '../accounts/access.ts'
-import { authorizeCreateIn } from '../accounts/authorize.ts'
+import { type Authorizer, authorizeCreateIn } from '../accounts/authorize.ts'
 import { noreplyAddress } from '../accounts/names.ts'
 import { now } from '../clock.ts'
 import { AllotError, invalid } from '../errors.ts'
@@ -45,11 +45,24 @@ interface GenerateOptions extends NewRepository {
   readonly withTopics: boolean
 }
 
-/** The new owner and the record of a copy, as of one transaction. */
-interface Copied {
+/** The repository to copy and the new owner, as of one transaction. */
+interface Places {
+  readonly source: Repository
   readonly into: Account
-  readonly given: NewRepository
-  readonly changes: Partial<Repository>
+}
+
+/** What a fork and a repository from a template do differently. */
+interface CopyRequest {
+  readonly viewer: SignedIn
+  /** The repository to copy. */
+  readonly from: RepositoryName
+  readonly findOwner: Authorizer<Account>
+  contentOf(places: Places, creator: Account): GitContent
+  /** The new repository, and the members of its record that follow from the copied one. @throws AllotError conflict */
+  describe(
+    tx: ReadTransaction,
+    places: Places,
+  ): Promise<{ readonly given: NewRepository; readonly changes: Partial<Repository> }>
 }
 
 /**
@@ -79,104 +92,94 @@ export class Forks {
    */
   async fork(
     viewer: SignedIn,
-    { owner, name }: RepositoryName,
+    from: RepositoryName,
     { organization, name: forkName }: ForkOptions,
   ): Promise<Repository | undefined> {
-    const { store } = this.#services
-    const findSource = (tx: ReadTransaction) => readableRepository(tx, viewer, owner, name, 'code')
-    const findOwner = async (tx: ReadTransaction) =>
-      organization === undefined ? accounts.get(tx, [viewer.id]) : authorizeCreateIn(viewer, organization)(tx)
-    const found = await store.read(async (tx) => {
-      const [source, into, creator] = [
-        await findSource(tx),
-        await findOwner(tx),
-        await accounts.get(tx, [viewer.id]),
-      ]
-      return source && into && creator && { source, into, creator }
+    const fork = await this.#copy({
+      viewer,
+      from,
+      findOwner: async (tx) =>
+        organization === undefined
+          ? accounts.get(tx, [viewer.id])
+          : authorizeCreateIn(viewer, organization)(tx),
+      contentOf: ({ source }) => ({ from: source.id, branch: source.defaultBranch }),
+      async describe(tx, { source, into }) {
+        await refuseSecondFork(tx, source, into)
+        const { id: parent, name, description, defaultBranch, empty } = source
+        const isPrivate = isForkPrivate(source, into)
+        const given = { name: forkName ?? name, description, defaultBranch, private: isPrivate }
+        return { given, changes: { parent, empty } }
+      },
     })
-    if (found === undefined) return undefined
-    const { source, creator } = found
-    const fork = await this.#copy(creator, { from: source.id, branch: source.defaultBranch }, async (tx) => {
-      const [current, into] = [await findSource(tx), await findOwner(tx)]
-      if (current === undefined || into === undefined) throw gone()
-      await refuseSecondFork(tx, current, into)
-      const { name, description, defaultBranch } = current
-      const given = {
-        name: forkName ?? name,
-        description,
-        defaultBranch,
-        private: isForkPrivate(current, into),
-      }
-      return { into, given, changes: { parent: current.id, empty: current.empty } }
-    })
-    await this.#lfsCopies.finish(fork.id)
-    this.#maintenance?.afterChange(fork)
+    if (fork !== undefined) this.#maintenance?.afterChange(fork)
     return fork
   }
 
   /** Makes a copy without history, and without a parent. @throws AllotError invalid unless the repository is a template */
-  async generate(
+  generate(
     viewer: SignedIn,
-    { owner, name }: RepositoryName,
-    { owner: newOwner, withFiles, withTopics, host = 'localhost', ...given }: GenerateOptions,
+    from: RepositoryName,
+    { owner, withFiles, withTopics, host = 'localhost', ...given }: GenerateOptions,
   ): Promise<Repository | undefined> {
-    const { store } = this.#services
-    const findSource = (tx: ReadTransaction) => readableRepository(tx, viewer, owner, name, 'code')
-    const findOwner = async (tx: ReadTransaction): Promise<Account | undefined> => {
-      const account = await visibleAccount(tx, viewer, newOwner)
-      if (account === undefined || account.id === viewer.id) return account
-      if (account.kind === 'organization') return authorizeCreateIn(viewer, newOwner)(tx)
-      throw new AllotError('forbidden', `only ${account.name} may create repositories for ${account.name}`)
-    }
-    const found = await store.read(async (tx) => {
-      const source = await findSource(tx)
-      const [into, creator] = [source && (await findOwner(tx)), await accounts.get(tx, [viewer.id])]
-      return source && into && creator && { source, into, creator }
+    const isEmpty = (source: Repository) => source.empty || !withFiles
+    return this.#copy({
+      viewer,
+      from,
+      async findOwner(tx) {
+        const account = await visibleAccount(tx, viewer, owner)
+        if (account === undefined || account.id === viewer.id) return account
+        if (account.kind === 'organization') return authorizeCreateIn(viewer, owner)(tx)
+        throw new AllotError('forbidden', `only ${account.name} may create repositories for ${account.name}`)
+      },
+      contentOf({ source, into }, creator) {
+        if (source.template !== true)
+          throw invalid(`${source.name} is not a template: set template=true first`)
+        const branch = source.defaultBranch
+        if (isEmpty(source)) return { branch }
+        const by = authorFor(into, creator)
+        const author = { name: by.fullName || by.name, email: noreplyAddress(by.name, host) }
+        return { from: source.id, branch, only: branch, first: { author, when: new Date(now() * 1000) } }
+      },
+      async describe(_tx, { source }) {
+        const topics = withTopics ? (source.topics ?? []) : []
+        const changes = { empty: isEmpty(source), ...(topics.length === 0 ? {} : { topics }) }
+        return { given: { ...given, defaultBranch: source.defaultBranch }, changes }
+      },
     })
-    if (found === undefined) return undefined
-    const { source, into, creator } = found
-    if (source.template !== true) throw invalid(`${source.name} is not a template: set template=true first`)
-    const isEmpty = source.empty || !withFiles
-    const by = authorFor(into, creator)
-    const author = { name: by.fullName || by.name, email: noreplyAddress(by.name, host) }
-    const first = { author, when: new Date(now() * 1000) }
-    const branch = source.defaultBranch
-    const content = isEmpty ? { branch } : { from: source.id, branch, only: branch, first }
-    const made = await this.#copy(creator, content, async (tx) => {
-      const [current, into] = [await findSource(tx), await findOwner(tx)]
-      if (current === undefined || into === undefined) throw gone()
-      const topics = withTopics ? (current.topics ?? []) : []
-      const changes = { empty: isEmpty, ...(topics.length === 0 ? {} : { topics }) }
-      return { into, given: { ...given, defaultBranch: branch }, changes }
-    })
-    await this.#lfsCopies.finish(made.id)
-    return made
   }
 
   /** Checks, copies the git data, and saves the record in a write that finds and authorizes everything again. */
-  async #copy(
-    creator: Account,
-    content: GitContent,
-    prepare: (tx: ReadTransaction) => Promise<Copied>,
-  ): Promise<Repository> {
+  async #copy(request: CopyRequest): Promise<Repository | undefined> {
     const { store, gitData } = this.#services
-    await store.read(async (tx) => {
-      const { into, given } = await prepare(tx)
+    const { viewer, contentOf, describe } = request
+    const checked = await store.read(async (tx) => {
+      const creator = await accounts.get(tx, [viewer.id])
+      const places = await placesOf(tx, request)
+      if (creator === undefined || places === undefined) return undefined
+      const content = contentOf(places, creator)
+      const { given } = await describe(tx, places)
       checkRepositoryName(given.name)
       checkTexts('repository', given)
-      await refuseTaken(tx, into.id, given.name)
+      await refuseTaken(tx, places.into.id, given.name)
+      return { creator, content }
     })
+    if (checked === undefined) return undefined
+    const { creator, content } = checked
     const id = await store.sequences.next('repository')
-    return gitData.create(id, content, creator, (size) =>
+    const copy = await gitData.create(id, content, creator, (size) =>
       store.write(async (tx) => {
-        const { into, given, changes } = await prepare(tx)
-        const record = { ...recordOf(id, into, given, size), ...changes }
+        const places = await placesOf(tx, request)
+        if (places === undefined) throw gone()
+        const { given, changes } = await describe(tx, places)
+        const record = { ...recordOf(id, places.into, given, size), ...changes }
         if ('from' in content) await this.#lfsCopies.begin(tx, content.from, id)
         const repository = await insertRepository(tx, this.#services, creator, record)
         await this.#recordCopy(tx, repository, creator.id)
         return repository
       }),
     )
+    await this.#lfsCopies.finish(copy.id)
+    return copy
   }
 
   /**
@@ -218,6 +221,16 @@ export class Forks {
       return { items, total: (await countsWithPending(tx, repository)).forks }
     })
   }
+}
+
+/** @returns undefined when one of them does not exist, or is hidden from the viewer */
+const placesOf = async (
+  tx: ReadTransaction,
+  { viewer, from: { owner, name }, findOwner }: CopyRequest,
+): Promise<Places | undefined> => {
+  const source = await readableRepository(tx, viewer, owner, name, 'code')
+  const into = source && (await findOwner(tx))
+  return source && into && { source, into }
 }
 
 const gone = () => new AllotError('not_found', 'the repository or the new owner was deleted')
