@@ -19,11 +19,11 @@ import {
   sendEmpty,
   serveReference,
 } from './http/index.ts'
+import { movedPath } from './http/moved-paths.ts'
 import type { Markdown } from './markdown/index.ts'
 import type { HostDependencies, Options } from './options/index.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Store } from './records/store.ts'
-import { movedPath } from './repositories/moved-paths.ts'
 import type { StorageDriver } from './storage/index.ts'
 import { VERSION } from './version.ts'
 import { createLazyPages } from './web/index.ts'

@@ -8,7 +8,6 @@ import type { Markdown } from '../markdown/index.ts'
 import type { QuotaEngine } from '../quota/index.ts'
 import type { Page } from '../records/pages.ts'
 import type { Store } from '../records/store.ts'
-import { mayHaveMoved } from '../repositories/moved-paths.ts'
 import type { GitServices } from '../repositories/pushes.ts'
 
 /** The services for handlers of JSON routes. */
@@ -84,7 +83,7 @@ export const signInRequired = () => new AllotError('unauthenticated', 'sign in w
 
 type Declarations = ReturnType<typeof routesFor<Identity, Services>>
 
-const declarations: Declarations = routesFor(mayHaveMoved)
+const declarations: Declarations = routesFor()
 export const route: Declarations['route'] = declarations.route
 export const { reply, pageOf } = declarations
 

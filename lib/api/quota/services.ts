@@ -8,7 +8,6 @@ import { hostOwnerDirectory } from '../../quota/host-owners.ts'
 import type { Owner, OwnerDirectory } from '../../quota/owners.ts'
 import { type QuotaOwner, quotaOwners } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
-import { mayHaveMoved } from '../../repositories/moved-paths.ts'
 import { timestamp } from '../fields.ts'
 import type { Recipient, Services } from '../route.ts'
 import { presentUser, type User } from '../users.ts'
@@ -22,7 +21,7 @@ export interface QuotaServices
 
 type Declarations = ReturnType<typeof routesFor<Identity, QuotaServices>>
 
-const declarations: Declarations = routesFor(mayHaveMoved)
+const declarations: Declarations = routesFor()
 /** Declares a route that needs nothing but {@link QuotaServices}. */
 export const quotaRoute: Declarations['route'] = declarations.route
 
