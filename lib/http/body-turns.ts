@@ -1,5 +1,6 @@
 import { ClientBudget } from '../client-budget.ts'
 import { pauseAfter } from '../clock.ts'
+import { ClientDisconnected } from './failure.ts'
 
 /** Bytes of a body that is parsed at once. */
 const SMALL = 16 * 1024
@@ -28,16 +29,22 @@ export class BodyTurns {
   /**
    * Reads a body once the client may hold another one in memory.
    * @param bytes of the body at most
-   * @throws AllotError unavailable when the client sends too many large bodies
+   * @throws AllotError unavailable when the client sends too many large bodies; ClientDisconnected when it leaves before its turn
    */
-  read<T>(bytes: number, client: () => string, body: () => Promise<T>): Promise<T> {
-    return bytes > LARGE ? this.#reading.run(client(), body) : body()
+  async read<T>(bytes: number, sender: Sender, body: () => Promise<T>): Promise<T> {
+    if (bytes <= LARGE) return body()
+    const release = await turnOf(this.#reading, sender)
+    try {
+      return await body()
+    } finally {
+      release()
+    }
   }
 
-  /** Parses a body in the turn of its client. @throws AllotError unavailable when too many wait */
-  async parse<T>(bytes: number, client: () => string, body: () => T): Promise<T> {
+  /** Parses a body in the turn of its client. @throws AllotError unavailable when too many wait; ClientDisconnected as `read` */
+  async parse<T>(bytes: number, sender: Sender, body: () => T): Promise<T> {
     if (bytes <= SMALL) return body()
-    const release = await this.#parsing.acquire(client())
+    const release = await turnOf(this.#parsing, sender)
     const begun = performance.now()
     try {
       return body()
@@ -49,14 +56,29 @@ export class BodyTurns {
   }
 }
 
-/** What large bodies wait for, and whose turn it is. */
-export interface BodyTurn {
-  readonly turns: Pick<BodyTurns, 'read' | 'parse'>
+const turnOf = async (budget: ClientBudget, { client, signal }: Sender): Promise<() => void> => {
+  const leaving = signal()
+  return budget.acquire(client(), leaving).catch((error) => {
+    throw leaving.aborted ? new ClientDisconnected('the client disconnected before its turn') : error
+  })
+}
+
+/** Who sends a body. Most bodies are small, and ask for neither. */
+interface Sender {
+  /** Client whose turn it is, as in `RouteRequest`. */
   readonly client: () => string
+  /** Aborted when the client disconnects. */
+  readonly signal: () => AbortSignal
+}
+
+/** What large bodies wait for, and whose turn it is. */
+export interface BodyTurn extends Sender {
+  readonly turns: Pick<BodyTurns, 'read' | 'parse'>
 }
 
 /** For bodies that are small, whoever sends them. */
 export const AT_ONCE: BodyTurn = {
-  turns: { read: (_bytes, _client, body) => body(), parse: async (_bytes, _client, body) => body() },
+  turns: { read: (_bytes, _sender, body) => body(), parse: async (_bytes, _sender, body) => body() },
   client: () => '',
+  signal: () => new AbortController().signal,
 }

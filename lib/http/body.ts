@@ -30,7 +30,7 @@ export const readBody = async (
   req: IncomingMessage,
   route: DeclaredBody,
   limit: number,
-  { turns, client }: BodyTurn = AT_ONCE,
+  { turns, ...sender }: BodyTurn = AT_ONCE,
 ): Promise<unknown> => {
   checkContentType(req, route)
   const { body } = route
@@ -38,9 +38,11 @@ export const readBody = async (
   const parse = (text: unknown) => validate(body!, route.accepts ? text : parseObject(text, route.maxValues))
   if (req.readableEnded) return parse(parsedByHost(req))
   const maxBytes = route.bodyLimit ?? limit
-  return turns.read(Math.min(declaredSize(req) ?? maxBytes, maxBytes), client, async () => {
+  const size = declaredSize(req) ?? maxBytes
+  if (size > maxBytes) throw tooLarge(maxBytes)
+  return turns.read(size, sender, async () => {
     const bytes = await readBytes(req, maxBytes)
-    return turns.parse(bytes.length, client, () => parse(decodeUtf8(bytes)))
+    return turns.parse(bytes.length, sender, () => parse(decodeUtf8(bytes)))
   })
 }
 

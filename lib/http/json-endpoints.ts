@@ -30,6 +30,7 @@ import {
   sendHead,
   sendLines,
   sendStreamReply,
+  signalOf,
 } from './send.ts'
 import { type Coercion, coerce, coercionOf, pathParams } from './validate.ts'
 
@@ -91,7 +92,7 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
   }
 
   async handle(context: Context<I, S>): Promise<JsonReply> {
-    const { req, route, params, url, baseUrl, user = null } = context
+    const { req, res, route, params, url, baseUrl, user = null } = context
     const { basePath, services, htmlUrls, bodyLimit, pageLimits, clientOf } = this.#options
     if (route === this.#unmatched) return replyUnmatched(context)
     const { paramsCoercion, paging } = route
@@ -109,8 +110,9 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     }
     if (route.body !== undefined) {
       if (route.exists !== undefined && !(await route.exists(request.params, services))) throw notFound()
+      const signal = () => signalOf(res)
       const { client } = request
-      request.body = await readBody(req, route, bodyLimit, { turns: this.#options.turns, client })
+      request.body = await readBody(req, route, bodyLimit, { turns: this.#options.turns, client, signal })
     }
     const reply = await route.handle(request, services)
     const { page, apiUrl, query } = request
@@ -161,9 +163,7 @@ const countOf = ({ total, body }: Reply, { limit }: Pagination) => ({
 })
 
 const sendDownload = async ({ req, res }: RequestContext, open: OpenDownload): Promise<void> => {
-  const disconnected = new AbortController()
-  res.once('close', () => disconnected.abort())
-  const reply = await open({ headers: headersOf(req), signal: disconnected.signal })
+  const reply = await open({ headers: headersOf(req), signal: signalOf(res) })
   if (req.method === 'HEAD') sendHead(res, reply)
   else await sendStreamReply(res, reply)
 }

@@ -91,6 +91,14 @@ const drained = (res: ServerResponse): Promise<void> =>
     res.once('drain', onDrain).once('close', onClose)
   })
 
+/** @returns a signal that is aborted when the response ends or the client disconnects */
+export const signalOf = (res: ServerResponse): AbortSignal => {
+  const ended = new AbortController()
+  if (res.destroyed) ended.abort()
+  res.once('close', () => ended.abort())
+  return ended.signal
+}
+
 const disconnected = () => new ClientDisconnected('the client disconnected before the response was complete')
 
 /** A reply, and a promise that rejects when the body of the request breaks off. */

@@ -13,6 +13,7 @@ import {
   sendEmpty,
   sendHead,
   sendStreamReply,
+  signalOf,
   TEXT_HEADERS,
 } from './send.ts'
 
@@ -67,9 +68,8 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
     const brokenBody = new Promise<never>((_resolve, reject) => body.once('error', reject))
     // The body can fail after the handler has ended, when nothing else awaits this promise.
     brokenBody.catch(() => undefined)
-    const disconnected = new AbortController()
-    res.once('close', () => disconnected.abort())
-    const client = () => this.#options.clientOf(req, user)
+    const signal = signalOf(res)
+    const sender = { client: () => this.#options.clientOf(req, user), signal: () => signal }
     const request = {
       user,
       headers: headersOf(req),
@@ -78,15 +78,15 @@ export class StreamEndpoints<I extends Caller, S> implements Endpoints<I, Declar
       baseUrl,
       params: params as Record<string, string>,
       query: new URLSearchParams(url.search),
-      client,
-      parse: <T>(bytes: number, parse: () => T) => this.#options.turns.parse(bytes, client, parse),
-      signal: disconnected.signal,
+      client: sender.client,
+      parse: <T>(bytes: number, parse: () => T) => this.#options.turns.parse(bytes, sender, parse),
+      signal,
     }
     try {
       const reply = await Promise.race([route.handle(request, this.#options.services), brokenBody])
       return { ...reply, brokenBody }
     } catch (error) {
-      throw disconnected.signal.aborted ? new ClientDisconnected('the client disconnected') : error
+      throw signal.aborted ? new ClientDisconnected('the client disconnected') : error
     }
   }
 

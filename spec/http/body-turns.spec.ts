@@ -3,6 +3,9 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, describe, it, type TestContext } from 'node:test'
 import * as v from 'valibot'
+import { deferred } from '../../lib/deferred.ts'
+import { ClientDisconnected } from '../../lib/http/failure.ts'
+import { BodyTurns } from '../../lib/http/index.ts'
 import { type HttpFixture, plain, reply, route, serve } from './fixture.ts'
 
 const MIB = 1024 * 1024
@@ -115,8 +118,32 @@ describe('Large bodies of one client', () => {
     )
     assert.equal((await post('/any', 'ann', body)).status, 200)
     assert.equal((await post('/any', 'mallory', '{}')).status, 200)
+    const tooLarge = connect(served.port, '127.0.0.1')
+    test.after(() => tooLarge.destroy())
+    const head = ['POST /api/v1/any HTTP/1.1', 'Host: x.test', 'Authorization: mallory']
+    tooLarge.write(`${[...head, `Content-Length: ${17 * MIB}`].join('\r\n')}\r\n\r\n`)
+    assert.match(String(await once(tooLarge, 'data')), /^HTTP\/1.1 413 /)
     await held[0]!.complete()
     assert.equal((await post('/any', 'mallory', body)).status, 200)
+  })
+
+  it('wait for their turn only as long as the client stays', async () => {
+    const turns = new BodyTurns()
+    const complete: (() => void)[] = []
+    const read = (signal: AbortSignal) =>
+      turns.read(2 * MIB, { client: () => 'mallory', signal: () => signal }, () => {
+        const { promise, resolve } = deferred<void>()
+        complete.push(resolve)
+        return promise
+      })
+    const reading = Array.from({ length: 4 }, () => read(new AbortController().signal))
+    const leaving = new AbortController()
+    const waiting = read(leaving.signal)
+    leaving.abort()
+    await assert.rejects(waiting, ClientDisconnected)
+    assert.equal(complete.length, 4)
+    for (const resolve of complete) resolve()
+    await Promise.all(reading)
   })
 })
 
