@@ -1,9 +1,9 @@
-/** The page that describes the API at {@link REFERENCE_PATH}. The server (`lib/server.ts`) offers it each request first. */
+/** The page that describes the API at {@link REFERENCE_PATH}. Listeners offer it the requests that no route takes (`lib/listeners.ts`). */
 import { readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
 import { parseRequestUrl } from './request-url.ts'
-import { send } from './send.ts'
+import { send, sendEmpty } from './send.ts'
 
 /** Page that describes the API; error bodies link to it. Gitea and Forgejo have theirs at the same path. */
 export const REFERENCE_PATH = '/api/swagger'
@@ -39,10 +39,14 @@ const page = (documentUrl: string, scriptUrl: string): string => `<!doctype html
 
 let script: Buffer | undefined
 
-/** Responds to a GET of the page or of its script. @returns false for any other request */
+/** Responds to a request for the page or its script. @returns false for any other path */
 export const serveReference = (req: IncomingMessage, res: ServerResponse, basePath: string): boolean => {
   const url = parseRequestUrl(req, '')
-  if (url === undefined || (req.method !== 'GET' && req.method !== 'HEAD')) return false
+  if (url === undefined || (url.path !== SCRIPT && url.path !== REFERENCE_PATH)) return false
+  if (req.method !== 'GET' && req.method !== 'HEAD') {
+    sendEmpty(res, req.method === 'OPTIONS' ? 204 : 405, ['Allow', 'GET, HEAD, OPTIONS'])
+    return true
+  }
   if (url.path === SCRIPT) {
     script ??= readFileSync(scriptFile())
     send(res, 200, script, [
@@ -53,7 +57,6 @@ export const serveReference = (req: IncomingMessage, res: ServerResponse, basePa
     ])
     return true
   }
-  if (url.path !== REFERENCE_PATH) return false
   const html = page(`${url.mount}${basePath}/openapi.json`, `${url.mount}${SCRIPT}`)
   const headers = ['Content-Security-Policy', POLICY, 'Cache-Control', 'no-cache']
   send(res, 200, html, ['Content-Type', 'text/html;charset=utf-8', ...headers])

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Brand, logoOrigin } from '../host-pages/brand.ts'
 import { endAfterDrain } from '../http/drain.ts'
 import { dispositionOf, SANDBOX } from '../http/responses.ts'
-import { sendHead, sendStreamReply } from '../http/send.ts'
+import { sendHead, sendStreamReply, signalOf } from '../http/send.ts'
 import type { Download, Picture } from './parts/route.ts'
 import type { Asset } from './styles/index.ts'
 
@@ -44,7 +44,9 @@ export class PageResponses {
   asset(req: IncomingMessage, res: ServerResponse, { type, text, gzip, ...asset }: Asset): void {
     const isCompressed = ACCEPTS_GZIP.test(String(req.headers['accept-encoding'] ?? ''))
     const tag = isCompressed ? asset.tag.replace(/"$/, '-gzip"') : asset.tag
-    const headers = ['ETag', tag, 'Cache-Control', 'no-cache', 'Vary', 'Accept-Encoding']
+    const headers = ['ETag', tag, 'Cache-Control', 'no-cache']
+    // The host may have set others.
+    res.appendHeader('Vary', 'Accept-Encoding')
     if (req.headers['if-none-match']?.includes(tag)) return this.#send(res, 304, '', headers)
     const encoding = isCompressed ? ['Content-Encoding', 'gzip'] : []
     this.#send(res, 200, isCompressed ? gzip : text, [...headers, 'Content-Type', type, ...encoding])
@@ -65,9 +67,8 @@ export class PageResponses {
       'Cache-Control': 'no-store',
     }
     if (typeof content === 'string') return this.#send(res, 200, content, Object.entries(headers).flat())
-    const leaving = new AbortController()
-    res.once('close', () => leaving.abort())
-    const body = async () => ({ stream: await content(leaving.signal) })
+    const signal = signalOf(res)
+    const body = async () => ({ stream: await content(signal) })
     const all = { ...this.#headers, ...headers, 'Content-Length': String(size) }
     const reply = { status: 200, headers: all, body }
     if (req.method === 'HEAD') sendHead(res, reply)

@@ -172,6 +172,20 @@ describe('GET /api/swagger', () => {
     assert.match(await textOf(document), /"openapi":"3\.1\.0"/)
   })
 
+  it('takes no other methods than GET and HEAD, nor does its script', async () => {
+    for (const path of ['/api/swagger', '/api/swagger/openapi-explorer.min.js'])
+      for (const [method, status] of [
+        ['HEAD', 200],
+        ['POST', 405],
+        ['DELETE', 405],
+        ['OPTIONS', 204],
+      ] as const) {
+        const answer = await fetch(allot.base + path, { method })
+        const allow = status === 200 ? null : 'GET, HEAD, OPTIONS'
+        assert.deepEqual([answer.status, answer.headers.get('allow')], [status, allow], `${method} ${path}`)
+      }
+  })
+
   it('is the `url` of errors, also below a prefix', async () => {
     const { body } = await allot.request('GET', '/user')
     assert.equal((await fetch(body.url)).status, 200)

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { type IncomingMessage, request } from 'node:http'
+import { createServer, type IncomingMessage, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
@@ -119,6 +120,23 @@ describe('The brand of the host', () => {
           assert.notEqual(headers.etag, plain.headers.etag)
           assert.equal((await ask(encoding, headers.etag)).status, 304)
         }
+      }
+    }))
+
+  it('has a style sheet that keeps what the host has set in Vary', () =>
+    withPages({}, async ({ allot }) => {
+      const host = createServer((req, res) => {
+        res.setHeader('Vary', 'Cookie')
+        allot.pages(req, res)
+      })
+      try {
+        await once(host.listen(0, '127.0.0.1'), 'listening')
+        const { port } = host.address() as AddressInfo
+        const { headers } = await fetch(`http://127.0.0.1:${port}/-/style.css`)
+        assert.equal(headers.get('vary'), 'Cookie, Accept-Encoding')
+      } finally {
+        host.closeAllConnections()
+        host.close()
       }
     }))
 
