@@ -177,7 +177,7 @@ export const openAllot = async (
     return exportStore({ driver, ...storage }, to, given)
   }
   const sshServices = { options, store, hosting, git: hosting.git, log }
-  const ssh = isServer ? await orClose(driver, startSsh(sshServices)) : undefined
+  const ssh = isServer ? await orClose(driver, openSshIfOn(sshServices)) : undefined
   const lfsTokens = ssh?.lfsTokens
   const { gitReader } = storage
   const services = { options, host, store, markdown, write, htmlUrls, gitReader, lfsTokens, ...domain }
@@ -220,7 +220,7 @@ export const openAllot = async (
 }
 
 /** Loads and opens the SSH server, when it is turned on. */
-const startSsh = async (services: Parameters<typeof openSsh>[0]) =>
+const openSshIfOn = async (services: Parameters<typeof openSsh>[0]) =>
   services.options.ssh.port === undefined ? undefined : (await import('./ssh/open.ts')).openSsh(services)
 
 const publicServices = (hosting: Hosting) => ({

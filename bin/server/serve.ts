@@ -31,7 +31,7 @@ import {
 } from './listeners.ts'
 import { ServerLog } from './log.ts'
 import { gracefulShutdown } from './shutdown.ts'
-import { commandLogger, startSsh } from './ssh.ts'
+import { commandLogger, listenForSsh } from './ssh.ts'
 import { ReloadedTls, tlsFilesOf } from './tls.ts'
 import {
   disconnectWorker,
@@ -130,12 +130,12 @@ const serveHere = async (location: StoreLocation, log: ServerLog): Promise<void>
   const stop = gracefulShutdown(server, () => allot.close())
   const worker = workerNumber()
   let redirect: Redirect | undefined
-  let ssh: Awaited<ReturnType<typeof startSsh>>
+  let ssh: Awaited<ReturnType<typeof listenForSsh>>
   try {
     await listen(server, sharedPort() ?? settings.port, settings.host, portAdvice('--port'))
     const origin = originOf(server)
     const baseUrl = config.api.baseUrl ?? origin
-    ssh = await startSsh(allot, config, { baseUrl, onCommand: await commandListener(allot, config, log) })
+    ssh = await listenForSsh(allot, config, { baseUrl, onCommand: await commandListener(allot, config, log) })
     const started = { url: origin + api.basePath, data, ...(ssh && { sshUrl: ssh.url }) }
     if (worker === undefined) redirect = await startRedirect(config, started.url)
     // Only one of several workers creates the administrator. It listens by now, so the token cannot be lost.

@@ -16,7 +16,7 @@ interface SshListener {
 }
 
 /** Listens for SSH, when it is on. @param baseUrl of the HTTP server, for clients of Git LFS */
-export const startSsh = async (
+export const listenForSsh = async (
   allot: Pick<OpenAllot, 'ssh' | 'sshServer'>,
   { server: { host }, ssh: { port } }: Config,
   options: { baseUrl: string; onCommand: (command: SshCommand) => void },
