@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Identity } from './accounts/access.ts'
+import { lfsAuthenticator } from './api/git/lfs.ts'
 import { routesWith, streamRoutesFor } from './api/index.ts'
-import { lfsAuthenticator } from './api/lfs.ts'
+import { movedPath } from './api/moved-paths.ts'
 import { accountQuotaOwners } from './api/quota/services.ts'
 import type { Services } from './api/route.ts'
 import { documentOf } from './api/server.ts'
@@ -19,7 +20,6 @@ import {
   sendEmpty,
   serveReference,
 } from './http/index.ts'
-import { movedPath } from './http/moved-paths.ts'
 import type { Markdown } from './markdown/index.ts'
 import type { HostDependencies, Options } from './options/index.ts'
 import type { QuotaEngine } from './quota/index.ts'
@@ -180,6 +180,7 @@ export const createPagesListener = (dependencies: ListenerDependencies) => {
     bodyLimit: options.maxBodySize,
     basePath: options.basePath,
     trustedProxies: options.trustedProxies,
+    movedPath: movedPath(hosting),
     log: host.log,
   })
 }

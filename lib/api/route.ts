@@ -9,6 +9,7 @@ import type { QuotaEngine } from '../quota/index.ts'
 import type { Page } from '../records/pages.ts'
 import type { Store } from '../records/store.ts'
 import type { GitServices } from '../repositories/pushes.ts'
+import { mayHaveMoved } from './moved-paths.ts'
 
 /** The services for handlers of JSON routes. */
 export interface Services {
@@ -83,7 +84,7 @@ export const signInRequired = () => new AllotError('unauthenticated', 'sign in w
 
 type Declarations = ReturnType<typeof routesFor<Identity, Services>>
 
-const declarations: Declarations = routesFor()
+const declarations: Declarations = routesFor(mayHaveMoved)
 export const route: Declarations['route'] = declarations.route
 export const { reply, pageOf } = declarations
 

@@ -10,8 +10,8 @@ import {
   ValidationError,
 } from '../http/index.ts'
 import { VERSION } from '../version.ts'
-import { TREE_PAGE } from './contents/refs.ts'
 import { example, number, parameter, shortText, text } from './fields.ts'
+import { TREE_PAGE } from './git/refs.ts'
 import { DEFAULT_THEME } from './profile.ts'
 import { quotaRoute } from './quota/services.ts'
 import { reply, route, type Services } from './route.ts'

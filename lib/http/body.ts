@@ -38,17 +38,18 @@ export const readBody = async (
   const parse = (text: unknown) => validate(body!, route.accepts ? text : parseObject(text, route.maxValues))
   if (req.readableEnded) return parse(parsedByHost(req))
   const maxBytes = route.bodyLimit ?? limit
-  const size = declaredSize(req) ?? maxBytes
-  if (size > maxBytes) throw tooLarge(maxBytes)
-  return turns.read(size, sender, async () => {
+  return turns.read(declaredSize(req, maxBytes) ?? maxBytes, sender, async () => {
     const bytes = await readBytes(req, maxBytes)
     return turns.parse(bytes.length, sender, () => parse(decodeUtf8(bytes)))
   })
 }
 
-/** Bytes of a body by its headers; undefined when it is sent in chunks. */
-const declaredSize = ({ headers }: IncomingMessage): number | undefined =>
-  headers['content-length'] === undefined ? undefined : Number(headers['content-length'])
+/** Bytes of a body by its headers; undefined when it is sent in chunks. @throws AllotError too_large, before anything is read */
+const declaredSize = ({ headers }: IncomingMessage, limit = Number.POSITIVE_INFINITY): number | undefined => {
+  const text = headers['content-length']
+  if (text !== undefined && Number(text) > limit) throw tooLarge(limit)
+  return text === undefined ? undefined : Number(text)
+}
 
 /** A request without a Content-Type is accepted, except where a form with a file is expected, which needs its boundary. */
 const checkContentType = (req: IncomingMessage, { accepts }: Pick<Route, 'accepts'>): void => {
@@ -94,7 +95,6 @@ export const bodyWasRead = (): AllotError =>
   )
 
 const readBytes = (req: IncomingMessage, limit: number): Promise<Buffer> => {
-  if ((declaredSize(req) ?? 0) > limit) return Promise.reject(tooLarge(limit))
   if (req.destroyed) return Promise.reject(disconnected())
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
@@ -133,6 +133,7 @@ const decodeUtf8 = (bytes: Uint8Array): string => {
 export const readMultipart = async (req: IncomingMessage, limit: number): Promise<FormData> => {
   checkContentType(req, { accepts: FORM })
   checkUnread(req)
+  declaredSize(req, limit)
   const body = await readBytes(req, limit)
   const type = req.headers['content-type']!
   try {
@@ -168,8 +169,7 @@ export const decompressedBody = (req: IncomingMessage, { accepts, bodyLimit }: S
     throw new AllotError('unsupported_media_type', `the content type must be ${accepts}`)
   checkUnread(req)
   const hasGzip = isGzip(req.headers['content-encoding'])
-  const size = hasGzip ? undefined : declaredSize(req)
-  if (size !== undefined && bodyLimit !== undefined && size > bodyLimit) throw tooLarge(bodyLimit)
+  const size = hasGzip ? undefined : declaredSize(req, bodyLimit)
   return { body: hasGzip || bodyLimit !== undefined ? limitedBody(req, hasGzip, bodyLimit) : req, size }
 }
 
@@ -194,10 +194,7 @@ const limitedBody = (req: IncomingMessage, hasGzip: boolean, limit = Number.POSI
     source.once('error', (cause) =>
       body.destroy(new AllotError('bad_request', 'the body is not valid gzip data', { cause })),
     )
-  req.once(
-    'close',
-    () => req.readableEnded || body.destroy(new Error('the request ended before its body was complete')),
-  )
+  req.once('close', () => req.readableEnded || body.destroy(disconnected()))
   body.once('close', () => {
     req.unpipe()
     req.resume()
@@ -253,7 +250,7 @@ const readFile = async (req: IncomingMessage, field: string): Promise<UploadedFi
         fail(new AllotError('invalid', 'the body is not complete multipart/form-data', { cause })),
       )
       parser.on('finish', () => (file === undefined ? fail(invalid(`${field}: a file is required`)) : end()))
-      const disconnect = () => fail(new ClientDisconnected('the request ended before its body was complete'))
+      const disconnect = () => fail(disconnected())
       req.once('error', disconnect).once('close', () => req.readableEnded || disconnect())
       if (req.destroyed) disconnect()
     })

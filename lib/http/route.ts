@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream'
 import type * as v from 'valibot'
 import type { AccessRule, Auth, Caller } from './access.ts'
 import type { Failure } from './failure.ts'
-import { mayHaveMoved } from './moved-paths.ts'
+import type { NamingRoute } from './moved-paths.ts'
 import type { Pagination, Paging } from './paging.ts'
 import type { Reply, ReplyOf, Responses, SerializedJson, StreamReply } from './responses.ts'
 
@@ -155,8 +155,11 @@ function reply(status: number, body?: unknown): Reply {
   return { status, body }
 }
 
-/** Functions that declare JSON routes for one type of identity and one set of services. */
-export const routesFor = <I extends Caller, S>() => ({
+/**
+ * Functions that declare JSON routes for one type of identity and one set of services.
+ * @param mayHaveMoved whether the path of a route may have a former name
+ */
+export const routesFor = <I extends Caller, S>(mayHaveMoved: (route: NamingRoute) => boolean) => ({
   /** A reply with an undeclared status, or with a body that its schema does not describe, does not compile. */
   route: <
     const Path extends string,

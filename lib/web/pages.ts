@@ -4,7 +4,7 @@ import { addressOf, clientOf } from '../clients.ts'
 import type { Brand } from '../host-pages/brand.ts'
 import { Dispatcher, type Endpoints, type RequestContext } from '../http/dispatcher.ts'
 import type { Failure, Log } from '../http/index.ts'
-import { movedPath } from '../http/moved-paths.ts'
+import type { FindMovedPath } from '../http/moved-paths.ts'
 import { baseUrlOf } from '../http/request-url.ts'
 import { Router } from '../http/router.ts'
 import { failureView, renderDocument } from './document.tsx'
@@ -35,6 +35,7 @@ export interface PagesOptions {
   basePath: string
   /** Number of trusted reverse proxies in front of the server. */
   trustedProxies: number
+  movedPath: FindMovedPath<Identity>
   log: Log
 }
 
@@ -42,7 +43,7 @@ export interface PagesOptions {
 export const createPages = (given: PagesOptions) => {
   const highlighter = new Highlighter()
   const options = { ...given, services: { ...given.services, highlighter } }
-  const { services, brand, baseUrl, log } = options
+  const { services, brand, baseUrl, movedPath, log } = options
   const { store, hosting } = services
   const responses = new PageResponses(brand)
   const dispatcherOf = (
@@ -55,7 +56,7 @@ export const createPages = (given: PagesOptions) => {
       baseUrl,
       readTogether: store.readTogether,
       authenticateFirst: !services.settings.hasSessions,
-      movedPath: movedPath(hosting),
+      movedPath,
       unmatched,
       log,
     })

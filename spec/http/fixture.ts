@@ -17,7 +17,7 @@ import { listen } from '../support/listen.ts'
 /** The handlers of these specs need no services. */
 export type Nothing = Record<string, never>
 
-export const { route, reply, pageOf } = routesFor<Caller, Nothing>()
+export const { route, reply, pageOf } = routesFor<Caller, Nothing>(() => false)
 
 /** Members that every declaration needs, and that the specs here do not check. */
 export const plain = { tag: 'spec', summary: 'of a spec' } as const

@@ -9,6 +9,7 @@ import type { Owner, OwnerDirectory } from '../../quota/owners.ts'
 import { type QuotaOwner, quotaOwners } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
 import { timestamp } from '../fields.ts'
+import { mayHaveMoved } from '../moved-paths.ts'
 import type { Recipient, Services } from '../route.ts'
 import { presentUser, type User } from '../users.ts'
 
@@ -21,7 +22,7 @@ export interface QuotaServices
 
 type Declarations = ReturnType<typeof routesFor<Identity, QuotaServices>>
 
-const declarations: Declarations = routesFor()
+const declarations: Declarations = routesFor(mayHaveMoved)
 /** Declares a route that needs nothing but {@link QuotaServices}. */
 export const quotaRoute: Declarations['route'] = declarations.route
 

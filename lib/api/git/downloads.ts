@@ -18,9 +18,9 @@ import {
   type OpenCommit,
   type OpenRepository,
 } from '../../repositories/contents/open-repository.ts'
-import { requireReadable } from '../git.ts'
 import { reply, route, type Services, type StreamServices, stream } from '../route.ts'
 import { type ContentsRequest, openAt, openIn, processReply, read, refQuery } from './access.ts'
+import { requireReadable } from './protocol.ts'
 
 /** Bytes of a file that is read into memory; larger ones are streamed. */
 const MAX_BUFFERED = 1024 * 1024

@@ -2,15 +2,15 @@
  * git's smart HTTP protocol (gitprotocol-http), below the `clone_url` of each repository, and who may fetch and push, which is
  * the same for Git LFS.
  */
-import type { Identity } from '../accounts/access.ts'
-import { AllotError } from '../errors.ts'
-import { FLUSH, pktLine } from '../git/pkt-lines.ts'
-import { FETCH_LIMIT } from '../git/transport.ts'
-import { type OpenBody, requireScopes, type StreamReply, type StreamRequest } from '../http/index.ts'
-import type { Repository } from '../records/schema/index.ts'
-import { findForGit } from '../repositories/redirects.ts'
-import { requirePush } from '../repositories/write-access.ts'
-import { type StreamServices, signInRequired, stream } from './route.ts'
+import type { Identity } from '../../accounts/access.ts'
+import { AllotError } from '../../errors.ts'
+import { FLUSH, pktLine } from '../../git/pkt-lines.ts'
+import { FETCH_LIMIT } from '../../git/transport.ts'
+import { type OpenBody, requireScopes, type StreamReply, type StreamRequest } from '../../http/index.ts'
+import type { Repository } from '../../records/schema/index.ts'
+import { findForGit } from '../../repositories/redirects.ts'
+import { requirePush } from '../../repositories/write-access.ts'
+import { type StreamServices, signInRequired, stream } from '../route.ts'
 
 type RepositoryRequest = Pick<StreamRequest<Identity, 'owner' | 'repo'>, 'user' | 'params'>
 

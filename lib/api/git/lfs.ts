@@ -4,10 +4,10 @@
  */
 import { text } from 'node:stream/consumers'
 import * as v from 'valibot'
-import type { Identity } from '../accounts/access.ts'
-import type { LfsObject } from '../content/lfs.ts'
-import type { LfsTokens } from '../content/lfs-tokens.ts'
-import { AllotError, invalid } from '../errors.ts'
+import type { Identity } from '../../accounts/access.ts'
+import type { LfsObject } from '../../content/lfs.ts'
+import type { LfsTokens } from '../../content/lfs-tokens.ts'
+import { AllotError, invalid } from '../../errors.ts'
 import {
   type Failure,
   fileReply,
@@ -16,11 +16,11 @@ import {
   type StreamReply,
   type StreamRequest,
   validate,
-} from '../http/index.ts'
-import type { StoredFile } from '../records/schema/index.ts'
-import { timestamp } from './fields.ts'
-import { nameIn, requireReadable, writableRepository } from './git.ts'
-import { type StreamServices, stream } from './route.ts'
+} from '../../http/index.ts'
+import type { StoredFile } from '../../records/schema/index.ts'
+import { timestamp } from '../fields.ts'
+import { type StreamServices, stream } from '../route.ts'
+import { nameIn, requireReadable, writableRepository } from './protocol.ts'
 
 type LfsRequest = StreamRequest<Identity, 'owner' | 'repo'>
 
