@@ -226,7 +226,7 @@ const list = async (
 ): Promise<Page<Release>> => {
   const drafts = [false, true].filter((isDraft) => (draft ?? isDraft) === isDraft && (seesDrafts || !isDraft))
   const prereleases = [false, true].filter((isPre) => (prerelease ?? isPre) === isPre)
-  const kinds = drafts.flatMap((isDraft) => prereleases.map((isPre) => [repository, isDraft, isPre]))
+  const kinds = kindsOf(repository, drafts, prereleases)
   const listings = kinds.map((prefix) => releases.entries(tx, 'time', { prefix, reverse: true }))
   return {
     items: await releases.load(tx, await pageOf(merge(listings, true), slice)),
@@ -251,11 +251,15 @@ const checkTag = async (tx: ReadTransaction, repository: Repository, tag: string
     throw new AllotError('conflict', `the tag ${tag} already has a release`)
 }
 
-/** Number of releases without drafts. */
-export const countReleases = async (tx: ReadTransaction, repository: number): Promise<number> => {
-  const kinds = [false, true].map((isPrerelease) => [repository, false, isPrerelease])
-  return countKinds(tx, kinds)
-}
+/** Number of releases. @param withDrafts whether drafts are counted, which only users with write permission can see */
+export const countReleases = async (
+  tx: ReadTransaction,
+  repository: number,
+  withDrafts = false,
+): Promise<number> => countKinds(tx, kindsOf(repository, withDrafts ? [false, true] : [false], [false, true]))
+
+const kindsOf = (repository: number, drafts: readonly boolean[], prereleases: readonly boolean[]) =>
+  drafts.flatMap((isDraft) => prereleases.map((isPre) => [repository, isDraft, isPre]))
 
 const countKinds = async (tx: ReadTransaction, kinds: readonly KeyTuple[]): Promise<number> => {
   const counts = await Promise.all(kinds.map((kind) => releases.count(tx, 'kind', kind)))

@@ -74,7 +74,8 @@ const Breadcrumbs = ({ crumbs }: { crumbs: readonly Crumb[] }) =>
 
 /**
  * The page of an error. Answers 404 with one text, so that it does not reveal whether something private exists.
- * @param isForm whether a form was sent: it names what it is about, which may have been deleted since its page was opened
+ * @param isForm whether a form was sent: its answer is the message, which says what was deleted since its page was opened. Services
+ * have one message for what is hidden and for what does not exist
  */
 export const failureView = (status: number, message: string, isForm = false): View => {
   const title = FAILURE_TITLES[status] ?? 'Request failed'

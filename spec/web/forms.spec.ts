@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { refusalIn } from '../../lib/web/parts/labels.ts'
-import { createPageClient, type FormFields, type PageServer, startPages } from './browser.ts'
+import { createPageClient, type FormFields, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
 
@@ -71,6 +71,26 @@ describe('A form', () => {
     const { text } = await ann.get('/-/sign-in?ended=yes')
     assert.match(text, /Your session has ended, and the form was not saved\./)
     assert.doesNotMatch((await ann.get('/-/sign-in')).text, /has ended/)
+  })
+
+  it('about what is hidden is answered as one about what does not exist', async () => {
+    const { hosting } = allot.allot
+    await hosting.organizations.create(allot.root.id, { name: 'hidden', visibility: 'private' })
+    const ann = allot.browser()
+    await ann.signIn('ann', PASSWORD)
+    for (const path of ['/-/avatars/#', '/-/storage/#/remove']) {
+      const answers = []
+      for (const name of ['hidden', 'absent']) {
+        await ann.get('/-/account')
+        const to = path.replace('#', name)
+        const sent = path.includes('avatars')
+          ? await ann.upload(to, { remove: 'yes' })
+          : await ann.post(to, { item: 'repositories:1', confirmed: 'yes' })
+        answers.push([sent.status, words(sent.text).replaceAll(name, '#')])
+      }
+      assert.deepEqual(answers[0], answers[1], path)
+      assert.equal(answers[0]![0], 404, path)
+    }
   })
 
   it('is refused when it is too large or not URL-encoded', async () => {

@@ -55,6 +55,19 @@ describe('The frame of the pages', () => {
       assert.deepEqual([status, markedIn(text)], [200, marked])
     })
 
+  it('leads from every page of the storage of an owner to the page of the owner, and administrators to the account', async () => {
+    for (const tab of ['', '/usage', '/history'])
+      for (const [who, owner, links] of [
+        ['ann', 'ann', ['/ann']],
+        ['ann', 'acme', ['/acme']],
+        ['root', 'ann', ['/-/admin/account?name=ann', '/ann']],
+      ] as const) {
+        const { text } = await browsers.get(who)!.get(`/-/storage/${owner}${tab}`)
+        const found = [...text.matchAll(/<a class="button secondary" href="([^"]*)"/g)].map(([, to]) => to!)
+        for (const link of links) assert.ok(found.includes(link), `${who} on ${owner}${tab}: ${found}`)
+      }
+  })
+
   it('has the pages of the user and the end of the session in a menu that needs no script', async () => {
     const { text } = await browsers.get('ann')!.get('/')
     const [, menu] = /<details class="choice account">(.*?)<\/details>/s.exec(text)!

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
+import { SCOPES } from '../../lib/scopes.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { type PageClient, type PageServer, startPages, words } from './browser.ts'
 import { PASSWORD } from './fixture.ts'
@@ -311,6 +312,16 @@ describe('The page of tokens and sessions', () => {
     assert.equal((await ann.post('/-/account/revoke', fields)).status, 303)
     assert.equal((await ann.post('/-/account/revoke', fields)).status, 404)
     assert.equal((await allot.as({ ...person, token: other.secret }, 'GET', '/user')).status, 200)
+  })
+
+  it('offers the scopes that allow something, and names those that allow nothing', async () => {
+    const { text } = await ann.get('/-/account')
+    const offered = [...text.matchAll(/name="scope" value="([^"]*)"/g)].map(([, scope]) => scope)
+    assert.deepEqual(
+      offered,
+      SCOPES.filter((scope) => !/misc|admin|secrets/.test(scope)),
+    )
+    assert.match(words(text), /The scopes read:misc and write:misc of Forgejo allow nothing here\./)
   })
 
   it('keeps what was entered when a token is refused, and explains each scope', async () => {

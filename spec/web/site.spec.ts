@@ -264,6 +264,16 @@ describe('The files of a repository on its pages', () => {
     assert.match(text, /9 lines.*· .*<data value="527"/)
   })
 
+  it('begin at the side where their language is written from, but source code at the left', async () => {
+    for (const [path, direction] of [
+      [`guide/${encodeURIComponent('مقدمة.txt')}`, 'auto'],
+      ['src/draw.ts', 'ltr'],
+    ]) {
+      const { text } = await visitor().get(`/mia/atlas/src/branch/main/${path}`)
+      assert.match(text, new RegExp(`<ol class="source" start="1" dir="${direction}"`), path)
+    }
+  })
+
   for (const [what, path, words] of [
     ['of a branch whose name has a slash', 'branch/feature/rivers/README.md', /Atlas/],
     ['of a tag', 'tag/v1.0/src/draw.ts', /y \/ scale\)\.toFixed\( 2 \)/],
@@ -281,7 +291,7 @@ describe('The files of a repository on its pages', () => {
     [
       'that is a submodule',
       'branch/main/lib',
-      /at commit 1234567890\d+ of code\.example\.org\/mia\/lib\.git \./,
+      /A submodule: another repository, code\.example\.org\/mia\/lib\.git , at commit (?:1234567890){4} /,
     ],
     ['with one long line', 'branch/main/src/one-line.js', /const all = \[0, 0, .* …/],
     [
@@ -362,7 +372,7 @@ describe('The history of a repository on its pages', () => {
     const ofFile = await shown('/mia/atlas/commits/branch/main/guide/logo.png')
     assert.match(ofFile, /History of guide\/logo\.png .* 1 commit Draw the first places/)
     const { text } = await visitor().get(`/mia/atlas/commit/${site.commits.main}`)
-    assert.match(wordsOf(text), /2 changed files .* modified guide\/install\.md modified src\/draw\.ts/)
+    assert.match(wordsOf(text), /2 changed files .* guide\/install\.md modified src\/draw\.ts modified/)
     assert.match(
       text,
       /<b>@@ -5,5 \+5,5 @@[^\n]*\n<\/b><span data-b="5" data-a="5"> [^\n]*\n<\/span>.*<del data-b="8">-.*toFixed\(2\).*\n<\/del><ins data-a="8">\+.*toFixed\(3\).*\n<\/ins><span data-b="9" data-a="9"> }\n/s,
@@ -434,6 +444,18 @@ describe('The issues and releases of a repository on its pages', () => {
     assert.doesNotMatch(await shown('/mia/atlas/releases'), /Draft/)
     assert.match(await shown('/mia/atlas/releases', mia), /Draft draft/)
     assert.equal((await noa.get('/mia/atlas/releases/tag/v2.0')).status, 404)
+  })
+
+  it('count releases as their list shows them to the viewer', async () => {
+    for (const [browser, count] of [
+      [visitor(), 1],
+      [noa, 1],
+      [mia, 2],
+    ] as const) {
+      const { text } = await browser.get('/mia/atlas/releases', HTML)
+      assert.match(text, new RegExp(`Releases<span class="tag count">${count}</span>`))
+      assert.equal([...text.matchAll(/<article class="card release">/g)].length, count)
+    }
   })
 })
 

@@ -6,12 +6,12 @@ import { Link, usePageContext } from './components.tsx'
 export const quoted = (argument: string): string =>
   /^[\w@%+:,./-]+$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`
 
-/** Lines for a shell. Narrow screens break long addresses after their slashes. */
+/** Lines for a shell. Narrow screens break long addresses after their slashes, and JSON after its commas. */
 export const Command = ({ text }: { text: string }) => (
   <div class="copied">
     <pre class="command">
       <code data-copy="">
-        {text.split(/(?<=\/)(?!\/)/).map((part) => (
+        {text.split(/(?<=\/)(?!\/)|(?<=",)/).map((part) => (
           <>
             {part}
             <wbr />

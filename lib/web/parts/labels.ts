@@ -62,7 +62,7 @@ const AUDIT_WORDS: Readonly<Record<AuditMember, string>> = {
   hasAuthorization: 'authorization header',
 }
 
-/** @param name member of a record; empty, or one that only another version of Allot records, stands for itself */
+/** @param name member of a record: empty for a record that is one list, and a name of another version of Allot as it is */
 export const wordFor = (name: string): string => (isAudited(name) ? AUDIT_WORDS[name] : name)
 
 const isAudited = (name: string): name is AuditMember => Object.hasOwn(AUDIT_WORDS, name)

@@ -31,7 +31,7 @@ export const SshKeyList = ({ items, total, page, to }: ListProps<SshKey>) => (
       name: title,
       details: [
         <>
-          {key.split(' ')[0]} <code>{fingerprint}</code>
+          {key.split(' ')[0]} <code class="id">{fingerprint}</code>
         </>,
         <>
           added on <Day seconds={createdAt} />

@@ -23,8 +23,12 @@ import { Day, LastUse } from '../parts/times.tsx'
 import { Sessions } from './sessions.tsx'
 import { SettingsHead } from './settings.tsx'
 
-/** Descriptions of the scopes. */
-export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
+/** Scopes that the API accepts for clients of Forgejo. They allow nothing, so forms do not offer them. */
+type EmptyScope = 'read:misc' | 'write:misc'
+type OfferedScope = Exclude<Scope, EmptyScope>
+
+/** What each scope allows. */
+const SCOPE_TEXTS: Readonly<Record<OfferedScope, string>> = {
   all: 'Everything that your account may do.',
   'read:user': 'Read your profile, keys, stars and storage.',
   'write:user': 'Change your profile, keys, stars and tokens.',
@@ -39,8 +43,6 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   'read:admin': 'For administrators: read everything about all accounts.',
   'write:admin': 'For administrators: change accounts, rules, groups and the ledger.',
   'read:secrets': 'For administrators: export everything, with password hashes.',
-  'read:misc': 'Allows nothing; accepted for clients of Forgejo.',
-  'write:misc': 'Allows nothing; accepted for clients of Forgejo.',
 }
 
 const CRUMBS = [{ name: 'Tokens and sessions', to: '/-/account' }]
@@ -205,28 +207,33 @@ interface ScopeFieldsProps {
   failure: string | undefined
 }
 
+const isOffered = (scope: Scope): scope is OfferedScope => Object.hasOwn(SCOPE_TEXTS, scope)
+
 /** The scopes that the session may give to a token. */
 export const ScopeFields = ({ user, chosen, failure }: ScopeFieldsProps) => (
   <fieldset class="options">
     <legend>{labelOf('scopes')}</legend>
     <div class="option-columns">
-      {SCOPES.filter(
-        (scope) => hasScope(user.scopes, scope) && (user.admin || !/admin|secrets/.test(scope)),
-      ).map((scope) => (
-        <label key={scope} class="box scope">
-          <input
-            type="checkbox"
-            name="scope"
-            value={scope}
-            checked={chosen.includes(scope)}
-            {...invalidAttributes('scopes', failure)}
-          />
-          <span>
-            <code>{scope}</code> <span class="small">{SCOPE_TEXTS[scope]}</span>
-          </span>
-        </label>
-      ))}
+      {SCOPES.filter(isOffered)
+        .filter((scope) => hasScope(user.scopes, scope) && (user.admin || !/admin|secrets/.test(scope)))
+        .map((scope) => (
+          <label key={scope} class="box scope">
+            <input
+              type="checkbox"
+              name="scope"
+              value={scope}
+              checked={chosen.includes(scope)}
+              {...invalidAttributes('scopes', failure)}
+            />
+            <span>
+              <code>{scope}</code> <span class="small">{SCOPE_TEXTS[scope]}</span>
+            </span>
+          </label>
+        ))}
     </div>
+    <p class="small">
+      The scopes <code>read:misc</code> and <code>write:misc</code> of Forgejo allow nothing here.
+    </p>
     <FieldFailure field="scopes" failure={failure} />
   </fieldset>
 )

@@ -1,8 +1,9 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Shared by the pages of a repository: the check of read access, addresses, the head and the tabs. */
 import type { RenderableProps } from 'preact'
-import { canRead, type Identity, type ReadFor } from '../../accounts/access.ts'
+import { canRead, type Identity, permissionOn, type ReadFor } from '../../accounts/access.ts'
 import { type RepositoryDetails, repositoryDetails } from '../../content/details.ts'
+import { countReleases } from '../../content/releases.ts'
 import { AllotError } from '../../errors.ts'
 import type { ServedPage } from '../../host-pages/html-urls.ts'
 import { encodePath } from '../../host-pages/html-urls.ts'
@@ -20,6 +21,8 @@ export interface RepositoryView extends RepositoryDetails {
   readonly name: { readonly owner: string; readonly name: string }
   /** The parts that the viewer can read. */
   readonly parts: ReadonlySet<ReadFor>
+  /** Number of the releases that the viewer can see. */
+  readonly releases: number
 }
 
 interface RepositoryPage<Path extends string> {
@@ -79,7 +82,9 @@ const findRepository = (
     const parts = new Set(PARTS.filter((_, index) => readable[index]))
     if (hosting.contents === undefined) parts.delete('code')
     const name = { owner: details.owner.name, name: details.repository.name }
-    return { ...details, name, path: `/${name.owner}/${name.name}`, parts }
+    const seesDrafts = (await permissionOn(tx, user, details.repository, 'release')).push
+    const releases = await countReleases(tx, details.repository.id, seesDrafts)
+    return { ...details, releases, name, path: `/${name.owner}/${name.name}`, parts }
   })
 
 /** A place in the history: as the path of a page names it. */

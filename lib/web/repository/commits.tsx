@@ -214,24 +214,20 @@ const commitView = async (
             <Author author={commit.author} people={people} /> committed on{' '}
             <Day seconds={commit.committer.time} />
           </p>
-          <p class="small">
-            <Dots
-              facts={[
-                <>
-                  Commit <code>{commit.id}</code>
-                </>,
-                commit.parents.length > 0 &&
-                  commit.parents.map((parent, index) => (
-                    <>
-                      {index > 0 ? ', ' : commit.parents.length === 1 ? 'parent ' : 'parents '}
-                      <Link to={`${view.path}/commit/${parent}`}>
-                        <code>{parent.slice(0, 10)}</code>
-                      </Link>
-                    </>
-                  )),
-              ]}
-            />
-          </p>
+          <dl class="ids">
+            <dt>Commit</dt>
+            <dd>
+              <ObjectId id={commit.id} />
+            </dd>
+            {commit.parents.length > 0 && <dt>{commit.parents.length === 1 ? 'Parent' : 'Parents'}</dt>}
+            {commit.parents.map((parent) => (
+              <dd key={parent}>
+                <Link to={`${view.path}/commit/${parent}`}>
+                  <ObjectId id={parent} />
+                </Link>
+              </dd>
+            ))}
+          </dl>
         </section>
         {changes !== undefined && (
           <Changes changes={changes} shown={new Map(diff.files.map(({ path }, index) => [path, index]))} />
@@ -243,6 +239,15 @@ const commitView = async (
 }
 
 const MAX_MESSAGE = 8000
+
+/** The whole id of an object of git. Where it does not fit, it has two lines of the same length. */
+export const ObjectId = ({ id }: { id: string }) => (
+  <code class="id">
+    {id.slice(0, id.length / 2)}
+    <wbr />
+    {id.slice(id.length / 2)}
+  </code>
+)
 
 const Changes = ({
   changes: { files, additions, deletions },
@@ -263,15 +268,15 @@ const Changes = ({
   >
     <ul class="plain facts">
       {files.slice(0, MAX_FILES).map(({ filename, status }) => (
-        <li key={filename}>
-          <span class="tag">{status}</span>{' '}
+        <li key={filename} class="line">
           {shown.has(filename) ? (
             <a href={`#diff-${shown.get(filename)}`}>
               <bdi>{filename}</bdi>
             </a>
           ) : (
             <bdi>{filename}</bdi>
-          )}
+          )}{' '}
+          <span class="tag">{status}</span>
         </li>
       ))}
     </ul>

@@ -11,7 +11,9 @@ import { PAGES_ABOVE, PageLinks } from '../parts/paging.tsx'
 import { mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
 import { formatSize } from '../parts/sizes.ts'
 import { Website } from '../people/account-parts.tsx'
+import type { HighlightedLines } from '../source/highlighter.ts'
 import { filePath, type RefName, type RepositoryView } from './access.tsx'
+import { ObjectId } from './commits.tsx'
 import { restOfLine } from './diff.tsx'
 import { pictureType } from './picture-type.ts'
 import type { NamedEntry } from './refs.tsx'
@@ -33,6 +35,8 @@ interface Lines {
   /** Where the part before this one begins, and where the last part does. */
   readonly previous: number
   readonly last: number
+  /** Whether they are source code, which begins at the left also where its first letters are written from the right. */
+  readonly isCode: boolean
 }
 
 type Shown =
@@ -107,7 +111,7 @@ const lineAt = (lines: readonly string[], number: number): string =>
   `<li id="L${number}">${lines[number - 1]}\n`
 
 /** The lines that fit on a page. */
-const linesFrom = (lines: readonly string[], wanted: number): Lines => {
+const linesFrom = ({ lines, isColored }: HighlightedLines, wanted: number): Lines => {
   const total = lines.length
   const from = Number.isInteger(wanted) && wanted >= 1 && wanted <= total ? wanted : 1
   let html = ''
@@ -126,6 +130,7 @@ const linesFrom = (lines: readonly string[], wanted: number): Lines => {
     total,
     previous: partBefore(lines, from),
     last: partBefore(lines, total + 1),
+    isCode: isColored,
   }
 }
 
@@ -199,14 +204,14 @@ const Content = ({
   if (shown.kind === 'submodule')
     return (
       <p>
-        A submodule: another repository, at commit <code>{shown.commit}</code>
+        A submodule: another repository
         {shown.url !== undefined && (
           <>
-            {' of '}
+            {', '}
             <Website url={shown.url} />
           </>
         )}
-        .
+        , at commit <ObjectId id={shown.commit} />
       </p>
     )
   return (
@@ -236,7 +241,7 @@ const SymbolicLink = ({ view, at, path, target }: Omit<FileViewProps, 'file'> & 
 }
 
 const SourceLines = ({ lines, to: path }: { lines: Lines; to: string }) => {
-  const { html, from, to, total, previous, last } = lines
+  const { html, from, to, total, previous, last, isCode } = lines
   const partFrom = (line: number) => `${path}?from=${line}`
   const text = `Lines ${[from, to].map((line) => line.toLocaleString('en')).join(' to ')} of ${total.toLocaleString('en')}`
   const pages = (label?: string) => (
@@ -255,6 +260,7 @@ const SourceLines = ({ lines, to: path }: { lines: Lines; to: string }) => {
       <ol
         class="source"
         start={from}
+        dir={isCode ? 'ltr' : 'auto'}
         aria-label="Lines of the file"
         dangerouslySetInnerHTML={{ __html: html }}
       />

@@ -214,17 +214,16 @@ const About = ({ view: { repository, parent } }: { view: RepositoryView }) => {
           {formatCount(watchers, 'watcher')}
         </li>
         <li class="iconic">
+          <Icon name="repositories" />
+          <span>
+            Created on <Day seconds={repository.createdAt} />
+          </span>
+        </li>
+        <li class="iconic">
           <Icon name="history" />
-          <Dots
-            facts={[
-              <>
-                Created <Day seconds={repository.createdAt} />
-              </>,
-              <>
-                updated <Day seconds={repository.updatedAt} />
-              </>,
-            ]}
-          />
+          <span>
+            Updated on <Day seconds={repository.updatedAt} />
+          </span>
         </li>
       </ul>
     </Section>

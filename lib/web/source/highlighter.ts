@@ -10,6 +10,13 @@ export interface HighlightInput {
   readonly fileName: string
 }
 
+export interface HighlightedLines {
+  /** Each line as HTML. */
+  readonly lines: readonly string[]
+  /** Whether they have colors; text in no programming language has none. */
+  readonly isColored: boolean
+}
+
 /** The build puts the bundled worker beside the bundle that contains this module. */
 const WORKER = new URL(
   import.meta.url.endsWith('.js') ? './highlight-worker.js' : './worker.ts',
@@ -48,19 +55,18 @@ export class Highlighter {
    * The lines of a text as HTML, in colors where its language is known and that does not take too long.
    * @param rest HTML in place of the rest of a line that is too long
    */
-  async lines(client: string, input: HighlightInput, rest: string): Promise<string[]> {
+  async lines(client: string, input: HighlightInput, rest: string): Promise<HighlightedLines> {
     const text = input.text.replace(/\r\n?/g, '\n').replace(/\n$/, '')
     const lines = text.split('\n')
     const isPlain = text.length > MAX_HIGHLIGHTED || lines.some((line) => line.length > MAX_LINE)
     const colored = isPlain ? undefined : await this.#highlight(client, { ...input, text })
-    return (
-      colored ??
-      lines.map((line) =>
-        line.length > MAX_LINE
-          ? `${escapeHtml(line.slice(0, MAX_LINE).toWellFormed())} ${rest}`
-          : escapeHtml(line),
-      )
+    if (colored !== undefined) return { lines: colored, isColored: true }
+    const shown = lines.map((line) =>
+      line.length > MAX_LINE
+        ? `${escapeHtml(line.slice(0, MAX_LINE).toWellFormed())} ${rest}`
+        : escapeHtml(line),
     )
+    return { lines: shown, isColored: false }
   }
 
   async #highlight(client: string, input: HighlightInput): Promise<string[] | undefined> {

@@ -1,15 +1,14 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Shared by the pages about an owner's storage: the check of access, the head and links. */
 
-import type { RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
 import { storageItemKinds } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
-import type { HtmlPage, ServedPage } from '../../host-pages/html-urls.ts'
+import { accountPage, type HtmlPage, type ServedPage } from '../../host-pages/html-urls.ts'
 import { requireScopes } from '../../http/access.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
-import { Tabs, usePageContext } from '../parts/components.tsx'
+import { accountPath, Link, Tabs, usePageContext } from '../parts/components.tsx'
 import { type Crumb, mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
 import { storageScopes } from '../parts/storage-scopes.ts'
 import { Avatar } from '../people/account-parts.tsx'
@@ -62,37 +61,54 @@ export const ownerCrumbs = (owner: Account, user: Identity): readonly Crumb[] =>
         ]
       : [{ name: 'Storage', to: '/' }]
 
-/** The heading and the tabs of an owner's pages. */
-export const OwnerHead = ({
-  owner: { name, fullName, avatar },
-  children,
-}: RenderableProps<{ owner: Account }>) => (
-  <>
-    <div class="head">
-      <div class="profile">
-        <Avatar account={{ name, avatar }} size="medium" />
-        <div>
-          <h1>{`Storage of ${name}`}</h1>
-          {fullName !== '' && (
-            <p class="subtitle">
-              <bdi>{fullName}</bdi>
-            </p>
-          )}
+interface OwnerHeadProps {
+  owner: Account
+  services: PageServices
+  request: Pick<PageRequest, 'site' | 'pagesUrl'> & { readonly user: Identity }
+}
+
+/** The heading of an owner's pages, with links to other pages about the owner, and their tabs. */
+export const OwnerHead = ({ owner, services, request }: OwnerHeadProps) => {
+  const { id, kind, name, fullName, avatar } = owner
+  const { user } = request
+  const link = pageLink(services, request, accountPage(owner))
+  return (
+    <>
+      <div class="head">
+        <div class="profile">
+          <Avatar account={{ name, avatar }} size="medium" />
+          <div>
+            <h1>{`Storage of ${name}`}</h1>
+            {fullName !== '' && (
+              <p class="subtitle">
+                <bdi>{fullName}</bdi>
+              </p>
+            )}
+          </div>
         </div>
+        {user.admin && hasScope(user.scopes, 'read:admin') && id !== user.id && (
+          <Link class="button secondary" to={accountPath(name)}>
+            Account
+          </Link>
+        )}
+        {link !== undefined && (
+          <a class="button secondary" href={link}>
+            View {kind === 'user' ? 'profile' : 'organization'}
+          </a>
+        )}
       </div>
-      {children}
-    </div>
-    <Tabs
-      label={`Storage of ${name}`}
-      tabs={[
-        { name: 'Overview', to: usePageContext().path === '/' ? '/' : `/-/storage/${name}` },
-        {
-          name: 'Usage',
-          to: `/-/storage/${name}/usage`,
-          currentBelow: storageItemKinds.map((kind) => `/-/storage/${name}/${kind}`),
-        },
-        { name: 'History', to: `/-/storage/${name}/history` },
-      ]}
-    />
-  </>
-)
+      <Tabs
+        label={`Storage of ${name}`}
+        tabs={[
+          { name: 'Overview', to: usePageContext().path === '/' ? '/' : `/-/storage/${name}` },
+          {
+            name: 'Usage',
+            to: `/-/storage/${name}/usage`,
+            currentBelow: storageItemKinds.map((kind) => `/-/storage/${name}/${kind}`),
+          },
+          { name: 'History', to: `/-/storage/${name}/history` },
+        ]}
+      />
+    </>
+  )
+}

@@ -27,7 +27,8 @@ export const historyRoutes = [
     method: 'GET',
     path: '/-/storage/{owner}/history',
     auth: 'required',
-    async handle({ user, params, query }, services) {
+    async handle(request, services) {
+      const { user, params, query } = request
       const owner = await accessibleOwner(services, user, params.owner)
       const period = periodIn(query.get('days'))
       const history = await services.quota.wholeHistory(owner.id)
@@ -37,7 +38,7 @@ export const historyRoutes = [
         crumbs: ownerCrumbs(owner, user),
         body: (
           <>
-            <OwnerHead owner={owner} />
+            <OwnerHead owner={owner} services={services} request={request} />
             <History
               owner={owner.name}
               history={history}

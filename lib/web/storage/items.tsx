@@ -95,7 +95,7 @@ const showItems = async (
     crumbs: ownerCrumbs(owner, user),
     body: (
       <>
-        <OwnerHead owner={owner} />
+        <OwnerHead owner={owner} services={services} request={request} />
         <FlashMessage done={query.get('done')} />
         {suggestion !== undefined && <Suggestion owner={owner.name} {...suggestion} />}
         <Section

@@ -2,16 +2,15 @@
 /** An owner's storage at a glance: how full, against which limits, how fast it grows, and what is largest. Says each excess once. */
 import type { RenderableProps } from 'preact'
 import type { Identity } from '../../accounts/access.ts'
-import { accountPage } from '../../host-pages/html-urls.ts'
 import type { QuotaGroup } from '../../quota/evaluate.ts'
 import { type Usage, usedBy } from '../../quota/subjects.ts'
 import type { Account, DailyUsage } from '../../records/schema/index.ts'
 import { hasScope } from '../../scopes.ts'
-import { accountPath, Link, Section, Size } from '../parts/components.tsx'
+import { Link, Section, Size } from '../parts/components.tsx'
 import { groupPath } from '../parts/quota-paths.ts'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
 import { formatSize } from '../parts/sizes.ts'
-import { accessibleOwner, OwnerHead, ownerCrumbs, pageLink } from './access.tsx'
+import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
 import { RecentHistory } from './history.tsx'
 import { LargestItems, linkOf } from './item-text.tsx'
 import {
@@ -65,7 +64,6 @@ const showStorage = async (
   const { items, total } = await hosting.storageItems.list(user, owner.id, {}, LARGEST)
   const listsOrganizations = owner.id === user.id && hasScope(user.scopes, 'read:organization')
   const organizations = listsOrganizations ? await ownedOrganizations(services, user) : []
-  const link = pageLink(services, request, accountPage(owner))
   const links = new Map(items.map((item) => [item.id, linkOf(services, request, owner.name, item)]))
   const others = limits.filter((limit) => limit !== totalLimit(limits))
   const isOtherOver = others.some(({ state }) => state === 'over')
@@ -81,18 +79,7 @@ const showStorage = async (
     crumbs: ownerCrumbs(owner, user),
     body: (
       <>
-        <OwnerHead owner={owner}>
-          {user.admin && hasScope(user.scopes, 'read:admin') && owner.id !== user.id && (
-            <Link class="button secondary" to={accountPath(owner.name)}>
-              Account
-            </Link>
-          )}
-          {link !== undefined && (
-            <a class="button secondary" href={link}>
-              View {owner.kind === 'user' ? 'profile' : 'organization'}
-            </a>
-          )}
-        </OwnerHead>
+        <OwnerHead owner={owner} services={services} request={request} />
         <div class={hasSide ? 'sides' : undefined}>
           {isOtherOver && side}
           <div>

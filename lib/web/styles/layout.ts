@@ -113,7 +113,8 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
 .notice.near { background: var(--near-background); color: var(--near); border-color: color-mix(in srgb, var(--near) 25%, transparent); }
 .notice.success { background: var(--success-background); color: var(--success); border-color: color-mix(in srgb, var(--success) 25%, transparent); }
 .notice a { color: inherit; }
-.empty { text-align: center; color: var(--muted); padding: var(--s6) var(--s4) var(--s8); }
+.empty { text-align: center; color: var(--muted); padding: var(--s2) var(--s4) var(--s4); }
+.empty > :last-child { margin-bottom: 0; }
 .empty > .icon:first-child { display: block; margin: 0 auto var(--s3); transform: scale(1.75); margin-block: var(--s3) var(--s5); color: color-mix(in srgb, var(--muted) 65%, transparent); }
 .empty h2, .empty h3 { color: var(--text); font-size: var(--text-4); }
 .empty p { margin-inline: auto; }

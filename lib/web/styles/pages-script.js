@@ -144,7 +144,10 @@ const enhanceChoice = (list) => {
   })
 }
 
-/** Milliseconds within which a form is sent once. Later it can be sent again, such as after the browser was told to stop. */
+/**
+ * Milliseconds within which a form is sent once: longer than a double click takes, and than the server works at most on a password. Later
+ * it can be sent again, such as after the browser was told to stop; a form that changes something twice is refused by the server then.
+ */
 const SENT_ONCE_MS = 3000
 
 /** Ignores the second click of a double click, whose answer would replace that of the first: a token is shown only there. */

@@ -102,6 +102,11 @@ details[open] > summary { margin-bottom: var(--s2); }
 @media (max-width: 40rem) {
   .line > :last-child:not(:first-child) { text-align: start; }
   .rows > .line > .small:last-child:not(button) { flex-basis: 100%; }
+  /* A button stands beside the name, and the facts below it have the whole width. */
+  .rows > .line:has(> .named + :is(form, button, .tag)) { display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 0 var(--s3); align-items: baseline; }
+  .rows > .line:has(> .named + :is(form, button, .tag)) > .named, .rows > .line > .named:has(+ :is(form, button, .tag)) > div { display: contents; }
+  .rows > .line > .named:has(+ :is(form, button, .tag)) > div > .small { grid-column: 2 / -1; }
+  .rows > .line > .named + :is(form, button, .tag) { grid-area: 1 / 3; }
   .rows > .line > .named + .small:not(button) { padding-inline-start: calc(16px + var(--s3)); }
   .fullness .state { margin: var(--s2) 0 0; }
   .legend { display: grid; }

@@ -9,6 +9,11 @@ export const site = `
 .person { white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; display: inline-block; vertical-align: bottom; }
 .profile { display: flex; gap: var(--s4); align-items: center; }
 .profile > div { min-width: 0; }
+.head:has(> .profile) { row-gap: var(--s4); }
+.id { background: none; padding: 0; }
+.ids { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: var(--s1) var(--s4); align-items: baseline; margin: var(--s3) 0 0; font-size: var(--text-2); }
+.ids dt { color: var(--muted); grid-column: 1; }
+.ids dd { margin: 0; grid-column: 2; }
 .strong { font-weight: 600; }
 .quiet { color: inherit; text-decoration: none; }
 .quiet:hover { text-decoration: underline; }
@@ -76,7 +81,9 @@ h1.subject { font-size: 1.125rem; }
 .flush > .picture { display: block; max-width: calc(100% - 2 * var(--s5)); margin: var(--s5) auto; }
 @counter-style line-number { system: extends decimal; suffix: "  "; }
 .source, .diff, .command, .message { font: var(--text-2)/1.6 var(--mono); tab-size: 4; }
-.source { margin: 0; padding: var(--s3) 0; padding-inline-start: 5em; white-space: pre-wrap; direction: ltr; text-align: left; }
+.source { margin: 0; padding: var(--s3) 0; padding-inline-start: 5em; white-space: pre-wrap; }
+/* The first letters of a text decide at which side all of its lines begin, and those of a line only the order within it. */
+.source[dir=auto] li { unicode-bidi: plaintext; text-align: match-parent; }
 .source li { padding-inline: var(--s3); }
 .source { list-style: line-number; }
 .source li::marker { color: var(--muted); font-variant-numeric: tabular-nums; }
