@@ -84,7 +84,7 @@ describe('A form', () => {
         await ann.get('/-/account')
         const to = path.replace('#', name)
         const sent = path.includes('avatars')
-          ? await ann.upload(to, { remove: 'yes' })
+          ? await ann.upload(to, { do: 'remove' })
           : await ann.post(to, { item: 'repositories:1', confirmed: 'yes' })
         answers.push([sent.status, words(sent.text).replaceAll(name, '#')])
       }
