@@ -8,7 +8,7 @@ import { GitReader } from './git/objects/index.ts'
 import { Transport } from './git/transport.ts'
 import { type Log, logError, standardError } from './http/index.ts'
 import { checked } from './options/checks.ts'
-import { type AllotOptions, HostOptions, type Options } from './options/index.ts'
+import { type AllotOptions, type HostDependencies, HostOptions, type Options } from './options/index.ts'
 import { leftoverAge } from './repositories/disk-journals.ts'
 import { type StorageDriver, StorageError } from './storage/index.ts'
 
@@ -37,11 +37,17 @@ type Folders = ReturnType<typeof foldersIn>
 /** Options with the folders of git data and files. */
 export type Located = Options & ReturnType<typeof foldersIn>
 
+/** The options of the host that are not data, with a driver and a log in any case. */
+export type Host = { readonly [Name in keyof HostDependencies]-?: HostDependencies[Name] | undefined } & {
+  readonly driver: StorageDriver
+  readonly log: Log
+}
+
 /**
  * Checks the options, and finds the driver and the folders.
  * @throws AllotError invalid for wrong options, and for folders that cannot be used
  */
-export const locate = async (given: AllotOptions) => {
+export const locate = async (given: AllotOptions): Promise<{ options: Located; host: Host }> => {
   const { driver: own, authenticate, onPush, htmlUrl, log, ...data } = checked(HostOptions, given, EXAMPLE)
   const driver = await driverOf({ driver: own, data: given.data })
   const options: Located = { ...data, ...foldersIn(data) }

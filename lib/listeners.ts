@@ -8,38 +8,28 @@ import type { Services } from './api/route.ts'
 import { documentOf } from './api/server.ts'
 import { clientOf } from './clients.ts'
 import type { LfsTokens } from './content/lfs-tokens.ts'
+import type { Host } from './data-folder.ts'
 import type { HtmlUrls, ServedPage } from './host-pages/html-urls.ts'
 import type { Hosting } from './hosting.ts'
 import {
   BodyTurns,
   Dispatcher,
   JsonEndpoints,
-  type Log,
   logError,
   StreamEndpoints,
   sendEmpty,
   serveReference,
 } from './http/index.ts'
 import type { Markdown } from './markdown/index.ts'
-import type { HostDependencies, Options } from './options/index.ts'
+import type { Options } from './options/index.ts'
 import type { QuotaEngine } from './quota/index.ts'
 import type { Store } from './records/store.ts'
-import type { StorageDriver } from './storage/index.ts'
 import { VERSION } from './version.ts'
 import { createLazyPages } from './web/index.ts'
 
 /*
  * The two listeners of a running Allot, `handler` and `pages`: routes and their services, on the dispatcher.
  */
-
-/** The options of the host that are not data. */
-export interface Host {
-  readonly driver: StorageDriver
-  readonly authenticate: HostDependencies['authenticate'] | undefined
-  readonly onPush: HostDependencies['onPush'] | undefined
-  readonly htmlUrl: HostDependencies['htmlUrl'] | undefined
-  readonly log: Log
-}
 
 interface ListenerDependencies {
   readonly options: Options

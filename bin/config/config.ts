@@ -29,7 +29,14 @@ const SECTIONS = [
   'htmlUrls',
 ] as const
 
-const { data, ...api } = v.omit(Options, SECTIONS).entries
+/** The options that have options of their own. */
+type Section = {
+  [Name in keyof Options]-?: Extract<Options[Name], object> extends never ? never : Name
+}[keyof Options]
+/** No value has this type while a section is missing in `SECTIONS`. */
+type WithoutSections = Record<string, unknown> & { readonly [Name in Section]?: never }
+
+const { data, ...api } = v.omit(Options, SECTIONS).entries satisfies WithoutSections
 
 /** What `host` and `--host` must be: without an address, Node would listen on all of them. */
 export const ADDRESS = 'an address, such as 127.0.0.1, or 0.0.0.0 for all'

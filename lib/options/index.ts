@@ -219,8 +219,8 @@ export interface HostDependencies {
   log?: Log
 }
 
-/** Everything that `createAllot` takes. */
-export const HostOptions = v.strictObject({
+/** The check of each option that is not data. */
+const hostEntries = {
   driver: optionalObject<StorageDriver>(
     "a driver, such as level('./data/store') (for a folder, the option data is enough)",
     ['open', 'read', 'write', 'close'],
@@ -232,8 +232,10 @@ export const HostOptions = v.strictObject({
     'a logger with the functions error(fields, message) and info(fields, message), such as pino()',
     ['error', 'info'],
   ),
-  ...Options.entries,
-})
+} satisfies Record<keyof HostDependencies, unknown>
+
+/** Everything that `createAllot` takes. */
+export const HostOptions = v.strictObject({ ...hostEntries, ...Options.entries })
 
 /** Where the data is: a folder for everything, a driver for the records, or both. */
 export type DataPlace =
