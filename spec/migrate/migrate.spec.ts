@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { commit, git } from '../git/client.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
-import { pushed, refsOf, startTarget, type Target } from './two.ts'
+import { everythingIn, pushed, refsOf, startTarget, type Target } from './two.ts'
 
 let source: TestServer
 let target: Target
@@ -140,12 +140,4 @@ const without = async (server: TestServer, path: string): Promise<unknown> => {
     /^(id|created|created_at|updated_at|avatar_url|size)$/.test(name) ? undefined : value,
   )
   return JSON.parse(text.replaceAll(server.base, ''))
-}
-
-const everythingIn = async ({ allot }: TestServer): Promise<string[]> => {
-  let text = ''
-  await allot.export(async (bytes) => {
-    text += Buffer.from(bytes).toString('latin1')
-  })
-  return text.trimEnd().split('\n').slice(1, -1)
 }

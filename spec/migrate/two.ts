@@ -65,6 +65,19 @@ const hereOf = ({ base, root }: TestServer): Source => {
   return Object.assign(here, { isAllot: true, isOpen: true, login: root.name })
 }
 
+/** The lines of an export, without when tokens were used last, which a timer saves. */
+export const everythingIn = async ({ allot }: TestServer): Promise<string[]> => {
+  let text = ''
+  await allot.export(async (bytes) => {
+    text += Buffer.from(bytes).toString('latin1')
+  })
+  return text
+    .replaceAll(/,"lastUsedAt":\d+/g, '')
+    .trimEnd()
+    .split('\n')
+    .slice(1, -1)
+}
+
 /** A repository of the real git, with a branch and a tag beside main. @returns its folder */
 export const pushed = async (source: TestServer, who: Person, path: string): Promise<string> => {
   const folder = await aCheckout({ 'README.md': `# ${path}\n` })

@@ -8,7 +8,7 @@ import { png } from '../support/images.ts'
 import { generateSshKey } from '../support/keygen.ts'
 import { type Person, start, type TestServer } from '../support/test-server.ts'
 import { type Replay, replay } from './replay.ts'
-import { attach, LFS, OID, POINTER, pushed, startTarget, type Target, upload } from './two.ts'
+import { attach, everythingIn, LFS, OID, POINTER, pushed, startTarget, type Target, upload } from './two.ts'
 
 const OWNERS = ['ann', 'ben', 'carl', 'acme']
 const APP = '/repos/ann/app'
@@ -88,25 +88,12 @@ after(async () => {
 
 const given = () => ({ base: seen.base, root: source.root })
 
-/** Without when tokens were used last. */
-const everything = async (): Promise<string[]> => {
-  let text = ''
-  await target.allot.export(async (bytes) => {
-    text += Buffer.from(bytes).toString('latin1')
-  })
-  return text
-    .replaceAll(/,"lastUsedAt":\d+/g, '')
-    .trimEnd()
-    .split('\n')
-    .slice(1, -1)
-}
-
 describe('A comparison of an unchanged copy', () => {
   let unchanged: string[]
   let requests: string[]
   let report: Awaited<ReturnType<Target['compared']>>
   before(async () => {
-    unchanged = await everything()
+    unchanged = await everythingIn(target)
     asked = []
     report = await target.compared(given(), OWNERS)
     requests = asked
@@ -139,7 +126,7 @@ describe('A comparison of an unchanged copy', () => {
   })
 
   it('changes nothing on either side', async () => {
-    assert.deepEqual(await everything(), unchanged)
+    assert.deepEqual(await everythingIn(target), unchanged)
     const writes = requests.filter(
       (line) => !/^(GET|HEAD) |^POST \S+\/(git-upload-pack|info\/lfs\/objects\/batch)$/.test(line),
     )
