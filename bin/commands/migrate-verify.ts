@@ -62,7 +62,7 @@ const verifyAll = async ({ from, token, owner, report: file, ...flags }: Flags):
       flags,
       async ({ allot, config, repositories }) => {
         const here = verify.apiHere(allot, config.api.basePath)
-        const git = repositories === false ? undefined : repositories
+        const git = repositories || undefined
         await verify.verifyMigration({ source, here, allot, report, git }, selected).catch((error: Error) => {
           throw new Error(`${error.message}: the comparison is incomplete`, { cause: error })
         })

@@ -94,7 +94,7 @@ const migrateAll = async ({
     const source = await connectSource(from, secret)
     const selected = await select(source, owner, renames)
     await withStore(flags, async ({ allot, description, repositories, config }) => {
-      const git = repositories === false ? undefined : repositories
+      const git = repositories || undefined
       const { baseUrl } = config.api
       const { defaultGroups } = config.quota
       const options = { source, allot, report, git, keep, renames, credentials, baseUrl, defaultGroups }

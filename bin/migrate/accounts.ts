@@ -79,7 +79,7 @@ export const newRecord = ({ names }: Migration, { id, name }: Named) => ({
  * @throws AllotError invalid when the copy of another account has it
  */
 export const freeName = async ({ allot, names }: Migration, login: string): Promise<string> => {
-  const name = names.nameHere(login)
+  const name = names.wantedName(login)
   const found = await allot.hosting.accounts.byName(name)
   if (found === undefined || !names.isCopyOfOther('account', found.id, names.key(login))) return name
   throw invalid(

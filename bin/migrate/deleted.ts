@@ -31,7 +31,7 @@ export const revokeDeletedAccounts = async (
   for (const record of await migrationLog.list('account')) {
     if (existing.has(record.name)) continue
     await reportErrors(report, `the account ${record.original?.name ?? record.name}`, async () => {
-      const account = await names.account(record.name)
+      const account = await names.accountWithKey(record.name)
       if (account === undefined || record.copy?.id !== account.id) return migrationLog.remove([record])
       if (!(await isAccountDeleted(migration, account.kind, record))) return
       deleted.push(record.name)
@@ -97,7 +97,7 @@ const revokeIfGone = async (migration: Migration, record: MigrationRecord, path:
   const repository = id === undefined ? undefined : await allot.hosting.repositories.byId(id)
   if (repository === undefined) return migrationLog.remove([record])
   const owner = await allot.hosting.accounts.byId(repository.owner)
-  const former = await names.account(path.split('/')[0]!)
+  const former = await names.accountWithKey(path.split('/')[0]!)
   // The copy was moved to another owner here.
   if (owner === undefined || owner.id !== former?.id) return
   const moved = await movedTo(migration, record)

@@ -83,12 +83,14 @@ const DIFFERENT = {
 } as const
 
 type Details = { readonly [Member in keyof typeof DIFFERENT]?: unknown }
+/** Has no member without a text in `DIFFERENT`. */
+export type OnlyDetails<T> = Details & { readonly [Member in Exclude<keyof T, keyof Details>]: never }
 
 /** Members of a record here, such as the description of a repository. */
-interface DetailsSubject<T extends Details> extends Pick<NewMigrationRecord, 'kind' | 'scope' | 'name'> {
+interface DetailsSubject<T> extends Pick<NewMigrationRecord, 'kind' | 'scope' | 'name'> {
   /** Its name in the report. */
   label: string
-  here: Details
+  here: Readonly<Record<keyof T, unknown>>
   /** Those that the source shows. */
   source: T
 }
@@ -98,7 +100,7 @@ interface DetailsSubject<T extends Details> extends Pick<NewMigrationRecord, 'ki
  * sides, stay, and are reported.
  * @param change gives the record these details of the source
  */
-export const followDetails = async <T extends Details>(
+export const followDetails = async <T extends OnlyDetails<T>>(
   { migrationLog, report, keep }: Migration,
   { kind, scope, name, label, here, source }: DetailsSubject<T>,
   change: (details: Partial<T>) => Promise<unknown>,

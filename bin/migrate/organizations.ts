@@ -202,7 +202,7 @@ const copyPublicMembers = async (
   const listed = await ifAvailable(source.list(SourceUser, apiPath('orgs', name, 'public_members')))
   if (listed === undefined) return
   const setPublic = async (key: string, isPublic: boolean): Promise<boolean> => {
-    const member = await names.account(key)
+    const member = await names.accountWithKey(key)
     if (member === undefined) return false
     return memberships.setPublic(withAdminRights(member.id), organization.name, member.name, isPublic)
   }

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { checkSubjects } from '../../lib/quota/rules.ts'
 import type { Subject } from '../../lib/quota/subjects.ts'
 import type { MigrationRecord } from '../../lib/records/schema/index.ts'
-import { digestOf, followDetails, wasChangedHere } from './details.ts'
+import { digestOf, followDetails, type OnlyDetails, type Values, wasChangedHere } from './details.ts'
 import { apiPath, ifAvailable, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { SourceUser } from './shapes.ts'
 import { type ExistenceSubject, isCopy, removeOthers, synchronize } from './synchronize.ts'
@@ -53,15 +53,18 @@ export const copyQuota = async (migration: Migration): Promise<void> => {
 }
 
 /** The rules or the groups of the quota, which their names identify. */
-interface QuotaSubject extends ExistenceSubject {
+interface QuotaSubject<Members> extends ExistenceSubject {
   kind: 'quotaRule' | 'quotaGroup'
   /** The members to compare; undefined when it does not exist here. */
-  membersOf(name: string): Promise<{ limit?: number; subjects?: string[]; rules?: string[] } | undefined>
+  membersOf(name: string): Promise<Members | undefined>
   /** Whether something here needs a copy that was not changed. */
   isUsed(name: string): Promise<boolean>
 }
 
-const rulesOf = ({ allot }: Migration): QuotaSubject => {
+type RuleMembers = Pick<SourceRule, 'limit' | 'subjects'>
+type GroupMembers = { rules: string[] }
+
+const rulesOf = ({ allot }: Migration): QuotaSubject<RuleMembers> => {
   const { rules, groups } = allot.quota
   return {
     ...existing('quotaRule', allot.hosting.quotaRules),
@@ -77,7 +80,7 @@ const rulesOf = ({ allot }: Migration): QuotaSubject => {
   }
 }
 
-const groupsOf = ({ allot, migrationLog, defaultGroups = [] }: Migration): QuotaSubject => {
+const groupsOf = ({ allot, migrationLog, defaultGroups = [] }: Migration): QuotaSubject<GroupMembers> => {
   const { groups } = allot.quota
   return {
     ...existing('quotaGroup', allot.hosting.quotaGroups),
@@ -98,9 +101,9 @@ const groupsOf = ({ allot, migrationLog, defaultGroups = [] }: Migration): Quota
 
 /** The number tells a copy from another rule or group that was created here under its name. */
 const existing = (
-  kind: QuotaSubject['kind'],
+  kind: 'quotaRule' | 'quotaGroup',
   numbers: { numberOf(name: string): Promise<number | undefined> },
-): Pick<QuotaSubject, 'kind' | 'scope' | 'ends' | 'find'> => ({
+): Pick<QuotaSubject<unknown>, 'kind' | 'scope' | 'ends' | 'find'> => ({
   kind,
   scope: '',
   ends: async () => ({}),
@@ -110,7 +113,11 @@ const existing = (
   },
 })
 
-const copyRules = async (migration: Migration, subject: QuotaSubject, rules: readonly SourceRule[]) => {
+const copyRules = async (
+  migration: Migration,
+  subject: QuotaSubject<RuleMembers>,
+  rules: readonly SourceRule[],
+) => {
   const { allot, report } = migration
   const wanted = rules.map(({ name, limit, subjects }) => ({
     name,
@@ -140,7 +147,11 @@ const parseSubjects = (names: readonly string[]): Subject[] => {
 }
 
 /** A group gets no rule that was removed here. */
-const copyGroups = async (migration: Migration, subject: QuotaSubject, groups: readonly SourceGroup[]) => {
+const copyGroups = async (
+  migration: Migration,
+  subject: QuotaSubject<GroupMembers>,
+  groups: readonly SourceGroup[],
+) => {
   const { allot, migrationLog, report } = migration
   const removed = new Set<string>()
   for (const { name, copy } of await migrationLog.list('quotaRule', ''))
@@ -171,9 +182,9 @@ const copyGroups = async (migration: Migration, subject: QuotaSubject, groups: r
  * Follows the members of a copy. A rule or a group that was created here stays as it is.
  * @param change gives the copy these members of the source
  */
-const follow = async <T extends NonNullable<Awaited<ReturnType<QuotaSubject['membersOf']>>>>(
+const follow = async <T extends OnlyDetails<T>>(
   migration: Migration,
-  { kind, scope, find, membersOf }: QuotaSubject,
+  { kind, scope, find, membersOf }: QuotaSubject<T>,
   name: string,
   source: T,
   change: (members: Partial<T>) => Promise<unknown>,
@@ -190,7 +201,7 @@ const follow = async <T extends NonNullable<Awaited<ReturnType<QuotaSubject['mem
 /** Removes copies that the source no longer has, except those that were changed here or are used here. */
 const removeGone = async (
   migration: Migration,
-  subject: QuotaSubject,
+  subject: QuotaSubject<Values>,
   given: readonly { name: string }[],
 ): Promise<void> => {
   const { migrationLog, report, keep } = migration
@@ -220,7 +231,7 @@ const copyAssignments = async (migration: Migration, group: string): Promise<voi
     scope: group,
     ends,
     async find(key) {
-      const account = await names.account(key)
+      const account = await names.accountWithKey(key)
       const isAssigned = account !== undefined && (await groups.assignedTo(account.name)).includes(group)
       return isAssigned ? ends(key) : undefined
     },

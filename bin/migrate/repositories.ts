@@ -231,7 +231,7 @@ const freeName = async (
   given: SourceRepository,
   key: RepositoryKey,
 ): Promise<string> => {
-  const name = names.repositoryNameHere(given.owner.login, given.name)
+  const name = names.wantedRepositoryName(given.owner.login, given.name)
   const found = await allot.hosting.repositories.find(OPERATOR, owner.name, name)
   if (found === undefined || !names.isCopyOfOther('repository', found.id, textOf(key))) return name
   throw invalid(

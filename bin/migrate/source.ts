@@ -62,36 +62,36 @@ export class Source {
     return parseResponse(shape, this.base, path, (await this.#read(path)).text)
   }
 
-  /**
-   * Reads a list, all pages of it.
-   * @param sudo user to read it as, where the server permits that to administrators: users see more of their own lists
-   * @param onRefused called when the server refuses that, and the list is read as the owner of the token
-   */
-  async list<T>(shape: Shape<T>, path: string, sudo?: string, onRefused?: () => void): Promise<T[]> {
-    const items: T[] = []
-    for await (const item of this.items(shape, path, sudo, onRefused)) items.push(item)
-    return items
+  /** Reads a list, all pages of it. */
+  list<T>(shape: Shape<T>, path: string): Promise<T[]> {
+    return collect(this.items(shape, path))
   }
 
-  /** The same, one page at a time. */
-  items<T>(shape: Shape<T>, path: string, sudo?: string, onRefused?: () => void): AsyncGenerator<T> {
-    const readPage = (page: string) => this.#read(page, sudo, onRefused)
+  /**
+   * Reads a list in the name of a user, who sees more of it than an administrator.
+   * @returns the list; `isRefused` when the server does not permit that, and the items are those that the owner of the token sees
+   */
+  async listAs<T>(shape: Shape<T>, path: string, user: string): Promise<{ items: T[]; isRefused: boolean }> {
+    try {
+      return { items: await collect(this.items(shape, path, { sudo: user })), isRefused: false }
+    } catch (error) {
+      // An administrator cannot act as an account that may not sign in.
+      if (!(error instanceof SourceError) || (error.status !== 403 && error.status !== 401)) throw error
+      return { items: await this.list(shape, path), isRefused: true }
+    }
+  }
+
+  /** Reads a list while its items are used, one page at a time. */
+  items<T>(shape: Shape<T>, path: string, as?: Sender): AsyncGenerator<T> {
     const parse = (text: string) => parseResponse(v.array(shape), this.base, path, text)
-    return readPages(path, readPage, parse, this.#limits)
+    return readPages(path, (page) => this.#read(page, as), parse, this.#limits)
   }
 
   /** Reads the results of a search, which are wrapped in an object, all pages of them. */
-  async search<T>(shape: Shape<T>, path: string, as: Sender): Promise<T[]> {
+  search<T>(shape: Shape<T>, path: string, as: Sender): Promise<T[]> {
     const results = v.object({ data: v.array(shape) })
-    const readPage = async (page: string) => {
-      const response = await this.request(page, as)
-      if (response.status >= 300) throw sourceError(this.base, path, response)
-      return response
-    }
     const parse = (text: string) => parseResponse(results, this.base, path, text).data
-    const items: T[] = []
-    for await (const item of readPages(path, readPage, parse, this.#limits)) items.push(item)
-    return items
+    return collect(readPages(path, (page) => this.#read(page, as), parse, this.#limits))
   }
 
   /** Number of items of a list; 0 when the source doesn't have it or doesn't show it. */
@@ -120,14 +120,10 @@ export class Source {
     return status === 200 ? text : undefined
   }
 
-  async #read(path: string, sudo?: string, onRefused?: () => void): Promise<SourceResponse> {
-    const response = await this.request(path, sudo === undefined ? {} : { sudo })
+  async #read(path: string, as?: Sender): Promise<SourceResponse> {
+    const response = await this.request(path, as)
     if (response.status < 300) return response
-    // An administrator cannot act as an account that may not sign in.
-    if (sudo === undefined || (response.status !== 403 && response.status !== 401))
-      throw sourceError(this.base, path, response)
-    onRefused?.()
-    return this.#read(path)
+    throw sourceError(this.base, path, response)
   }
 
   /** Reads a path of the API. Repeats the request while the server is busy, after the pause that it asks for, or closes the connection. */
@@ -157,6 +153,12 @@ export class Source {
       await sleep(Math.min(seconds > 0 ? seconds : attempt, MAX_PAUSE_SECONDS) * 1000)
     }
   }
+}
+
+const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
 }
 
 /** Scopes that a migration needs. */

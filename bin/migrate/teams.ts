@@ -50,7 +50,7 @@ export const copyTeamRepositories = async (
     const here = await ownTeam(migration, organization, team, { isReported: false })
     if (here === undefined || here.allRepositories || team.repositories === undefined) continue
     // The records name repositories without their first owner, where that is the organization.
-    const find = (name: string) => names.repository(name.includes('/') ? name : `${owner}/${name}`)
+    const find = (name: string) => names.repositoryWithKey(name.includes('/') ? name : `${owner}/${name}`)
     const path = async (name: string) => ({
       owner: organization.name,
       name: (await find(name))?.name ?? name,
@@ -175,19 +175,8 @@ const followTeam = (
 }
 
 /** The members of a team, as texts to compare. */
-const shown = ({
-  name,
-  description,
-  level,
-  units,
-  canCreate,
-  allRepositories,
-}: ReturnType<typeof editOf>) => ({
-  name,
-  description,
-  level,
-  canCreate,
-  allRepositories,
+const shown = ({ units, ...members }: ReturnType<typeof editOf>) => ({
+  ...members,
   units: units.map(({ unit, level }) => `${unit} ${level}`).sort(),
 })
 

@@ -109,14 +109,14 @@ const copyList = async <T>(
   sudo?: string,
 ): Promise<void> => {
   const { source, report } = migration
-  let isComplete = true
-  const onRefused = () => {
-    isComplete = false
-  }
   const path = apiPath('users', name, subject.list)
-  const items = await ifAvailable(source.list(subject.shape, path, sudo, onRefused))
-  if (items === undefined) report.note('notCopied', notShown, name)
-  else await synchronize(migration, subject, items.map(subject.itemFor), isComplete)
+  const list =
+    sudo === undefined
+      ? source.list(subject.shape, path).then((items) => ({ items, isRefused: false }))
+      : source.listAs(subject.shape, path, sudo)
+  const found = await ifAvailable(list)
+  if (found === undefined) report.note('notCopied', notShown, name)
+  else await synchronize(migration, subject, found.items.map(subject.itemFor), !found.isRefused)
 }
 
 const sshKeysOf = (
@@ -250,7 +250,7 @@ const relationsOf = (
   const { id, name } = account
   const user = withAdminRights(id)
   const addressOf = async (key: string) => {
-    const repository = await names.repository(key)
+    const repository = await names.repositoryWithKey(key)
     return repository && names.addressOf(repository)
   }
   const endsWith = (repository: { id: number } | undefined) => repository && { of: id, to: repository.id }
@@ -261,7 +261,7 @@ const relationsOf = (
   return {
     kind,
     scope: names.keyHere(account),
-    ends: async (key) => endsWith(await names.repository(key)),
+    ends: async (key) => endsWith(await names.repositoryWithKey(key)),
     find: async (key) => endsWith(await change(key, (path) => relation.check(user, path))),
     remove: async (key) => void (await change(key, (path) => relation.clear(user, path))),
     list: RELATIONS[kind].list,

@@ -30,7 +30,7 @@ export class Authors {
   }
 
   async #read(name: string): Promise<Author> {
-    const account = name === '' ? undefined : await this.#names.account(name)
+    const account = name === '' ? undefined : await this.#names.accountWithKey(name)
     if (account?.kind === 'user') return { id: account.id, name }
     this.#ghost ??= this.#content.ghost().then((id) => ({ id, name: '' }))
     return this.#ghost

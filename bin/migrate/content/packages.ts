@@ -6,6 +6,7 @@ import {
   PACKAGE_TYPES,
   type PackageType,
 } from '../../../lib/records/schema/index.ts'
+import { MAX_NAME } from '../../../lib/repositories/migration-log.ts'
 import { digestOf } from '../details.ts'
 import {
   apiPath,
@@ -27,9 +28,6 @@ const KEPT = 'package files that were removed at the source, and are kept'
 
 /** The kind in the report. */
 const FILES = 'package files'
-
-/** Longer names have a digest instead: the migration log has a limit. */
-const MAX_NAME = 512
 
 /** Copies the packages of an owner, whatever repository they are linked to. */
 export const copyPackages = (migration: Migration, ownerName: string): Promise<void> =>
@@ -153,6 +151,7 @@ const copyOf = async (
   content: await source.download(downloadPath({ owner: there, type, name, version }, fileName)),
 })
 
+/** The name of a file in the migration log; the digest of one that is longer than names there may be. */
 const logName = (names: readonly string[]): string => {
   const name = names.join('/')
   return name.length <= MAX_NAME ? name : digestOf(names)

@@ -117,13 +117,9 @@ export const readHooks = async (
   path: string,
   sudo: string | undefined,
 ): Promise<SourceHook[] | undefined> => {
-  let isRefused = false
-  const onRefused = () => {
-    isRefused = true
-  }
-  const found = await ifAvailable(server.list(SourceHook, path, sudo, onRefused))
-  // Then the list is that of the token's owner.
-  return isRefused ? undefined : found
+  if (sudo === undefined) return ifAvailable(server.list(SourceHook, path))
+  const found = await ifAvailable(server.listAs(SourceHook, path, sudo))
+  return found?.isRefused ? undefined : found?.items
 }
 
 /** Whether webhooks here can have the type and one of the events. */

@@ -171,7 +171,7 @@ const transferToFollow = async (
 ): Promise<{ readonly to: Account } | 'none' | 'impossible'> => {
   const key = names.key(owner.login)
   if (before === undefined || before === key) return 'none'
-  const [from, to] = [await names.account(before), await names.account(key)]
+  const [from, to] = [await names.accountWithKey(before), await names.accountWithKey(key)]
   // A repository whose new owner does not exist here is treated as deleted.
   if (to === undefined) return 'impossible'
   if (copy.owner === to.id) return 'none'

@@ -63,7 +63,7 @@ export class Names {
   }
 
   /** Name that the account gets here. @param login its name at the source */
-  nameHere(login: string): string {
+  wantedName(login: string): string {
     return this.#options.renames.get(login.toLowerCase()) ?? login
   }
 
@@ -74,16 +74,16 @@ export class Names {
 
   /** The account here. @param login its name at the source */
   accountOf(login: string): Promise<Account | undefined> {
-    return this.account(this.key(login))
+    return this.accountWithKey(this.key(login))
   }
 
   /** The account here that has the key. */
-  async account(key: string): Promise<Account | undefined> {
+  async accountWithKey(key: string): Promise<Account | undefined> {
     const { migrationLog, hosting } = this.#options
     const id = (await migrationLog.get('account', '', key))?.copy?.id
     const copy = id === undefined ? undefined : await hosting.accounts.byId(id)
     if (copy !== undefined) return copy
-    const found = await hosting.accounts.byName(this.nameHere(this.#accounts.nameOf(key)))
+    const found = await hosting.accounts.byName(this.wantedName(this.#accounts.nameOf(key)))
     if (found === undefined || this.#accounts.isOther(found.id, key)) return undefined
     this.#keysHere.set(found.id, key)
     return found
@@ -91,7 +91,7 @@ export class Names {
 
   /** The name here of the account that has the key; the key when there is none. */
   async loginHere(key: string): Promise<string> {
-    return (await this.account(key))?.name ?? key
+    return (await this.accountWithKey(key))?.name ?? key
   }
 
   /**
@@ -104,7 +104,7 @@ export class Names {
     key: string,
     kind?: Account['kind'],
   ): Promise<{ of: number; to: number } | undefined> {
-    const account = await this.account(key)
+    const account = await this.accountWithKey(key)
     return account === undefined || (kind ?? account.kind) !== account.kind
       ? undefined
       : { of, to: account.id }
@@ -130,7 +130,7 @@ export class Names {
   }
 
   /** Name that the repository gets here. */
-  repositoryNameHere(owner: string, name: string): string {
+  wantedRepositoryName(owner: string, name: string): string {
     return this.renamedTo(`${owner}/${name}`) ?? name
   }
 
@@ -140,18 +140,18 @@ export class Names {
     const copy = await this.#copyOf(key)
     if (copy !== undefined) return copy
     const account = await this.accountOf(owner)
-    return account && this.#byName(account, this.repositoryNameHere(owner, name), key)
+    return account && this.#byName(account, this.wantedRepositoryName(owner, name), key)
   }
 
   /** The repository here that has the key, as a text. */
-  async repository(key: string): Promise<Repository | undefined> {
+  async repositoryWithKey(key: string): Promise<Repository | undefined> {
     const [scope = '', name = ''] = key.split('/')
     const copy = await this.#copyOf({ scope, name })
     if (copy !== undefined) return copy
     const [owner = '', own = ''] = this.#repositories.nameOf(key).split('/')
-    const account = await this.account(owner)
+    const account = await this.accountWithKey(owner)
     const login = this.#accounts.nameOf(owner)
-    return account && this.#byName(account, this.repositoryNameHere(login, own), { scope, name })
+    return account && this.#byName(account, this.wantedRepositoryName(login, own), { scope, name })
   }
 
   /** Where a repository is here. */

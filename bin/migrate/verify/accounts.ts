@@ -128,10 +128,10 @@ const compareRelation = async (
   nameHere: (name: string) => Promise<string | undefined>,
 ): Promise<void> => {
   // Read as the user, who sees more of these lists than an administrator.
-  const given = await ifAvailable(source.list(shape, apiPath('users', login, list), login))
+  const given = await ifAvailable(source.listAs(shape, apiPath('users', login, list), login))
   if (given === undefined) return
   const expected: Item[] = []
-  for (const name of given) {
+  for (const name of given.items) {
     const copy = await nameHere(name)
     if (copy === undefined) report.note('notCopied', NOT_HERE, `${login}: ${name}`)
     else expected.push({ name: copy.toLowerCase(), fields: {} })
