@@ -142,7 +142,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
       },
       {
         at: '/-/admin/owners',
-        enter: { 'Limit on': 'Artifacts', State: 'Over' },
+        enter: { 'Limit shown': 'Artifacts', State: 'Over' },
         press: 'Filter',
         shows: /2 owners,/,
       },
@@ -180,7 +180,7 @@ const WALKS: Readonly<Record<string, { who: string; steps: readonly Step[] }>> =
       { at: '/-/admin/account?name=cleo', press: 'Disable', shows: /Disabled\./ },
       { press: 'Enable', shows: /Enabled\./ },
       { press: 'Delete user…', shows: /Delete the user cleo\?/ },
-      { enter: { 'Confirmation: type cleo': 'cleo' }, press: 'Delete the user', shows: /Deleted\./ },
+      { enter: { 'Confirmation: type cleo': 'cleo' }, press: 'Delete the user cleo', shows: /Deleted\./ },
     ],
   },
   'the password of the user': {

@@ -129,7 +129,7 @@ const Deletion = ({
         <TypedConfirmation
           {...confirmationOf(account)}
           cancel={accountPath(name)}
-          button={isPurgeNeeded ? 'Delete everything' : `Delete the ${kind}`}
+          button={isPurgeNeeded ? `Delete ${name} and everything` : `Delete the ${kind} ${name}`}
           {...refused}
         />
       </Post>

@@ -18,7 +18,7 @@ import { AdminBox, Field, Visibility } from '../parts/fields.tsx'
 import type { Form } from '../parts/form.ts'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import type { PageServices, View } from '../parts/route.ts'
-import { formatExactLimit, formatSize } from '../parts/sizes.ts'
+import { unbrokenLimit, unbrokenSize } from '../parts/sizes.ts'
 import { subjectTexts } from '../parts/subject-names.ts'
 import { mayChangePicture } from '../people/account-parts.tsx'
 import { ScopeFields } from '../people/tokens.tsx'
@@ -223,7 +223,7 @@ const Why = ({ explanation }: { explanation: QuotaExplanation }) => {
                   <RuleState isWithin={stands} />
                 </td>
                 <SizeCell bytes={used} />
-                <td class="number">{limit < 0 ? formatExactLimit(limit) : formatSize(limit)}</td>
+                <td class="number">{limit < 0 ? unbrokenLimit(limit) : unbrokenSize(limit)}</td>
               </tr>
             )),
           )}

@@ -8,7 +8,7 @@ import type { Difference } from '../../quota/plan.ts'
 import type { NamedDifferences } from '../../quota/plans-by-name.ts'
 import type { Subject } from '../../quota/subjects.ts'
 import { formatCount, Link, Size } from '../parts/components.tsx'
-import { formatExactLimit } from '../parts/sizes.ts'
+import { unbrokenLimit } from '../parts/sizes.ts'
 import { inWords, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'
 import { formatUsedOf } from '../storage/limits.tsx'
 
@@ -161,7 +161,7 @@ const Binding = ({ limit }: { limit: LimitStatus }) => (
 const usedOf = ({ limit, left }: LimitStatus) => subtract(limit, left)
 
 const limitText = (limit: number): string => {
-  const text = formatExactLimit(limit)
+  const text = unbrokenLimit(limit)
   return /^\d+$/.test(text) ? formatBytes(limit) : text
 }
 

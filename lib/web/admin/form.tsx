@@ -169,7 +169,7 @@ const ADMIN_TABS = [
   { name: 'Owners', to: '/-/admin/owners', currentBelow: ['/-/admin/account', '/-/admin/accounts'] },
   { name: 'Rules', to: '/-/admin/rules', currentBelow: ['/-/admin/rule'] },
   { name: 'Groups', to: '/-/admin/groups', currentBelow: ['/-/admin/group'] },
-  { name: 'Audit', to: '/-/admin/audit' },
+  { name: 'Audit log', to: '/-/admin/audit' },
 ]
 
 /** The pages above the preview of a form: the overview, and the list that its path belongs to. */

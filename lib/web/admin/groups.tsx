@@ -21,7 +21,7 @@ import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { pageNumber, sliceOf } from '../parts/paging.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
-import { formatExactLimit } from '../parts/sizes.ts'
+import { unbrokenLimit } from '../parts/sizes.ts'
 import { subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView, ownerNamed } from './form.tsx'
@@ -238,7 +238,7 @@ const showGroup = async (
   )
 }
 
-const ruleText = ({ name, limit }: QuotaRule): string => `${name} (${formatExactLimit(limit)})`
+const ruleText = ({ name, limit }: QuotaRule): string => `${name} (${unbrokenLimit(limit)})`
 
 interface RulesProps {
   group: QuotaGroup
@@ -269,7 +269,7 @@ const Rules = ({ group, rules, chosen, failure }: RulesProps) => (
               <span>
                 {name}{' '}
                 <span class="small">
-                  {formatExactLimit(limit)}, {subjectsInWords(subjects)}
+                  {unbrokenLimit(limit)}, {subjectsInWords(subjects)}
                 </span>
               </span>
             </label>

@@ -6,7 +6,6 @@ import { accountPath, Link, Post, PREVIEW, Size, usePageContext } from '../parts
 import { FieldFailure } from '../parts/fields.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
-import { formatSize } from '../parts/sizes.ts'
 import { SortHead, type Sorting } from '../parts/sort-head.tsx'
 import { limitStateOf } from '../storage/limits.tsx'
 import { OwnerGrowth } from '../storage/pace.tsx'
@@ -40,7 +39,7 @@ export interface AssignmentForm {
 /** The form has the query of the list, to show the same part of it afterwards. */
 export const OwnerTable = ({ rows, history, ...form }: OwnerRows & AssignmentForm) => (
   <Post to="/-/admin/owners" fields={[['list', pathOf(form.query).split('?')[1] ?? '']]}>
-    <table>
+    <table class="cards">
       <thead>
         <tr>
           <th scope="col" class="check">
@@ -51,8 +50,8 @@ export const OwnerTable = ({ rows, history, ...form }: OwnerRows & AssignmentFor
           <th scope="col" class="wide">
             Groups
           </th>
-          <SortHead {...sortingOf(form.query)} by="growth" text="Last 30 days" class="number wide" />
-          <SortHead {...sortingOf(form.query)} by="used" text="Usage" class="number wide" />
+          <SortHead {...sortingOf(form.query)} by="growth" text="Last 30 days" class="number" />
+          <SortHead {...sortingOf(form.query)} by="used" text="Usage" class="number" />
         </tr>
       </thead>
       <tbody>
@@ -106,18 +105,17 @@ const Row = ({ row, history, form: { selection, failure } }: RowProps) => (
             ]}
           />
         </div>
-        <div class="small slim">{formatSize(row.used)} used</div>
       </Named>
     </td>
-    <td>
+    <td class="below">
       <OwnerBadge owner={row} />
       <OwnerLimit owner={row} />
     </td>
     <td class="wide small">{row.groups.map(({ name }) => name).join(', ') || 'none'}</td>
-    <td class="number wide">
+    <td class="number growth">
       <OwnerGrowth owner={row} history={history} />
     </td>
-    <td class="number wide">
+    <td class="number">
       <Size bytes={row.used} />
     </td>
   </tr>

@@ -188,9 +188,9 @@ const Filters = ({ query, groups }: { query: OwnerQuery; groups: readonly QuotaG
       </span>
     </div>
     <div class="whole">
-      <label for="subject">Limit on</label>
+      <label for="subject">Limit shown</label>
       <select id="subject" name="subject">
-        <option value="">Anything</option>
+        <option value="">The most used</option>
         {subjectGroups.map((group) => (
           <optgroup key={group.name} label={group.name}>
             {group.subjects.map((subject) => (

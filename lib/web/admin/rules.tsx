@@ -21,7 +21,7 @@ import type { Form } from '../parts/form.ts'
 import { Named } from '../parts/inline.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
 import { type PageServices, page, type View } from '../parts/route.ts'
-import * as sizes from '../parts/sizes.ts'
+import { unbrokenLimit } from '../parts/sizes.ts'
 import { inWords, subjectsInWords } from '../parts/subject-names.ts'
 import { afterDeletion } from './effects.tsx'
 import { ADMINISTRATION, adminForm, adminPage, adminView } from './form.tsx'
@@ -205,7 +205,7 @@ const RuleTable = ({ rules, groups }: RuleTableProps) => (
           </Named>
         </td>
         <td class="wide">{subjectsText(subjects)}</td>
-        <td class="number">{sizes.formatExactLimit(limit)}</td>
+        <td class="number">{unbrokenLimit(limit)}</td>
       </tr>
     ))}
   </Table>

@@ -11,7 +11,7 @@ import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
 import { FieldFailure } from '../parts/fields.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { type PageServices, page, refusedForm, type View } from '../parts/route.ts'
-import { formatSize } from '../parts/sizes.ts'
+import { unbrokenSize } from '../parts/sizes.ts'
 import { Avatar, pictureScope } from './account-parts.tsx'
 
 export const avatarPageRoutes = [
@@ -104,7 +104,7 @@ const avatarView = async (
             />
             <FieldFailure field="image" failure={message.failure} />
             <p class="hint" id="image-hint">
-              PNG, JPEG, GIF or WebP, up to {formatSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
+              PNG, JPEG, GIF or WebP, up to {unbrokenSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
               {MAX_AVATAR_PIXELS} pixels, cut to a square. Metadata, such as where a photo was taken, stays in
               the file.
             </p>

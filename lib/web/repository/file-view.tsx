@@ -9,7 +9,7 @@ import { formatCount, Link, Size, usePageContext } from '../parts/components.tsx
 import { Dots } from '../parts/inline.tsx'
 import { PAGES_ABOVE, PageLinks } from '../parts/paging.tsx'
 import { mountOf, type PageRequest, type PageServices } from '../parts/route.ts'
-import { formatSize } from '../parts/sizes.ts'
+import { unbrokenSize } from '../parts/sizes.ts'
 import { Website } from '../people/account-parts.tsx'
 import type { HighlightedLines } from '../source/highlighter.ts'
 import { filePath, type RefName, type RepositoryView } from './access.tsx'
@@ -216,7 +216,9 @@ const Content = ({
     )
   return (
     <p>
-      {shown.kind === 'lfs' ? `The file is kept by Git LFS and has ${formatSize(shown.size)}.` : shown.reason}{' '}
+      {shown.kind === 'lfs'
+        ? `The file is kept by Git LFS and has ${unbrokenSize(shown.size)}.`
+        : shown.reason}{' '}
       {(shown.kind === 'lfs' || shown.reason !== 'The file is empty.') && <a href={raw}>Download the file</a>}
     </p>
   )

@@ -6,7 +6,7 @@
 
 import { dateOf } from '../../clock.ts'
 import { Size, SizeCell, Table } from '../parts/components.tsx'
-import { formatSize } from '../parts/sizes.ts'
+import { unbrokenSize } from '../parts/sizes.ts'
 import { CalendarDay } from '../parts/times.tsx'
 import { Swatch, usageParts } from './limits.tsx'
 
@@ -38,23 +38,38 @@ export const Chart = ({ points, limit, label }: ChartProps) => {
     <figure class="plot" data-chart>
       <div class="ticks" aria-hidden="true">
         {scale.ticks.map((bytes) => (
-          <span key={bytes}>{formatSize(bytes)}</span>
+          <span key={bytes}>{unbrokenSize(bytes)}</span>
         ))}
       </div>
       <Drawing points={points} scale={scale} limit={limit} label={label} />
-      <div class="days" aria-hidden="true">
-        {[first, points[Math.floor(points.length / 2)]!, last].map(({ day }) => (
-          <CalendarDay key={day} day={day} />
-        ))}
-      </div>
+      <Days points={points} />
       <figcaption>
         <span class="chart-value" aria-live="polite" data-chart-value>
-          {formatSize(totalOf(first))} on <CalendarDay day={first.day} />, {formatSize(totalOf(last))} today.
-          Highest: {formatSize(highest)}.
+          {unbrokenSize(totalOf(first))} on <CalendarDay day={first.day} />, {unbrokenSize(totalOf(last))}{' '}
+          today. Highest: {unbrokenSize(highest)}.
         </span>
-        {scale.limitY !== undefined && ` The dashed line is the current limit, ${formatSize(limit!)}.`}
+        {scale.limitY !== undefined && ` The dashed line is the current limit, ${unbrokenSize(limit!)}.`}
       </figcaption>
     </figure>
+  )
+}
+
+/** Up to this many columns, each has its date below it on a wide screen; more columns have `DATES` dates in all. */
+const MAX_DATED = 8
+const DATES = 7
+
+/** Dates below their columns; a narrow screen has space for the first, the last and one between them. */
+const Days = ({ points }: { points: readonly ChartPoint[] }) => {
+  const isEach = points.length <= MAX_DATED
+  const last = (isEach ? points.length : DATES) - 1
+  return (
+    <div class={isEach ? 'days each' : 'days'} aria-hidden="true">
+      {Array.from({ length: last + 1 }, (_, mark) => (
+        <span key={mark} class={[0, Math.round(last / 2), last].includes(mark) ? undefined : 'wide'}>
+          <CalendarDay day={points[Math.round((mark * (points.length - 1)) / last)]!.day} />
+        </span>
+      ))}
+    </div>
   )
 }
 
@@ -121,7 +136,7 @@ const Drawing = ({ points, scale: { ticks, top, limitY }, label }: DrawingProps)
           width={round(width)}
           height={CANVAS.height}
         >
-          <title>{`${dateOf(point.day)}: ${formatSize(totalOf(point))}`}</title>
+          <title>{`${dateOf(point.day)}: ${unbrokenSize(totalOf(point))}`}</title>
         </rect>
       ))}
     </svg>

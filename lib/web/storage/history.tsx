@@ -8,7 +8,7 @@ import { HISTORY_DAYS } from '../../quota/usage.ts'
 import type { DailyUsage } from '../../records/schema/index.ts'
 import { formatCount, Link, Section, usePageContext } from '../parts/components.tsx'
 import { page } from '../parts/route.ts'
-import { formatSize } from '../parts/sizes.ts'
+import { unbrokenSize } from '../parts/sizes.ts'
 import { CalendarDay } from '../parts/times.tsx'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
 import { Chart, ChartLegend, type ChartPoint, ChartTable, totalOf } from './chart.tsx'
@@ -110,7 +110,7 @@ const FirstDay = ({ history }: { history: readonly DailyUsage[] }) => {
   return (
     <p class="muted">
       {used > 0
-        ? `The history begins today, with ${formatSize(used)}. From tomorrow on, a chart shows here how usage changes.`
+        ? `The history begins today, with ${unbrokenSize(used)}. From tomorrow on, a chart shows here how usage changes.`
         : 'Nothing is stored yet. A chart shows here how usage changes, from the day after the first change.'}
     </p>
   )

@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** How an item that uses storage is shown: name, details, share and links. */
+import type { ComponentChildren } from 'preact'
 import { pageOfEntry } from '../../content/usage/ledger-lists.ts'
 import type { StorageItem, StorageItemKind } from '../../content/usage/storage-item.ts'
 import { add, type Sum } from '../../integers.ts'
@@ -7,7 +8,7 @@ import { REPOSITORY_SIZES, type RepositorySize } from '../../records/schema/inde
 import { Empty, Link, Section, Size } from '../parts/components.tsx'
 import { Dots, Named } from '../parts/inline.tsx'
 import type { PageRequest, PageServices } from '../parts/route.ts'
-import { formatSize } from '../parts/sizes.ts'
+import { unbrokenSize } from '../parts/sizes.ts'
 import { pageLink } from './access.tsx'
 import { formatShare, ShareCell } from './share.tsx'
 
@@ -38,7 +39,7 @@ export const ItemCells = ({ owner, item, link, hasKind }: ItemProps & { hasKind:
           <Dots
             facts={[
               hasKind && <span class="slim">{KIND_NAMES[item.kind][0]}</span>,
-              <Details owner={owner} item={item} />,
+              ...detailsOf(owner, item),
             ]}
           />
         </div>
@@ -93,33 +94,31 @@ export const labelOf = (item: StorageItem): string =>
     ? `${titleOf(item)} in ${item.inRepository.name}`
     : titleOf(item)
 
-const Details = ({ owner, item }: { owner: string; item: StorageItem }) => {
+/** Facts below the name of an item. */
+const detailsOf = (owner: string, item: StorageItem): ComponentChildren[] => {
   const { kind, isHidden, inRepository, usage, used, isStoredHere, id } = item
-  if (isHidden) return <>in a private repository that this session may not read</>
-  if (usage !== undefined)
-    return <>{kind === 'repositories' ? partsOf(item) : inRepository?.private ? 'private' : 'public'}</>
-  return (
+  if (isHidden) return ['in a private repository that this session may not read']
+  if (usage !== undefined) {
+    const visibility = inRepository?.private ? 'private' : 'public'
+    return [visibility, kind === 'repositories' && partsOf(usage)]
+  }
+  const repository = inRepository !== undefined && (
+    <Link to={`/-/storage/${owner}/repositories/${inRepository.name}`}>{inRepository.name}</Link>
+  )
+  return [
     <>
       {used !== undefined && descriptionOf(used.entry)}
-      {inRepository !== undefined && (
-        <>
-          {used?.entry.kind === 'lfs' ? 'in ' : ' in '}
-          <Link to={`/-/storage/${owner}/repositories/${inRepository.name}`}>{inRepository.name}</Link>
-        </>
-      )}
-      {isStoredHere && (
-        <>
-          {' · '}
-          <Link
-            to={`/-/storage/${owner}/download?item=${encodeURIComponent(id)}`}
-            label={`Download ${labelOf(item)}`}
-          >
-            Download
-          </Link>
-        </>
-      )}
-    </>
-  )
+      {repository && <> in {repository}</>}
+    </>,
+    isStoredHere && (
+      <Link
+        to={`/-/storage/${owner}/download?item=${encodeURIComponent(id)}`}
+        label={`Download ${labelOf(item)}`}
+      >
+        Download
+      </Link>
+    ),
+  ]
 }
 
 const SIZE_NAMES: Record<RepositorySize, string> = {
@@ -131,14 +130,13 @@ const SIZE_NAMES: Record<RepositorySize, string> = {
   packages: 'packages',
 }
 
-/** `public · git 18 MiB, LFS 4 MiB`: the visibility of a repository, and its sizes that are not 0 */
-const partsOf = ({ usage, inRepository }: StorageItem): string => {
+/** `git 18 MiB, LFS 4 MiB`: the sizes of a repository that are not 0 */
+const partsOf = (usage: NonNullable<StorageItem['usage']>): string => {
   const sizes = new Map<string, Sum>()
   for (const size of REPOSITORY_SIZES)
-    sizes.set(SIZE_NAMES[size], add(sizes.get(SIZE_NAMES[size]) ?? 0, usage![size]))
+    sizes.set(SIZE_NAMES[size], add(sizes.get(SIZE_NAMES[size]) ?? 0, usage[size]))
   const parts = [...sizes].filter(([, bytes]) => bytes > 0)
-  const words = parts.map(([name, bytes]) => `${name} ${formatSize(bytes)}`).join(', ')
-  return [inRepository?.private ? 'private' : 'public', words].filter(Boolean).join(' · ')
+  return parts.map(([name, bytes]) => `${name}\u00a0${unbrokenSize(bytes)}`).join(', ')
 }
 
 const descriptionOf = ({

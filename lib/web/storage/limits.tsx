@@ -13,7 +13,7 @@ import {
 import type { QuotaStatus } from '../../quota/status.ts'
 import { kindNames, type Subject, type Usage, usedBy, withAncestors } from '../../quota/subjects.ts'
 import { Size } from '../parts/components.tsx'
-import { formatSize } from '../parts/sizes.ts'
+import { unbrokenSize } from '../parts/sizes.ts'
 import { subjectsInWords } from '../parts/subject-names.ts'
 
 /** The parts of a usage bar; together they are the total usage. */
@@ -113,7 +113,7 @@ const LimitMark = ({ x, isLate, limit }: { x: string; isLate: boolean; limit: nu
   <svg class="limit-mark" aria-hidden="true">
     <line x1={x} x2={x} y1="0" y2="100%" />
     <text x={x} dx={isLate ? -6 : 6} y="1em" text-anchor={isLate ? 'end' : 'start'}>
-      Limit: {formatSize(limit)}
+      Limit: {unbrokenSize(limit)}
     </text>
   </svg>
 )
@@ -178,7 +178,7 @@ export const Swatch = ({ part }: { part: number }) => (
 
 /** `66.3 of 40 MiB`, or with two units. */
 export const formatUsedOf = ({ used, rule }: { used: Sum; rule: Pick<QuotaRule, 'limit'> }): string => {
-  const [left, right] = [formatSize(used), formatSize(rule.limit)]
+  const [left, right] = [unbrokenSize(used), unbrokenSize(rule.limit)]
   const unit = right.replace(/^[^\s]*/, '')
   return `${left.endsWith(unit) ? left.slice(0, -unit.length) : left} of ${right}`
 }

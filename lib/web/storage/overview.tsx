@@ -9,7 +9,7 @@ import { hasScope } from '../../scopes.ts'
 import { Link, Section, Size } from '../parts/components.tsx'
 import { groupPath } from '../parts/quota-paths.ts'
 import { type PageRequest, type PageServices, page, type View } from '../parts/route.ts'
-import { formatSize } from '../parts/sizes.ts'
+import { unbrokenSize } from '../parts/sizes.ts'
 import { accessibleOwner, OwnerHead, ownerCrumbs } from './access.tsx'
 import { RecentHistory } from './history.tsx'
 import { LargestItems, linkOf } from './item-text.tsx'
@@ -152,7 +152,7 @@ const UsageSection = ({ owner, usage, limits, history, children }: RenderablePro
             'used'
           ) : (
             <>
-              of {formatSize(limit.rule.limit)} used ({formatLimitShare(limit.share)}), rule{' '}
+              of {unbrokenSize(limit.rule.limit)} used ({formatLimitShare(limit.share)}), rule{' '}
               <em>{limit.rule.name}</em>
             </>
           )}
@@ -236,7 +236,7 @@ const Organizations = ({ organizations }: { organizations: readonly OwnerStorage
             <div class="line small">
               <span>
                 {limit === undefined ? (
-                  `${formatSize(usedBy('size:all', usage))} used`
+                  `${unbrokenSize(usedBy('size:all', usage))} used`
                 ) : (
                   <LimitText limit={limit} />
                 )}

@@ -18,7 +18,7 @@ import {
 } from '../parts/components.tsx'
 import { type Confirmation, type RefusedConfirmation, TypedConfirmation } from '../parts/confirmation.tsx'
 import type { PageServices, View } from '../parts/route.ts'
-import { formatSize } from '../parts/sizes.ts'
+import { unbrokenSize } from '../parts/sizes.ts'
 import { ownerCrumbs } from './access.tsx'
 import { KIND_NAMES, titleOf } from './item-text.tsx'
 import { RemovalNotes, RemovedRepository } from './removed-kinds.tsx'
@@ -77,7 +77,7 @@ export const confirmationView = async (
   const { owner, user, items, confirmation } = asked
   const removed = await removedIn(services, items)
   const bytes = removed.reduce<Sum>((sum, one) => add(sum, one.freed), 0)
-  const freed = `${removed.some(({ kinds }) => mayFreeMore(kinds)) ? 'at least ' : ''}${formatSize(bytes)}`
+  const freed = `${removed.some(({ kinds }) => mayFreeMore(kinds)) ? 'at least ' : ''}${unbrokenSize(bytes)}`
   const title = titleFor(items)
   const usagePath = `/-/storage/${owner.name}/usage`
   const button = `Delete and free ${freed}`

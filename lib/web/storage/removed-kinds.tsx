@@ -3,7 +3,7 @@
 import { freedBy, mayFreeMore, type RemovedKind } from '../../content/usage/removal-sizes.ts'
 import type { StorageItem } from '../../content/usage/storage-item.ts'
 import { formatCount, Link, Size, SizeCell } from '../parts/components.tsx'
-import { formatSize } from '../parts/sizes.ts'
+import { unbrokenSize } from '../parts/sizes.ts'
 import { KIND_NAMES, titleOf } from './item-text.tsx'
 
 /** `Git data`, `3 LFS objects`, `More than 3 LFS objects`, or `3 other packages` for those that were not looked at */
@@ -16,7 +16,7 @@ const kindText = ({ kind, count, hasMore, isStoredHere }: RemovedKind): string =
 
 /** `3 MiB`, or `at least 3 MiB` when not all items were looked at. */
 export const freedText = (kinds: readonly RemovedKind[]): string =>
-  `${mayFreeMore(kinds) ? 'at least ' : ''}${formatSize(freedBy(kinds))}`
+  `${mayFreeMore(kinds) ? 'at least ' : ''}${unbrokenSize(freedBy(kinds))}`
 
 /** Rows of a table with the columns `Name` and `Frees`: what is deleted here, then what stays. */
 export const RemovedRows = ({
@@ -37,7 +37,7 @@ export const RemovedRows = ({
           )}
           {removed.isStoredHere === false && (
             <div class="small">
-              {formatSize(removed.bytes)}, stored in another system: not deleted there.{' '}
+              {unbrokenSize(removed.bytes)}, stored in another system: not deleted there.{' '}
               {listOf !== undefined && (
                 <Link to={listOf(removed.kind)} label={`View the ${KIND_NAMES[removed.kind][1]} that stay`}>
                   View

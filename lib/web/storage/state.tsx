@@ -3,7 +3,7 @@
 import type { Sum } from '../../integers.ts'
 import type { LimitLevel } from '../../quota/evaluate.ts'
 import { Link } from '../parts/components.tsx'
-import { formatSize } from '../parts/sizes.ts'
+import { unbrokenSize } from '../parts/sizes.ts'
 import { formatUsedOf, type LimitState } from './limits.tsx'
 
 export type State = LimitLevel | 'unlimited'
@@ -27,8 +27,8 @@ export const StateBadge = ({ state, left }: { state: State; left?: Sum | undefin
 )
 
 const amountText = (state: LimitLevel, left: Sum): string => {
-  if (state !== 'over') return ` · ${formatSize(left)} left`
-  return left < 0 ? ` by ${formatSize(-left)}` : ' · limit reached'
+  if (state !== 'over') return ` · ${unbrokenSize(left)} left`
+  return left < 0 ? ` by ${unbrokenSize(-left)}` : ' · limit reached'
 }
 
 /** `166%`. Only usage at the limit is 100%, however close it is. */

@@ -11,7 +11,7 @@ import { usageOfRepository } from '../../quota/usage.ts'
 import type { Account, LedgerKind } from '../../records/schema/index.ts'
 import { formatCount, Link, Notice } from '../parts/components.tsx'
 import type { PageServices } from '../parts/route.ts'
-import { formatSize } from '../parts/sizes.ts'
+import { unbrokenSize } from '../parts/sizes.ts'
 import { isElsewhere } from './item-text.tsx'
 import { formatUsedOf, type LimitState, limitStates } from './limits.tsx'
 import { MAX_SELECTED } from './removal.tsx'
@@ -163,8 +163,8 @@ export const Suggestion = ({
       {limit.name}: {formatUsedOf(limit)}, rule {limit.rule.name}.
     </strong>{' '}
     {isEnough
-      ? `Without the ${formatCount(items.length, 'item')} below, ${formatSize(freed)} less would be used, which is enough to get under the limit.`
-      : `The ${formatCount(items.length, 'item')} below use ${formatSize(freed)}, which is not enough: the rest is in items that are not listed here.`}{' '}
+      ? `Without the ${formatCount(items.length, 'item')} below, ${unbrokenSize(freed)} less would be used, which is enough to get under the limit.`
+      : `The ${formatCount(items.length, 'item')} below use ${unbrokenSize(freed)}, which is not enough: the rest is in items that are not listed here.`}{' '}
     {items.some(({ kind }) => kind === 'repositories') && 'Git data is freed with its whole repository. '}
     {items.some(isElsewhere) && 'Delete items that are stored in another system there. '}
     <Link to={`/-/storage/${owner}/usage`}>View all items</Link>

@@ -135,10 +135,22 @@ input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: n
   .slim { display: revert; }
   .share .bar { display: none; }
   .items thead .number { width: 7.25rem; }
+  /* A row with several columns of text as a card: its name beside the numbers, and below them what needs the whole width. */
+  .cards thead { display: block; border-top: 1px solid var(--border); background: var(--tint); }
+  .cards thead tr { display: flex; flex-wrap: wrap; gap: 0 var(--s4); padding-inline-end: var(--pad); }
+  .cards thead th { border: 0; padding-inline: 0; background: none; }
+  .cards thead th.check { margin-inline-end: calc(-1 * var(--s2)); }
+  .cards tbody { display: block; }
+  .cards tbody tr { display: grid; grid-template-columns: calc(var(--pad) + 1.75rem) minmax(0, 1fr) auto; grid-template-rows: auto 1fr; gap: 0 var(--s2); padding: var(--s3) 0; border-top: 1px solid var(--border); }
+  .cards td { border: 0; padding: 0; }
+  .cards td.check { grid-area: 1 / 1 / span 2; padding-inline-start: var(--pad); }
+  .cards td:nth-child(2) { grid-area: 1 / 2 / span 2; }
+  .cards td.number { grid-area: 1 / 3; padding-inline-end: var(--pad); }
+  .cards td.growth { grid-area: 2 / 3; color: var(--muted); font-size: var(--text-2); }
+  .cards td.below { grid-area: 3 / 2 / auto / -1; margin-top: var(--s1); padding-inline: calc(16px + var(--s3)) var(--pad); }
   .pages span { flex-basis: 100%; }
   .inline > div { flex-basis: 9.25rem; }
   .inline > div:first-of-type:not(:only-of-type), .inline > .whole, .inline > .buttons { flex-basis: 100%; }
-  td .state .amount { display: none; }
   .inline.assign > div:not(.buttons) { flex-basis: 9.25rem; }
 }
 `

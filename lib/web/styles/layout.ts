@@ -18,6 +18,8 @@ body { margin: 0; background: var(--background); color: var(--text); overflow-wr
 a { color: var(--link); text-decoration-color: color-mix(in srgb, currentColor 35%, transparent); text-underline-offset: .2em; }
 :is(.section-head > a, .line > a, .strong, td:first-child > a:first-child, .named > div > a:first-child, .entries a, :is(h1, h2) > a):not(:hover) { text-decoration: none; }
 a:hover { text-decoration-color: currentColor; }
+/* High enough to press, also where two stand on neighboring lines. */
+.small a { padding-block: .1875rem; }
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px; border-radius: 2px; }
 main:focus { outline: none; }
 p { margin: var(--s2) 0; max-width: 75ch; text-wrap: pretty; }

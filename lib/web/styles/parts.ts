@@ -64,12 +64,17 @@ figure { margin: 0; }
 .plot { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--s3); margin: var(--s5) 0 var(--s3); }
 .plot .ticks { display: flex; flex-direction: column; justify-content: space-between; margin: -.6em 0; text-align: end;
   color: var(--muted); font-size: var(--text-1); line-height: 1.2; font-variant-numeric: tabular-nums; }
-.plot .days { grid-column: 2; display: flex; justify-content: space-between; color: var(--muted); font-size: var(--text-1); margin-top: var(--s1); }
+.plot .days { grid-column: 2; display: flex; justify-content: space-between; color: var(--muted); font-size: var(--text-1); margin-top: var(--s1); font-variant-numeric: tabular-nums; }
+.days > span { display: flex; justify-content: center; width: 0; }
+.days.each > span { flex: 1; }
+.days:not(.each) > :first-child { justify-content: start; }
+.days:not(.each) > :last-child { justify-content: end; }
 .plot figcaption { grid-column: 1 / -1; }
 .chart { display: block; width: 100%; height: 13rem; border-radius: 2px; }
 .chart line { vector-effect: non-scaling-stroke; }
 .chart .grid { stroke: var(--border); stroke-width: 1; }
 .chart .area { fill-opacity: .3; }
+@media (prefers-color-scheme: dark) { .chart .area { fill-opacity: .6; } }
 .chart .edge { fill: none; stroke-width: 1.75; vector-effect: non-scaling-stroke; stroke-linejoin: round; }
 .edge.part0 { stroke: var(--part0); } .edge.part1 { stroke: var(--part1); } .edge.part2 { stroke: var(--part2); } .edge.part3 { stroke: var(--part3); } .edge.part4 { stroke: var(--part4); } .edge.part5 { stroke: var(--part5); }
 .chart .limit { stroke-dasharray: 6 4; stroke-width: 1.5; }
@@ -108,6 +113,9 @@ details[open] > summary { margin-bottom: var(--s2); }
   .rows > .line > .named:has(+ :is(form, button, .tag)) > div > .small { grid-column: 2 / -1; }
   .rows > .line > .named + :is(form, button, .tag) { grid-area: 1 / 3; }
   .rows > .line > .named + .small:not(button) { padding-inline-start: calc(16px + var(--s3)); }
+  .days > .wide { display: none; }
+  .days.each > :first-child { justify-content: start; }
+  .days.each > :last-child { justify-content: end; }
   .fullness .state { margin: var(--s2) 0 0; }
   .legend { display: grid; }
   .legend:not(:has(data)) { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
