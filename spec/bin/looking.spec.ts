@@ -1,27 +1,17 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { forEachCommand } from '../../bin/command-line.ts'
 import { errorLine, exitCodeOf } from '../../bin/errors.ts'
 import { createProgram } from '../../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { createSender } from '../support/test-server.ts'
-import { allot, type Outcome, type Served, served } from './program.ts'
+import { allot, type Outcome, type Served, served, several } from './program.ts'
 
 const MIB = 1024 * 1024
-
-const several = async (all: readonly string[][], env: Record<string, string>): Promise<Outcome[]> => {
-  const file = fileURLToPath(new URL('several.ts', import.meta.url))
-  const args = ['--import', import.meta.resolve('tsx'), file, JSON.stringify(all)]
-  const { stdout } = await promisify(execFile)(process.execPath, args, { env: { ...process.env, ...env } })
-  return JSON.parse(stdout) as Outcome[]
-}
 
 /** One store with something to see in it, first served, and then alone. */
 describe('The command line', () => {
@@ -52,6 +42,7 @@ describe('The command line', () => {
     largest: ['repo', 'list', '--by', 'largest'],
   }
   const environment = () => ({ ALLOT_URL: new URL(server.api).origin, ALLOT_TOKEN: token })
+  const outcomesOf = (all: readonly string[][]) => several(all.map((args) => ({ args, env: environment() })))
   const there = (...words: string[]) => allot(words, undefined, { env: environment() })
 
   before(async () => {
@@ -72,7 +63,7 @@ describe('The command line', () => {
     // One that is not used: the uses of the other are saved in the background.
     const made = await as('POST', '/users/ci/tokens', { name: 'spare', scopes: ['all'] })
     spare = made.body.sha1
-    const results = await several(Object.values(LOOKS), environment())
+    const results = await outcomesOf(Object.values(LOOKS))
     Object.keys(LOOKS).forEach((what, at) => {
       asked[what] = results[at]!
     })
@@ -133,9 +124,8 @@ describe('The command line', () => {
     await there('quota', 'rules', 'set', 'full', '--limit', '1 MiB', '--subjects', 'size:assets:packages:all')
     await there('quota', 'groups', 'set', 'exact', '--rules', 'full')
     await there('quota', 'groups', 'assign', 'lone', 'exact')
-    const [show, explain, over] = await several(
+    const [show, explain, over] = await outcomesOf(
       ['show', 'explain', 'over'].map((look) => ['quota', look, ...(look === 'over' ? [] : ['lone'])]),
-      environment(),
     )
     await entry('DELETE')
     await there('quota', 'groups', 'delete', 'exact')
@@ -229,7 +219,7 @@ describe('The command line', () => {
     ]
     const users = ['user', 'list', '--json']
     const words = [...same.map((what) => LOOKS[what]!), users].map((args) => [...args, '--data', data])
-    const results = await several(words, environment())
+    const results = await outcomesOf(words)
     same.forEach((what, at) => {
       const out = asked[what]!.out.replace(links, 'http://localhost')
       assert.deepEqual(results[at], { code: 0, err: '', out }, what)

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -52,6 +53,20 @@ export const allot = (
     outcome.err += chunk.toString()
   })
   return new Promise((resolve) => child.on('close', (code) => resolve({ ...outcome, code })))
+}
+
+export interface CommandLine {
+  args: readonly string[]
+  /** Besides the environment of this process. */
+  env: Record<string, string>
+}
+
+/** Runs command lines one after another in one process: its start takes longer than most of them. */
+export const several = async (lines: readonly CommandLine[], cwd = root): Promise<Outcome[]> => {
+  const file = fileURLToPath(new URL('several.ts', import.meta.url))
+  const args = ['--import', import.meta.resolve('tsx'), file, JSON.stringify(lines)]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd })
+  return JSON.parse(stdout) as Outcome[]
 }
 
 export interface Served {

@@ -1,15 +1,19 @@
+import { withHelpOption } from '../../bin/command-line.ts'
 import { errorLine, exitCodeOf } from '../../bin/errors.ts'
 import { createProgram } from '../../bin/program.ts'
+import type { CommandLine, Outcome } from './program.ts'
 
-/** Several command lines in one process, one after another: `several.ts '[["user","list"],…]'` prints what each has said. */
+/** Runs the command lines that its only argument lists as JSON, one after another, and prints the outcome of each. */
 const [stdout, stderr] = [
   process.stdout.write.bind(process.stdout),
   process.stderr.write.bind(process.stderr),
 ]
+const environment = { ...process.env }
 
-const results = []
-for (const args of JSON.parse(process.argv[2]!) as string[][]) {
+const run = async ({ args, env }: CommandLine): Promise<Outcome> => {
   const outcome = { code: 0, out: '', err: '' }
+  process.env = { ...environment, ...env }
+  process.exitCode = 0
   process.stdout.write = (text: string | Uint8Array) => {
     outcome.out += text
     return true
@@ -19,13 +23,19 @@ for (const args of JSON.parse(process.argv[2]!) as string[][]) {
     return true
   }
   try {
-    await createProgram().parseAsync(args, { from: 'user' })
+    const program = createProgram()
+    await program.parseAsync(withHelpOption(program, args), { from: 'user' })
+    outcome.code = Number(process.exitCode)
   } catch (error) {
     outcome.code = exitCodeOf(error)
     outcome.err += errorLine(error)
   }
-  results.push(outcome)
+  return outcome
 }
+
+const outcomes: Outcome[] = []
+for (const one of JSON.parse(process.argv[2]!) as CommandLine[]) outcomes.push(await run(one))
 Object.assign(process.stdout, { write: stdout })
 Object.assign(process.stderr, { write: stderr })
-process.stdout.write(JSON.stringify(results))
+process.exitCode = 0
+process.stdout.write(JSON.stringify(outcomes))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
@@ -152,53 +152,6 @@ describe('allot migrate', () => {
     })
     assert.match(stdout, /issues [█░]+ \d+ of 12, /)
   })
-
-  it('fails with one clear line, with 2 for a wrong command line and with 1 for a source that refuses', async () => {
-    const REFUSED: [args: string[], env: Record<string, string>, code: number, err: RegExp][] = [
-      [[], {}, 2, /required option '--from <url>'/],
-      [
-        ['--from', 'git.example.org'],
-        { ALLOT_FROM_TOKEN: 't' },
-        2,
-        /^allot: --from git.example.org: expected/,
-      ],
-      [
-        ['--from', source.base],
-        { ALLOT_FROM_TOKEN: '' },
-        2,
-        /^allot: the source needs an access token: give --token, or set ALLOT_FROM_TOKEN/,
-      ],
-      [
-        ['--from', source.base, '--rename', 'ann'],
-        { ALLOT_FROM_TOKEN: 't' },
-        2,
-        /^allot: --rename ann: expected OLD=NEW/,
-      ],
-      [
-        ['--from', source.base, '--rename', 'nobody=x'],
-        {},
-        1,
-        /^allot: --rename nobody=x: there is no user or organization named nobody at \S+; nothing was copied\n$/,
-      ],
-      [
-        ['--from', source.base, '--tokens', join(folder, 'no/where')],
-        {},
-        1,
-        /^allot: --tokens \S+: the file cannot be written: no such file or directory\n$/,
-      ],
-      [['--from', source.base, '--token', 'wrong'], {}, 1, /^allot: http:\S+ does not know this token\n$/],
-    ]
-    await Promise.all(
-      REFUSED.map(async ([args, env, code, err]) => {
-        const more = { ALLOT_FROM_TOKEN: source.root.token, ...env }
-        const data = join(folder, args.includes('nobody=x') ? 'nobody' : 'none')
-        const outcome = await allot(['migrate', ...args, '--data', data], folder, { env: more })
-        assert.equal(outcome.code, code, outcome.err)
-        assert.match(outcome.err, err)
-      }),
-    )
-    assert.ok(!existsSync(join(folder, 'none')))
-  })
 })
 
 describe('allot migrate verify', () => {
@@ -223,42 +176,5 @@ describe('allot migrate verify', () => {
     assert.deepEqual(differences, [{ kind: 'user', name: 'carl', source: true, here: false }])
     assert.equal(statSync(file).mode & 0o777, 0o600)
     await source.as(source.root, 'DELETE', `/admin/users/${carl.name}`)
-  })
-
-  it('fails with one clear line, with 2 for a wrong command line and with 1 for a source that refuses', async () => {
-    const narrow = await source.scoped(source.root, 'read:admin', 'read:user')
-    const gone = await replay({}, (req) => req.socket.destroy())
-    const from = ['--from', source.base]
-    const REFUSED: [args: string[], token: string | undefined, code: number, err: RegExp][] = [
-      [[], undefined, 2, /^error: required option '--from <url>' not specified/],
-      [[...from, '--keep'], undefined, 2, /^error: unknown option '--keep'/],
-      [['--from', 'git.example.org'], undefined, 2, /^allot: --from git\.example\.org: expected an address/],
-      [from, '', 2, /^allot: the source needs an access token: give --token, or set ALLOT_FROM_TOKEN/],
-      [from, 'wrong', 1, /^allot: http:\S+ does not know this token\n$/],
-      [from, narrow, 1, /^allot: the token of root lacks the scope read:organization: /],
-      [['--from', gone.base], undefined, 1, /^allot: http:\S+ cannot be reached: .*\n$/],
-      [
-        [...from, '--data', join(folder, 'none')],
-        undefined,
-        1,
-        /^allot: there is no store in \S+: name another/,
-      ],
-      [
-        [...from, '--report', '/dev/null/r'],
-        undefined,
-        1,
-        /^allot: the report \/dev\/null\/r cannot be written: /,
-      ],
-    ]
-    await Promise.all(
-      REFUSED.map(async ([args, token, code, err]) => {
-        const place = args.includes('--data') ? [] : ['--data', data]
-        const outcome = await verify([...place, ...args], token)
-        assert.equal(outcome.code, code, outcome.err)
-        assert.match(outcome.err, err)
-      }),
-    )
-    gone.stop()
-    assert.ok(!existsSync(join(folder, 'none')))
   })
 })

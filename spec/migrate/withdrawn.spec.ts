@@ -24,11 +24,12 @@ const repository = (owner: string, name: string, more: Partial<Model['repositori
   ...{ owner, name, private: false, archived: false, protected: false, collaborators: {}, ...more },
 })
 
-const aModel = (): Model => ({
+/** @param keys of ann; to parse one, each new target starts a thread */
+const aModel = (keys: string[] = []): Model => ({
   open: true,
   users: [
     user('root1', { admin: true }),
-    user('ann', { keys: [key], follows: ['ben'], stars: ['acme/site'] }),
+    user('ann', { keys, follows: ['ben'], stars: ['acme/site'] }),
     user('ben', { admin: true }),
     user('carl'),
   ],
@@ -189,7 +190,17 @@ describe('Rights that Allot cannot express', () => {
 })
 
 describe('A right that the source has revoked since an earlier run', () => {
-  const WITHDRAWN: [what: string, change: () => void, line: RegExp, check: () => Promise<void>][] = [
+  type Revocation = [change: () => void, line: RegExp, check: () => Promise<void>]
+  const assertRevoked = async (model: Model, [change, line, check]: Revocation) => {
+    await begun(model)
+    change()
+    const text = await run()
+    assert.match(text, new RegExp(`^revoked, [^]*${line.source}`, 'm'))
+    await check()
+    await assertNoExcess(target, source.model)
+    assert.doesNotMatch(await run(), /revoked/)
+  }
+  const WITHDRAWN: [what: string, ...Revocation][] = [
     [
       'a repository that is private now',
       () => Object.assign(of.repository('demo'), { private: true }),
@@ -255,12 +266,6 @@ describe('A right that the source has revoked since an earlier run', () => {
       },
     ],
     [
-      'an SSH key',
-      () => Object.assign(of.user('ann'), { keys: [] }),
-      /the user in parentheses can no longer use these SSH keys: SHA256:\S+ \(ann\)/,
-      async () => assert.deepEqual(await keysOf('ann'), []),
-    ],
-    [
       'the login of a user',
       () => Object.assign(of.user('carl'), { prohibited: true }),
       /these users can no longer sign in to this server: carl/,
@@ -302,19 +307,18 @@ describe('A right that the source has revoked since an earlier run', () => {
       async () => assert.equal((await accountHere('acme')).visibility, 'private'),
     ],
   ]
-  for (const [what, change, line, check] of WITHDRAWN)
-    it(`is revoked here, and reported: ${what}`, async () => {
-      await begun()
-      change()
-      const text = await run()
-      assert.match(text, new RegExp(`^revoked, [^]*${line.source}`, 'm'))
-      await check()
-      await assertNoExcess(target, source.model)
-      assert.doesNotMatch(await run(), /revoked/)
-    })
+  for (const [what, ...revocation] of WITHDRAWN)
+    it(`is revoked here, and reported: ${what}`, () => assertRevoked(aModel(), revocation))
+
+  it('is revoked here, and reported: an SSH key', () =>
+    assertRevoked(aModel([key]), [
+      () => Object.assign(of.user('ann'), { keys: [] }),
+      /the user in parentheses can no longer use these SSH keys: SHA256:\S+ \(ann\)/,
+      async () => assert.deepEqual(await keysOf('ann'), []),
+    ]))
 
   it('is revoked even when the earlier run ended before it recorded what it had copied', async () => {
-    await begun()
+    await begun(aModel([key]))
     const log = target.allot.hosting.migrationLog(source.base)
     for (const kind of ['account', 'repository', 'membership', 'sshKey'] as const)
       await log.save((await log.list(kind)).map(({ copy: _, ...one }) => ({ ...one, grants: [] })))
@@ -355,9 +359,7 @@ describe('What was created here', () => {
   })
 
   it('stays when the source no longer has it, also where a copy of it was refused before', async () => {
-    const model = aModel()
-    model.users[1]!.keys = []
-    await begun(model)
+    await begun()
     const { sshKeys } = target.allot.hosting
     const [ann, ben] = [await accountHere('ann'), await accountHere('ben')]
     const used = await sshKeys.add(ben.id, { title: 'used', key })
@@ -414,7 +416,7 @@ describe('What was created here', () => {
   })
 
   it('is not copied again when it was copied and then removed here', async () => {
-    await begun()
+    await begun(aModel([key]))
     const { organizations, sshKeys } = target.allot.hosting
     const [acme, ann, carl] = [await accountHere('acme'), await accountHere('ann'), await accountHere('carl')]
     await organizations.removeMember(acme.id, carl.id)

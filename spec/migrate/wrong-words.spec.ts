@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { allot, begin, served } from '../bin/program.ts'
+import { allot, begin, type CommandLine, served, several } from '../bin/program.ts'
 import { temporaryDirectory } from '../support/folder.ts'
 import { listen } from '../support/listen.ts'
 import { start, type TestServer } from '../support/test-server.ts'
@@ -55,10 +55,17 @@ const filled = (word: string) =>
     .replace('HTTPS', source.base.replace('http', 'https'))
     .replace('CLOSING', closing.origin)
 
-const run = async (command: readonly string[], { words, token = () => source.root.token }: Wrong) => {
+const lineOf = async (
+  command: readonly string[],
+  { words, token = () => source.root.token }: Omit<Wrong, 'why'>,
+): Promise<CommandLine> => {
   const data = words.includes('--data') ? [] : ['--data', at('data')]
-  const env = { ALLOT_FROM_TOKEN: await token() }
-  return allot([...command, ...data, ...words.map(filled)], folder, { env })
+  return { args: [...command, ...data, ...words.map(filled)], env: { ALLOT_FROM_TOKEN: await token() } }
+}
+
+const run = async (command: readonly string[], words: readonly string[]) => {
+  const { args, env } = await lineOf(command, { words })
+  return allot(args, folder, { env })
 }
 
 /** Each of the options, with a slip of the keyboard. */
@@ -99,6 +106,7 @@ const OF_BOTH: readonly Wrong[] = [
     words: ['--from', 'BASE', '--token', ''],
     why: /^allot: the source needs an access token: give --token, or set/,
   },
+  { words: [], why: /^(?:allot|error): required option '--from <url>' not specified\n/ },
   { words: ['BASE'], why: /^error: (?:too many arguments|required option '--from <url>' not specified)/ },
   {
     words: ['--from', 'BASE', 'ann'],
@@ -181,6 +189,11 @@ const OF_BOTH: readonly Wrong[] = [
   {
     words: ['--from', 'BASE'],
     token: () => '@tokens',
+    why: /^allot: http\S+ does not know this token\n$/,
+    code: 1,
+  },
+  {
+    words: ['--from', 'BASE', '--token', 'wrong'],
     why: /^allot: http\S+ does not know this token\n$/,
     code: 1,
   },
@@ -342,29 +355,27 @@ const OF_VERIFY: readonly Wrong[] = [
       why: /^error: unknown option '--\S+'\n/,
     }),
   ),
-  {
-    words: ['--from', 'BASE', '--data', 'HERE/folder'],
-    why: /^allot: there is no store in \S+: name another folder with --data\n$/,
-    code: 1,
-  },
+  ...['HERE/folder', 'HERE/none'].map(
+    (data): Wrong => ({
+      words: ['--from', 'BASE', '--data', data],
+      why: /^allot: there is no store in \S+: name another folder with --data\n$/,
+      code: 1,
+    }),
+  ),
 ]
-
-/** Processes that run at the same time. */
-const CONCURRENCY = 4
 
 const assertRefused = async (command: readonly string[], wrongs: readonly Wrong[]): Promise<void> => {
   const before = everything()
-  const queue = wrongs.values()
-  const worker = async () => {
-    for (const wrong of queue) {
-      const { code, out, err } = await run(command, wrong)
-      const what = `${wrong.words.join(' ')}: ${err}`
-      assert.match(err, wrong.why, what)
-      assert.deepEqual([code, out], [wrong.code ?? 2, ''], what)
-      assert.ok(!err.includes('secret') && !err.includes(source.root.token), what)
-    }
+  const lines = await Promise.all(wrongs.map((wrong) => lineOf(command, wrong)))
+  const outcomes = await several(lines, folder)
+  assert.equal(outcomes.length, wrongs.length)
+  for (const [index, wrong] of wrongs.entries()) {
+    const { code, out, err } = outcomes[index]!
+    const what = `${wrong.words.join(' ')}: ${err}`
+    assert.match(err, wrong.why, what)
+    assert.deepEqual([code, out], [wrong.code ?? 2, ''], what)
+    assert.ok(!err.includes('secret') && !err.includes(source.root.token), what)
   }
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker))
   assert.deepEqual(everything(), before)
 }
 
@@ -380,7 +391,7 @@ describe('allot migrate', () => {
 
   it('exchanges names that are given in a circle', async () => {
     const words = ['--from', 'BASE', '--data', 'HERE/circle', '--rename', 'ann=ben', '--rename', 'ben=ann']
-    const { code, out, err } = await run(['migrate'], { words, why: /./ })
+    const { code, out, err } = await run(['migrate'], words)
     assert.deepEqual([code, err], [0, ''])
     assert.match(out, /^ {2}accounts: ann is ben, ben is ann$/m)
   })
@@ -388,7 +399,7 @@ describe('allot migrate', () => {
 
 describe('allot migrate verify', () => {
   it('refuses what is typed wrong in one sentence, and changes nothing', async () => {
-    const { code } = await run(['migrate'], { words: ['--from', 'BASE'], why: /./ })
+    const { code } = await run(['migrate'], ['--from', 'BASE'])
     assert.equal(code, 0)
     await assertRefused(['migrate', 'verify'], [...OF_BOTH, ...OF_VERIFY])
   })
@@ -407,7 +418,7 @@ describe('Both commands', () => {
         const tokens = command.length === 1 ? ['--tokens', at('new-tokens')] : []
         for (const report of ['report', 'new-report']) {
           const words = ['--from', 'BASE', ...data, '--report', at(report), ...tokens]
-          const { code, out, err } = await run(command, { words, why })
+          const { code, out, err } = await run(command, words)
           assert.match(err, why)
           assert.deepEqual([code, out], [1, ''])
           const { failed } = JSON.parse(readFileSync(at(report), 'utf8'))
@@ -424,7 +435,7 @@ describe('Both commands', () => {
   it('replace the report of an earlier run', async () => {
     for (const command of commands) {
       const words = ['--from', 'BASE', '--data', at('circle'), '--report', at('report')]
-      await run(command, { words, why: /./ })
+      await run(command, words)
       assert.match(readFileSync(at('report'), 'utf8'), /^\{\n {2}"(?:counts|compared)": \{\n/)
     }
   })
@@ -442,7 +453,7 @@ describe('A disk that is full', () => {
     const code = await new Promise((resolve) => child.on('close', resolve))
     assert.equal(code, 1)
     assert.match(err, /^allot: [^\n]*(?:too large|space|full)[^\n]*\n$/i)
-    const again = await run(['migrate'], { words: ['--from', 'BASE', '--data', at('full')], why: /./ })
+    const again = await run(['migrate'], ['--from', 'BASE', '--data', at('full')])
     assert.deepEqual([again.code, again.err], [0, ''])
   })
 })
