@@ -192,15 +192,22 @@ const fetching = async (port: number, key: string, path: string) => {
   return { client, stream }
 }
 
-/** Forwards connections to a port, and what comes back at a limited speed. @returns its port */
-const slowLine = async (test: TestContext, port: number, bytesPerSecond: number): Promise<number> => {
+/** Forwards connections to a port, and the first bytes that come back at a limited speed. @returns its port */
+const slowLine = async (
+  test: TestContext,
+  port: number,
+  { bytesPerSecond, slowBytes }: { bytesPerSecond: number; slowBytes: number },
+): Promise<number> => {
   const listener = createServer((near) => {
     const far = connect({ port, host: '127.0.0.1' })
     for (const socket of [near, far]) socket.on('error', () => undefined)
     near.pipe(far)
+    let received = 0
     const timer = setInterval(() => {
-      const chunk = far.read(Math.min(bytesPerSecond / 20, far.readableLength))
+      const size = received < slowBytes ? bytesPerSecond / 20 : far.readableLength
+      const chunk = far.read(Math.min(size, far.readableLength))
       if (chunk !== null) near.write(chunk)
+      received += chunk?.length ?? 0
     }, 50)
     far.once('close', () => {
       clearInterval(timer)
@@ -238,10 +245,11 @@ describe('A connection that has signed in', () => {
     client.end()
   })
 
-  it('that reads slowly all the time gets everything, although it makes room for more seldom', async (test) => {
+  it('that reads slowly gets everything, although it makes room for more seldom', async (test) => {
     const { impatient, key, path, wanted } = await idleAfter(test, 4000)
-    // Reads 1 MiB, after which its library makes room for as much, in more than the limit.
-    const line = await slowLine(test, impatient.port, 160 * 1024)
+    // The library of the client makes room for more after 1 MiB, so for the first time in more than the limit.
+    const slow = { bytesPerSecond: 200 * 1024, slowBytes: 1.25 * 2 ** 20 }
+    const line = await slowLine(test, impatient.port, slow)
     const { client, stream } = await fetching(line, key, path)
     stream.write(`0032want ${wanted}\n00000009done\n`)
     let received = 0
