@@ -34,33 +34,41 @@ export const isTimeout = (cause: unknown): boolean => /read timeout/.test(messag
 
 /** Whether another host may serve: this one is unreachable, starting, stopping, or a standby. */
 export const isWrongHost = (cause: unknown): boolean =>
-  (cause instanceof StorageError ? cause.reason : meaningOf(cause)[0]) === 'away'
+  (cause instanceof StorageError ? cause.reason : meaningOf(cause).reason) === 'away'
 
 /** Whether the pool had no free connection in time. pg-pool reports this in the message alone. */
 export const isPoolExhausted = (cause: unknown): boolean =>
   /timeout exceeded when trying to connect/.test(messageOf(cause))
 
+interface Meaning {
+  readonly reason: StorageReason
+  /** What the database does or lacks, for a message that begins with its name. */
+  readonly predicate: string
+}
+
 /** The meaning of each SQLSTATE; the first match counts. */
-const MEANINGS: [code: RegExp, reason: StorageReason, predicate: string][] = [
-  [/^28/, 'failed', 'refuses these credentials'],
-  [/^3D000/, 'failed', 'has no such database'],
-  [/^42501/, 'failed', 'does not grant this user the privileges that Allot needs'],
-  [/^53300/, 'busy', 'accepts no more connections'],
-  [/^53100/, 'full', 'has no space left on its disk'],
-  [/^(57014|25P03|55P03)/, 'busy', 'did not answer in time'],
-  [/^25006/, 'away', 'is a standby and takes no writes'],
-  [/^XX00[12]/, 'corrupt', 'reports that its data is damaged'],
+const MEANINGS: readonly (Meaning & { readonly code: RegExp })[] = [
+  { code: /^28/, reason: 'failed', predicate: 'refuses these credentials' },
+  { code: /^3D000/, reason: 'failed', predicate: 'has no such database' },
+  { code: /^42501/, reason: 'failed', predicate: 'does not grant this user the privileges that Allot needs' },
+  { code: /^53300/, reason: 'busy', predicate: 'accepts no more connections' },
+  { code: /^53100/, reason: 'full', predicate: 'has no space left on its disk' },
+  { code: /^(57014|25P03|55P03)/, reason: 'busy', predicate: 'did not answer in time' },
+  { code: /^25006/, reason: 'away', predicate: 'is a standby and takes no writes' },
+  { code: /^XX00[12]/, reason: 'corrupt', predicate: 'reports that its data is damaged' },
 ]
 
 const UNREACHED = /ENOENT|ENOTFOUND|EAI_AGAIN|timeout expired/
 
-const meaningOf = (cause: unknown): [reason: StorageReason, predicate: string] => {
+const meaningOf = (cause: unknown): Meaning => {
   const code = codeOf(cause) ?? ''
-  const known = MEANINGS.find(([pattern]) => pattern.test(code))
-  if (known !== undefined) return [known[1], known[2]]
-  if (isConflict(cause)) return ['busy', 'has too many concurrent writes to the same records']
-  if (isLost(cause) || UNREACHED.test(`${code} ${messageOf(cause)}`)) return ['away', 'cannot be reached']
-  return ['failed', 'cannot be used']
+  const known = MEANINGS.find((meaning) => meaning.code.test(code))
+  if (known !== undefined) return known
+  if (isConflict(cause))
+    return { reason: 'busy', predicate: 'has too many concurrent writes to the same records' }
+  if (isLost(cause) || UNREACHED.test(`${code} ${messageOf(cause)}`))
+    return { reason: 'away', predicate: 'cannot be reached' }
+  return { reason: 'failed', predicate: 'cannot be used' }
 }
 
 /**
@@ -70,7 +78,7 @@ const meaningOf = (cause: unknown): [reason: StorageReason, predicate: string] =
  */
 export const toStorageError = (where: string | undefined, cause: unknown): StorageError => {
   if (cause instanceof StorageError) return cause
-  const [reason, predicate] = meaningOf(cause)
+  const { reason, predicate } = meaningOf(cause)
   const message =
     where === undefined ? `the database ${predicate}` : `${where} ${predicate}: ${messageOf(cause)}`
   return new StorageError(reason, message, { cause })

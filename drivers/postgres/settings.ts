@@ -108,7 +108,7 @@ export const parseSettings = (url: string, options: PostgresOptions) => {
     hosts,
     /** Names the database and its hosts in error messages, without the password. */
     where: `the database ${database} at ${hosts.join(',')}`,
-  }
+  } satisfies Record<keyof PostgresOptions, unknown> & Record<string, unknown>
 }
 
 /** Splits libpq's form for several hosts, `postgres://user@first:5432,second:5432/database`, into one URL each. */

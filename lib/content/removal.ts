@@ -24,6 +24,7 @@ import {
   memberships,
   packageFiles,
   packageVersions,
+  type RelationCollection,
   repositories,
   sessions,
   sshKeys,
@@ -277,7 +278,7 @@ const removePackageFiles: Remover = async (tx, version, limit, services) => {
 }
 
 const removeRelations =
-  (relation: typeof stars): Remover =>
+  (relation: RelationCollection): Remover =>
   async (tx, account, limit) => {
     const found = await relation.list(tx, 'account', { prefix: [account], limit })
     for await (const { repository: id } of paced(found)) {

@@ -3,7 +3,14 @@ import { checkArgument } from '../errors.ts'
 import type { FileStorage } from '../files/index.ts'
 import type { GitStorage } from '../git/index.ts'
 import { jsonOf } from '../integers.ts'
-import { CURRENT_LAYOUT, collections, files, repositories, type StoredFile } from '../records/schema/index.ts'
+import {
+  type CollectionName,
+  CURRENT_LAYOUT,
+  collections,
+  files,
+  repositories,
+  type StoredFile,
+} from '../records/schema/index.ts'
 import { formatShard, shardOf } from '../records/shards.ts'
 import { sequencesIn } from '../records/store.ts'
 import type { ReadTransaction, StorageDriver } from '../storage/index.ts'
@@ -82,7 +89,7 @@ const everything = (tx: ReadTransaction): Content => ({
 const ownedBy = async (tx: ReadTransaction, owners: readonly string[]): Promise<Content> => {
   const selection = await selectOwners(tx, owners)
   const shard = await shardOf(tx)
-  const records = (name: string) => selectRecords(selection, name)
+  const records = (name: CollectionName) => selectRecords(selection, name)
   return {
     first: { owners: [...owners], ...(shard === undefined ? {} : { shard: formatShard(shard) }) },
     records: ({ options }) => asJson(records(options.name)),

@@ -2,6 +2,7 @@ import { assignedTo } from '../quota/group-assignments.ts'
 import {
   attachments,
   avatars,
+  type CollectionName,
   collaborators,
   comments,
   commitStatuses,
@@ -195,7 +196,7 @@ async function* selectJobs(selection: Selection): AsyncGenerator<unknown> {
 }
 
 /** Selects the records of each collection, by its name. Records that belong to no owner or have no effect in another store are left out. */
-const SELECT: { readonly [collection: string]: Select | 'left out' } = {
+const SELECT: Readonly<Record<CollectionName, Select | 'left out'>> = {
   account: async function* ({ accounts }) {
     yield* accounts.values()
   },
@@ -284,9 +285,8 @@ const SELECT: { readonly [collection: string]: Select | 'left out' } = {
 }
 
 /** The selected records of a collection. */
-export const selectRecords = (selection: Selection, collection: string): AsyncIterable<unknown> => {
+export const selectRecords = (selection: Selection, collection: CollectionName): AsyncIterable<unknown> => {
   const select = SELECT[collection]
-  if (select === undefined) throw new Error(`an export of owners does not know the collection ${collection}`)
   return select === 'left out' ? nothing() : select(selection)
 }
 

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AllotError } from '../errors.ts'
 import { finishRemovals, refuseRemoved, removeAssignmentsJob } from '../quota/group-removal.ts'
+import { groupMembersOf } from '../quota/groups.ts'
 import { creationOf, membersOf } from '../quota/rules.ts'
 import type { Collection } from '../records/collection.ts'
 import { JOB_LIMITS, Jobs } from '../records/jobs.ts'
@@ -35,7 +36,8 @@ export const mergeGroup = async (tx: WriteTransaction, group: Group): Promise<vo
   if (own === undefined) {
     await refuseRemoved(tx, group.name)
     await groups.save(tx, { ...group, ...(await creationOf(tx, 'group')) })
-  } else if (!isDeepStrictEqual(own.rules, group.rules)) throw differs('group', group.name)
+  } else if (!isDeepStrictEqual(groupMembersOf(own), groupMembersOf(group)))
+    throw differs('group', group.name)
 }
 
 const differs = (what: string, name: string) =>

@@ -22,6 +22,7 @@ import {
   checkNames,
   checkRule,
   creationOf,
+  type MembersOf,
   membersOf,
   refuseUnlimited,
   toRule,
@@ -222,6 +223,9 @@ export class Groups {
     })
   }
 }
+
+/** The members that every group has, and no others: an import compares them. */
+export const groupMembersOf = ({ rules }: Group): MembersOf<Group> => ({ rules })
 
 const saveRules = async (
   tx: WriteContext,

@@ -114,20 +114,17 @@ const leaveGroups = async (tx: WriteContext, name: string, by: Actor | undefined
   }
 }
 
+type Creation = Pick<Rule, 'sequence' | 'created'>
+
 /** The number and the time that a rule or a group keeps from its creation, in the write that creates it. */
-export const creationOf = async (
-  tx: WriteTransaction,
-  kind: 'rule' | 'group',
-): Promise<Pick<Rule, 'sequence' | 'created'>> => ({
+export const creationOf = async (tx: WriteTransaction, kind: 'rule' | 'group'): Promise<Creation> => ({
   sequence: await takeNumber(tx, kind),
   created: uniqueTime(),
 })
 
-/** What a rule has besides its name. */
-interface RuleMembers {
-  readonly limit: number
-  readonly subjects: Subject[]
-}
+/** What a rule or a group has besides its name and its creation. */
+export type MembersOf<Record> = Omit<Record, 'name' | keyof Creation>
+type RuleMembers = MembersOf<Rule> & { readonly subjects: Subject[] }
 
 /** The members that every rule has, and no others: they are stored, compared and logged. */
 export const membersOf = ({ limit, subjects }: Pick<Rule, 'limit'> & Subjects): RuleMembers => ({

@@ -16,6 +16,7 @@ import {
   collaborators,
   noLedgerEntries,
   type Relation,
+  type RelationCollection,
   redirects,
   repositories,
   repositoryUsages,
@@ -46,7 +47,7 @@ const repositoryChecks = check(repositories, (repository, find, report) => {
     )
 })
 
-const relationChecks = (relations: typeof stars, name: string) =>
+const relationChecks = (relations: RelationCollection, name: string) =>
   check(relations, ({ account, repository, audience }: Relation, find, report) => {
     requireAccount(find, account, `a ${name} is by`, report)
     // A job removes the relations of the repository, or gives them another audience.
@@ -67,7 +68,7 @@ const countOn = (member: 'stars' | 'watchers' | 'forks', expected: Recount['expe
   repair: (tx, id, amount) => repairMembers(tx, repositories, id, { [member]: amount }),
 })
 
-const relationsOf = (relations: typeof stars) =>
+const relationsOf = (relations: RelationCollection) =>
   amounts(relations, ({ repository }: Relation, add, find) => {
     if (hasRepository(find, repository)) add([repository], 1)
   })

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import * as v from 'valibot'
 import { memory } from '../../drivers/memory/index.ts'
 import { Collection, type IndexEntry } from '../../lib/records/collection.ts'
+import * as schema from '../../lib/records/schema/index.ts'
 
 const Book = v.object({ id: v.number(), author: v.string(), year: v.number() })
 
@@ -28,6 +29,13 @@ const written = async () => {
   })
   return driver
 }
+
+describe('The list of all collections', () => {
+  it('has every collection that a file of the schema declares', () => {
+    const declared = Object.values<unknown>(schema).filter((value) => value instanceof Collection)
+    assert.deepEqual(new Set<unknown>(schema.collections), new Set<unknown>(declared))
+  })
+})
 
 describe('A page of a collection', () => {
   it('has the items of the slice in the order of the index, and the total of the whole listing', async () => {

@@ -139,7 +139,7 @@ export const pushJournal = new Collection({
 const Relation = v.object({ account: id, repository: id, audience, createdAt: seconds })
 export type Relation = v.InferOutput<typeof Relation>
 
-const relation = (name: string) =>
+const relation = <N extends string>(name: N) =>
   new Collection({
     name,
     schema: Relation,
@@ -152,7 +152,7 @@ const relation = (name: string) =>
   })
 export const stars = relation('star')
 export const watches = relation('watch')
-export type RelationCollection = typeof stars
+export type RelationCollection = typeof stars | typeof watches
 
 const Follow = v.object({
   follower: id,
