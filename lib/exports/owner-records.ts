@@ -139,11 +139,11 @@ async function* selectPackageFiles(selection: Selection): AsyncGenerator<unknown
 
 async function* selectEntries(selection: Selection): AsyncGenerator<unknown> {
   // Entries of a repository that was deleted are removed by a job.
-  const ofOwners = within('', ofAccounts(ledgerEntries, 'ownerPartition'), (entry) => ({
+  const ofOwners = within('', ofAccounts(ledgerEntries, 'main'), (entry) => ({
     repositories: [entry.repository],
   }))
   yield* ofOwners({ ...selection, leftOut: new Map() })
-  yield* ofRepositories(ledgerEntries, 'repositoryPartition')(selection)
+  yield* ofRepositories(ledgerEntries, 'overflow')(selection)
 }
 
 const groupsOf = async ({ tx, accounts }: Selection) => {

@@ -28,7 +28,7 @@ const ownerOfRepository = lookup(repositoryUsages, ({ owner }) => owner)
 const pendingEntries = pendingJob('removeLedgerEntries')
 const lastDay = lookup(ownerUsages, ({ day }) => day)
 const NO_ENTRY = -1
-const largestInPartition = {
+const largestInOverflow = {
   attachments: lookup(repositoryUsages, ({ largest }) => largest.attachments ?? NO_ENTRY),
   artifacts: lookup(repositoryUsages, ({ largest }) => largest.artifacts ?? NO_ENTRY),
   packages: lookup(repositoryUsages, ({ largest }) => largest.packages ?? NO_ENTRY),
@@ -44,7 +44,7 @@ const rule = lookup(rules)
 
 const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof T & string)[]
 const SIZES = namesOf(noSizes)
-const REPOSITORY_MEMBERS = namesOf({ ...noSizes, inOwnerPartition: 0, inRepositoryPartition: 0 })
+const REPOSITORY_MEMBERS = namesOf({ ...noSizes, inMain: 0, inOverflow: 0 })
 const OWNER_MEMBERS = namesOf({ ...noUsage, earlierDays: 0 })
 
 /** Sums the usage of owners again, which each change of a size changes in the same transaction. */
@@ -84,7 +84,7 @@ const usageOfRepositories: Recount = {
       const { repository, size } = entry
       if (repository === null || find(ownerOfRepository, repository) === undefined) return
       add([repository, countedAs(entry)], size)
-      add([repository, entry.partitionOwner === null ? 'inRepositoryPartition' : 'inOwnerPartition'], 1)
+      add([repository, entry.partitionOwner === null ? 'inOverflow' : 'inMain'], 1)
     }),
   ],
   actual: [
@@ -105,14 +105,14 @@ const ledgerOwners = check(ledgerEntries, ({ kind, key, repository, partitionOwn
       report(`${entry} belongs to repository ${repository}, which has no usage record`)
   } else if (partitionOwner !== null && partitionOwner !== expected)
     report(
-      `${entry} is listed in the partition of account ${partitionOwner}, but its repository belongs to account ${expected}`,
+      `${entry} is listed in the main partition of account ${partitionOwner}, but its repository belongs to account ${expected}`,
     )
 })
 
 const largestEntries = check(ledgerEntries, (entry, find, report) => {
   const { kind, key, repository, size } = entry
   if (entry.partitionOwner !== null || kind === 'lfs') return
-  const largest = find(largestInPartition[kind], repository!)
+  const largest = find(largestInOverflow[kind], repository!)
   if (largest === undefined || largest >= size) return
   report(
     `the ledger entry ${kind} ${JSON.stringify(key)} has ${size} bytes, but the largest of repository ${repository} is ${largest === NO_ENTRY ? 'none' : largest}`,
@@ -133,7 +133,7 @@ export const quotaIntegrity: IntegrityChecks = {
     ownerOfRepository,
     pendingEntries,
     lastDay,
-    ...Object.values(largestInPartition),
+    ...Object.values(largestInOverflow),
     group,
     rule,
     removedGroup,

@@ -15,11 +15,11 @@ import {
 import type { WriteContext } from '../records/store.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
-  countInRepositoryPartition,
+  countInOverflow,
   type ListedKind,
-  partitionFor,
-  partitionsOf,
-  withPartition,
+  overflowPartitions,
+  partitionOwnerFor,
+  withOverflow,
 } from './partitions.ts'
 import type { Usage } from './subjects.ts'
 import type { OwnerCounters } from './usage.ts'
@@ -81,7 +81,9 @@ export class Ledger {
     if (repository === undefined && entry.repository !== null)
       throw new Error(`the repository ${entry.repository} has no usage record`)
     const partitionOwner =
-      repository === undefined ? entry.owner : partitionFor(repository, this.#jobs.limits.maxPerTransaction)
+      repository === undefined
+        ? entry.owner
+        : partitionOwnerFor(repository, this.#jobs.limits.maxPerTransaction)
     const placed: LedgerEntry = { ...NO_DETAILS, ...entry, partitionOwner }
     await this.#countIn(tx, repository, placed, 1)
     await ledgerEntries.replace(tx, before, placed)
@@ -95,9 +97,9 @@ export class Ledger {
     return wasLive
   }
 
-  /** Removes entries in an owner's partition, `limit` at most; the owner's repositories are already removed. @returns how many were removed */
+  /** Removes entries in the main partition of an owner, `limit` at most; the owner's repositories are already removed. @returns how many were removed */
   async removeOwned(tx: WriteContext, owner: number, limit: number): Promise<number> {
-    const owned = await ledgerEntries.list(tx, 'ownerPartition', { prefix: [owner], limit })
+    const owned = await ledgerEntries.list(tx, 'main', { prefix: [owner], limit })
     for await (const entry of paced(owned)) {
       await this.#count(tx, entry, -1)
       await ledgerEntries.removeLoaded(tx, entry)
@@ -112,9 +114,9 @@ export class Ledger {
   }
 
   async count(tx: ReadTransaction, owner: number, kind: ListedKind): Promise<number> {
-    let count = await ledgerEntries.count(tx, 'ownerPartition', [owner, kind])
-    for await (const [, id] of partitionsOf(tx, owner, kind))
-      count += await ledgerEntries.count(tx, 'repositoryPartition', [id, kind])
+    let count = await ledgerEntries.count(tx, 'main', [owner, kind])
+    for await (const { repository } of overflowPartitions(tx, owner, kind))
+      count += await ledgerEntries.count(tx, 'overflow', [repository, kind])
     return count
   }
 
@@ -126,10 +128,8 @@ export class Ledger {
     usages: readonly RepositoryUsage[],
   ): Promise<number> {
     const counts = await Promise.all([
-      ledgerEntries.count(tx, 'ownerPartition', [owner, kind]),
-      ...withPartition(usages, kind).map(({ id }) =>
-        ledgerEntries.count(tx, 'repositoryPartition', [id, kind]),
-      ),
+      ledgerEntries.count(tx, 'main', [owner, kind]),
+      ...withOverflow(usages, kind).map(({ id }) => ledgerEntries.count(tx, 'overflow', [id, kind])),
     ])
     return counts.reduce((sum, count) => sum + count, 0)
   }
@@ -141,13 +141,13 @@ export class Ledger {
     kind: LedgerKind,
     limit: number,
   ): Promise<Page<LedgerEntry>> {
-    const perRepository = usages.map(async ({ id, inRepositoryPartition }) => {
-      // At most `maxPerTransaction` entries of a repository are in its owner's partition.
-      const listed = await ledgerEntries.list(tx, 'repositoryInOwnerPartition', { prefix: [id] })
+    const perRepository = usages.map(async ({ id, inOverflow }) => {
+      // At most `maxPerTransaction` entries of a repository are in the main partition of its owner.
+      const listed = await ledgerEntries.list(tx, 'inMain', { prefix: [id] })
       const ofKind = listed.filter((entry) => entry.kind === kind)
-      if (inRepositoryPartition === 0) return { items: ofKind, total: ofKind.length }
-      const own = await ledgerEntries.list(tx, 'repositoryPartition', { prefix: [id, kind], limit })
-      const count = await ledgerEntries.count(tx, 'repositoryPartition', [id, kind])
+      if (inOverflow === 0) return { items: ofKind, total: ofKind.length }
+      const own = await ledgerEntries.list(tx, 'overflow', { prefix: [id, kind], limit })
+      const count = await ledgerEntries.count(tx, 'overflow', [id, kind])
       return { items: [...ofKind, ...own], total: ofKind.length + count }
     })
     const found = await Promise.all(perRepository)
@@ -178,8 +178,8 @@ export class Ledger {
     if (repository === undefined) return
     const entries =
       entry.partitionOwner === null
-        ? countInRepositoryPartition(repository, entry, sign)
-        : { inOwnerPartition: repository.inOwnerPartition + sign }
+        ? countInOverflow(repository, entry, sign)
+        : { inMain: repository.inMain + sign }
     const sum = add(repository[kind], bytes)
     await repositoryUsages.replace(tx, repository, { ...repository, ...entries, [kind]: sum })
     if (kind === 'lfs') await this.#lfsChanged(tx, repository.id, sum)
@@ -206,15 +206,15 @@ const listedEntries = (
   kind: ListedKind,
   limit: number,
 ): AsyncIterable<IndexEntry> => {
-  const ownersEntries = ledgerEntries.entries(tx, 'ownerPartition', { prefix: [owner, kind], limit })
-  async function* repositoryPartitions() {
-    for await (const [order, id] of partitionsOf(tx, owner, kind))
+  const ownersEntries = ledgerEntries.entries(tx, 'main', { prefix: [owner, kind], limit })
+  async function* overflowListings() {
+    for await (const { order, repository } of overflowPartitions(tx, owner, kind))
       yield {
         from: encodeKey([order]),
-        entries: ledgerEntries.entries(tx, 'repositoryPartition', { prefix: [id, kind], limit }),
+        entries: ledgerEntries.entries(tx, 'overflow', { prefix: [repository, kind], limit }),
       }
   }
-  return mergeDeferred([ownersEntries], repositoryPartitions())
+  return mergeDeferred([ownersEntries], overflowListings())
 }
 
 /** Whether the entry exists for readers. Entries of deleted owners and repositories are removed later, by jobs. */

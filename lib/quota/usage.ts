@@ -145,7 +145,7 @@ const readOldest = async (tx: ReadTransaction, owner: number, limit: number): Pr
 /**
  * The usage of each repository. Every operation runs in the transaction that creates, resizes, hides, transfers or
  * deletes a repository, so usage and repository always agree. The number of ledger entries that an operation changes is bounded,
- * because the owner's partition holds a bounded number of entries of each repository (ledger.ts).
+ * because the main partition of an owner holds a bounded number of entries of each repository (ledger.ts).
  */
 export class RepositoryCounters {
   readonly #owners: OwnerCounters
@@ -176,15 +176,13 @@ export class RepositoryCounters {
 
   async move(tx: WriteContext, id: number, owner: number): Promise<void> {
     await this.#edit(tx, id, { owner })
-    for await (const entry of paced(
-      await ledgerEntries.list(tx, 'repositoryInOwnerPartition', { prefix: [id] }),
-    ))
+    for await (const entry of paced(await ledgerEntries.list(tx, 'inMain', { prefix: [id] })))
       await ledgerEntries.save(tx, { ...entry, partitionOwner: owner })
   }
 
   /**
    * Removes the repository's usage and its ledger entries, the rest of them by a job.
-   * @param limit entries to remove in this transaction besides those in the owner's partition, which are all removed
+   * @param limit entries to remove in this transaction besides those in the main partition, which are all removed
    * @returns how many were removed
    */
   async remove(tx: WriteContext, id: number, limit: number): Promise<number> {
@@ -194,10 +192,7 @@ export class RepositoryCounters {
     // The lists of a deleted owner cannot be read any more, so all of its entries can wait for the job.
     if (await isPending(tx, 'removeAccountData', repository.owner))
       return this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit)
-    const removed = await removeAll(
-      tx,
-      await ledgerEntries.list(tx, 'repositoryInOwnerPartition', { prefix: [id] }),
-    )
+    const removed = await removeAll(tx, await ledgerEntries.list(tx, 'inMain', { prefix: [id] }))
     return removed + (await this.#jobs.runNow(tx, 'removeLedgerEntries', id, limit - removed))
   }
 
@@ -219,12 +214,9 @@ export class RepositoryCounters {
 export const removeEntriesJob: JobHandler = {
   async step(tx, id, limit) {
     if ((await repositoryUsages.get(tx, [id])) !== undefined) return 0
-    const removed = await removeAll(
-      tx,
-      await ledgerEntries.list(tx, 'repositoryInOwnerPartition', { prefix: [id], limit }),
-    )
+    const removed = await removeAll(tx, await ledgerEntries.list(tx, 'inMain', { prefix: [id], limit }))
     if (removed === limit) return removed
-    const own = await ledgerEntries.list(tx, 'repositoryPartition', { prefix: [id], limit: limit - removed })
+    const own = await ledgerEntries.list(tx, 'overflow', { prefix: [id], limit: limit - removed })
     return removed + (await removeAll(tx, own))
   },
 }

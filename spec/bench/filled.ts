@@ -1,7 +1,7 @@
 import { encodeValue, sequenceKey } from '../../lib/records/layout.ts'
 import {
   accounts,
-  emptyRepositoryPartition,
+  emptyOverflow,
   ledgerEntries,
   ownerUsages,
   repositories,
@@ -56,7 +56,7 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
     const owner = owners[id]!
     const [lfs, artifacts] = [sizes.lfs[id]!, sizes.artifacts[id]!]
     await filler.add(repositories, { ...repository(id, owner, starred[id]!), lfs })
-    const placed = { inOwnerPartition: sizes.inOwnerPartition[id]!, ...emptyRepositoryPartition }
+    const placed = { inMain: sizes.inMain[id]!, ...emptyOverflow }
     await filler.add(repositoryUsages, {
       id,
       owner,
@@ -78,7 +78,7 @@ const fillWith = async (filler: Filler, { people, repos, entries, stars: stared 
   filler.put(sequenceKey('repository'), encodeValue(repos + 1))
 }
 
-/** Further entries of a repository would be in a partition of their own, which is not made here. */
+/** Further entries of a repository would be in its overflow partition, which is not made here. */
 const MAX = 500
 
 const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) => {
@@ -86,15 +86,15 @@ const fillLedger = async (filler: Filler, entries: number, owners: Uint32Array) 
   const sizes = {
     lfs: new Float64Array(repos + 1),
     artifacts: new Float64Array(repos + 1),
-    inOwnerPartition: new Uint32Array(repos + 1),
+    inMain: new Uint32Array(repos + 1),
   }
   for (let at = 0; at < entries; at++) {
     let repository = Math.floor(tail(at) * repos) + 1
-    while (sizes.inOwnerPartition[repository]! >= MAX) repository = (repository % repos) + 1
+    while (sizes.inMain[repository]! >= MAX) repository = (repository % repos) + 1
     const kind = at % 2 === 0 ? ('artifacts' as const) : ('lfs' as const)
     const size = (at * 104_729) % 1e6
     sizes[kind][repository]! += size
-    sizes.inOwnerPartition[repository]!++
+    sizes.inMain[repository]!++
     await filler.add(ledgerEntries, {
       ...{ kind, key: `objects/${at.toString(36)}-${Math.imul(at, 0x9e3779b1) >>> 0}`, size },
       ...{

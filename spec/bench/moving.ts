@@ -62,7 +62,7 @@ function* lines(): Generator<object> {
     ...{ owner: 1, reposPublic: 0, reposPrivate: 0, ...noSizes, artifacts, day: 20_000, earlierDays: 0 },
   })
   yield record(repositoryUsages, {
-    ...{ id: 1, owner: 1, private: false, git: 0, ...noLedgerEntries, artifacts, inOwnerPartition: records },
+    ...{ id: 1, owner: 1, private: false, git: 0, ...noLedgerEntries, artifacts, inMain: records },
   })
   for (let n = 0; n < records; n++)
     yield record(ledgerEntries, {

@@ -44,7 +44,7 @@ const write = fc.oneof(
 )
 type Write = typeof write extends fc.Arbitrary<infer T> ? T : never
 
-/** Few, so that most repositories have a partition of their own. */
+/** Few, so that most repositories have entries in their overflow partition. */
 const BOUNDS = { maxPerTransaction: 3, batchSize: 2 }
 
 interface World extends RemovalFixture {

@@ -403,7 +403,7 @@ describe('verify names', () => {
     await driver.write(async (tx) => {
       for (let at = 0; at < 5000; at++)
         tx.put(
-          encodeKey(['ledger', 'o', 'repositoryInOwnerPartition', 1, 'lfs', `k${at}`]),
+          encodeKey(['ledger', 'o', 'inMain', 1, 'lfs', `k${at}`]),
           encodeKey(['ledger', 'r', 'lfs', `k${at}`]),
         )
     })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Compaction } from '../../drivers/level/abstract.ts'
 import { encodeKey } from '../../lib/records/key-codec.ts'
+import { type LedgerEntry, ledgerEntries } from '../../lib/records/schema/index.ts'
 
 const deletions = (place: string, count: number) =>
   Array.from(
@@ -51,5 +52,22 @@ describe('Ranges in which much was deleted', () => {
     finish()
     await stopping
     assert.deepEqual(ranges, ['some'])
+  })
+
+  it('are those of one owner or repository, when its ledger entries were deleted', async () => {
+    for (const index of ['main', 'overflow'] as const) {
+      const ranges: Uint8Array[] = []
+      const compaction = new Compaction(async (start) => void ranges.push(start))
+      const keys = (id: number) =>
+        Array.from({ length: 20_000 }, (_, size) => {
+          const entry = { kind: 'lfs', key: `${size}`, repository: id, size, name: 'a' } as LedgerEntry
+          const place = ledgerEntries.keyOf(index, { ...entry, partitionOwner: index === 'main' ? id : null })
+          return [encodeKey(['ledger', 'o', index, ...place]), undefined] as const
+        })
+      for (const id of [1000, 1001]) compaction.noteChanges(keys(id))
+      compaction.noteChanges([])
+      await turn()
+      assert.equal(ranges.length, 2, index)
+    }
   })
 })

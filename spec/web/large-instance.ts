@@ -5,7 +5,7 @@ import {
   assignments,
   auditRecords,
   dailyUsages,
-  emptyRepositoryPartition,
+  emptyOverflow,
   groups,
   ledgerEntries,
   ownerUsages,
@@ -124,8 +124,8 @@ const fillUsage = async (filler: Filler, { owners, entries, days }: Shape): Prom
         private: false,
         git,
         ...sizes,
-        inOwnerPartition: perRepository,
-        ...emptyRepositoryPartition,
+        inMain: perRepository,
+        ...emptyOverflow,
       },
     })
   }

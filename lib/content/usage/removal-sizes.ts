@@ -61,20 +61,18 @@ export class RemovalSizes {
   async ofRepository(usage: RepositoryUsage): Promise<RemovedKind[]> {
     const sums = new RemovedSums()
     sums.add('git', { count: 1, bytes: usage.git }, true)
-    const isListed = this.#take(usage.inOwnerPartition)
-    const listed = isListed ? await this.#inOwnerPartition(usage) : []
+    const isListed = this.#take(usage.inMain)
+    const listed = isListed ? await this.#inMain(usage) : []
     for (const kind of ENTRY_KINDS) {
       const ofKind = listed.filter((one) => one.kind === kind).map(({ entry }) => entry)
       const further =
-        usage.inRepositoryPartition === 0
-          ? 0
-          : await ledgerEntries.count(this.#tx, 'repositoryPartition', [usage.id, kind])
+        usage.inOverflow === 0 ? 0 : await ledgerEntries.count(this.#tx, 'overflow', [usage.id, kind])
       const all = { count: ofKind.length + further, bytes: bytesOf(usage, kind), hasMore: !isListed }
       const isStoredHere = await this.#isStoredHere(kind)
       if (isStoredHere !== undefined) sums.add(kind, all, isStoredHere)
       else {
         const loaded = (await ledgerEntries.load(this.#tx, ofKind)).map(countedEntry)
-        const read = [...loaded, ...(await this.#largest('repositoryPartition', usage.id, kind, further))]
+        const read = [...loaded, ...(await this.#largest('overflow', usage.id, kind, further))]
         sums.addRead(kind, read, all)
       }
     }
@@ -95,14 +93,14 @@ export class RemovalSizes {
   }
 
   async #addOwned(sums: RemovedSums, owner: number, kind: LedgerKind, bytes: Sum): Promise<void> {
-    const own = await ledgerEntries.count(this.#tx, 'ownerPartition', [owner, kind])
+    const own = await ledgerEntries.count(this.#tx, 'main', [owner, kind])
     const isStoredHere = await this.#isStoredHere(kind)
     const isRead = isStoredHere === undefined || kind === 'lfs'
-    const read = isRead ? await this.#largest('ownerPartition', owner, kind, own) : []
+    const read = isRead ? await this.#largest('main', owner, kind, own) : []
     const isElsewhere = compare(restOf(bytes, read), 0) > 0
-    const { ids, hasMore } = isElsewhere ? await this.#partitions(owner, kind) : NO_PARTITIONS
+    const { ids, hasMore } = isElsewhere ? await this.#overflowPartitions(owner, kind) : NO_PARTITIONS
     const perPartition = await Promise.all(
-      ids.map((id) => ledgerEntries.count(this.#tx, 'repositoryPartition', [id, kind])),
+      ids.map((id) => ledgerEntries.count(this.#tx, 'overflow', [id, kind])),
     )
     const count = perPartition.reduce((sum, further) => sum + further, own)
     if (isStoredHere !== undefined) {
@@ -110,7 +108,7 @@ export class RemovalSizes {
       return
     }
     for (const [index, id] of ids.entries())
-      read.push(...(await this.#largest('repositoryPartition', id, kind, perPartition[index]!)))
+      read.push(...(await this.#largest('overflow', id, kind, perPartition[index]!)))
     sums.addRead(kind, read, { count, bytes, hasMore })
   }
 
@@ -128,10 +126,10 @@ export class RemovalSizes {
     return known
   }
 
-  /** The kinds of a repository's entries in its owner's partition, which the index says without the records. */
-  async #inOwnerPartition({ id }: RepositoryUsage): Promise<{ kind: LedgerKind; entry: IndexEntry }[]> {
+  /** The kinds of a repository's entries in the main partition of its owner, which the index says without the records. */
+  async #inMain({ id }: RepositoryUsage): Promise<{ kind: LedgerKind; entry: IndexEntry }[]> {
     const found: { kind: LedgerKind; entry: IndexEntry }[] = []
-    for await (const entry of ledgerEntries.entries(this.#tx, 'repositoryInOwnerPartition', {
+    for await (const entry of ledgerEntries.entries(this.#tx, 'inMain', {
       prefix: [id],
     })) {
       const [kind] = ledgerEntries.idOf(entry)
@@ -140,8 +138,8 @@ export class RemovalSizes {
     return found
   }
 
-  /** Repositories of an owner that have further entries in partitions of their own. */
-  async #partitions(owner: number, kind: LedgerKind): Promise<{ ids: number[]; hasMore: boolean }> {
+  /** Repositories of an owner that have entries of the kind in overflow partitions. */
+  async #overflowPartitions(owner: number, kind: LedgerKind): Promise<{ ids: number[]; hasMore: boolean }> {
     const ids: number[] = []
     const listing = { prefix: [owner], limit: this.#left + 1 }
     const entries =
@@ -155,13 +153,13 @@ export class RemovalSizes {
     const hasMore = ids.length > read.length
     if (kind !== 'lfs') return { ids: read, hasMore }
     const usages = await repositoryUsages.byIds(this.#tx, read)
-    const partitioned = read.filter((id) => (usages.get(id)?.inRepositoryPartition ?? 0) > 0)
+    const partitioned = read.filter((id) => (usages.get(id)?.inOverflow ?? 0) > 0)
     return { ids: partitioned, hasMore }
   }
 
   /** The largest entries of a listing, as far as the budget allows: their index keys say all that counts. */
   async #largest(
-    index: 'ownerPartition' | 'repositoryPartition',
+    index: 'main' | 'overflow',
     id: number,
     kind: LedgerKind,
     count: number,
@@ -180,8 +178,8 @@ export class RemovalSizes {
 }
 
 /**
- * No index says which repositories of an owner have LFS objects in partitions of their own, so all of its repositories may have to
- * be read. That is done last, and only when the objects in the owner's partition are not all of its bytes.
+ * No index says which repositories of an owner have LFS objects in overflow partitions, so all of its repositories may have to
+ * be read. That is done last, and only when the objects in the main partition are not all of its bytes.
  */
 const LFS_LAST: readonly LedgerKind[] = [...ENTRY_KINDS.filter((kind) => kind !== 'lfs'), 'lfs']
 

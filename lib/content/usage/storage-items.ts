@@ -237,7 +237,7 @@ export class StorageItems {
   }
 
   #listings<Row>(
-    listing: CachedListing<'ownerPartition' | 'repositoryPartition', Row>,
+    listing: CachedListing<'main' | 'overflow', Row>,
     owner: number,
     kind: LedgerKind,
     usages: readonly RepositoryUsage[],

@@ -113,18 +113,18 @@ const RepositoryUsage = v.object({
   private: v.boolean(),
   git: bytes,
   ...sizes,
-  /** Number of its ledger entries in the partition of its owner (lib/quota/partitions.ts). */
-  inOwnerPartition: count,
-  /** Number of its ledger entries in the partition of the repository. */
-  inRepositoryPartition: count,
-  /** Upper bound of the entry sizes in the partition of the repository, by kind; null if none of the kind was added since the partition was last empty. */
+  /** Number of its ledger entries in the main partition of its owner (lib/quota/partitions.ts). */
+  inMain: count,
+  /** Number of its ledger entries in its overflow partition. */
+  inOverflow: count,
+  /** Upper bound of the entry sizes in the overflow partition, by kind; null if none of the kind was added since it was last empty. */
   largest: v.object({ attachments: largest, artifacts: largest, packages: largest }),
 })
 export type RepositoryUsage = v.InferOutput<typeof RepositoryUsage>
 
-/** The fields of a repository whose partition is empty. */
-export const emptyRepositoryPartition = {
-  inRepositoryPartition: 0,
+/** The fields of a repository whose overflow partition is empty. */
+export const emptyOverflow = {
+  inOverflow: 0,
   largest: { attachments: null, artifacts: null, packages: null },
 }
 
@@ -137,9 +137,9 @@ export const REPOSITORY_SIZES: readonly RepositorySize[] = [
 ]
 
 /** The usage of a repository without ledger entries, besides git data. */
-export const noLedgerEntries = { ...noSizes, inOwnerPartition: 0, ...emptyRepositoryPartition }
+export const noLedgerEntries = { ...noSizes, inMain: 0, ...emptyOverflow }
 
-/** Orders the partitions of an owner's repositories by their largest entry of a kind, the largest first. */
+/** Orders the overflow partitions of an owner's repositories by their largest entry of a kind, the largest first. */
 const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: RepositoryUsage) => {
   const size = usage.largest[kind]
   return size === null ? undefined : ([usage.owner, 0 - size] as const)
@@ -167,7 +167,7 @@ const LedgerEntry = v.object({
   /** Stable name that the caller gave to the entry. */
   key: v.string(),
   /**
-   * The owner whose partition lists the entry; null when the partition of its repository does (lib/quota/partitions.ts). In both
+   * The owner whose main partition lists the entry; null when the overflow partition of its repository does (lib/quota/partitions.ts). In both
    * cases an entry of a repository counts for the present owner of the repository.
    */
   partitionOwner: v.nullable(id),
@@ -194,19 +194,17 @@ export const ledgerEntries = new Collection({
   name: 'ledger',
   schema: LedgerEntry,
   id: (entry) => [entry.kind, entry.key],
+  // Names of up to nine characters, so that the driver counts the deletions of each id by itself (`PREFIX_BYTES`, drivers/level).
   ordered: {
-    ownerPartition: (entry) =>
-      entry.partitionOwner === null ? undefined : [entry.partitionOwner, ...bySize(entry)],
-    repositoryPartition: (entry) =>
-      entry.partitionOwner === null ? [entry.repository!, ...bySize(entry)] : undefined,
-    // The entries of one repository in the partition of its owner.
-    repositoryInOwnerPartition: ({ partitionOwner, repository }) =>
+    main: (entry) => (entry.partitionOwner === null ? undefined : [entry.partitionOwner, ...bySize(entry)]),
+    overflow: (entry) => (entry.partitionOwner === null ? [entry.repository!, ...bySize(entry)] : undefined),
+    // The entries of one repository in the main partition of its owner.
+    inMain: ({ partitionOwner, repository }) =>
       partitionOwner === null || repository === null ? undefined : [repository],
   },
   counted: {
-    ownerPartition: ({ partitionOwner, kind }) =>
-      partitionOwner === null ? undefined : [partitionOwner, kind],
-    repositoryPartition: ({ partitionOwner, repository, kind }) =>
+    main: ({ partitionOwner, kind }) => (partitionOwner === null ? undefined : [partitionOwner, kind]),
+    overflow: ({ partitionOwner, repository, kind }) =>
       partitionOwner === null ? [repository!, kind] : undefined,
   },
 })
