@@ -1,15 +1,39 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { pageRoutes } from '../../lib/web/page-routes.ts'
 import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
 import { violationsOn } from './axe.ts'
 import type { PageServer } from './browser.ts'
 import { looseDaysOn, misfitsOn } from './fit.ts'
 import { PASSWORD, startFixture } from './fixture.ts'
 import { PAGES } from './page-list.ts'
+import { SITE_PAGES } from './site-pages.ts'
 
 const PHONE = { width: 360, height: 740 }
 const DESK = { width: 1100, height: 800 }
+
+/** Pages that answer with a redirection or a file. */
+const NO_DOCUMENTS =
+  /^\/-\/storage$|\.csv$|\/download$|^\/-\/avatars\/|^\/-\/attachments\/|\/\{file\}$|\/raw\/\{rest\}$/
+
+const matcherOf = (path: string): RegExp =>
+  new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '.+')}(?:\\?|$)`)
+
+describe('The lists of pages', () => {
+  it('have every page, so that all are checked in a browser', () => {
+    const site = SITE_PAGES({ commits: { main: 'main' } as never })
+    const listed = [...Object.values(PAGES), ...Object.values(site)].map(({ path }) => path)
+    const missing = pageRoutes
+      .filter(({ method, path }) => method === 'GET' && !NO_DOCUMENTS.test(path))
+      .filter(({ path }) => !listed.some((one) => matcherOf(path).test(one)))
+    assert.deepEqual(
+      missing.map(({ path }) => path),
+      [],
+      'add them to page-list.ts or site-pages.ts',
+    )
+  })
+})
 
 describe('The pages in a real browser', { skip: withoutChromium }, () => {
   let allot: PageServer

@@ -27,6 +27,7 @@ export const SITE_PAGES = ({
   'a submodule': { path: '/mia/atlas/src/branch/main/lib' },
   'a symbolic link': { path: '/mia/atlas/src/branch/main/draw' },
   'the history': { path: '/mia/atlas/commits' },
+  'the history of a branch': { path: '/mia/atlas/commits/branch/main' },
   'a commit': { path: `/mia/atlas/commit/${commits.main}` },
   branches: { path: '/mia/atlas/branches' },
   tags: { path: '/mia/atlas/tags' },
