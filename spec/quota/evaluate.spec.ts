@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { QuotaUsedRepository } from '../../lib/api/quota/largest-repositories.ts'
-import { QuotaInfo } from '../../lib/api/quota/schema.ts'
-import { totalOf } from '../../lib/content/usage/storage-item.ts'
 import { add, type Sum } from '../../lib/integers.ts'
 import {
   bindingLimits,
@@ -22,9 +19,6 @@ import {
   usedBy,
   withAncestors,
 } from '../../lib/quota/subjects.ts'
-import { usageOfRepository } from '../../lib/quota/usage.ts'
-import { noLedgerEntries, REPOSITORY_SIZES } from '../../lib/records/schema/index.ts'
-import { partSizes } from '../../lib/web/storage/limits.tsx'
 
 const usage: Usage = {
   reposPublic: 1,
@@ -34,13 +28,6 @@ const usage: Usage = {
   releases: 50_000,
   artifacts: 600_000,
   packages: 7_000_000,
-}
-
-/** The numbers of a JSON object, its objects included. */
-const countLeaves = (schema: unknown): number => {
-  const { entries, item } = schema as { entries?: object; item?: unknown }
-  if (entries === undefined) return item === undefined ? 1 : countLeaves(item)
-  return Object.values(entries).reduce<number>((sum, entry) => sum + countLeaves(entry), 0)
 }
 
 const rule = (limit: number, ...subjects: Subject[]): QuotaRule => ({ name: 'r', limit, subjects })
@@ -69,36 +56,6 @@ describe('Each subject', () => {
     it(`${subject} counts its categories`, () => {
       assert.equal(usedBy(subject, usage), bytes)
     })
-  it('includes every category of bytes, if it is size:all', () => {
-    for (const category of Object.keys(noUsage))
-      assert.equal(usedBy('size:all', { ...noUsage, [category]: 1 }), 1, category)
-  })
-})
-
-describe('Every category of bytes', () => {
-  const sizes = REPOSITORY_SIZES.map((size, index) => [size, 2 ** index] as const)
-  const repository = {
-    id: 1,
-    owner: 2,
-    private: true,
-    ...noLedgerEntries,
-    ...Object.fromEntries(sizes),
-    git: 1,
-  }
-
-  it('counts toward the repository that has it', () => {
-    assert.equal(totalOf(repository), 2 ** REPOSITORY_SIZES.length - 1)
-  })
-  it('counts toward the owner of the repository', () => {
-    assert.equal(usedBy('size:all', usageOfRepository(repository)), totalOf(repository))
-  })
-  it('is a part of the usage bar of the pages', () => {
-    assert.equal(partSizes(usage).reduce<Sum>(add, 0), usedBy('size:all', usage))
-  })
-  it('is a member of the usage that the API answers', () => {
-    assert.equal(countLeaves(QuotaInfo.entries.used), Object.keys(noUsage).length)
-    assert.equal(countLeaves(QuotaUsedRepository.entries.size), REPOSITORY_SIZES.length)
-  })
 })
 
 describe('A rule', () => {
