@@ -5,6 +5,7 @@ import { Empty, ErrorBody, Forbidden, NotFound, requireScopes, ValidationError }
 import { type Account, Visibility } from '../records/schema/index.ts'
 import {
   acceptedBooleans,
+  type Complete,
   example,
   GivenVisibility,
   number,
@@ -65,7 +66,7 @@ const EditOrgOption = v.object({
   ...details,
 })
 
-const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): NewOrganization => ({
+const newOrganization = (body: v.InferOutput<typeof CreateOrgOption>): Complete<NewOrganization> => ({
   name: body.username,
   fullName: body.full_name,
   description: body.description,

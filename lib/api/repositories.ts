@@ -6,7 +6,7 @@ import { invalid } from '../errors.ts'
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../http/index.ts'
 import type { Account } from '../records/schema/index.ts'
 import type { NewRepository } from '../repositories/git-data.ts'
-import { acceptedBooleans, example, repositoryId, text } from './fields.ts'
+import { acceptedBooleans, type Complete, example, repositoryId, text } from './fields.ts'
 import { cachedRepository, Repository, readRepository, replyRepository } from './repository-presenter.ts'
 import { type Recipient, recipientOf, reply, replyEmpty, route, type Services } from './route.ts'
 import { accountDeleted, hostOf } from './users.ts'
@@ -60,7 +60,7 @@ const EditRepoOption = v.object({
   ),
 })
 
-const newRepository = (body: CreateRepoOption, baseUrl: string): NewRepository => ({
+const newRepository = (body: CreateRepoOption, baseUrl: string): Complete<NewRepository> => ({
   host: hostOf(baseUrl),
   name: body.name,
   description: body.description,

@@ -6,7 +6,7 @@ import { cachedRead } from '../records/store.ts'
 import { ORDERS, type RepositoryOrder, repositoriesFor, repositoriesOf } from '../repositories/lists.ts'
 import { type RepositoryFilter, SEARCH_MODES, SEARCH_SORTS } from '../repositories/search/filters.ts'
 import { type RepositoryQuery, readsEveryMatch, type Search, wordsOf } from '../repositories/search/search.ts'
-import { example, idQuery, parameter, text } from './fields.ts'
+import { type Complete, example, idQuery, parameter, text } from './fields.ts'
 import {
   cachedRepositories,
   presentRepositories,
@@ -139,7 +139,7 @@ const SearchQuery = v.object({
 })
 
 /** `private=false` leaves out repositories that are hidden from anyone, as on Forgejo. */
-const filterIn = (query: v.InferOutput<typeof SearchQuery>): RepositoryFilter => ({
+const filterIn = (query: v.InferOutput<typeof SearchQuery>): Complete<RepositoryFilter> => ({
   open: isSet(query.private) === false || undefined,
   private: isSet(query.is_private),
   archived: isSet(query.archived),

@@ -10,8 +10,11 @@ import {
 } from './process.ts'
 import { type Recoveries, RepositoryProcesses } from './repository-processes.ts'
 
+/** The git programs that change a repository. What they leave when they are stopped is removed. */
+const WRITERS = ['receive-pack', 'gc', 'commit-graph'] as const
+
 /** The long-running git programs. */
-export type Program = 'upload-pack' | 'receive-pack' | 'gc' | 'commit-graph' | ReadCommand
+export type Program = (typeof WRITERS)[number] | 'upload-pack' | ReadCommand
 
 /** The commands that read a repository for one request of the API. */
 export type ReadCommand =
@@ -208,6 +211,4 @@ const incompleteOutput = ({ cause, code }: ExitResult): AllotError => {
   return error
 }
 
-const WRITERS: readonly Program[] = ['receive-pack', 'gc', 'commit-graph']
-
-const isWriter = (program: Program): boolean => WRITERS.includes(program)
+const isWriter = (program: Program): boolean => (WRITERS as readonly Program[]).includes(program)

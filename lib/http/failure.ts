@@ -7,7 +7,7 @@ import type { Log } from './log.ts'
 /** The client closed its connection, so there is no response to send. */
 export class ClientDisconnected extends Error {}
 
-const STATUSES: Record<ErrorCode, number> = {
+const STATUSES = {
   bad_request: 400,
   unauthenticated: 401,
   forbidden: 403,
@@ -20,7 +20,8 @@ const STATUSES: Record<ErrorCode, number> = {
   unavailable: 503,
   storage_full: 507,
   misconfigured: 500,
-}
+} as const satisfies Record<ErrorCode, number>
+type ErrorStatus = (typeof STATUSES)[ErrorCode]
 
 /** Descriptions of statuses in the OpenAPI document. */
 export const statusTexts: Record<number, string> = {
@@ -42,9 +43,9 @@ export const statusTexts: Record<number, string> = {
   500: 'internal failure',
   503: 'the service is temporarily unavailable',
   507: 'the disk is full',
-}
+} satisfies Record<200 | 201 | 202 | 204 | 301 | 308 | ErrorStatus, string>
 
-/** Messages of errors, as examples in the OpenAPI document. */
+/** Messages of errors, as examples in the OpenAPI document. A 404 has none. */
 export const errorExamples: Record<number, string> = {
   400: 'the path is not well encoded',
   401: 'token is required',
@@ -57,7 +58,7 @@ export const errorExamples: Record<number, string> = {
   500: "an internal error occurred; the server's log has it as 51a4b8f6-6b1e-4c6a-9f4d-0d3b8c1f2e7a",
   503: 'the server is stopping',
   507: 'the disk is full',
-}
+} satisfies Record<Exclude<ErrorStatus, 404>, string>
 
 /** An error as the client gets it. */
 export interface Failure {

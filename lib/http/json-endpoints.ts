@@ -10,10 +10,8 @@ import { type Failure, retryAfterHeader } from './failure.ts'
 import { type PageLimits, type Pagination, pageHeaders, paginationOf } from './paging.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
 import {
-  Download,
-  Html,
+  type JsonKind,
   matchesETag,
-  Ndjson,
   type OpenDownload,
   type Produce,
   type Reply,
@@ -131,9 +129,17 @@ export class JsonEndpoints<I extends Caller, S> implements Endpoints<I, Prepared
     if (status === 404) return this.#sendNotFound(context, this.#options.notFoundMessage)
     if (body === undefined) return sendEmpty(res, status, headers)
     const kind = route.responses[status]
-    if (kind === Html) return send(res, status, body as string, HTML_HEADERS)
-    if (kind === Ndjson) return sendLines(req, res, status, body as Produce)
-    if (kind === Download) return sendDownload(context, body as OpenDownload)
+    switch (kind?.kind) {
+      case 'html':
+        return send(res, status, body as string, HTML_HEADERS)
+      case 'ndjson':
+        return sendLines(req, res, status, body as Produce)
+      case 'download':
+        return sendDownload(context, body as OpenDownload)
+      default:
+        // JSON, also where a status is not declared, such as 405. Another kind of body needs a case.
+        kind satisfies JsonKind | undefined
+    }
     const json = SerializedJson.of(body)
     if (route.method !== 'GET' || status >= 300)
       return send(res, status, json.text, [...JSON_HEADERS, ...headers])

@@ -6,7 +6,7 @@ import { exampleOf } from './examples.ts'
 import { errorExamples, statusTexts } from './failure.ts'
 import { movedStatus } from './moved-paths.ts'
 import { REFERENCE_PATH } from './reference-page.ts'
-import { Download, Empty, ErrorBody, Html, Ndjson, type ResponseKind } from './responses.ts'
+import { Empty, ErrorBody, type ResponseKind } from './responses.ts'
 import { type FileField, isFileField, type Route } from './route.ts'
 import { canRefuse, coercionOf } from './validate.ts'
 
@@ -208,12 +208,22 @@ export const impliedStatuses = (route: ImplyingRoute): number[] => [
 const response = (status: number, kind: ResponseKind, schemaOf: Convert): Json => {
   if (kind === ErrorBody) return { $ref: `#/components/responses/${responseName(status)}` }
   const description = statusTexts[status] ?? 'an answer'
-  if (kind === Html || kind === Ndjson || kind === Download) {
-    const type = TEXT_TYPES[kind.kind]
-    return { description, content: { [type]: { schema: { type: 'string' }, example: kind.example } } }
+  switch (kind.kind) {
+    case 'html':
+    case 'ndjson':
+    case 'download': {
+      const example = { schema: { type: 'string' }, example: kind.example }
+      return { description, content: { [TEXT_TYPES[kind.kind]]: example } }
+    }
+    case 'empty':
+    case 'notFound':
+      return { description }
+    default:
+      return {
+        description,
+        content: { 'application/json': mediaType(kind satisfies v.GenericSchema, schemaOf) },
+      }
   }
-  if (!('type' in kind)) return { description }
-  return { description, content: { 'application/json': mediaType(kind as v.GenericSchema, schemaOf) } }
 }
 
 const TEXT_TYPES = {

@@ -36,13 +36,9 @@ export const ErrorBody = v.object({ message: v.string(), url: v.string() })
 export const Forbidden = ErrorBody
 export const ValidationError = ErrorBody
 
-export type ResponseKind =
-  | v.GenericSchema
-  | typeof Html
-  | typeof Ndjson
-  | typeof Download
-  | typeof Empty
-  | typeof NotFound
+/** JSON, and no body at all: a status without one may have the JSON of an error. */
+export type JsonKind = v.GenericSchema | typeof Empty | typeof NotFound
+export type ResponseKind = JsonKind | typeof Html | typeof Ndjson | typeof Download
 export type Responses = Readonly<Record<number, ResponseKind>>
 
 /** JSON that is already serialized. `T` is the type of its value. */

@@ -26,10 +26,10 @@ export const MAX_EVENTS = 50
  * @throws AllotError invalid
  */
 export const checkHook = (hook: HookEdit, addresses?: AllowedAddresses): void => {
-  for (const [member, limit] of Object.entries(HOOK_LIMITS)) {
-    const text = hook[member as keyof typeof HOOK_LIMITS]
+  for (const member of LIMITED) {
+    const [text, limit] = [hook[member], HOOK_LIMITS[member]]
     if (text !== undefined && text.length > limit)
-      throw invalid(`${NAMES[member] ?? member}: must have at most ${limit} characters`)
+      throw invalid(`${NAMES[member]}: must have at most ${limit} characters`)
   }
   if (hook.url !== undefined) checkUrl(hook.url, addresses)
   // Other characters cannot be in a header.
@@ -40,8 +40,10 @@ export const checkHook = (hook: HookEdit, addresses?: AllowedAddresses): void =>
   checkEvents(hook.events ?? [])
 }
 
+const LIMITED = Object.keys(HOOK_LIMITS) as (keyof typeof HOOK_LIMITS)[]
+
 /** Members, as clients know them. */
-const NAMES: Record<string, string> = {
+const NAMES: Record<(typeof LIMITED)[number], string> = {
   url: 'config.url',
   secret: 'config.secret',
   authorization: 'authorization_header',

@@ -128,7 +128,7 @@ export const hostEvent = async (
   if (owner === undefined) return undefined
   const sender = by === undefined ? owner : (found.get(by)?.name ?? GHOST)
   // A copy, since the caller of the write gets the same records.
-  return { ...structuredClone(detail), owner, sender } as HostEvents[RecordedEvent['event']]
+  return { ...structuredClone(detail), owner, sender }
 }
 
 const GHOST = 'Ghost'

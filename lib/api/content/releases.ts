@@ -4,6 +4,7 @@ import type { FoundRelease, ReleaseEdit, WhichRelease } from '../../content/rele
 import { Empty, ErrorBody, Forbidden, NotFound, ValidationError } from '../../http/index.ts'
 import type { Release as ReleaseRecord, Repository } from '../../records/schema/index.ts'
 import {
+  type Complete,
   example,
   longText,
   number,
@@ -108,9 +109,9 @@ const CreateReleaseOption = v.object({
 })
 const EditReleaseOption = v.object({ tag_name: v.optional(shortText), ...options })
 
-const editIn = (body: v.InferOutput<typeof EditReleaseOption>): ReleaseEdit => {
-  const { tag_name: tag, target_commitish: target, ...rest } = body
-  return { tag, target, ...rest }
+const editIn = (body: v.InferOutput<typeof EditReleaseOption>): Complete<ReleaseEdit> => {
+  const { tag_name: tag, target_commitish: target, name, body: notes, draft, prerelease } = body
+  return { tag, target, name, body: notes, draft, prerelease }
 }
 
 const read = { auth: 'optional', scope: 'read:repository', tag: 'repository' } as const

@@ -8,7 +8,7 @@ import {
 } from '../../records/schema/index.ts'
 import { HOOK_LIMITS, type HookEdit, MAX_EVENTS } from '../../webhooks/hook-checks.ts'
 import type { NewHook } from '../../webhooks/hooks.ts'
-import { example, idParameter, number, shortText, Time, text, timestamp } from '../fields.ts'
+import { type Complete, example, idParameter, number, shortText, Time, text, timestamp } from '../fields.ts'
 
 const RECEIVER = 'https://ci.example.org/hooks'
 
@@ -69,7 +69,7 @@ export const EditHookOption = v.object({
   ...optionalMembers,
 })
 
-export const editIn = (body: v.InferOutput<typeof EditHookOption>): HookEdit => ({
+export const editIn = (body: v.InferOutput<typeof EditHookOption>): Complete<Omit<HookEdit, 'baseUrl'>> => ({
   url: body.config?.url || undefined,
   contentType: body.config?.content_type || undefined,
   secret: body.config?.secret || undefined,
