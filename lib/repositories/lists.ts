@@ -73,6 +73,7 @@ export const repositoriesFor = async (
 ): Promise<Page<Repository>> => {
   const joined = await ownersFor(tx, viewer.id)
   const { owners, repositories: shared } = await sharedWith(tx, viewer.id)
+  // A token without the scope of repositories finds the public ones only.
   const isBounded = repositoryViewer(viewer) === null
   const open: readonly Audience[] = openAudiences(isBounded ? null : viewer).filter(
     (audience) => audience !== PRIVATE,

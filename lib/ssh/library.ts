@@ -12,7 +12,7 @@ export const loadSsh2 = async (): Promise<Ssh2> => {
 
 /**
  * Sends a request that every client must reply to (RFC 4254, section 4), after all that was sent before. The library has it for
- * its own pings only.
+ * its own pings only, in a member that it does not document.
  */
 export const ping = (client: Connection): void =>
   (client as unknown as { readonly _protocol: { ping(): void } })._protocol.ping()

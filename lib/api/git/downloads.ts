@@ -12,7 +12,7 @@ import {
   type StreamReply,
   type StreamRequest,
 } from '../../http/index.ts'
-import { type FoundEntry, findEntry, sizesOf } from '../../repositories/contents/files.ts'
+import { type FoundEntry, findEntry, isText, sizesOf } from '../../repositories/contents/files.ts'
 import {
   commitOf,
   type OpenCommit,
@@ -25,9 +25,6 @@ import { requireReadable } from './protocol.ts'
 /** Bytes of a file that is read into memory; larger ones are streamed. */
 const MAX_BUFFERED = 1024 * 1024
 
-/** Bytes in which a binary file has a NUL, as git assumes. */
-const TEXT_PROBE = 8000
-
 /** A file of a commit, as it is in git. */
 const downloadFile =
   (open: OpenCommit, { path, entry }: FoundEntry): OpenDownload =>
@@ -36,12 +33,12 @@ const downloadFile =
     const [size = 0] = await sizesOf(open, [entry])
     const name = path.slice(path.lastIndexOf('/') + 1)
     const content = size <= MAX_BUFFERED ? (await git.object(access, entry.id))?.content : undefined
-    const isText = content !== undefined && !content.subarray(0, TEXT_PROBE).includes(0)
     return fileReply(headers, {
       size,
       tag: entry.id,
       name,
-      type: isText ? 'text/plain;charset=utf-8' : 'application/octet-stream',
+      type:
+        content !== undefined && isText(content) ? 'text/plain;charset=utf-8' : 'application/octet-stream',
       async read(range = { start: 0, end: size - 1 }) {
         if (content !== undefined) return Readable.from([content.subarray(range.start, range.end + 1)])
         const child = await git.start(access, 'cat-file', ['blob', entry.id], signal)

@@ -120,8 +120,11 @@ const readmeAmong = (entries: readonly TreeEntry[]): TreeEntry | undefined => {
 /** Whether a file is markdown, by its name. */
 export const isMarkdown = (name: string): boolean => /\.(?:md|markdown)$/i.test(name)
 
+/** Bytes in which a binary file has a NUL, as git assumes. */
+const TEXT_PROBE = 8000
+
 /** Whether a file is text, by its beginning. */
-export const isText = (content: Buffer): boolean => !content.subarray(0, 8000).includes(0)
+export const isText = (content: Buffer): boolean => !content.subarray(0, TEXT_PROBE).includes(0)
 
 /** Sizes of files in bytes; 0 for everything else. */
 export const sizesOf = async (

@@ -91,7 +91,8 @@ const searchHistory = async (
       }
       if (missing.size === 0 || ++paths > MAX_PATHS) return found
     }
-    // Not stopped by the timer. One that was killed has not read the whole history: the next request searches again.
+    // What was found until the timer stopped git is kept. When git failed or was killed, this throws, and the next request
+    // searches again.
     if ((await child.ended).cause === 'exited') await successOf(child)
     return found
   } finally {

@@ -91,12 +91,12 @@ export class Search extends CacheConstant {
    * @throws AllotError invalid for too many words or matches, unavailable while too many searches wait
    */
   async repositories(
-    requester: Viewer,
+    viewer: Viewer,
     query: RepositoryQuery,
     slice: Slice,
     client = 'host',
   ): Promise<Page<Repository>> {
-    const search = () => readAndCacheTotals(this.#store, (tx) => this.pageIn(tx, requester, query, slice))
+    const search = () => readAndCacheTotals(this.#store, (tx) => this.pageIn(tx, viewer, query, slice))
     return readsEveryMatch(query) ? this.#budget.run(client, search) : search()
   }
 
@@ -106,17 +106,17 @@ export class Search extends CacheConstant {
    */
   async pageIn(
     tx: ReadTransaction,
-    requester: Viewer,
+    viewer: Viewer,
     { q = '', owner, filter = {} }: RepositoryQuery,
     slice: Slice,
   ): Promise<SearchPage<Repository>> {
-    const viewer = repositoryViewer(requester)
+    const reader = repositoryViewer(viewer)
     // Descriptions and topics have no index, so those searches filter what the viewer can see.
     const parts = partsOf(filter.texts === undefined ? q : '')
-    const found = await Promise.all(parts.map((part) => this.#repositoryListings(tx, viewer, part, owner)))
+    const found = await Promise.all(parts.map((part) => this.#repositoryListings(tx, reader, part, owner)))
     const listings = found.flat()
     return readsEveryMatch({ q, filter })
-      ? { page: await filteredPage(tx, viewer, listings, filter, slice), cacheTotals: [] }
+      ? { page: await filteredPage(tx, reader, listings, filter, slice), cacheTotals: [] }
       : pageOfListings(tx, repositories, listings, slice)
   }
 
