@@ -2,7 +2,7 @@
 /** The HTML document around every page with the brand of the host, and the page of an error. */
 import { renderToString } from 'preact-render-to-string'
 import { Header } from './header.tsx'
-import { Link, PageContextProvider, RefusalNotice, sentence } from './parts/components.tsx'
+import { Link, PageContextProvider, RefusalNotice, RefusalProvider, sentence } from './parts/components.tsx'
 import { Icon } from './parts/inline.tsx'
 import { refusalIn } from './parts/labels.ts'
 import type { Crumb, PageContext, View } from './parts/route.ts'
@@ -16,8 +16,12 @@ const WAITS_FOR_CONTENT = { blocking: 'render' }
  * now, is shown at the top.
  */
 export const renderDocument = (view: View, context: PageContext): string => {
-  const html = htmlOf(view, context)
-  if (view.refusal === undefined || html.includes('id="failure"')) return html
+  const refusal = { isShown: false }
+  const html = htmlOf(
+    { ...view, body: <RefusalProvider value={refusal}>{view.body}</RefusalProvider> },
+    context,
+  )
+  if (view.refusal === undefined || refusal.isShown) return html
   const body = (
     <>
       <RefusalNotice message={refusalIn(view.refusal).message} />

@@ -361,6 +361,10 @@ describe('A field that was refused', () => {
         .filter((tag) => tag.includes('aria-invalid'))
       const described = marked.filter((input) => /aria-describedby="failure\b/.test(input))
       const names = [...new Set(described.map((input) => attribute(input, 'name')))]
+      // The hint of a token says where tokens come from, and not what is expected.
+      const hints = described.map((input) => attribute(input, 'id')).filter((id) => id !== 'token')
+      if (hints.some((id) => shown.includes(`id="${id}-hint"`)))
+        return `${names}, whose hint repeats "${failure}"`
       const labels = described.slice(0, 1).flatMap((input) => labelsOf(shown, input))
       const named = failure.replace(/^The (\w)/, (_, letter: string) => letter.toUpperCase())
       const isNamed = labels.some((label) => label !== '' && named.startsWith(label))

@@ -1,7 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The fields of a rule: its limit, and its subjects in the groups in which they contain each other. */
 import { isSubject, type Subject, withAncestors } from '../../quota/subjects.ts'
-import { FieldFailure } from '../parts/fields.tsx'
+import { FieldFailure, Hint } from '../parts/fields.tsx'
 import { invalidAttributes, isRefused, labelOf } from '../parts/labels.ts'
 import { subjectGroups, subjectsInWords, subjectTexts } from '../parts/subject-names.ts'
 
@@ -27,10 +27,9 @@ export const LimitAndSubjects = ({ values, failure }: LimitAndSubjectsProps) => 
       required
       {...invalidAttributes('limit', failure, 'limit-hint')}
     />
-    <FieldFailure field="limit" failure={failure} />
-    <p class="hint" id="limit-hint">
+    <Hint field="limit" failure={failure} id="limit-hint">
       Such as 2 GiB, a number of bytes, or “unlimited”.
-    </p>
+    </Hint>
     <details class="options" open={isRefused('subjects', failure)}>
       <summary>
         {labelOf('subjects')}: <span>{subjectsInWords(withoutIncluded(values.subjects))}</span>

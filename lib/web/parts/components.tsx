@@ -9,6 +9,17 @@ import { refusalIn } from './labels.ts'
 import type { Crumb, PageContext } from './route.ts'
 
 const Context = createContext<PageContext | undefined>(undefined)
+
+/** Whether a part of the page has shown why its form was refused; undefined outside of a page. */
+const Refusal = createContext<{ isShown: boolean } | undefined>(undefined)
+export const RefusalProvider = Refusal.Provider
+
+/** Called by each part that shows why a form was refused. */
+export const useShownRefusal = (): void => {
+  const refusal = useContext(Refusal)
+  if (refusal !== undefined) refusal.isShown = true
+}
+
 export const PageContextProvider = Context.Provider
 
 /** Where the page that a component is part of is mounted, and who views it. */
@@ -203,11 +214,14 @@ const DONE: Readonly<Record<string, string>> = {
 }
 
 /** Why a form was refused, when no field of the page says so. */
-export const RefusalNotice = ({ message }: { message: string }) => (
-  <div class="notice over" role="alert" id="failure">
-    {sentence(message)}
-  </div>
-)
+export const RefusalNotice = ({ message }: { message: string }) => {
+  useShownRefusal()
+  return (
+    <div class="notice over" role="alert" id="failure">
+      {sentence(message)}
+    </div>
+  )
+}
 
 /** A failure that is about a field stands beside it (`FieldFailure` in fields.tsx). */
 export const FlashMessage = ({ done, failure }: FlashMessage) => (

@@ -1,15 +1,39 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Fields of the forms about accounts, also of those with which users change their own settings. */
-import { sentence } from './components.tsx'
+import type { RenderableProps } from 'preact'
+import { sentence, useShownRefusal } from './components.tsx'
 import { type FieldName, invalidAttributes, isRefused, labelOf, refusalIn } from './labels.ts'
 
+interface FieldFailureProps {
+  field: FieldName
+  /** Why the form was refused. */
+  failure: string | undefined
+}
+
 /** Says why the form was refused, below the field that it was refused for. */
-export const FieldFailure = ({ field, failure }: { field: FieldName; failure: string | undefined }) =>
-  isRefused(field, failure) ? (
+export const FieldFailure = ({ field, failure }: FieldFailureProps) =>
+  isRefused(field, failure) ? <FailureText message={refusalIn(failure!).message} /> : null
+
+const FailureText = ({ message }: { message: string }) => {
+  useShownRefusal()
+  return (
     <p class="field-failure" role="alert" id="failure">
-      {sentence(refusalIn(failure!).message)}
+      {sentence(message)}
     </p>
-  ) : null
+  )
+}
+
+/** The hint below a field, in whose place the message stands when the form was refused for it: both say what is expected. */
+export const Hint = ({ id, children, ...failed }: RenderableProps<FieldFailureProps & { id: string }>) =>
+  isRefused(failed.field, failed.failure) ? (
+    <FieldFailure {...failed} />
+  ) : (
+    children !== undefined && (
+      <p class="hint" id={id}>
+        {children}
+      </p>
+    )
+  )
 
 interface NameFieldProps {
   value: string
@@ -30,12 +54,9 @@ export const NameField = ({ value, failure, hint }: NameFieldProps) => (
       required
       {...invalidAttributes('name', failure, hint && 'name-hint')}
     />
-    <FieldFailure field="name" failure={failure} />
-    {hint !== undefined && (
-      <p class="hint" id="name-hint">
-        {hint}
-      </p>
-    )}
+    <Hint field="name" failure={failure} id="name-hint">
+      {hint}
+    </Hint>
   </>
 )
 
@@ -79,12 +100,9 @@ export const Field = ({
       {type === 'current-password' && (
         <input type="password" autocomplete="current-password" {...attributes} />
       )}
-      <FieldFailure field={name} failure={failure} />
-      {hint !== undefined && (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
+      <Hint field={name} failure={failure} id={`${id}-hint`}>
+        {hint}
+      </Hint>
     </>
   )
 }
@@ -107,10 +125,9 @@ export const LongField = ({ name, value, hint, failure }: LongFieldProps) => (
     >
       {value}
     </textarea>
-    <FieldFailure field={name} failure={failure} />
-    <p class="hint" id={`${name}-hint`}>
+    <Hint field={name} failure={failure} id={`${name}-hint`}>
       {hint}
-    </p>
+    </Hint>
   </>
 )
 
@@ -136,11 +153,10 @@ export const Visibility = ({ value, failure }: VisibilityProps) => (
         </option>
       ))}
     </select>
-    <FieldFailure field="visibility" failure={failure} />
-    <p class="hint" id="visibility-hint">
+    <Hint field="visibility" failure={failure} id="visibility-hint">
       A public account is visible to everyone, a limited one to signed-in users, and a private one to itself,
       its members and administrators.
-    </p>
+    </Hint>
   </>
 )
 

@@ -95,14 +95,13 @@ export const aboutField = (failure: string, from: string, to: FieldName): string
 export const isRefused = (field: FieldName, failure: string | undefined): boolean =>
   failure !== undefined && refusalIn(failure).field === field
 
-/** Marks a field when a form was refused for it. @param hint id of the hint of the field */
+/** Marks a field when a form was refused for it. @param hint id of the hint of the field, in whose place the message stands then */
 export const invalidAttributes = (field: FieldName, failure: string | undefined, hint?: string) => {
   const isInvalid = isRefused(field, failure)
-  const describedBy = [isInvalid && 'failure', hint].filter(Boolean).join(' ') || undefined
   // The browser moves to the field, and a screen reader says its description.
   return {
     'aria-invalid': isInvalid || undefined,
-    'aria-describedby': describedBy,
+    'aria-describedby': isInvalid ? 'failure' : hint || undefined,
     autofocus: isInvalid || undefined,
   }
 }

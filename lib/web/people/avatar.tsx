@@ -8,7 +8,7 @@ import { AllotError } from '../../errors.ts'
 import { requireScopes } from '../../http/access.ts'
 import { type Account, AvatarType } from '../../records/schema/index.ts'
 import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
-import { FieldFailure } from '../parts/fields.tsx'
+import { Hint } from '../parts/fields.tsx'
 import { invalidAttributes, labelOf } from '../parts/labels.ts'
 import { type PageServices, page, refusedForm, type View } from '../parts/route.ts'
 import { unbrokenSize } from '../parts/sizes.ts'
@@ -102,12 +102,11 @@ const avatarView = async (
               required
               {...invalidAttributes('image', message.failure, 'image-hint')}
             />
-            <FieldFailure field="image" failure={message.failure} />
-            <p class="hint" id="image-hint">
+            <Hint field="image" failure={message.failure} id="image-hint">
               PNG, JPEG, GIF or WebP, up to {unbrokenSize(MAX_AVATAR_BYTES)} and {MAX_AVATAR_PIXELS} ×{' '}
               {MAX_AVATAR_PIXELS} pixels, cut to a square. Metadata, such as where a photo was taken, stays in
               the file.
-            </p>
+            </Hint>
             <button type="submit">Save picture</button>
           </Post>
           {account.avatar !== undefined && (
