@@ -2,7 +2,7 @@ import type { AccountEdit, NewAccount } from '../../lib/accounts/accounts.ts'
 import { AllotError, invalid } from '../../lib/errors.ts'
 import { type Account, type Audience, audienceOf, type Visibility } from '../../lib/records/schema/index.ts'
 import { followDetails } from './details.ts'
-import { GRANTS } from './grants.ts'
+import { GRANTS, type Grant } from './grants.ts'
 import { type Migration, OPERATOR, reportErrors } from './migration.ts'
 import type { Named } from './names/known-names.ts'
 import type { SourceProfile, SourceUser } from './shapes.ts'
@@ -17,8 +17,11 @@ const RESTRICTED =
   'restricted users, who are inactive here, because an active user here sees everything that is public'
 const CREATED_HERE = 'users created here, who are treated as the users of the same name at the source'
 
-/** The right of an audience to see something, as grants that can be revoked one by one. */
-export const audienceGrants = (audience: Audience): string[] => {
+type AudienceGrant = typeof GRANTS.everyone | typeof GRANTS.signedIn
+type AccountGrant = Exclude<Grant, typeof GRANTS.owner | typeof GRANTS.writable>
+
+/** The right of an audience to see something, as grants that can be revoked one by one: the wider one first. */
+export const audienceGrants = (audience: Audience): AudienceGrant[] => {
   if (audience === audienceOf.public) return [GRANTS.everyone, GRANTS.signedIn]
   return audience === audienceOf.limited ? [GRANTS.signedIn] : []
 }
@@ -28,7 +31,7 @@ export const visibilityAt = (source: Source, visibility: Visibility): Visibility
   visibility === 'public' && !source.isOpen ? 'limited' : visibility
 
 /** An organization has only the grants of its visibility. */
-const grantsOf = ({ kind, admin, active, visibility }: Partial<Account>): string[] => [
+const grantsOf = ({ kind, admin, active, visibility }: Partial<Account>): AccountGrant[] => [
   ...(admin === true ? [GRANTS.admin] : []),
   ...(kind !== 'organization' && active === true ? [GRANTS.active] : []),
   ...audienceGrants(audienceOf[visibility ?? 'public']),
@@ -123,7 +126,7 @@ export const followAccount = async (
 export const synchronizeAccount = (
   migration: Migration,
   account: Account,
-  source: readonly string[],
+  source: readonly AccountGrant[],
 ): Promise<void> => {
   const { id, name: label } = account
   const subject = {
@@ -134,17 +137,19 @@ export const synchronizeAccount = (
     label,
   } as const
   return synchronizeGrants(migration, { ...subject, here: grantsOf(account), source }, (grants) =>
-    migration.allot.hosting.accounts.edit(id, editWithout(grants), { by: OPERATOR }),
+    // Of two visibilities the last one counts: that without both grants of the audience.
+    migration.allot.hosting.accounts.edit(id, Object.assign({}, ...grants.map((grant) => WITHOUT[grant])), {
+      by: OPERATOR,
+    }),
   )
 }
 
-const editWithout = (grants: readonly string[]): AccountEdit => {
-  const edit: AccountEdit = {}
-  if (grants.includes(GRANTS.admin)) edit.admin = false
-  if (grants.includes(GRANTS.active)) edit.active = false
-  if (grants.includes(GRANTS.signedIn)) edit.visibility = 'private'
-  else if (grants.includes(GRANTS.everyone)) edit.visibility = 'limited'
-  return edit
+/** How an account loses each right. */
+const WITHOUT: Record<AccountGrant, AccountEdit> = {
+  [GRANTS.admin]: { admin: false },
+  [GRANTS.active]: { active: false },
+  [GRANTS.everyone]: { visibility: 'limited' },
+  [GRANTS.signedIn]: { visibility: 'private' },
 }
 
 /** @throws AllotError invalid when the name belongs to an account of the other kind */

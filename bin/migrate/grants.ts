@@ -15,9 +15,10 @@ interface GrantSentences {
   readonly onlyAtSource: string
 }
 
-type Grant = (typeof GRANTS)[keyof typeof GRANTS]
+/** A right that a migration can revoke by itself. */
+export type Grant = (typeof GRANTS)[keyof typeof GRANTS]
 
-const SENTENCES: Record<Grant, GrantSentences> = {
+export const GRANT_SENTENCES: Record<Grant, GrantSentences> = {
   [GRANTS.admin]: {
     revoked: 'these users are no longer administrators of this server',
     onlyHere: 'these users are administrators here, but not at the source',
@@ -49,10 +50,3 @@ const SENTENCES: Record<Grant, GrantSentences> = {
     onlyAtSource: 'these repositories are archived here, but not at the source',
   },
 }
-
-export const sentencesOf = (grant: string): GrantSentences =>
-  (SENTENCES as Partial<Record<string, GrantSentences>>)[grant] ?? {
-    revoked: `these no longer have the right "${grant}"`,
-    onlyHere: `these have the right "${grant}" here, but not at the source`,
-    onlyAtSource: `these have the right "${grant}" at the source, but not here`,
-  }

@@ -95,7 +95,7 @@ const accountFor = async (
   return (await accounts.byId(existing.id)) ?? existing
 }
 
-const grantsAt = (source: Source, { visibility }: SourceOrganization): string[] =>
+const grantsAt = (source: Source, { visibility }: SourceOrganization) =>
   audienceGrants(audienceOf[visibilityAt(source, visibility)])
 
 /** The first of the source's owners who exists here becomes the owner; otherwise the organization has none. */

@@ -9,7 +9,7 @@ import {
 } from '../../lib/records/schema/index.ts'
 import { audienceGrants, visibilityAt } from './accounts.ts'
 import { followDetails } from './details.ts'
-import { GRANTS } from './grants.ts'
+import { GRANTS, type Grant } from './grants.ts'
 import { apiPath, type Migration, OPERATOR, reportErrors } from './migration.ts'
 import { type Names, type RepositoryKey, textOf } from './names/index.ts'
 import { SourceRepository } from './shapes.ts'
@@ -103,12 +103,12 @@ export const audienceAt = (source: Source, ownerVisibility: Visibility, given: S
 export const audienceHere = (owner: Account, repository: Repository): Audience =>
   repository.private ? audienceOf.private : audienceOf[owner.visibility]
 
-const grantsOf = (audience: Audience, archived: boolean): string[] => [
+const grantsOf = (audience: Audience, archived: boolean): Grant[] => [
   ...audienceGrants(audience),
   ...(archived ? [] : [GRANTS.writable]),
 ]
 
-const grantsHere = (owner: Account, repository: Repository): string[] =>
+const grantsHere = (owner: Account, repository: Repository): Grant[] =>
   grantsOf(audienceHere(owner, repository), repository.archived)
 
 /**
@@ -119,7 +119,7 @@ export const synchronizeRepository = async (
   migration: Migration,
   owner: Account,
   repository: Repository,
-  source: readonly string[],
+  source: readonly Grant[],
   { scope, name }: RepositoryKey,
 ): Promise<Repository> => {
   const { repositories } = migration.allot.hosting

@@ -1,6 +1,6 @@
 import type { CopyIds, MigrationRecord } from '../../lib/records/schema/index.ts'
 import type { NewMigrationRecord } from '../../lib/repositories/migration-log.ts'
-import { sentencesOf } from './grants.ts'
+import { GRANT_SENTENCES, type Grant } from './grants.ts'
 import { type Migration, reportErrors } from './migration.ts'
 
 /**
@@ -229,13 +229,13 @@ const removeItem = async (
 }
 
 /** Rights that belong to a record here, such as `administrator` to a user. */
-interface GrantSubject extends Pick<NewMigrationRecord, 'kind' | 'scope' | 'name'> {
+interface GrantSubject<G extends Grant> extends Pick<NewMigrationRecord, 'kind' | 'scope' | 'name'> {
   /** The record here. */
   copy: CopyIds
   /** Its name in the report. */
   label: string
-  here: readonly string[]
-  source: readonly string[]
+  here: readonly G[]
+  source: readonly G[]
 }
 
 /**
@@ -243,10 +243,10 @@ interface GrantSubject extends Pick<NewMigrationRecord, 'kind' | 'scope' | 'name
  * right that was given here stays. A right that the source has in addition is not given.
  * @param revoke revokes rights here
  */
-export const synchronizeGrants = async (
+export const synchronizeGrants = async <G extends Grant>(
   { migrationLog, report }: Migration,
-  { kind, scope, name, copy, label, here, source }: GrantSubject,
-  revoke: (grants: readonly string[]) => Promise<unknown>,
+  { kind, scope, name, copy, label, here, source }: GrantSubject<G>,
+  revoke: (grants: readonly G[]) => Promise<unknown>,
 ): Promise<void> => {
   const known = await migrationLog.get(kind, scope, name)
   const copied = copiedGrants(known, copy, here)
@@ -254,16 +254,16 @@ export const synchronizeGrants = async (
   const revoked = additional.filter((grant) => copied.includes(grant))
   if (revoked.length > 0) {
     await revoke(revoked)
-    for (const grant of revoked) report.note('revoked', sentencesOf(grant).revoked, label)
+    for (const grant of revoked) report.note('revoked', GRANT_SENTENCES[grant].revoked, label)
   }
   if (known !== undefined && (copied.length > 0 || known.copy === undefined)) {
-    const grants = copied.filter((grant) => source.includes(grant))
+    const grants = source.filter((grant) => copied.includes(grant))
     await migrationLog.save([{ ...known, copy: known.copy ?? copy, grants }])
   }
   for (const grant of additional)
-    if (!copied.includes(grant)) report.note('differs', sentencesOf(grant).onlyHere, label)
+    if (!copied.includes(grant)) report.note('differs', GRANT_SENTENCES[grant].onlyHere, label)
   for (const grant of source)
-    if (!here.includes(grant)) report.note('differs', sentencesOf(grant).onlyAtSource, label)
+    if (!here.includes(grant)) report.note('differs', GRANT_SENTENCES[grant].onlyAtSource, label)
 }
 
 /** A migration that was interrupted after it created the record has copied everything that the record has. */
