@@ -128,7 +128,7 @@ export class OptimisticWriter {
     return change === undefined ? cached : { query, result: keyResult(...change), time: 0 }
   }
 
-  /** Sends the waiting batch. Never called while a transaction runs, which would lose the batch whose changes it has read. */
+  /** Sends the waiting batch. It waits for a transaction that runs, since that has read the changes of this batch and is to join it. */
   async #send(): Promise<void> {
     if (this.#isRunning || this.#inFlight !== undefined || this.#waiting === undefined) return
     const batch = this.#waiting

@@ -116,7 +116,7 @@ const fillUsage = async (filler: Filler, { owners, entries, days }: Shape): Prom
     const git = (id * 7907) % 300_000
     sum.reposPublic += git
     for (const kind of Object.keys(none) as (keyof typeof none)[]) sum[kind] += sizes[kind]
-    await filler.add(repositories, repository(id, owner, sizes.lfs))
+    await filler.add(repositories, repository(id, owner, { size: git, lfs: sizes.lfs }))
     await filler.add(repositoryUsages, {
       ...{
         id,
@@ -167,8 +167,8 @@ const fillEntries = async (filler: Filler, repository: number, owner: number, co
   return sizes
 }
 
-const repository = (id: number, owner: number, lfs: number) => ({
-  ...{ id, owner, name: `repository-${id}`, description: '', website: '', lfs },
+const repository = (id: number, owner: number, sizes: { size: number; lfs: number }) => ({
+  ...{ id, owner, name: `repository-${id}`, description: '', website: '', ...sizes },
   ...{ private: false, audience: 0 as const, empty: false, mirror: false, archived: false, parent: null },
-  ...{ defaultBranch: 'main', size: 1, stars: 0, forks: 0, watchers: 0, createdAt: WHEN, updatedAt: WHEN },
+  ...{ defaultBranch: 'main', stars: 0, forks: 0, watchers: 0, createdAt: WHEN, updatedAt: WHEN },
 })

@@ -3,8 +3,8 @@ import { Collection } from '../collection.ts'
 import { bytes, count, id, integer, seconds, sum } from '../fields.ts'
 
 /**
- * When a rule or a group was created, comparable with the time of a record of the audit log; absent in those of earlier versions. A
- * later one of the same name has another.
+ * When a rule or a group was created, in the form of the times of the audit log. A later rule or group of the same name has another
+ * time. Absent in those of earlier versions.
  */
 const created = v.optional(v.object({ seconds, nonce: v.string() }))
 
@@ -164,7 +164,7 @@ export const RESERVED_PREFIX = 'allot:'
 
 const LedgerEntry = v.object({
   kind: LedgerKind,
-  /** Stable name that the caller gave to the entry. */
+  /** Stable name that the caller gave to the entry; unique among the entries of its kind. */
   key: v.string(),
   /**
    * The owner whose main partition lists the entry; null when the overflow partition of its repository does (lib/quota/partitions.ts). In both
@@ -173,14 +173,16 @@ const LedgerEntry = v.object({
   partitionOwner: v.nullable(id),
   /** Id of the repository; null for an entry that belongs to an owner only. */
   repository: v.nullable(id),
+  /** Name to show, such as that of a file. */
   name: v.string(),
   size: bytes,
-  /** Attachments: the kind of their target. */
+  /** Attachments: the kind of what they are attached to; null for other kinds. */
   on: v.nullable(v.picklist(['issue', 'release'])),
+  /** Attachments: the number of that issue, or the id of that release; null for other kinds. */
   index: v.nullable(integer),
-  /** Artifacts: the run that created them. */
+  /** Artifacts: the run that created them; null for other kinds. */
   run: v.nullable(integer),
-  /** Packages only. */
+  /** Packages: the type and the version of the package; null for other kinds. */
   type: v.nullable(v.string()),
   version: v.nullable(v.string()),
   createdAt: seconds,
