@@ -151,8 +151,8 @@ describe('The pages of a host with templates for `html_url`', () => {
       assert.deepEqual(await linksOf('/'), [`${HOST}/people/root`, artifact])
       assert.deepEqual(await linksOf('/-/storage/acme'), [`${HOST}/teams/acme`])
       assert.deepEqual(await linksOf('/-/storage/root/repositories/demo'), [`${HOST}/root/demo/tree`])
-      assert.deepEqual(await linksOf('/-/storage/root/artifacts'), [artifact])
-      assert.deepEqual(await linksOf('/-/storage/root/attachments'), [])
+      assert.deepEqual(await linksOf('/-/storage/root/artifacts'), [`${HOST}/people/root`, artifact])
+      assert.deepEqual(await linksOf('/-/storage/root/attachments'), [`${HOST}/people/root`])
     } finally {
       await allot.stop()
     }
