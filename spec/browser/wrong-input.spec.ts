@@ -1,324 +1,263 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { after, before, beforeEach, describe, it } from 'node:test'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { memory } from '../../drivers/memory/index.ts'
-import {
-  accounts,
-  emailAddresses,
-  gpgKeys,
-  groups,
-  repositories,
-  rules,
-  sshKeys,
-  tokens,
-} from '../../lib/records/schema/index.ts'
 import { Store } from '../../lib/records/store.ts'
-import type { ReadTransaction } from '../../lib/storage/index.ts'
+import { loginRoutes, pageRoutes } from '../../lib/web/page-routes.ts'
 import { gnupg } from '../keys/gnupg.ts'
 import { launchChromium, PATIENT_MS, withoutChromium } from '../support/chromium.ts'
-import { generateSshKey } from '../support/keygen.ts'
-import { type PageServer, startPages } from '../web/browser.ts'
+import { violationsOn } from '../web/axe.ts'
+import { type PageClient, type PageResponse, type PageServer, startPages, words } from '../web/browser.ts'
 import { PASSWORD } from '../web/fixture.ts'
+import { ELSEWHERE, type Form, formsOf, passwordNumber } from './forms.ts'
+import { attribute, formsIn, type MarkedForm } from './markup.ts'
 
-const LONG = 'x'.repeat(5000)
+const driver = memory()
+const gpg = gnupg()
+let allot: PageServer
+const ids = new Map<string, number>()
+/** The password of pat, who changes it. */
+let changed = 0
+const passwordOf = (who: string) => (who === 'pat' ? passwordNumber(changed) : PASSWORD)
 
-/** A form, which every case below is tried on. */
-interface Form {
-  readonly who: 'root' | 'ann' | 'pat'
-  /** Makes what the form is about. */
-  make?(number: number): Promise<unknown>
-  /** Opens the page of the form. */
-  open(page: Page, number: number): Promise<void>
-  readonly action: string
-  /** What is accepted, by the names of the fields; with each number something else. */
-  values(number: number): Readonly<Record<string, string>>
-  /** What each field refuses. */
-  readonly wrong: Readonly<Record<string, readonly string[]>>
-  /** What the form changes, and by how many records. */
-  readonly changes?: readonly [collection: { all(tx: ReadTransaction): AsyncIterable<unknown> }, by: 1 | -1]
-  readonly done: RegExp
-  /** What the page says when the same is sent a second time. */
-  readonly again: RegExp
+const FORMS = formsOf({ server: () => allot, gpg, ids, changed: () => changed })
+
+before(async () => {
+  const login = { failures: 1000, failuresFromAddress: 10_000, failuresForName: 10_000 }
+  allot = await startPages({ driver, login })
+  const { hosting, quota } = allot.allot
+  ids.set('root', allot.root.id)
+  await hosting.accounts.edit(allot.root.id, { password: PASSWORD })
+  for (const who of ['ann', 'pat', 'eve'])
+    ids.set(who, (await allot.person(who, { password: passwordOf(who) })).id)
+  await quota.rules.create({ name: 'total', limit: 1024, subjects: ['size:all'] })
+  await quota.groups.create({ name: 'free', rules: ['total'] })
+})
+after(async () => {
+  gpg.end()
+  await allot.stop()
+})
+
+/** Everything but when sessions and tokens were last used, and the audit log, which has no refused change. */
+const everything = (): Promise<string> =>
+  driver.read(async (tx) => {
+    const texts: string[] = []
+    const whole = { start: new Uint8Array([0]), end: new Uint8Array(20).fill(255) }
+    for await (const [key, value] of tx.range(whole)) {
+      const name = Buffer.from(key).toString('latin1')
+      if (!/session|token/.test(name)) texts.push(name, Buffer.from(value).toString('latin1'))
+    }
+    return texts.join('\n')
+  })
+
+const countOf = async ({ changes }: Form): Promise<number> => {
+  if (changes === undefined) return 0
+  return new Store(driver).read(async (tx) => {
+    let count = 0
+    for await (const _ of changes[0].all(tx)) count++
+    return count
+  })
 }
 
-describe('A form that is used in a way that it is not for', { skip: withoutChromium }, () => {
-  const driver = memory()
-  const gpg = gnupg()
-  let allot: PageServer
-  let browser: Browser
-  const ids = new Map<string, number>()
-  /** The password of pat, who changes it. */
-  let changed = 0
-  const passwordOf = (who: string) => (who === 'pat' ? passwordNumber(changed) : PASSWORD)
-  const passwordNumber = (number: number) => `${PASSWORD} ${number}`
+/** Makes what the form is about. @returns the form with what was made in place of `#` */
+const made = async (form: Form, number: number): Promise<Form> => {
+  const answer = await form.make?.(number)
+  const put = (text: string) => text.replace('#', typeof answer === 'string' ? answer : String(number))
+  const [name, value] = form.having ?? []
+  return {
+    ...form,
+    page: put(form.page),
+    ...(form.tick === undefined ? {} : { tick: put(form.tick) }),
+    ...(name === undefined ? {} : { having: [name, put(value!)] as const }),
+  }
+}
 
+/** The path that the form is sent to. */
+const actionOf = ({ action }: Form): string => action.replace(/\{\w+\}/, 'ann')
+
+describe('The forms of the pages', () => {
+  it('are all tried with what they are not for', () => {
+    const actions = new Set(Object.values(FORMS).map(({ action }) => action))
+    const routes = [...pageRoutes, ...loginRoutes].filter(({ method }) => method === 'POST')
+    const untried = routes.map(({ path }) => path).filter((path) => !actions.has(path))
+    assert.deepEqual(untried.sort(), Object.keys(ELSEWHERE).sort())
+    for (const [path, file] of Object.entries(ELSEWHERE))
+      assert.ok(readFileSync(new URL(`../web/${file}`, import.meta.url), 'utf8').includes(`post('${path}'`))
+  })
+})
+
+describe('A form that gets what it is not for', () => {
+  const clients = new Map<string, PageClient>()
+  const clientOf = async (who: string | undefined): Promise<PageClient> => {
+    const known = clients.get(who ?? '')
+    if (known !== undefined) return known
+    const client = allot.browser()
+    if (who !== undefined) assert.equal((await client.signIn(who, passwordOf(who))).status, 303)
+    clients.set(who ?? '', client)
+    return client
+  }
+
+  /** The form on a page that the test means. */
+  const shownIn = (html: string, form: Form, isAsked = false): MarkedForm => {
+    const [wanted] = Object.keys(form.values(1))
+    const found = formsIn(html, actionOf(form)).find(({ fields, tags }) => {
+      if (isAsked)
+        return wanted === undefined
+          ? 'confirmed' in fields
+          : tags.some((tag) => attribute(tag, 'name') === wanted)
+      if (form.having !== undefined) return fields[form.having[0]]?.includes(form.having[1])
+      return form.asks || wanted === undefined || tags.some((tag) => attribute(tag, 'name') === wanted)
+    })
+    assert.ok(found !== undefined, `${form.page} has the form ${form.action}`)
+    if (isAsked || form.tick === undefined) return found
+    const box = found.tags.find((tag) => attribute(tag, 'aria-label') === form.tick)!
+    const fields = { ...found.fields, [attribute(box, 'name')!]: [attribute(box, 'value')!] }
+    return { ...found, fields }
+  }
+
+  /** Opens the page of the form, and where that asks first, the page that asks. */
+  const opened = async (client: PageClient, form: Form): Promise<MarkedForm> => {
+    const page = await client.get(form.page)
+    assert.equal(page.status, 200, form.page)
+    const shown = shownIn(page.text, form)
+    if (!form.asks) return shown
+    const asked = await client.post(actionOf(form), shown.fields)
+    assert.equal(asked.status, 200, `${form.action} asks first`)
+    return shownIn(asked.text, form, true)
+  }
+
+  const send = (
+    client: PageClient,
+    form: Form,
+    fields: MarkedForm['fields'],
+    file?: Buffer,
+  ): Promise<PageResponse> => {
+    if (form.files === undefined) return client.post(actionOf(form), fields)
+    const [name] = Object.keys(form.files)
+    const texts = Object.entries(fields).map(([key, [value]]) => [key, value!])
+    return client.upload(actionOf(form), {
+      ...Object.fromEntries(texts),
+      [name!]: new Blob([new Uint8Array(file ?? form.files[name!]!)]),
+    })
+  }
+  const entered = (form: Form, number: number) =>
+    Object.fromEntries(Object.entries(form.values(number)).map(([name, value]) => [name, [value]]))
+
+  /** The answer, or the page that it leads to. */
+  const wordsOf = async (client: PageClient, answer: PageResponse): Promise<string> => {
+    const to = answer.headers.get('location')
+    return words(to === null ? answer.text : (await client.get(to)).text)
+  }
+
+  const secret = (name: string) => /password/i.test(name)
+  const lines = (text: string) => text.replaceAll('\r\n', '\n').trim()
+
+  /** Sends a value that a field refuses, without the checks of a browser. */
+  const refuse = async (form: Form, shown: MarkedForm, field: string, value: string) => {
+    const what = `${field} with ${JSON.stringify(value.slice(0, 20))}`
+    const client = await clientOf(form.who)
+    const fields = { ...shown.fields, ...entered(form, 1), [field]: [value] }
+    const before = await everything()
+    const { status, text } = await send(client, form, fields, Buffer.from(value))
+    assert.equal(await everything(), before, `${what} changes nothing`)
+    assert.ok(status === 422 || status === 409, `${what} is answered ${status}`)
+    assert.equal([...text.matchAll(/ role="alert"/g)].length, 1, `${what} is answered with one message`)
+    const page = [...text.matchAll(/<(?:input|select|textarea)\b[^>]*>/g)].map(([tag]) => tag)
+    const marked = page.filter((tag) => / aria-invalid/.test(tag)).map((tag) => attribute(tag, 'name'))
+    if (form.action !== '/-/admin/owners' || field !== 'owner')
+      assert.deepEqual([...new Set(marked)], [field], `${what} marks the field`)
+    const again = form.asks
+      ? shownIn(text, form, true)
+      : shownIn(text, { ...form, having: undefined!, tick: undefined! })
+    for (const [name, [entry = '']] of Object.entries({ ...entered(form, 1), [field]: [value] }))
+      if (
+        again.tags.some(
+          (tag) => attribute(tag, 'name') === name && !/type="(?:checkbox|file)"|^<select/.test(tag),
+        )
+      )
+        assert.equal(
+          lines(again.fields[name]?.[0] ?? ''),
+          secret(name) ? '' : lines(entry),
+          `${what} keeps ${name}`,
+        )
+  }
+
+  // A visitor can be signed in by a form.
+  beforeEach(() => void clients.delete(''))
+
+  for (const [name, one] of Object.entries(FORMS)) {
+    it(`says what is wrong, marks the field, keeps what was entered, and changes nothing: ${name}`, async () => {
+      const form = await made(one, 1)
+      const shown = await opened(await clientOf(form.who), form)
+      for (const [field, values] of Object.entries(form.wrong))
+        for (const value of values) await refuse(form, shown, field, value)
+    })
+
+    it(`changes nothing twice when it is sent a second time from another tab: ${name}`, async () => {
+      const form = await made(one, 4)
+      const [client, by] = [await clientOf(form.who), form.changes?.[1] ?? 0]
+      const { fields } = await opened(client, form)
+      const before = await countOf(form)
+      const filled = { ...fields, ...entered(form, 4) }
+      const first = await send(client, form, filled)
+      assert.match(await wordsOf(client, first), form.done)
+      assert.equal((await countOf(form)) - before, by)
+      if (form.who === 'pat') changed++
+      assert.match(await wordsOf(client, await send(client, form, filled)), form.again)
+      assert.equal((await countOf(form)) - before, by)
+    })
+  }
+})
+
+describe('A form in a browser', { skip: withoutChromium }, () => {
+  let browser: Browser
   before(async () => {
-    const login = { failures: 1000, failuresFromAddress: 10_000, failuresForName: 10_000 }
-    allot = await startPages({ driver, login })
-    const { hosting, quota } = allot.allot
-    ids.set('root', allot.root.id)
-    await hosting.accounts.edit(allot.root.id, { password: PASSWORD })
-    for (const who of ['ann', 'pat'])
-      ids.set(who, (await allot.person(who, { password: passwordOf(who) })).id)
-    await quota.rules.create({ name: 'total', limit: 1024, subjects: ['size:all'] })
-    await quota.groups.create({ name: 'free', rules: ['total'] })
     browser = await launchChromium()
   })
-  after(async () => {
-    gpg.end()
-    await browser.close()
-    await allot.stop()
-  })
+  after(() => browser.close())
 
-  const at = (path: string) => async (page: Page) => void (await page.goto(allot.base + path))
-  /** Opens a page that asks first. @param button its name; `#` stands for the number */
-  const asked = (path: string, button: string) => async (page: Page, number: number) => {
-    const numbered = (text: string) => text.replace('#', String(number))
-    await page.goto(allot.base + numbered(path))
-    await page.getByRole('button', { name: numbered(button) }).click()
-    await page.getByText('Cancel').waitFor()
-  }
-  const rule = { limit: 1, subjects: ['size:all' as const] }
-  const annKey = (number: number) =>
-    allot.allot.hosting.sshKeys.add(ids.get('ann')!, {
-      title: `old-${number}`,
-      key: generateSshKey('ed25519').key,
-    })
-  const keys = new Map<string, string>()
-  /** The same key for the same number. */
-  const keyOf = (name: string, make: () => string): string => {
-    const known = keys.get(name) ?? make()
-    keys.set(name, known)
-    return known
-  }
-
-  const FORMS: Readonly<Record<string, Form>> = {
-    'the profile': {
-      who: 'ann',
-      open: at('/-/settings'),
-      action: '/-/settings',
-      values: (number) => ({ fullName: `Ann ${number}`, description: '', website: '', location: 'here' }),
-      wrong: { fullName: [LONG], description: [LONG], website: [LONG], location: [LONG] },
-      ...{ done: /Saved\./, again: /Saved\./ },
-    },
-    'the password': {
-      who: 'pat',
-      open: at('/-/settings/password'),
-      action: '/-/settings/password',
-      values: () => ({
-        currentPassword: passwordNumber(changed),
-        newPassword: passwordNumber(changed + 1),
-        repeatedPassword: passwordNumber(changed + 1),
-      }),
-      wrong: {
-        currentPassword: ['', '   ', 'wrong', LONG],
-        newPassword: ['', '   ', 'short', LONG],
-        repeatedPassword: ['', '   ', LONG],
-      },
-      done: /The password was changed/,
-      // The second tab has a form of the session that the change has ended.
-      again: /Current password: (it is wrong|it was changed meanwhile)|This form has expired/,
-    },
-    'an email address': {
-      who: 'ann',
-      open: at('/-/settings/emails'),
-      action: '/-/settings/emails',
-      values: (number) => ({ email: `ann-${number}@example.test` }),
-      wrong: { email: ['', '   ', 'no address', `${LONG}@example.test`] },
-      changes: [emailAddresses, 1],
-      ...{ done: /Added\./, again: /Email: .* is already used/ },
-    },
-    'the removal of an email address': {
-      who: 'ann',
-      make: (number) => allot.allot.hosting.emails.add(ids.get('ann')!, [`old-${number}@example.test`]),
-      open: asked('/-/settings/emails', 'Remove old-#@'),
-      action: '/-/settings/emails/remove',
-      values: () => ({}),
-      wrong: {},
-      changes: [emailAddresses, -1],
-      ...{ done: /Removed\./, again: /This address is already removed\./ },
-    },
-    'an SSH key': {
-      who: 'ann',
-      open: at('/-/settings/keys'),
-      action: '/-/settings/keys/ssh',
-      values: (number) => ({
-        title: `key-${number}`,
-        key: keyOf(`ssh ${number}`, () => generateSshKey('ed25519').key),
-      }),
-      wrong: { title: ['', '   ', LONG], key: ['', '   ', 'no key', LONG] },
-      changes: [sshKeys, 1],
-      ...{ done: /Added\./, again: /SSH public key: the key was added before/ },
-    },
-    'the deletion of a key': {
-      who: 'ann',
-      make: annKey,
-      open: asked('/-/settings/keys', 'Delete old-#'),
-      action: '/-/settings/keys/delete',
-      values: () => ({}),
-      wrong: {},
-      changes: [sshKeys, -1],
-      ...{ done: /Deleted\./, again: /This key is already deleted\./ },
-    },
-    'a GPG key': {
-      who: 'ann',
-      open: at('/-/settings/keys'),
-      action: '/-/settings/keys/gpg',
-      values: (number) => ({
-        armored: keyOf(`gpg ${number}`, () => gpg.armored(gpg.generate(`Ann <ann${number}@example.test>`))),
-      }),
-      wrong: { armored: ['', '   ', 'no key', LONG] },
-      changes: [gpgKeys, 1],
-      ...{ done: /Added\./, again: /GPG public key: the key was added before/ },
-    },
-    'a token': {
-      who: 'ann',
-      open: at('/-/account'),
-      action: '/-/account/tokens',
-      values: (number) => ({ name: `token-${number}` }),
-      wrong: { name: ['', '   ', LONG] },
-      changes: [tokens, 1],
-      ...{ done: /Copy it now/, again: /A token named .* already exists/ },
-    },
-    'the end of a token': {
-      who: 'ann',
-      make: (number) => allot.allot.hosting.tokens.create(ids.get('ann')!, `old-${number}`, ['read:user']),
-      open: asked('/-/account', 'Revoke old-#'),
-      action: '/-/account/revoke',
-      values: () => ({}),
-      wrong: {},
-      changes: [tokens, -1],
-      ...{ done: /Revoked\./, again: /This token is already revoked\./ },
-    },
-    'a rule': {
-      who: 'root',
-      open: at('/-/admin/rules'),
-      action: '/-/admin/rules',
-      values: (number) => ({ name: `rule-${number}`, limit: '2 GiB' }),
-      wrong: { name: ['', '   ', LONG], limit: ['', '   ', 'much', '1,00 MiB', '9'.repeat(40), LONG] },
-      changes: [rules, 1],
-      ...{ done: /Created\./, again: /A rule named .* already exists/ },
-    },
-    'the limit of a rule': {
-      who: 'root',
-      open: at('/-/admin/rule?name=total'),
-      action: '/-/admin/rule',
-      values: (number) => ({ limit: `${number} MiB` }),
-      wrong: { limit: ['', '   ', 'much', LONG] },
-      ...{ done: /Saved\./, again: /Saved\./ },
-    },
-    'the deletion of a rule': {
-      who: 'root',
-      make: (number) => allot.allot.quota.rules.create({ name: `old-${number}`, ...rule }),
-      open: asked('/-/admin/rule?name=old-#', 'Delete rule…'),
-      action: '/-/admin/rule/delete',
-      values: () => ({}),
-      wrong: {},
-      changes: [rules, -1],
-      ...{ done: /Deleted\./, again: /There is no rule named old-/ },
-    },
-    'a group': {
-      who: 'root',
-      open: at('/-/admin/groups'),
-      action: '/-/admin/groups',
-      values: (number) => ({ name: `group-${number}` }),
-      wrong: { name: ['', '   ', LONG] },
-      changes: [groups, 1],
-      ...{ done: /Created\./, again: /A group named .* already exists/ },
-    },
-    'an owner of a group': {
-      who: 'root',
-      open: at('/-/admin/group?name=free'),
-      action: '/-/admin/group/members',
-      values: (number) => ({ owner: number === 4 ? 'ann' : 'pat' }),
-      wrong: { owner: ['', '   ', 'nobody', LONG] },
-      ...{ done: /Added\./, again: /User or organization: .* is already assigned/ },
-    },
-    'a user': {
-      who: 'root',
-      open: at('/-/admin/accounts/new?kind=user'),
-      action: '/-/admin/accounts/new',
-      values: (number) => ({ name: `user-${number}`, fullName: 'A name', email: '', password: PASSWORD }),
-      wrong: {
-        name: ['', '   ', 'a name', LONG],
-        fullName: [LONG],
-        email: ['no address', `${LONG}@example.test`],
-        password: ['short', LONG],
-      },
-      changes: [accounts, 1],
-      ...{ done: /Created\./, again: /Name: .* is already taken/ },
-    },
-    'an organization': {
-      who: 'root',
-      open: at('/-/admin/accounts/new?kind=organization'),
-      action: '/-/admin/accounts/new',
-      values: (number) => ({ name: `org-${number}`, fullName: '', description: 'More', owner: 'ann' }),
-      wrong: { name: ['', '   ', 'a name', LONG], description: [LONG], owner: ['nobody', LONG] },
-      changes: [accounts, 1],
-      ...{ done: /Created\./, again: /Name: .* is already taken/ },
-    },
-    'an account': {
-      who: 'root',
-      open: at('/-/admin/account?name=ann'),
-      action: '/-/admin/account',
-      values: (number) => ({ fullName: `Ann ${number}`, email: `first-${number}@example.test` }),
-      wrong: { fullName: [LONG], email: ['no address', `${LONG}@example.test`] },
-      ...{ done: /Saved\./, again: /Saved\./ },
-    },
-    'the deletion of an account': {
-      who: 'root',
-      make: (number) => allot.allot.hosting.accounts.createUser({ name: `gone-${number}` }),
-      open: asked('/-/admin/account?name=gone-#', 'Delete user…'),
-      action: '/-/admin/account/delete',
-      values: (number) => ({ confirmation: `gone-${number}` }),
-      wrong: { confirmation: ['', '   ', 'another', LONG] },
-      changes: [accounts, -1],
-      ...{ done: /Deleted\./, again: /There is no account named gone-/ },
-    },
-    'the deletion of a repository': {
-      who: 'ann',
-      async make(number) {
-        const { hosting } = allot.allot
-        const owner = (await hosting.accounts.byId(ids.get('ann')!))!
-        await hosting.repositories.create(owner, owner, { name: `gone-${number}` })
-      },
-      async open(page, number) {
-        await page.goto(`${allot.base}/-/storage/ann/repositories`)
-        await page.getByLabel(`Select gone-${number}`, { exact: true }).check()
-        await page.getByRole('button', { name: 'Delete selected' }).click()
-        await page.getByLabel('Confirmation').waitFor()
-      },
-      action: '/-/storage/ann/remove',
-      values: (number) => ({ confirmation: `gone-${number}` }),
-      wrong: { confirmation: ['', '   ', 'another', LONG] },
-      changes: [repositories, -1],
-      ...{ done: /Deleted\./, again: /What was selected is already deleted/ },
-    },
-  }
-
-  const contextOf = async (who: string, options = {}): Promise<BrowserContext> => {
+  const contextOf = async (who: string | undefined, options = {}): Promise<BrowserContext> => {
     const context = await browser.newContext(options)
     context.setDefaultTimeout(PATIENT_MS)
-    const client = allot.browser()
-    await client.signIn(who, passwordOf(who))
-    const cookies = client.cookie.split('; ').map((cookie) => {
-      const [name, ...value] = cookie.split('=')
-      return { name: name!, value: value.join('='), url: allot.base }
-    })
-    await context.addCookies(cookies)
+    if (who !== undefined) {
+      const client = allot.browser()
+      await client.signIn(who, passwordOf(who))
+      const cookies = client.cookie.split('; ').map((cookie) => {
+        const [name, ...value] = cookie.split('=')
+        return { name: name!, value: value.join('='), url: allot.base }
+      })
+      await context.addCookies(cookies)
+    }
     await context.newPage()
     return context
   }
 
-  const formIn = (page: Page, { action, values }: Form): Locator => {
-    const forms = page.locator(`form[action="${action}"]`)
-    const [field] = Object.keys(values(1))
-    return field === undefined
-      ? forms.filter({ has: page.locator('[name=confirmed]') })
-      : forms.filter({ has: page.locator(`[name="${field}"]`) })
+  const formIn = (page: Page, form: Form, isAsked = false): Locator => {
+    const forms = page.locator(`form[method=post][action="${actionOf(form)}"]`)
+    const [wanted] = [...Object.keys(form.values(1)), ...Object.keys(form.files ?? {})]
+    if (!isAsked && form.asks) {
+      const [name, value] = form.having ?? []
+      return name === undefined
+        ? forms
+        : forms.filter({ has: page.locator(`[name="${name}"][value="${value}"]`) })
+    }
+    const field = isAsked && wanted === undefined ? 'confirmed' : wanted
+    return field === undefined ? forms : forms.filter({ has: page.locator(`[name="${field}"]`) })
+  }
+  /** @returns the form, on the page that asks where one does */
+  const open = async (page: Page, form: Form): Promise<Locator> => {
+    await page.goto(allot.base + form.page)
+    for (const list of await page.locator('main details').all())
+      await list.evaluate((one) => one.setAttribute('open', ''))
+    if (form.tick !== undefined) await page.getByLabel(form.tick, { exact: true }).check()
+    if (!form.asks) return formIn(page, form)
+    await send(formIn(page, form))
+    return formIn(page, form, true)
   }
   const enter = async (form: Locator, values: Readonly<Record<string, string>>): Promise<void> => {
-    for (const [name, value] of Object.entries(values)) await form.locator(`[name="${name}"]`).fill(value)
+    for (const [name, value] of Object.entries(values))
+      await form.locator(`[name="${name}"]`).first().evaluate(ENTER, value)
   }
   const button = (form: Locator): Locator => form.locator('button[type=submit]').first()
   const send = async (form: Locator): Promise<void> => {
@@ -346,154 +285,127 @@ describe('A form that is used in a way that it is not for', { skip: withoutChrom
   }
   const mainOf = async (page: Page): Promise<string> => (await page.textContent('main')) ?? ''
 
-  const countOf = async ({ changes }: Form): Promise<number> => {
-    if (changes === undefined) return 0
-    return new Store(driver).read(async (tx) => {
-      let count = 0
-      for await (const _ of changes[0].all(tx)) count++
-      return count
-    })
-  }
-  /** Everything but when sessions and tokens were last used, and the audit log, which has no refused change. */
-  const everything = (): Promise<string> =>
-    driver.read(async (tx) => {
-      const texts: string[] = []
-      const whole = { start: new Uint8Array([0]), end: new Uint8Array(20).fill(255) }
-      for await (const [key, value] of tx.range(whole)) {
-        const name = Buffer.from(key).toString('latin1')
-        if (!/session|token/.test(name)) texts.push(name, Buffer.from(value).toString('latin1'))
-      }
-      return texts.join('\n')
-    })
-
-  /** The values that a refused form shows again: never those of passwords. */
-  const kept = (form: Locator, names: readonly string[]): Promise<Record<string, string>> =>
-    form.evaluate(
-      (element, all) =>
-        Object.fromEntries(
-          all.map((name) => {
-            const field = (element as unknown as { elements: Record<string, { value: string }> }).elements
-            return [name, field[name]!.value]
-          }),
-        ),
-      names,
-    )
-
-  /** Sends a value that a field refuses, without the checks of the browser. */
-  const refuse = async (page: Page, form: Form, number: number, field: string, value: string) => {
-    const what = `${field} with ${JSON.stringify(value.slice(0, 20))}`
-    const entered = { ...form.values(number), [field]: value }
-    const shown = formIn(page, form)
+  /** Sends a value that a field refuses: the message stands below the field, which has the focus. */
+  const refuse = async (page: Page, form: Form, field: string, value: string) => {
+    const shown = await open(page, form)
+    const what = `${form.action}: ${field} with ${JSON.stringify(value.slice(0, 20))}`
     await shown.evaluate((element) => element.setAttribute('novalidate', ''))
-    for (const name of Object.keys(entered))
-      await shown.locator(`[name="${name}"]`).evaluate((element) => element.removeAttribute('maxlength'))
-    await enter(shown, entered)
-    const before = await everything()
+    if (form.files !== undefined) {
+      const file = { name: 'x.png', mimeType: 'image/png', buffer: Buffer.from(value) }
+      await shown.locator(`[name="${field}"]`).setInputFiles(value === '' ? [] : [file])
+    } else await enter(shown, { ...form.values(1), [field]: value })
     await send(shown)
-    assert.equal(await everything(), before, `${what} changes nothing`)
+    assert.deepEqual(await violationsOn(page), [], what)
     const messages = page.locator('main [role=alert]')
     assert.equal(await messages.count(), 1, `${what} is answered with one message`)
-    const marked = page.locator('main [aria-invalid]')
-    assert.equal(await marked.count(), 1, `${what} marks one field`)
-    assert.equal(await marked.getAttribute('name'), field, what)
-    assert.equal(await marked.evaluate((element) => element === element.ownerDocument.activeElement), true)
+    const marked = page.locator('main [aria-invalid]:not([type=checkbox], [type=radio], select)')
+    if ((await marked.count()) === 0) return
+    assert.equal(
+      await marked.evaluate((element) => element === element.ownerDocument.activeElement),
+      true,
+      what,
+    )
     const [fieldBox, messageBox] = [(await marked.boundingBox())!, (await messages.boundingBox())!]
     const gap = messageBox.y - (fieldBox.y + fieldBox.height)
     assert.ok(gap >= 0 && gap < 40, `${what}: the message is ${gap} pixels below the field`)
-    const isSecret = (name: string) => /password/i.test(name)
-    const expected = Object.entries(entered).map(([name, text]) => [name, isSecret(name) ? '' : text.trim()])
-    const again = await kept(formIn(page, form), Object.keys(entered))
-    // The lines of a text end as the browser sends them.
-    const lines = (text: string) => text.replaceAll('\r\n', '\n').trim()
-    assert.deepEqual(
-      Object.entries(again).map(([name, text]) => [name, lines(text)]),
-      expected.map(([name, text]) => [name, lines(text!)]),
-      what,
-    )
   }
+
+  for (const who of new Set(Object.values(FORMS).map((form) => form.who)))
+    it(`says what is wrong below the field, with the focus on it, and passes axe-core: those of ${who ?? 'a visitor'}`, async () => {
+      const context = await contextOf(who)
+      const page = context.pages()[0]!
+      for (const one of Object.values(FORMS).filter((form) => form.who === who)) {
+        const form = await made(one, 5)
+        for (const [field, [value]] of Object.entries(form.wrong)) await refuse(page, form, field, value!)
+      }
+      await context.close()
+    })
 
   /** Forms on which is tried what all forms have in common. */
   const COMMON = ['the password', 'an email address', 'the removal of an email address']
 
-  for (const [name, form] of Object.entries(FORMS)) {
-    const [, by] = form.changes ?? [undefined, 0]
+  for (const name of COMMON) {
+    const [, by] = FORMS[name]!.changes ?? [undefined, 0]
 
-    it(`says what is wrong beside the field, keeps what was entered, and changes nothing: ${name}`, async () => {
-      const context = await contextOf(form.who)
-      const page = context.pages()[0]!
-      await form.make?.(1)
-      await form.open(page, 1)
-      for (const [field, values] of Object.entries(form.wrong))
-        for (const value of values) await refuse(page, form, 1, field, value)
-      await context.close()
-    })
-
-    if (COMMON.includes(name))
-      it(`changes nothing with the token of another session, or after its session has ended: ${name}`, async () => {
-        const context = await contextOf(form.who)
-        const page = context.pages()[0]!
-        const tab = await context.newPage()
-        await form.make?.(2)
-        for (const one of [page, tab]) {
-          await form.open(one, 2)
-          await enter(formIn(one, form), form.values(2))
-        }
-        const before = await everything()
-        await page
-          .locator(`form[action="${form.action}"] [name=form]`)
-          .evaluateAll((all) => void all.map((one) => one.setAttribute('value', 'x'.repeat(43))))
-        await send(formIn(page, form))
-        assert.match(await mainOf(page), /This form has expired/)
-        await allot.allot.hosting.sessions.endAll(ids.get(form.who)!)
-        await send(formIn(tab, form))
-        assert.match(await mainOf(tab), /Your session has ended, and the form was not saved\./)
-        assert.equal(await everything(), before)
-        await context.close()
-      })
-
-    it(`changes nothing twice by a double click, after Back, or in a second tab: ${name}`, async () => {
+    it(`changes nothing with the token of another session, or after its session has ended: ${name}`, async () => {
+      const form = await made(FORMS[name]!, 6)
       const context = await contextOf(form.who)
       const page = context.pages()[0]!
       const tab = await context.newPage()
-      const values = form.values(4)
-      await form.make?.(4)
+      const forms = new Map<Page, Locator>()
       for (const one of [page, tab]) {
-        await form.open(one, 4)
-        await enter(formIn(one, form), values)
+        const shown = await open(one, form)
+        await enter(shown, form.values(6))
+        forms.set(one, shown)
       }
+      const before = await everything()
+      await page
+        .locator(`form[action="${form.action}"] [name=form]`)
+        .evaluateAll((all) => void all.map((one) => one.setAttribute('value', 'x'.repeat(43))))
+      await send(forms.get(page)!)
+      assert.match(await mainOf(page), /This form has expired/)
+      await allot.allot.hosting.sessions.endAll(ids.get(form.who!)!)
+      await send(forms.get(tab)!)
+      assert.match(await mainOf(tab), /Your session has ended, and the form was not saved\./)
+      assert.equal(await everything(), before)
+      await context.close()
+    })
+
+    it(`changes nothing twice by a double click, or after Back: ${name}`, async () => {
+      const form = await made(FORMS[name]!, 7)
+      const context = await contextOf(form.who)
+      const page = context.pages()[0]!
+      const shown = await open(page, form)
+      const values = form.values(7)
+      await enter(shown, values)
       const before = await countOf(form)
-      assert.deepEqual(await clickTwice(formIn(page, form)), [false, true])
+      assert.deepEqual(await clickTwice(shown), [false, true])
       await page.locator('main', { hasText: form.done }).waitFor()
       assert.equal((await countOf(form)) - before, by)
       if (form.who === 'pat') changed++
-      await send(formIn(tab, form))
-      assert.match(await mainOf(tab), form.again)
       if (await isBack(page)) {
-        await enter(formIn(page, form), values)
-        await send(formIn(page, form))
+        await enter(shown, values)
+        await send(shown)
         assert.match(await mainOf(page), form.again)
       }
       assert.equal((await countOf(form)) - before, by)
       await context.close()
     })
 
-    if (COMMON.includes(name))
-      it(`works without a script, and changes nothing twice when it is sent twice at once there: ${name}`, async () => {
-        const context = await contextOf(form.who, { javaScriptEnabled: false })
-        const page = context.pages()[0]!
-        await form.make?.(5)
-        await form.open(page, 5)
-        await enter(formIn(page, form), form.values(5))
-        const before = await countOf(form)
-        const again = await requestOf(formIn(page, form))
-        await Promise.all([send(formIn(page, form)), again()])
-        assert.match(await mainOf(page), anyOf(form.done, form.again))
-        assert.equal((await countOf(form)) - before, by)
-        if (form.who === 'pat') changed++
-        await context.close()
-      })
+    it(`works without a script, and changes nothing twice when it is sent twice at once there: ${name}`, async () => {
+      const form = await made(FORMS[name]!, 8)
+      const context = await contextOf(form.who, { javaScriptEnabled: false })
+      const page = context.pages()[0]!
+      const shown = await open(page, form)
+      await enter(shown, form.values(8))
+      const before = await countOf(form)
+      const again = await requestOf(shown)
+      await Promise.all([send(shown), again()])
+      assert.match(await mainOf(page), anyOf(form.done, form.again))
+      assert.equal((await countOf(form)) - before, by)
+      if (form.who === 'pat') changed++
+      await context.close()
+    })
   }
 })
+
+/** Gives a field a value, also one that its list or its box does not have, or that is too long for it. */
+const ENTER = (element: unknown, value: string) => {
+  const field = element as {
+    tagName: string
+    type: string
+    value: string
+    checked: boolean
+    removeAttribute(name: string): void
+    add(option: unknown): void
+  }
+  field.removeAttribute('maxlength')
+  if (field.tagName === 'SELECT') {
+    field.add(new Option(value, value))
+  }
+  if (field.type === 'checkbox') field.checked = true
+  field.value = value
+}
 
 const anyOf = (...patterns: readonly RegExp[]): RegExp =>
   new RegExp(patterns.map(({ source }) => source).join('|'))
