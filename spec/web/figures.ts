@@ -223,18 +223,42 @@ const fillSettings = async (base: string): Promise<void> => {
   const authorization = `token ${USER_TOKEN}`
   const keys = await fetch(`${base}/api/v1/user/keys?limit=1`, { headers: { authorization } })
   if (Number(keys.headers.get('x-total-count')) >= LISTED) return
-  const send = (path: string, body: object) =>
-    fetch(`${base}/api/v1${path}`, {
+  const send = async (path: string, body: object): Promise<void> => {
+    const { status } = await fetch(`${base}/api/v1${path}`, {
       method: 'POST',
       headers: { authorization, 'content-type': 'application/json' },
       body: JSON.stringify(body),
     })
+    if (status !== 201) throw new Error(`POST ${path} answered ${status}`)
+  }
   for (let index = 0; index < LISTED; index++) {
-    await send('/user/emails', { emails: [`further-${index}@example.org`] })
+    // More than there can be: the last ones are refused.
+    await send('/user/emails', { emails: [`further-${index}@example.org`] }).catch((error) => {
+      if (index < FEWEST) throw error
+    })
     await send('/user/keys', { title: `key ${index}`, key: generateSshKey('ed25519').key })
     await send(`/users/${LARGEST}/tokens`, { name: `token ${index}`, scopes: ['read:user'] })
     await signIn(base, USER_TOKEN)
   }
+}
+
+/** Entries that a list has at least, also one of those that are limited. */
+const FEWEST = 20
+
+/** Refuses to measure short lists: a second page without entries, or a form without all that was selected. */
+const checkFilled = async (base: string, cookie: string): Promise<void> => {
+  const headers = { cookie }
+  for (const path of ['/-/settings/keys?ssh=2', '/-/account?page=2']) {
+    const html = await (await fetch(base + path, { headers })).text()
+    const entries = html.split('class="danger small"').length - 1
+    if (entries < FEWEST) throw new Error(`${path} has ${entries} entries`)
+  }
+  const body = bodyOf(selected, cookie)
+  const type = 'application/x-www-form-urlencoded'
+  const sent = { method: 'POST', headers: { ...headers, 'content-type': type }, body }
+  const asked = await (await fetch(`${base}${storage}/remove`, sent)).text()
+  const kept = asked.split('name="item"').length - 1
+  if (kept !== selected.length) throw new Error(`of ${selected.length} selected items, ${kept} were found`)
 }
 
 /** More than a page of a list has, and than there can be addresses and sessions. */
@@ -262,6 +286,7 @@ try {
   const cookies = new Map<string, string>()
   await fillSettings(base)
   for (const token of [ROOT_TOKEN, USER_TOKEN]) cookies.set(token, await signIn(base, token))
+  await checkFilled(base, cookies.get(USER_TOKEN)!)
   const stopWriter = startWriter(base)
   const pages = PAGES.filter(([, path]) => path.includes(flags.only))
   const figures = new Map<string, number[]>(pages.map(([, path]) => [path, []]))
