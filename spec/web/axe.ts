@@ -9,6 +9,9 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 /** The rules of {@link RULES} that look at colors, which are all that the other color scheme changes. */
 const COLOR_RULES = { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }
 
+/** Off unless asked for: targets have 24 pixels, or space around them (WCAG 2.5.8). */
+const TARGETS = { 'target-size': { enabled: true } }
+
 /** Runs axe-core in both color schemes, in an isolated world, which the content security policy of the page does not restrict. */
 export const violationsOn = async (page: Page): Promise<string[]> => {
   const session = await page.context().newCDPSession(page)
@@ -30,7 +33,8 @@ export const violationsOn = async (page: Page): Promise<string[]> => {
   ] as const) {
     // Colors change at once, without a transition.
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    const violations = await evaluate(`axe.run(document, { runOnly: ${JSON.stringify(runOnly)} })
+    const violations =
+      await evaluate(`axe.run(document, { runOnly: ${JSON.stringify(runOnly)}, rules: ${JSON.stringify(TARGETS)} })
       .then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map((node) => node.html + ' ' + node.failureSummary).join('; ')))`)
     found.push(...(violations as string[]).map((violation) => `${colorScheme}: ${violation}`))
   }

@@ -39,6 +39,8 @@ code { background: var(--surface); padding: .12em .4em; border-radius: calc(var(
 /* Facts on one line, with dots between them; of a fact that begins another line, the dot is cut off. */
 .dots { display: inline-flex; flex-wrap: wrap; column-gap: 1.1em; max-width: 100%; overflow-x: clip; vertical-align: bottom; }
 .dots > span { position: relative; min-width: 0; }
+/* Easier to hit, without more space between lines. */
+.dots a { padding-block: .3rem; }
 .dots > span:has(> .slim), .dots > span:has(> .slim) + span > i { display: none; }
 .dots i { position: absolute; inset-inline-end: 100%; width: 1.1em; text-align: center; font-style: normal; }
 
