@@ -15,7 +15,7 @@ import {
   groups,
   jobs,
   ledgerEntries,
-  noSizes,
+  noEntrySizes,
   ownerUsages,
   removedGroups,
   repositoryUsages,
@@ -23,6 +23,7 @@ import {
 } from '../records/schema/index.ts'
 import { countedAs } from './ledger.ts'
 import { noUsage } from './subjects.ts'
+import { usageOfRepository } from './usage.ts'
 
 const ownerOfRepository = lookup(repositoryUsages, ({ owner }) => owner)
 const pendingEntries = pendingJob('removeLedgerEntries')
@@ -43,8 +44,8 @@ const pendingAssignments = pendingJob('removeAssignments')
 const rule = lookup(rules)
 
 const namesOf = <T extends object>(members: T) => Object.keys(members) as (keyof T & string)[]
-const SIZES = namesOf(noSizes)
-const REPOSITORY_MEMBERS = namesOf({ ...noSizes, inMain: 0, inOverflow: 0 })
+/** The members that follow from ledger entries; lib/repositories/integrity.ts recounts the others, such as `git`. */
+const REPOSITORY_MEMBERS = namesOf({ ...noEntrySizes, inMain: 0, inOverflow: 0 })
 const OWNER_MEMBERS = namesOf({ ...noUsage, earlierDays: 0 })
 
 /** Sums the usage of owners again, which each change of a size changes in the same transaction. */
@@ -52,8 +53,8 @@ const usageOfOwners: Recount = {
   name: 'usage of owner',
   expected: [
     amounts(repositoryUsages, (repository, add) => {
-      add([repository.owner, repository.private ? 'reposPrivate' : 'reposPublic'], repository.git)
-      for (const member of SIZES) add([repository.owner, member], repository[member])
+      const usage = usageOfRepository(repository)
+      for (const member of namesOf(usage)) add([repository.owner, member], usage[member])
     }),
     amounts(ledgerEntries, (entry, add) => {
       if (entry.repository === null) add([entry.partitionOwner!, countedAs(entry)], entry.size)

@@ -6,6 +6,7 @@ import { mergeDeferred, pageOf } from '../records/merge.ts'
 import { paced } from '../records/pacing.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import {
+  type EntrySize,
   type LedgerEntry,
   type LedgerKind,
   ledgerEntries,
@@ -21,7 +22,6 @@ import {
   partitionOwnerFor,
   withOverflow,
 } from './partitions.ts'
-import type { Usage } from './subjects.ts'
 import type { OwnerCounters } from './usage.ts'
 
 /** An entry as `put` takes it; the ledger chooses its partition. */
@@ -229,9 +229,7 @@ const repositoryOf = async (
 ): Promise<RepositoryUsage | undefined> =>
   repository === null ? undefined : repositoryUsages.get(tx, [repository])
 
-type Counted = Exclude<keyof Usage, 'reposPublic' | 'reposPrivate'>
-
-export const countedAs = (entry: Pick<LedgerEntry, 'kind' | 'on'>): Counted => {
+export const countedAs = (entry: Pick<LedgerEntry, 'kind' | 'on'>): EntrySize => {
   if (entry.kind !== 'attachments') return entry.kind
   return entry.on === 'issue' ? 'issues' : 'releases'
 }

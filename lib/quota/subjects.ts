@@ -1,11 +1,11 @@
 import * as v from 'valibot'
 import { add, type Sum } from '../integers.ts'
-import { noSizes, type OwnerUsage } from '../records/schema/index.ts'
+import { noEntrySizes, type OwnerUsage } from '../records/schema/index.ts'
 
 /** Bytes that an owner uses, by kind. */
 export type Usage = Omit<OwnerUsage, 'owner' | 'day' | 'earlierDays'>
 
-export const noUsage: Usage = { reposPublic: 0, reposPrivate: 0, ...noSizes }
+export const noUsage: Usage = { reposPublic: 0, reposPrivate: 0, ...noEntrySizes }
 
 /** Names of the kinds, in the order in which people see them. */
 export const kindNames: Readonly<Record<keyof Usage, string>> = {

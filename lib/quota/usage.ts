@@ -145,7 +145,7 @@ const readOldest = async (tx: ReadTransaction, owner: number, limit: number): Pr
 /**
  * The usage of each repository. Every operation runs in the transaction that creates, resizes, hides, transfers or
  * deletes a repository, so usage and repository always agree. The number of ledger entries that an operation changes is bounded,
- * because the main partition of an owner holds a bounded number of entries of each repository (ledger.ts).
+ * because the main partition of an owner holds a bounded number of entries of each repository (partitions.ts).
  */
 export class RepositoryCounters {
   readonly #owners: OwnerCounters

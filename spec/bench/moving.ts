@@ -15,8 +15,8 @@ import {
   accounts,
   CURRENT_LAYOUT,
   ledgerEntries,
+  noEntrySizes,
   noLedgerEntries,
-  noSizes,
   ownerUsages,
   repositories,
   repositoryUsages,
@@ -59,7 +59,7 @@ function* lines(): Generator<object> {
   })
   const artifacts = records
   yield record(ownerUsages, {
-    ...{ owner: 1, reposPublic: 0, reposPrivate: 0, ...noSizes, artifacts, day: 20_000, earlierDays: 0 },
+    ...{ owner: 1, reposPublic: 0, reposPrivate: 0, ...noEntrySizes, artifacts, day: 20_000, earlierDays: 0 },
   })
   yield record(repositoryUsages, {
     ...{ id: 1, owner: 1, private: false, git: 0, ...noLedgerEntries, artifacts, inMain: records },

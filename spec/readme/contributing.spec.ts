@@ -27,7 +27,7 @@ const exists = (path: string): boolean =>
 
 const has = (file: string, name: string): boolean => new RegExp(`\\b${name}\\b`).test(read(file))
 
-/** Names such as `sizes` and `noSizes` that stand before "in `file`" or "(`file`)". */
+/** Names such as `entrySizes` and `noEntrySizes` that stand before "in `file`" or "(`file`)". */
 const namedPlaces = (text: string): { name: string; file: string }[] => {
   const place =
     /((?:`[#\w.]+`(?:,| and| or)?(?: with its actions to)?\s+)+)(?:in|of|\()\s*`([\w./-]+\.tsx?)`/g

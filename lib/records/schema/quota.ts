@@ -70,17 +70,24 @@ export const quotaOwners = new Collection({
   counted: { all: () => [] },
 })
 
-const sizes = { lfs: sum, issues: sum, releases: sum, artifacts: sum, packages: sum }
+/** What a ledger entry counts as (`countedAs`, lib/quota/ledger.ts). */
+export type EntrySize = Exclude<LedgerKind, 'attachments'> | 'issues' | 'releases'
 
-/** A size that a repository has: git data, or one of the sizes of its contents. */
-export type RepositorySize = 'git' | keyof typeof sizes
+/**
+ * Sums of ledger entries, which `allot verify` recounts. The size of other bytes is a member of its own, like `git`: here, a
+ * repair would set it to the sum of its entries, which is 0.
+ */
+const entrySizes = { lfs: sum, issues: sum, releases: sum, artifacts: sum, packages: sum } satisfies Record<
+  EntrySize,
+  typeof sum
+>
 
 /** Bytes that an owner uses, by category. Every change of size updates them in its transaction; no request sums them. */
 const OwnerUsage = v.object({
   owner: id,
   reposPublic: sum,
   reposPrivate: sum,
-  ...sizes,
+  ...entrySizes,
   /** The day of the last change, in days since 1970 (UTC). */
   day: count,
   /** Number of `dailyUsages` of the owner: earlier days whose usage is kept (lib/quota/usage.ts). */
@@ -112,7 +119,7 @@ const RepositoryUsage = v.object({
   owner: id,
   private: v.boolean(),
   git: bytes,
-  ...sizes,
+  ...entrySizes,
   /** Number of its ledger entries in the main partition of its owner (lib/quota/partitions.ts). */
   inMain: count,
   /** Number of its ledger entries in its overflow partition. */
@@ -128,16 +135,23 @@ export const emptyOverflow = {
   largest: { attachments: null, artifacts: null, packages: null },
 }
 
-/** The sizes of an empty repository, besides git data. */
-export const noSizes = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 }
+/** The sums of a repository or an owner without ledger entries. */
+export const noEntrySizes = { lfs: 0, issues: 0, releases: 0, artifacts: 0, packages: 0 } satisfies Record<
+  EntrySize,
+  0
+>
 
-export const REPOSITORY_SIZES: readonly RepositorySize[] = [
-  'git',
-  ...(Object.keys(noSizes) as (keyof typeof noSizes)[]),
-]
+/** A size that a repository has: all members of its usage that are bytes. */
+export type RepositorySize = Exclude<
+  keyof RepositoryUsage,
+  'id' | 'owner' | 'private' | 'inMain' | 'inOverflow' | 'largest'
+>
+
+const noSizes: Record<RepositorySize, 0> = { git: 0, ...noEntrySizes }
+export const REPOSITORY_SIZES = Object.keys(noSizes) as readonly RepositorySize[]
 
 /** The usage of a repository without ledger entries, besides git data. */
-export const noLedgerEntries = { ...noSizes, inMain: 0, ...emptyOverflow }
+export const noLedgerEntries = { ...noEntrySizes, inMain: 0, ...emptyOverflow }
 
 /** Orders the overflow partitions of an owner's repositories by their largest entry of a kind, the largest first. */
 const byLargest = (kind: keyof RepositoryUsage['largest']) => (usage: RepositoryUsage) => {

@@ -3,7 +3,7 @@
 import { totalOf } from '../../content/usage/storage-item.ts'
 import { AllotError } from '../../errors.ts'
 import { kindNames } from '../../quota/subjects.ts'
-import { noSizes } from '../../records/schema/index.ts'
+import { REPOSITORY_SIZES } from '../../records/schema/index.ts'
 import { Link, PageHead, Section, Size, SizeCell, Table } from '../parts/components.tsx'
 import { Dots } from '../parts/inline.tsx'
 import { page } from '../parts/route.ts'
@@ -25,11 +25,8 @@ export const repositoryRoutes = [
         throw new AllotError('not_found', `there is no repository named ${owner.name}/${params.repo}`)
       const path = `${owner.name}/${repository.name}`
       const total = totalOf(usage)
-      const kinds = Object.keys(noSizes) as (keyof typeof noSizes)[]
-      const sizes = [
-        ['Git data', usage.git] as const,
-        ...kinds.map((kind) => [kindNames[kind], usage[kind]] as const),
-      ]
+      const names = { git: 'Git data', ...kindNames }
+      const sizes = REPOSITORY_SIZES.map((size) => [names[size], usage[size]] as const)
       const link = pageLink(services, request, {
         kind: 'repository',
         owner: owner.name,
