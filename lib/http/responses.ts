@@ -15,7 +15,7 @@ export const NotFound = { kind: 'notFound' } as const
 export const Ndjson = {
   kind: 'ndjson',
   example:
-    '{"format":"allot-export","version":1,"schema":1,"time":"2026-11-21T04:09:00Z"}\n{"sequence":"account","next":8}\n',
+    '{"format":"allot-export","version":1,"layout":1,"time":"2026-11-21T04:09:00Z"}\n{"sequence":"account","next":8}\n',
 } as const
 
 /** The bytes of a file or of a command's output, with their own headers. */

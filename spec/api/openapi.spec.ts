@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import * as v from 'valibot'
 import { routes } from '../../lib/api/index.ts'
+import { FirstLine, parseLine } from '../../lib/exports/format.ts'
 import type { Route } from '../../lib/http/index.ts'
 import { assertDeclared } from '../support/declared-answers.ts'
 import { assertError, assertSearchError } from '../support/expectations.ts'
@@ -40,6 +42,16 @@ describe('GET /openapi.json', () => {
       currentDocument(),
       'spec/api/openapi.json is not current: renew it with `npm run openapi`, and look at its diff',
     )
+  })
+
+  it('shows lines of an export that an import can read', async () => {
+    const { paths } = await theDocument()
+    const { content } = paths['/admin/export'].get.responses[200]
+    const [body] = Object.values<{ example: string }>(content)
+    const [first, ...lines] = body!.example.trim().split('\n')
+    assert.ok(v.is(FirstLine, JSON.parse(first!)), first)
+    assert.ok(lines.length > 0)
+    for (const line of lines) parseLine(Buffer.from(line))
   })
 
   it('has each route as one operation, and no broken reference', async () => {
