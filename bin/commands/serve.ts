@@ -4,19 +4,34 @@ import { UsageError } from '../errors.ts'
 import type { ServerFlags } from '../server/serve.ts'
 import { examples, storeOptions } from './options.ts'
 
+/** The flags of `allot serve` besides those of the store, as their texts. */
+type FlagName = Exclude<keyof ServerFlags, keyof StoreFlags> | 'workers'
+type Flags = StoreFlags & { [F in FlagName]?: string }
+
+/** The value and the description of each flag. */
+const FLAGS: Readonly<Record<FlagName, readonly [value: string, description: string]>> = {
+  port: ['<n>', 'port to listen on; 0 picks a free port (default: 3000)'],
+  host: ['<h>', 'address to listen on (default: 127.0.0.1)'],
+  tlsCertificate: ['<file>', 'PEM file with the certificate, for https; SIGHUP reads it again'],
+  tlsKey: ['<file>', 'PEM file with the private key of the certificate'],
+  redirectPort: ['<n>', 'port for http whose requests are redirected to https'],
+  sshPort: ['<n>', 'port for git over SSH, which is off otherwise; needs the package ssh2'],
+  workers: [
+    '<n>',
+    'number of processes that share the port and a PostgreSQL database (default: one process)',
+  ],
+}
+
 export const addServeCommand = (program: Command): void => {
-  storeOptions(program.command('serve'))
-    .description('run the server in the foreground; SIGTERM and SIGINT stop it after the requests in flight')
-    .option('--port <n>', 'port to listen on; 0 picks a free port (default: 3000)')
-    .option('--host <h>', 'address to listen on (default: 127.0.0.1)')
-    .option('--tls-certificate <file>', 'PEM file with the certificate, for https; SIGHUP reads it again')
-    .option('--tls-key <file>', 'PEM file with the private key of the certificate')
-    .option('--redirect-port <n>', 'port for http whose requests are redirected to https')
-    .option('--ssh-port <n>', 'port for git over SSH, which is off otherwise; needs the package ssh2')
-    .option(
-      '--workers <n>',
-      'number of processes that share the port and a PostgreSQL database (default: one process)',
+  const command = storeOptions(program.command('serve')).description(
+    'run the server in the foreground; SIGTERM and SIGINT stop it after the requests in flight',
+  )
+  for (const [name, [value, description]] of Object.entries(FLAGS))
+    command.option(
+      `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} ${value}`,
+      description,
     )
+  command
     .addHelpText(
       'after',
       examples(
@@ -25,13 +40,6 @@ export const addServeCommand = (program: Command): void => {
       ),
     )
     .action(runServer)
-}
-
-interface Flags extends StoreFlags, Pick<ServerFlags, 'host' | 'tlsCertificate' | 'tlsKey'> {
-  port?: string
-  redirectPort?: string
-  sshPort?: string
-  workers?: string
 }
 
 const MAX_PORT = 65_535

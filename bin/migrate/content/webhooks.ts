@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { Authorizer } from '../../../lib/accounts/authorize.ts'
 import type { Actor } from '../../../lib/audit.ts'
 import { AllotError } from '../../../lib/errors.ts'
-import type { Account, Hook } from '../../../lib/records/schema/index.ts'
+import { type Account, type Hook, HookType } from '../../../lib/records/schema/index.ts'
 import { isEvent } from '../../../lib/webhooks/events.ts'
 import type { HookPlace, NewHook } from '../../../lib/webhooks/hooks.ts'
 import { followDetails } from '../details.ts'
@@ -127,9 +127,7 @@ export const isPossible = (hook: SourceHook): boolean =>
   kindOf(hook) !== undefined && eventsOf(hook).length > 0
 
 const kindOf = ({ type, config }: SourceHook): Hook['type'] | undefined =>
-  (type === 'gitea' || type === 'gogs' || type === 'forgejo') && !/^get$/i.test(config.http_method)
-    ? type
-    : undefined
+  v.is(HookType, type) && !/^get$/i.test(config.http_method) ? type : undefined
 
 /** The events that Allot knows the name of; some of them never happen here. */
 export const eventsOf = ({ events }: SourceHook): string[] => [...new Set(events)].filter(isEvent)

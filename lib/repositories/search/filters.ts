@@ -96,27 +96,40 @@ const batchesOf = async (listings: readonly SearchListing[]): Promise<IndexEntry
 
 type Predicate = (repository: Repository) => boolean | Promise<boolean>
 
+type Condition = Exclude<keyof RepositoryFilter, 'sort' | 'descending'>
+
+/** The predicate of each condition. Those that read records are last, since the first that fails decides. */
+const CONDITIONS: {
+  readonly [C in Condition]: (
+    value: NonNullable<RepositoryFilter[C]>,
+    tx: ReadTransaction,
+    viewer: Viewer,
+  ) => Predicate | Promise<Predicate>
+} = {
+  open: () => (repository) => repository.audience === PUBLIC,
+  private: (value) => (repository) => repository.private === value,
+  archived: (value) => (repository) => repository.archived === value,
+  template: (value) => (repository) => (repository.template ?? false) === value,
+  texts: (texts) => (repository) => matchesTexts(repository, texts),
+  mode: (mode, tx) => (repository) => matchesMode(tx, repository, mode),
+  starredBy: (id, tx, viewer) => starPredicate(tx, viewer, id),
+}
+
 const predicateOf = async (
   tx: ReadTransaction,
   viewer: Viewer,
-  { open, texts, mode, starredBy, ...flags }: RepositoryFilter,
+  filter: RepositoryFilter,
 ): Promise<Predicate> => {
-  const hasStarred = starredBy === undefined ? undefined : await starPredicate(tx, viewer, starredBy)
+  const predicateFor = <C extends Condition>(condition: C) => {
+    const value = filter[condition]
+    return value === undefined || value === null ? [] : [CONDITIONS[condition](value, tx, viewer)]
+  }
+  const predicates = await Promise.all((Object.keys(CONDITIONS) as Condition[]).flatMap(predicateFor))
   return async (repository) => {
-    if (open === true && repository.audience !== PUBLIC) return false
-    if (!matchesFlags(repository, flags)) return false
-    if (texts !== undefined && !matchesTexts(repository, texts)) return false
-    if (mode !== undefined && !(await matchesMode(tx, repository, mode))) return false
-    return hasStarred === undefined || hasStarred(repository)
+    for (const matches of predicates) if (!(await matches(repository))) return false
+    return true
   }
 }
-
-type Flags = Pick<RepositoryFilter, 'private' | 'archived' | 'template'>
-
-const matchesFlags = (repository: Repository, flags: Flags): boolean =>
-  (flags.private ?? repository.private) === repository.private &&
-  (flags.archived ?? repository.archived) === repository.archived &&
-  (flags.template ?? repository.template ?? false) === (repository.template ?? false)
 
 const matchesTexts = (
   { name, description, topics = [] }: Repository,

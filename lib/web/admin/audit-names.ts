@@ -3,7 +3,14 @@
  * deleted or renamed.
  */
 import type { Collection } from '../../records/collection.ts'
-import { type AuditRecord, accounts, groups, repositories, rules } from '../../records/schema/index.ts'
+import {
+  type AuditAction,
+  type AuditRecord,
+  accounts,
+  groups,
+  repositories,
+  rules,
+} from '../../records/schema/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { accountPath } from '../parts/components.tsx'
 import { groupPath, rulePath } from '../parts/quota-paths.ts'
@@ -27,15 +34,24 @@ export interface AuditLinks {
   toActor(record: AuditRecord): string | undefined
 }
 
-/** `rule`, `group`, `groups`, `account`, `password`, `token` or `webhook` */
-const kindOf = ({ action }: AuditRecord): string => action.split(' ', 1)[0]!
+/** The first word of an action, such as `rule` of `rule created`. */
+export type AuditWord = AuditAction extends `${infer Word} ${string}` ? Word : never
 
-/** What a record is about. A webhook is named by its repository, its account or the instance. */
-export const subjectKind = (record: AuditRecord): Kind => {
-  const kind = kindOf(record)
-  if (kind === 'rule' || kind === 'group') return kind
-  return kind === 'webhook' && record.subject.includes('/') ? 'repository' : 'account'
+export const auditWord = ({ action }: AuditRecord): AuditWord => action.split(' ', 1)[0] as AuditWord
+
+const SUBJECT_KINDS: Readonly<Record<AuditWord, (subject: string) => Kind>> = {
+  rule: () => 'rule',
+  group: () => 'group',
+  groups: () => 'account',
+  account: () => 'account',
+  password: () => 'account',
+  token: () => 'account',
+  // A webhook is named by its repository, its account or the instance.
+  webhook: (subject) => (subject.includes('/') ? 'repository' : 'account'),
 }
+
+/** What a record is about. */
+export const subjectKind = (record: AuditRecord): Kind => SUBJECT_KINDS[auditWord(record)](record.subject)
 
 export const isAssignment = ({ action }: AuditRecord): boolean => action === 'groups assigned'
 

@@ -8,19 +8,19 @@ import { Icon } from '../parts/inline.tsx'
 import { EmptyPage, Pages, pageNumber, sliceOf } from '../parts/paging.tsx'
 import { type PageServices, page } from '../parts/route.ts'
 import { Minute } from '../parts/times.tsx'
-import { type AuditLinks, auditLinksOf } from './audit-names.ts'
+import { type AuditLinks, type AuditWord, auditLinksOf, auditWord } from './audit-names.ts'
 import { AuditActor, AuditDetails, AuditSubject, auditAction } from './audit-record.tsx'
 import { adminPage, adminView } from './form.tsx'
 
-/** The choices of the filter, with the beginning of the actions that each has. */
-const KINDS: Readonly<Record<string, readonly [name: string, action: string]>> = {
-  rule: ['Rules', 'rule '],
-  group: ['Groups', 'group '],
-  assignment: ['Assignments', 'groups '],
-  account: ['Accounts', 'account '],
-  password: ['Passwords', 'password '],
-  token: ['Tokens', 'token '],
-  webhook: ['Webhooks', 'webhook '],
+/** The choices of the filter, by the first word of the actions that each has: its value in the query, and its name. */
+const KINDS: Readonly<Record<AuditWord, readonly [value: string, name: string]>> = {
+  rule: ['rule', 'Rules'],
+  group: ['group', 'Groups'],
+  groups: ['assignment', 'Assignments'],
+  account: ['account', 'Accounts'],
+  password: ['password', 'Passwords'],
+  token: ['token', 'Tokens'],
+  webhook: ['webhook', 'Webhooks'],
 }
 
 /** What the query asks for; an empty text stands for all. */
@@ -38,7 +38,7 @@ const filterIn = (query: URLSearchParams): Filter => {
   const kind = text('kind')
   return {
     actor: text('actor'),
-    kind: Object.hasOwn(KINDS, kind) ? kind : '',
+    kind: Object.values(KINDS).some(([value]) => value === kind) ? kind : '',
     subject: text('subject'),
     from: /^\d{1,9}$/.test(from) ? Number(from) : 0,
   }
@@ -51,7 +51,7 @@ const matches =
   ({ actor, kind, subject }: Filter) =>
   (record: AuditRecord): boolean =>
     (actor === '' || record.actorName.toLowerCase() === actor.toLowerCase()) &&
-    (kind === '' || record.action.startsWith(KINDS[kind]![1])) &&
+    (kind === '' || KINDS[auditWord(record)][0] === kind) &&
     record.subject.toLowerCase().includes(subject.toLowerCase())
 
 export const auditPageRoutes = [
@@ -155,7 +155,7 @@ const Filters = ({ filter: { actor, kind, subject } }: { filter: Filter }) => (
       <label for="kind">Kind</label>
       <select id="kind" name="kind">
         <option value="">All</option>
-        {Object.entries(KINDS).map(([value, [name]]) => (
+        {Object.values(KINDS).map(([value, name]) => (
           <option key={value} value={value} selected={value === kind}>
             {name}
           </option>
