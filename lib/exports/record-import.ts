@@ -114,6 +114,9 @@ export const checkRecord = (collection: string, record: unknown): void => {
 }
 
 const SHA256 = /^[0-9a-f]{64}$/
+const SHA1 = /^[0-9a-f]{40}$/
+/** As a client sends it: git has not looked at it yet. */
+const PUSHED_ID = /^[0-9a-f]{40,64}$/
 const NONCE = /^[0-9a-f]{16}$/
 
 const checkCreated = ({ created }: Pick<Rule, 'created'>): void => {
@@ -197,7 +200,10 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
   }),
   checkOf(teams, checkTeamTexts),
   checkOf(pushJournal, ({ push }) => {
-    for (const { ref } of push?.updates ?? []) requireAtMost('ref', ref, 4096)
+    for (const { ref, before, after } of push?.updates ?? []) {
+      requireAtMost('ref', ref, 4096)
+      for (const commit of [before, after]) if (commit !== null) requireMatch('updates', commit, PUSHED_ID)
+    }
   }),
   checkOf(redirects, ({ name }) => checkRepositoryName(name)),
   checkOf(files, ({ name, sha256 }) => {
@@ -248,7 +254,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     for (const title of [oldTitle, newTitle]) if (title !== undefined) checkIssue({ title })
   }),
   checkOf(commitStatuses, (status) => {
-    requireMatch('sha', status.sha, /^[0-9a-f]{40}$/)
+    requireMatch('sha', status.sha, SHA1)
     checkStatusTexts(status)
   }),
   checkOf(releases, (release) => {
@@ -264,8 +270,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     for (const [member, text] of Object.entries({ event, action, error })) requireAtMost(member, text, 255)
     requireAtMost('payload', payload, MAX_PAYLOAD)
     requireAtMost('answer', answer, MAX_ANSWER)
-    for (const commit of [commits?.before, commits?.after])
-      if (commit) requireMatch('commits', commit, /^[0-9a-f]{40}$/)
+    for (const commit of [commits?.before, commits?.after]) if (commit) requireMatch('commits', commit, SHA1)
   }),
   checkOf(hookLeases, ({ holder = '' }) => requireAtMost('holder', holder, 255)),
   checkOf(attachments, ({ name, uuid }) => {
@@ -280,7 +285,7 @@ const CHECKS: ReadonlyMap<string, (record: never) => void> = new Map([
     checkPackageFileName(name)
     requireStoredName('stored', stored)
     requireMatch('md5', md5, /^[0-9a-f]{32}$/)
-    requireMatch('sha1', sha1, /^[0-9a-f]{40}$/)
+    requireMatch('sha1', sha1, SHA1)
     requireMatch('sha256', sha256, SHA256)
     requireMatch('sha512', sha512, /^[0-9a-f]{128}$/)
   }),

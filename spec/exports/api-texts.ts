@@ -51,6 +51,10 @@ export const API_TEXTS: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
   'repository.name': name,
   'repository.topics': fc.constantFrom([], ['a'], ['a', 'b-c.d']),
   'repository.defaultBranch': fc.constantFrom('main', 'a/b', 'ß'),
+  'pushJournal.push.updates': fc.array(
+    fc.record({ ref: filled, before: fc.option(hex(40)), after: fc.option(hex(40)) }),
+    { maxLength: 2 },
+  ),
   'redirect.name': name,
   'formerName.name': fc.constantFrom('a', 'b', 'c.d'),
   'file.name': uuid,
