@@ -145,7 +145,7 @@ export interface OpenAllot extends Allot {
  * Opens the store and starts Allot.
  * @param options at least `data`, a folder for everything, or `driver`, which stores the records elsewhere
  * @throws AllotError invalid for wrong options, and for a data folder that holds something else; unavailable when the store
- * cannot be opened
+ * cannot be opened; misconfigured when a host key for SSH cannot be used
  * @example
  * const allot = await createAllot({ data: './data' })
  */

@@ -130,7 +130,8 @@ export class Accounts {
    * Changes an account.
    * @param change the edit, or a function that returns it for the account as the write finds it; such an edit cannot set a password
    * @returns undefined when there is no such account
-   * @throws AllotError invalid for a malformed or taken email
+   * @throws AllotError invalid for a malformed or taken email, a text that is too long and a password that is too short or too long;
+   * unavailable when too many passwords are being hashed
    */
   async edit(
     which: Target<Account>,

@@ -26,7 +26,8 @@ export class Tokens {
 
   /**
    * Creates a token.
-   * @throws AllotError invalid for an unknown scope, and for a name that the user has given to another token
+   * @throws AllotError bad_request for an unknown scope, none at all, and a name that the user has given to another token; invalid
+   * for an argument of another type, and a malformed name; not_found when the account does not exist
    */
   async create(account: number, name: string, scopes: readonly string[], by?: Actor): Promise<NewToken> {
     checkArgument(typeof account === 'number', 'account', 'the id of an account', account)
@@ -80,7 +81,7 @@ const recordToken = async (
 /** Made before the write that stores it: on PostgreSQL, a write that runs again must read the same keys to find them in its cache. */
 export const newSecret = (): string => randomBytes(20).toString('hex')
 
-/** Creates a token. @throws AllotError bad_request when the account has one of the name */
+/** Creates a token. @throws AllotError bad_request when the account has one of the name; not_found when it was deleted */
 export const insertToken = async (
   tx: WriteContext,
   { secret, ...members }: Pick<Token, 'account' | 'name' | 'scopes'> & { readonly secret: string },
@@ -110,6 +111,7 @@ const findToken = async (
   return typeof which === 'string' ? tokens.findBy(tx, 'name', [account, which]) : undefined
 }
 
+/** @returns the scopes, each once @throws AllotError bad_request for none, and for an unknown one */
 export const checkScopes = (scopes: readonly string[]): string[] => {
   if (scopes.length === 0) throw new AllotError('bad_request', 'access token must have a scope')
   const unknown = scopes.find((scope) => !(SCOPES as readonly string[]).includes(scope))

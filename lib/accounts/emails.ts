@@ -30,7 +30,7 @@ export class EmailAddresses {
 
   /**
    * Adds all of the addresses, or none.
-   * @throws AllotError invalid for a malformed or taken address, conflict for too many
+   * @throws AllotError invalid for a malformed or taken address, conflict for too many, not_found when the account was deleted
    */
   add(account: number, emails: readonly string[]): Promise<UserEmail[]> {
     return this.#store.write(async (tx) => {

@@ -77,7 +77,8 @@ export class Identities {
    * Accepts `token T`, `Bearer T`, and Basic with a password or a token, or asks the host. Any other Authorization header
    * is answered 401, so that a client never believes that its credentials were accepted.
    * @returns null when the request has no credentials
-   * @throws AllotError unauthenticated for wrong credentials; too_many_requests after too many failures
+   * @throws AllotError unauthenticated for wrong credentials; too_many_requests after too many failures; forbidden for an account
+   * that is not active, and for Sudo without the right; not_found when Sudo names no user
    */
   authenticate(req: IncomingMessage): Promise<Identity | null> {
     const { store, authenticate } = this.#options

@@ -136,7 +136,7 @@ export class SshKeys extends Keys<SshKey> {
    * Adds a key.
    * @param client client whose budget parsing the key counts against; by default the account's own
    * @throws AllotError invalid for an unreadable key, a key that the account or an account that it can see already has,
-   *   and a title that the account has used
+   *   and a title that the account has used; unavailable when too many keys wait
    */
   async add(account: number, { title, key }: NewSshKey, client = clientOfAccount(account)): Promise<SshKey> {
     checkTexts('sshKey', { title, key })

@@ -146,7 +146,7 @@ export class Organizations {
   /**
    * Adds a member, or changes whether an existing one is an owner.
    * @throws AllotError conflict when others have already added the member to too many organizations, and when the change
-   * would take the last ownership from the founder, unless `viewer` is an administrator
+   * would take the last ownership from the founder, unless `viewer` is an administrator; not_found for an unknown account
    */
   setMember(
     organization: Target<Account>,
@@ -167,7 +167,8 @@ export class Organizations {
   /**
    * Removes a member.
    * @returns whether the user was a member
-   * @throws AllotError conflict when the founder is the last owner, unless `viewer` is an administrator
+   * @throws AllotError conflict when the founder is the last owner, unless `viewer` is an administrator; not_found for an unknown
+   * account
    */
   removeMember(
     organization: Target<Account>,

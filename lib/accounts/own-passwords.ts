@@ -94,7 +94,7 @@ export class PasswordLinks {
    * Sets the password, ends the link and all sessions of the user, and begins a session, in one write. The audit log names the user.
    * @returns the secret of the session
    * @throws AllotError as `find` does, also when another request has used the link meanwhile; invalid for a password that is
-   * too short
+   * too short or too long; unavailable when too many passwords are being hashed
    */
   async use(link: LinkUse, { password, client, browser }: ChosenPassword): Promise<string> {
     await this.find(link)

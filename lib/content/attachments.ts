@@ -55,7 +55,7 @@ export class Attachments {
 
   /**
    * Adds an attachment.
-   * @throws AllotError too_large; invalid for a bad name; not_found when the target was deleted meanwhile
+   * @throws AllotError too_large; invalid for a bad name; not_found when the target was deleted meanwhile; forbidden
    */
   async add(
     viewer: SignedIn,

@@ -115,7 +115,11 @@ export class Forks {
     return fork
   }
 
-  /** Makes a copy without history, and without a parent. @throws AllotError invalid unless the repository is a template */
+  /**
+   * Makes a copy without history, and without a parent.
+   * @throws AllotError invalid unless the repository is a template, and for a bad name; forbidden for an owner that the viewer may
+   * not create repositories for; conflict when the owner has a repository of that name
+   */
   generate(
     viewer: SignedIn,
     from: RepositoryName,

@@ -119,7 +119,10 @@ export class Issues {
     return isIntersection(query) ? this.#searches.run(client, list) : list()
   }
 
-  /** Changes an issue. @throws AllotError forbidden unless the viewer is the author or can write to the repository */
+  /**
+   * Changes an issue.
+   * @throws AllotError forbidden unless the viewer is the author or can write to the repository; invalid for a wrong title or text
+   */
   async edit(
     viewer: SignedIn,
     path: RepositoryName,

@@ -58,7 +58,8 @@ export class LfsTokens {
 
   /**
    * The user of a request for the LFS objects of a repository, with the scope of the token.
-   * @throws AllotError unauthenticated when the token is wrong, has expired or is for another repository
+   * @throws AllotError unauthenticated when the token is wrong, has expired or is for another repository, or its SSH key was
+   * removed; forbidden when the account is not active
    */
   async authenticate(authorization: string, owner: string, name: string): Promise<Identity> {
     const { key, repository, operation } = this.#read(authorization)

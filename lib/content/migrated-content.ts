@@ -169,7 +169,7 @@ export class MigratedContent {
   /**
    * Adds a file to a version of a package.
    * @param replaces id of the earlier copy, which this file takes the place of
-   * @throws AllotError as `Packages.add`; invalid for a content of another size or SHA-256
+   * @throws AllotError as `Packages.add`; invalid for a content of another size or SHA-256; not_found when the owner was deleted
    */
   async savePackageFile(
     { path, name, content, ...members }: MigratedPackageFile,

@@ -82,7 +82,8 @@ export class Releases {
 
   /**
    * Creates a release.
-   * @throws AllotError conflict when the repository has a release of that tag; forbidden without write permission
+   * @throws AllotError conflict when the repository has a release of that tag; forbidden without write permission; invalid for a
+   * text that is too long, and a tag that git does not take; not_found when the viewer was deleted meanwhile
    */
   async create(
     viewer: SignedIn,
@@ -145,7 +146,7 @@ export class Releases {
     })
   }
 
-  /** Changes a release. @throws AllotError conflict and forbidden as for `create` */
+  /** Changes a release. @throws AllotError conflict, forbidden and invalid as for `create` */
   edit(
     viewer: SignedIn,
     path: RepositoryName,

@@ -54,7 +54,8 @@ export class CommitStatuses {
 
   /**
    * Adds a status, which replaces the one before of the same context. Those before stay listed.
-   * @throws AllotError forbidden without write permission; invalid for too many statuses
+   * @throws AllotError forbidden without write permission; invalid for too many statuses, and for a
+   * text that is too long; not_found when the viewer was deleted meanwhile
    */
   async create(
     viewer: SignedIn,

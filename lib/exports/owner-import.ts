@@ -213,7 +213,7 @@ const placeOf = ({ area, ownerId, name }: FilePlace): string => `${area}/${owner
 
 /**
  * The store must have the current layout. Only different shards of the same total have distinct ids.
- * @throws AllotError conflict
+ * @throws AllotError conflict; invalid for a file with a malformed shard
  */
 const requireCompatible = async (tx: ReadTransaction, { shard }: FirstLine): Promise<void> => {
   if ((await storedLayout.get(tx)) !== CURRENT_LAYOUT)

@@ -52,7 +52,7 @@ export class GitStorage {
   /**
    * Creates a repository, empty or with one commit. A failure leaves nothing that is mistaken for a repository.
    * @returns bytes on disk
-   * @throws AllotError unavailable when git is not installed
+   * @throws AllotError unavailable when git is not installed or the disk cannot be used, storage_full
    */
   async create(id: number, defaultBranch: string, first?: FirstCommit): Promise<number> {
     const folder = this.#folderOf(id)

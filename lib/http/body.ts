@@ -160,9 +160,9 @@ interface Body {
 }
 
 /**
- * The body of a request for a stream route, decompressed. Reading it fails with `too_large` after `bodyLimit` bytes, and with
- * `bad_request` when it is not valid gzip data.
- * @throws AllotError unsupported_media_type, too_large, misconfigured
+ * The body of a request for a stream route, decompressed.
+ * @throws AllotError unsupported_media_type, too_large, misconfigured. Reading the body fails with too_large after `bodyLimit`
+ * bytes, and with bad_request when it is not valid gzip data
  */
 export const decompressedBody = (req: IncomingMessage, { accepts, bodyLimit }: StreamRoute): Body => {
   if (accepts !== undefined && mediaTypeOf(req) !== accepts)

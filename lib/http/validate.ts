@@ -178,7 +178,7 @@ const refuseManyValues = (text: string, limit = MAX_VALUES): void => {
   }
 }
 
-/** @throws AllotError invalid, with a message about the body */
+/** @throws AllotError invalid, with a message about the body; too_large for one with very many values */
 export const parseBody = (text: string, maxValues?: number): unknown => {
   refuseManyValues(text, maxValues)
   try {

@@ -9,7 +9,7 @@ let library: Promise<OpenPgpLibrary> | undefined
 /**
  * Parses the first public key of an armored text. As in Forgejo, revoked and expired keys and those of the future are
  * accepted, too: signatures made with them can still be looked up.
- * @throws AllotError invalid
+ * @throws AllotError invalid; unavailable without the package openpgp
  */
 export const parseOpenPgpKey = async (armored: string): Promise<OpenPgpKey> => {
   library ??= importWith('openpgp', 'GPG keys', () => import('openpgp')).catch((error) => {

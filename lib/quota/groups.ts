@@ -193,7 +193,7 @@ export class Groups {
     })
   }
 
-  /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated name */
+  /** Replaces the groups of an owner. @throws AllotError invalid for an unknown or repeated name; not_found for an unknown owner */
   async setFor(reference: OwnerReference, names: readonly string[], by?: Actor): Promise<void> {
     checkNames('groups', names)
     return this.#write(async (tx) => {

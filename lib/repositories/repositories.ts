@@ -82,7 +82,8 @@ export class Repositories {
   /**
    * Checks, then creates the git data, then saves the record in a write that finds and authorizes the owner again.
    * @param into the new owner, or how to find and authorize it within the write
-   * @throws AllotError conflict when the owner has a repository of that name; invalid for a bad name or template
+   * @throws AllotError conflict when the owner has a repository of that name; invalid for a bad name or template;
+   * not_found when the owner was deleted
    */
   async create(
     into: Account | Authorizer<Account>,
@@ -151,7 +152,7 @@ export class Repositories {
    * Changes a repository.
    * @param by id of the account that does it, for webhooks; the owner when absent
    * @returns undefined when there is no such repository
-   * @throws AllotError invalid for a malformed name; conflict for a taken one
+   * @throws AllotError invalid for a malformed name; conflict for a taken one; not_found when the owner was deleted
    */
   async edit(which: Target<Repository>, edit: RepositoryEdit, by?: number): Promise<Repository | undefined> {
     const { quota, jobs, outbox } = this.#services

@@ -98,7 +98,10 @@ export class TeamRepositories {
     })
   }
 
-  /** @returns whether the repository and the team exist @throws AllotError forbidden for anyone but an owner */
+  /**
+   * @returns whether the repository and the team exist
+   * @throws AllotError forbidden for anyone but an owner; conflict for too many; invalid for a repository that the team has as one of all
+   */
   setTeam(
     viewer: SignedIn,
     { owner, name }: RepositoryName,

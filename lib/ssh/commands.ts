@@ -165,7 +165,7 @@ export class Commands {
     await channel.sendText(`${JSON.stringify(answer)}\n`)
   }
 
-  /** @throws AllotError not_found when there is none, or the user may not read it */
+  /** @throws AllotError bad_request without a name; not_found when there is no such repository, or the user may not read it */
   async #readable({ user, line, channel }: Context): Promise<Found> {
     if (line.repository === undefined)
       throw new AllotError('bad_request', `${line.program}: expected a repository, such as 'owner/name.git'`)

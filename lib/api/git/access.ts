@@ -73,7 +73,7 @@ export interface Changeable {
 
 /**
  * @returns undefined when the user cannot see the repository
- * @throws AllotError forbidden when the user may not push to it
+ * @throws AllotError forbidden when the user may not push to it; not_found on a server without git data
  */
 export const openForPush = async (
   services: Services,

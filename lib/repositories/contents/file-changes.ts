@@ -36,7 +36,7 @@ export interface CommitOptions {
  * Changes files in one commit.
  * @returns the commit
  * @throws AllotError not_found without the branch; invalid for a wrong path or operation; conflict when a file or the branch has
- *   changed since the client read it
+ *   changed since the client read it; else as {@link pushChanges}
  */
 export const changeFiles = async (
   open: OpenRepository,

@@ -21,7 +21,7 @@ const REPORT = 1
  * Changes references as a push over git does, so that the same limits hold and the size is counted before this resolves.
  * @param objects that the references need, and the repository does not have
  * @throws AllotError conflict when a reference is not where it was, or below another; too_large for more than `git.maxPushSize`; invalid when
- * git refuses the objects
+ * git refuses the objects; unavailable when git stops; storage_full
  */
 export const pushChanges = async (
   repository: Repository,

@@ -18,7 +18,7 @@ const existingCommit = async (open: OpenRepository, name: string): Promise<strin
 
 /**
  * @param from branch, tag or commit; the default branch when it is empty
- * @throws AllotError invalid for a wrong name; not_found; conflict when the branch exists
+ * @throws AllotError invalid for a wrong name; not_found; conflict when the branch exists; else as {@link pushChanges}
  */
 export const createBranch = async (
   open: OpenRepository,
@@ -34,7 +34,7 @@ export const createBranch = async (
   return { ref, id: commit, type: 'commit', target: commit }
 }
 
-/** @returns whether the branch existed @throws AllotError forbidden for the default branch */
+/** @returns whether the branch existed @throws AllotError forbidden for the default branch; else as {@link pushChanges} */
 export const deleteBranch = async (open: OpenRepository, pusher: Pusher, name: string): Promise<boolean> => {
   const present = await findBranch(open, name)
   if (present === undefined) return false
@@ -48,7 +48,8 @@ export const deleteBranch = async (open: OpenRepository, pusher: Pusher, name: s
  * Moves a branch to another commit.
  * @param expected where the client saw the branch; it may be anywhere when this is empty
  * @returns whether the branch exists
- * @throws AllotError invalid when the branch is elsewhere, or when the move would lose commits and is not forced
+ * @throws AllotError invalid when the branch is elsewhere, or when the move would lose commits and is not forced; not_found
+ * without the commit; else as {@link pushChanges}
  */
 export const moveBranch = async (
   open: OpenRepository,
@@ -75,6 +76,7 @@ const isAncestor = async ({ git, access }: OpenRepository, one: string, other: s
  * Gives a branch another name.
  * @param makeDefault called when it is the default branch, after the new name exists
  * @returns whether the branch exists
+ * @throws AllotError invalid for a wrong name; conflict when the new branch exists; else as {@link pushChanges}
  */
 export const renameBranch = async (
   open: OpenRepository,
@@ -102,7 +104,7 @@ export const renameBranch = async (
 /**
  * @param target branch, tag or commit; the default branch when it is empty
  * @param message of an annotated tag; a plain tag is made when it is empty
- * @throws AllotError invalid for a wrong name; not_found; conflict when the tag exists
+ * @throws AllotError invalid for a wrong name; not_found; conflict when the tag exists; else as {@link pushChanges}
  */
 export const createTag = async (
   open: OpenRepository,

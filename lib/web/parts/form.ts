@@ -46,7 +46,7 @@ const refuseManyFields = (body: string): void => {
       throw new AllotError('too_large', `the form must not have more than ${MAX_FIELDS} fields`)
 }
 
-/** @throws AllotError too_large, unsupported_media_type, invalid */
+/** @throws AllotError too_large, unsupported_media_type, invalid, misconfigured, unavailable */
 export const readForm = async (req: IncomingMessage, limit: number): Promise<Form> => {
   const body = (await readBody(req, fields, limit)) as v.InferOutput<typeof fields.body>
   if (typeof body === 'string') {
@@ -63,7 +63,7 @@ const OVERHEAD = 64 * 1024
 /**
  * Reads a form with a file.
  * @param maxFileBytes a file that is a little larger is read, so that the page can say so
- * @throws AllotError too_large, unsupported_media_type, invalid
+ * @throws AllotError too_large, unsupported_media_type, invalid, misconfigured
  */
 export const readFileForm = async (req: IncomingMessage, maxFileBytes: number): Promise<Form> => {
   const data = await readMultipart(req, maxFileBytes + OVERHEAD).catch((cause) => {
