@@ -2,7 +2,8 @@ import type { Page } from 'playwright-core'
 
 /**
  * What does not fit on the screen: a page that is wider than it, text that its element cuts, a choice that its list cuts,
- * a button with two lines, a number that leaves its cell, or a tab that does not show as a whole, without scrolling, in one line.
+ * a button with two lines, a number that leaves its cell, a tab that does not show as a whole, without scrolling, in one line, or
+ * small texts of one line that do not stand on the same baseline.
  */
 export const misfitsOn = (page: Page): Promise<string[]> => page.evaluate(MISFITS) as Promise<string[]>
 
@@ -58,6 +59,21 @@ const MISFITS = `(() => {
       (box) => box.left < left + parseFloat(paddingLeft) - 1 || box.right > right - parseFloat(paddingRight) + 1,
     )
   }
+  const isCrooked = (row) => {
+    const boxes = []
+    const walker = document.createTreeWalker(row, NodeFilter.SHOW_TEXT)
+    while (walker.nextNode()) {
+      const { parentElement } = walker.currentNode
+      const { fontSize, fontFamily } = getComputedStyle(parentElement)
+      if (parentElement.closest('.hidden, .avatar, .tag') || !walker.currentNode.data.trim()) continue
+      const range = document.createRange()
+      range.selectNodeContents(walker.currentNode)
+      for (const { top, height } of range.getClientRects()) boxes.push({ top, height, font: fontSize + fontFamily })
+    }
+    return boxes.some((left) =>
+      boxes.some(({ top, font }) => font === left.font && top - left.top > 0.5 && top - left.top < left.height / 2),
+    )
+  }
   const wide = document.documentElement.scrollWidth
   return [
     ...(wide > innerWidth ? ['the page is ' + wide + ' wide'] : []),
@@ -65,6 +81,7 @@ const MISFITS = `(() => {
     ...shown('select').filter(cutsChoice).map(named('cuts a choice')),
     ...shown('button, .button').filter((one) => linesOf(one) > 1).map(named('wraps')),
     ...shown('td.number').filter(leavesCell).map(named('leaves its cell')),
+    ...shown('.small, .subtitle, .file-head, .entries li').filter(isCrooked).map(named('is crooked')),
     ...shown('.tabs').filter(cutsTab).map(named('cuts a tab')),
   ]
 })()`

@@ -404,7 +404,7 @@ describe('The history of a repository on its pages', () => {
     for (const [index, letter] of ['a', 'b'].entries())
       assert.equal((await visitor().get(links[index]![2]!)).text, `${lineOf(letter)}\n`)
     const page = await visitor().get('/mia/atlas/src/branch/main/src/one-line.js')
-    const [, raw] = /0, +<a href="([^"]*)"[^>]*>…<\/a>/.exec(page.text)!
+    const [, raw] = /0, +<a href="([^"]*)"[^>]*>… line cut: download the file<\/a>/.exec(page.text)!
     assert.ok((await visitor().get(raw!)).text.length > 120_000)
     await site.as(site.mia, 'DELETE', '/repos/mia/changes')
   })

@@ -144,7 +144,7 @@ const shortened = (line: string, wholeFile: () => string): string =>
 
 /** Leads from a line that is cut to the file that has all of it. */
 export const restOfLine = (rawUrl: string): string =>
-  `<a href="${escapeHtml(rawUrl)}" title="Download the file, with all of this line">…</a>`
+  `<a href="${escapeHtml(rawUrl)}" title="Download the file, with all of this line">… line cut: download the file</a>`
 
 export const Diff = ({
   diff: { files, isCut },

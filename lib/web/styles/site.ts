@@ -6,11 +6,12 @@ export const site = `
 .avatar.large { width: 3.5rem; height: 3.5rem; border-radius: var(--card-radius); }
 .avatar.medium { width: 2.75rem; height: 2.75rem; border-radius: var(--radius); }
 .avatar text { font-family: var(--font); }
-.person { white-space: nowrap; max-width: 100%; overflow: hidden; text-overflow: ellipsis; display: inline-block; vertical-align: bottom; }
+.person { white-space: nowrap; max-width: 100%; overflow: clip; text-overflow: ellipsis; display: inline-block; }
 .profile { display: flex; gap: var(--s4); align-items: center; }
 .profile > div { min-width: 0; }
 .head:has(> .profile) { row-gap: var(--s4); }
 .id { background: none; padding: 0; }
+a:has(> code:only-child):not(:hover) { text-decoration: none; }
 .ids { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: var(--s1) var(--s4); align-items: baseline; margin: var(--s3) 0 0; font-size: var(--text-2); }
 .ids dt { color: var(--muted); grid-column: 1; }
 .ids dd { margin: 0; grid-column: 2; }
@@ -68,14 +69,14 @@ h1.subject { font-size: 1.125rem; }
 .entries .folder > a { font-weight: 550; }
 .entries .icon-folder { color: color-mix(in srgb, var(--link) 80%, var(--card)); }
 .entries .small { grid-column: 3; text-align: end; white-space: nowrap; font-variant-numeric: tabular-nums; }
-.entries .changed { grid-column: 2; display: flex; justify-content: space-between; gap: var(--s3); min-width: 0; }
+.entries .changed { grid-column: 2; display: flex; align-items: baseline; justify-content: space-between; gap: var(--s3); min-width: 0; }
 .entries .changed a { color: var(--muted); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 @media (max-width: 60rem) {
   .entries li { grid-template-columns: minmax(0, 1fr) auto; }
   .entries .small { grid-column: 2; }
   .entries .changed { display: none; }
 }
-.file-head { display: flex; flex-wrap: wrap; gap: var(--s1) var(--s4); justify-content: space-between; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--border); background: var(--tint); }
+.file-head { display: flex; flex-wrap: wrap; align-items: baseline; gap: var(--s1) var(--s4); justify-content: space-between; padding: var(--s3) var(--s4); border-bottom: 1px solid var(--border); background: var(--tint); }
 .links { display: flex; flex-wrap: wrap; gap: var(--s4); }
 .flush > .prose { padding: var(--s5); }
 .flush > .picture { display: block; max-width: calc(100% - 2 * var(--s5)); margin: var(--s5) auto; }
@@ -109,6 +110,7 @@ section.file > h2:first-child { padding: var(--s3) var(--s4); margin: 0; border-
 .message, .command { margin: var(--s2) 0; white-space: pre-wrap; }
 /* Long commands go on in another line between their words; only a word that is longer than a line is broken. */
 .command { position: relative; overflow-wrap: break-word; word-break: normal; background: var(--surface); border-radius: var(--radius); padding: var(--s3) var(--s4); padding-inline-end: 3.25rem; }
+.copied + p:not(.small) { margin-top: var(--s4); }
 .command code { overflow-wrap: break-word; }
 button.copy { min-height: 0; width: 1.875rem; height: 1.875rem; padding: 0; color: var(--muted); }
 button.copy:hover { color: var(--text); }
@@ -133,7 +135,7 @@ button.copy:hover { color: var(--text); }
 .prose pre { background: var(--surface); border-radius: var(--radius); padding: var(--s3) var(--s4); white-space: pre-wrap; }
 .prose pre code { background: none; padding: 0; font: inherit; }
 .prose :dir(rtl) { margin-inline-end: auto; }
-.prose img { max-width: 100%; height: auto; }
+.prose img { max-width: 100%; height: auto; vertical-align: middle; }
 .blocked { display: inline-flex; align-items: center; gap: var(--s2); max-width: 100%; padding: var(--s1) var(--s3); border: 1px dashed var(--field); border-radius: var(--radius);
   color: var(--muted); font-size: var(--text-2); text-decoration: none; vertical-align: middle; }
 .blocked::before { content: ""; flex: none; width: 1.1em; height: .85em; border: 1.5px solid currentColor; border-radius: 2px; background: linear-gradient(135deg, transparent 55%, currentColor 55%); }
