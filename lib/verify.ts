@@ -56,8 +56,13 @@ export const verify = async (
 }
 
 /**
- * Repairs indexes and counters from the records, removes files without a record, and LFS objects
- * whose file is missing or has another size, with that file, and corrects members of records that follow from other records. Other broken records stay unchanged.
+ * Repairs what follows from the records:
+ * - makes indexes and counters again;
+ * - removes files without a record;
+ * - removes LFS objects whose file is missing or has another size, and that file;
+ * - corrects members of records that follow from other records.
+ *
+ * Other broken records stay unchanged.
  * The caller stops all other processes of the store first; the PostgreSQL driver's option `exclusive` enforces that.
  */
 export const repair = async (

@@ -2,7 +2,7 @@ import { type Actor, recordAudit } from '../audit.ts'
 import { now } from '../clock.ts'
 import { checkArgument, invalid, isObject } from '../errors.ts'
 import type { OwnerDirectory } from '../quota/owners.ts'
-import { definedMembers } from '../records/edits.ts'
+import { definedMembers, pick } from '../records/edits.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
 import {
@@ -94,8 +94,8 @@ export class Accounts {
    */
   async createUser(user: NewAccount, options: ChangeOptions = {}): Promise<Account> {
     checkArgument(isObject(user), 'user', "an object, such as { name: 'alice' }", user)
-    const { password, ...account } = user
-    const record: Account = { ...blankAccount('user', account.name), ...definedMembers(account), id: 0 }
+    const { name, password } = user
+    const record: Account = { ...blankAccount('user', name), ...definedMembers(pick(user, EDITS)), id: 0 }
     // Checked before the derivation as well, so that many requests for a taken name stay cheap.
     const check = () => this.#store.read((tx) => refuseTaken(tx, record))
     if (password !== undefined) {
@@ -144,7 +144,7 @@ export class Accounts {
     return this.#store.write(async (tx) => {
       const before = await accountAt(tx, which)
       if (before === undefined) return undefined
-      const edit = typeof change === 'function' ? change(before) : { ...change, password: undefined }
+      const edit = pick(typeof change === 'function' ? change(before) : change, EDITS)
       const after: Account = { ...before, ...definedMembers(edit), ...hashed, updatedAt: now() }
       // A link that sets a password must not replace this one.
       if (password !== undefined) delete after.passwordLink
@@ -218,16 +218,13 @@ export const insertUser = async (
   return insertAccount(tx, user)
 }
 
-/** Members of an account that the audit log shows. */
-const audited = ({ kind, fullName, email, description, visibility, admin, active }: Account) => ({
-  kind,
-  fullName,
-  email,
-  description,
-  visibility,
-  admin,
-  active,
-})
+const AUDITED_EDITS = ['fullName', 'email', 'description', 'visibility', 'admin', 'active'] as const
+/**
+ * The members that are saved as the caller gives them. For the compiler, a {@link NewAccount} is an edit, too: its name must not be
+ * saved, since only `rename` checks it.
+ */
+const EDITS = [...AUDITED_EDITS, 'website', 'location', 'preferences'] as const
+const audited = (account: Account) => pick(account, ['kind', ...AUDITED_EDITS])
 
 const recordEdit = async (
   tx: WriteContext,

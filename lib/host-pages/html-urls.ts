@@ -191,7 +191,7 @@ export const HtmlUrlOptions = v.strictObject({
   ),
   package: template('package', 'a version of a package', ALLOT_PATHS.package),
   artifact: template('artifact', 'an artifact', '/{owner}/{repo}/actions/runs/{run}'),
-})
+} satisfies Record<Kind, v.GenericSchema>)
 type HtmlUrlOptions = v.InferOutput<typeof HtmlUrlOptions>
 
 /** The texts of a template, with the name of a parameter between each two. */

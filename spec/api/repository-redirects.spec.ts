@@ -354,6 +354,17 @@ describe('A host that renames an account', () => {
     assert.equal((await allot.as(undefined, 'GET', `/users/${name}`)).body.login, name)
   })
 
+  it('does not rename it, nor makes it an organization, by editing other members', async () => {
+    const { name } = await allot.person()
+    const whole = { name: 'a..b', kind: 'organization', id: 999_999, fullName: 'Changed' }
+    await allot.allot.accounts.edit(await idOf(name), whole)
+    const { status, body } = await allot.as(undefined, 'GET', `/users/${name}`)
+    assert.equal(status, 200)
+    assert.deepEqual([body.login, body.full_name], [name, 'Changed'])
+    const created = await allot.allot.accounts.createUser({ ...whole, name: `${name}2` })
+    assert.deepEqual([created.kind, created.id === whole.id], ['user', false])
+  })
+
   it('can change its case alone, and gets undefined for an account that does not exist', async () => {
     const { name } = await allot.person()
     const renamed = await allot.allot.accounts.rename(await idOf(name), name.toUpperCase())

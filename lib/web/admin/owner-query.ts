@@ -6,7 +6,10 @@ import { pageNumber } from '../parts/paging.tsx'
 import type { PageServices } from '../parts/route.ts'
 import { STATE_NAMES, type State } from '../storage/state.tsx'
 
-const SORTS = ['name', 'used', 'share', 'growth'] as const satisfies readonly OwnerOrder[]
+/** The orders that the query `sort` names; a record, so that the compiler asks for each. */
+const SORTS: Readonly<Record<OwnerOrder, true>> = { name: true, used: true, share: true, growth: true }
+const isSort = (name: string): name is OwnerOrder => Object.hasOwn(SORTS, name)
+
 export interface OwnerQuery {
   readonly search: string
   readonly group: string
@@ -20,12 +23,13 @@ export interface OwnerQuery {
 
 export const queryIn = (query: URLSearchParams): OwnerQuery => {
   const [state, subject] = [query.get('state') ?? '', query.get('subject') ?? '']
+  const sort = query.get('sort') ?? ''
   return {
     search: query.get('q')?.trim().slice(0, 255) ?? '',
     group: query.get('group') ?? '',
     subject: isSubject(subject) ? subject : undefined,
     state: Object.hasOwn(STATE_NAMES, state) ? (state as State) : undefined,
-    sort: SORTS.find((sort) => sort === query.get('sort')) ?? 'used',
+    sort: isSort(sort) ? sort : 'used',
     isReverse: query.get('order') === 'reverse',
     page: pageNumber(query),
   }
