@@ -181,7 +181,7 @@ describe('Before something is deleted', () => {
       /everything below: this frees ([\d.]+ KiB)\. .* By repository .* last repository of ann .* engine repository of acme/,
     )
     assert.ok(rows(asked.text).includes('1 package | 2.93 KiB'))
-    assert.match(words(asked.text), /Organizations without another owner go with it: acme ?\./)
+    assert.match(words(asked.text), /Organizations without another owner are deleted too: acme ?\./)
     assert.doesNotMatch(asked.text, /type="checkbox"/)
     for (const confirmation of ['', 'Ann', 'acme']) {
       const { status, text } = await root.post('/-/admin/account/delete', {

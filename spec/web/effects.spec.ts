@@ -52,7 +52,7 @@ describe('What a change does to owners', () => {
     ])
     assert.match(
       words(text),
-      /acme No limit anymore Total: 220 MiB , no limit; before, 200 MiB by the rule total/,
+      /acme No limit anymore Total: 220 MiB , no limit; limit before: 200 MiB by the rule total/,
     )
     assert.doesNotMatch(text, /state within|assigned to no owner/)
   })
@@ -66,7 +66,7 @@ describe('What a change does to owners', () => {
     assert.ok(states(text).includes('ann: Stays over quota (over)'))
     assert.match(
       words(text),
-      /acme No limit anymore for total Total: 220 MiB , no limit; before, 200 MiB by the rule total ; now artifacts decides: 0 B of 40 MiB, rule builds/,
+      /acme No limit anymore for total Total: 220 MiB , no limit; limit before: 200 MiB by the rule total ; now artifacts decides: 0 B of 40 MiB, rule builds/,
     )
     assert.match(
       words(await asked('rule/delete', { name: 'plenty' })),
@@ -101,7 +101,7 @@ describe('What a change does to owners', () => {
     assert.deepEqual(states(back), ['secret: Comes back within quota (within)'])
     assert.match(
       words(back),
-      /secret Comes back within quota Total: 5 of 200 MiB, rule total ; before, 1 MiB by the rule one/,
+      /secret Comes back within quota Total: 5 of 200 MiB, rule total ; limit before: 1 MiB by the rule one/,
     )
     await allot.allot.quota.groups.remove('only')
     await allot.allot.quota.rules.remove('one')
@@ -114,7 +114,10 @@ describe('What a change does to owners', () => {
       /Rule total: 200 MiB → 100 MiB .* applies to 5 owners\. 1 goes over quota, 1 stays over quota\. /,
     )
     assert.deepEqual(states(text), ['ann: Goes over quota (over)', 'acme: Stays over quota (over)'])
-    assert.match(words(text), /acme Stays over quota Total: 220 of 100 MiB, rule total ; before, 200 MiB/)
+    assert.match(
+      words(text),
+      /acme Stays over quota Total: 220 of 100 MiB, rule total ; limit before: 200 MiB/,
+    )
     const wider = await asked('rule', { name: 'total', limit: '300 MiB', subject: 'size:all', do: 'preview' })
     assert.deepEqual(states(wider), [
       'ann: Stays over quota (over)',

@@ -192,7 +192,7 @@ describe('The table of what uses the storage', () => {
     const { text } = await items('?remove=files')
     assert.match(
       words(text),
-      /Assets: 5\.76 of 3\.91 KiB, rule files\. Without the 1 item below, 2\.93 KiB less would be used/,
+      /Assets: 5\.76 of 3\.91 KiB, rule files\. Deleting the 1 item below frees 2\.93 KiB/,
     )
     assert.deepEqual(names(text), ['app'])
     assert.match(text, /<input type="checkbox" name="item" value="packages:[^"]*" checked/)

@@ -191,10 +191,10 @@ describe('The pages about usage', () => {
     assert.match(boxes[0]![0], /aria-label="Select art"/)
     assert.match(
       words(main(acme)),
-      /Without the 1 item below, 70 MiB less .* Git data is freed with its whole repository\. View all/,
+      /Deleting the 1 item below frees 70 MiB, .* Git data is freed with its whole repository\. View all/,
     )
     const builds = (await ann.get('/-/storage/ann/usage?remove=builds')).text
-    assert.match(words(main(builds)), /Delete items that are stored in another system there\. View all/)
+    assert.match(words(main(builds)), /Delete items marked ↗ in the system that stores them\. View all/)
     const asked = await ann.post('/-/storage/acme/remove', { item: boxes[0]![1]! })
     assert.match(words(main(asked.text)), /70 MiB/)
   })
@@ -215,7 +215,7 @@ describe('The pages about usage', () => {
       assignments: { small: ['few'] },
     })
     const { text } = await root.get('/-/storage/small/usage?remove=few')
-    assert.match(words(main(text)), /Without the 1 item below, 360 B less would be used, which is enough/)
+    assert.match(words(main(text)), /Deleting the 1 item below frees 360 B, which is enough/)
     assert.match(text, /value="repositories:\d+" checked[^>]*aria-label="Select code"/)
     await hosting.accounts.remove(small.id, { purge: true })
   })

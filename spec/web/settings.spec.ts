@@ -125,7 +125,7 @@ describe('The password in the settings', () => {
     const dora = await allot.person('dora')
     const browser = await signedIn('', dora.token)
     const { text } = await browser.get('/-/settings/password')
-    assert.match(words(text), /has no password yet\. An administrator can make a link/)
+    assert.match(words(text), /has no password yet\. An administrator can create a link/)
     assert.doesNotMatch(text, /name="newPassword"/)
     assert.equal((await change(browser, '')).status, 422)
     const reader = await signedIn('', await allot.scoped(dora, 'read:user'))

@@ -102,7 +102,7 @@ describe('The storage page', () => {
     const { text } = await (await as('ann')).get('/')
     assert.match(
       words(text),
-      /Largest items View all 30 ↗ Stored in another system, and deleted there\. Name Kind Of total Size thesis git data · private git data 18% 31 MiB 18% of total website git data · public git data 10% 18 MiB 10% of total build-5/,
+      /Largest items View all 30 ↗ Stored in another system: delete it there\. Name Kind Of total Size thesis git data · private git data 18% 31 MiB 18% of total website git data · public git data 10% 18 MiB 10% of total build-5/,
     )
     assert.match(text, /href="\/-\/storage\/ann\/repositories\/thesis"/)
     const repository = await (await as('ann')).get('/-/storage/ann/repositories/thesis')

@@ -115,7 +115,7 @@ const Deletion = ({
       </Notice>
       {isPurgeNeeded && organizations.length > 0 && (
         <p>
-          Organizations without another owner go with it: <Names accounts={organizations} />.
+          Organizations without another owner are deleted too: <Names accounts={organizations} />.
         </p>
       )}
       <WhatGoes contents={contents} />

@@ -112,7 +112,7 @@ const Access = ({ user, account: { name }, entered, failure }: AccountFormProps 
         failure={failure}
         name="password"
         type="password"
-        hint="At least 8 characters. Sessions that began with the old one end."
+        hint="At least 8 characters. Setting a new password ends all sessions that began with the previous password."
         isRequired
       />
       <button type="submit" class="secondary">

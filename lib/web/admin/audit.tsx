@@ -154,7 +154,7 @@ const Filters = ({ filter: { actor, kind, subject } }: { filter: Filter }) => (
     <div>
       <label for="kind">Kind</label>
       <select id="kind" name="kind">
-        <option value="">All</option>
+        <option value="">All kinds</option>
         {Object.values(KINDS).map(([value, name]) => (
           <option key={value} value={value} selected={value === kind}>
             {name}

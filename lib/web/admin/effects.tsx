@@ -127,7 +127,7 @@ const AffectedOwner = ({ owner }: { owner: OwnerEffect & { name: string } }) => 
   )
 }
 
-/** `Total: 173 of 100 MiB, rule total; before, 200 MiB` */
+/** `Total: 173 of 100 MiB, rule total; limit before: 200 MiB` */
 const SubjectLine = ({ subject, before, after }: SubjectEffect) => (
   <>
     {subjectTexts[subject].name}:{' '}
@@ -140,7 +140,7 @@ const SubjectLine = ({ subject, before, after }: SubjectEffect) => (
     )}
     {before !== undefined && (before.limit !== after?.limit || before.rule !== after.rule) && (
       <>
-        ; before, {limitText(before.limit)}
+        ; limit before: {limitText(before.limit)}
         {before.rule !== after?.rule && (
           <>
             {' '}

@@ -156,7 +156,7 @@ const listGroups = async (
     <>
       <Section id="groups" title="All groups" aside={<Count of={groups.length} singular="group" />}>
         {groups.length === 0 ? (
-          <Empty title="No groups" icon="organization">
+          <Empty title="No groups" icon="group">
             <p>A group gives its rules to the owners that it is assigned to.</p>
           </Empty>
         ) : (
@@ -164,7 +164,7 @@ const listGroups = async (
             {groups.map((group) => (
               <tr key={group.name}>
                 <td>
-                  <Named icon="organization">
+                  <Named icon="group">
                     <Link to={groupPath(group.name)}>{group.name}</Link>{' '}
                     {quota.reports.isDefaultGroup(group.name) && <span class="tag">default</span>}
                     <div class="small">
@@ -181,7 +181,7 @@ const listGroups = async (
       <Section
         id="new"
         title="New group"
-        about="An owner is within a group while it is within all of its rules. Of several groups, one that the owner is within is enough, for each subject."
+        about="An owner with this group must be within all of its rules. With several groups, one of them is enough, decided for each subject."
       >
         <Post to="/-/admin/groups" class="stacked">
           <NameField value={name} failure={message.failure} />

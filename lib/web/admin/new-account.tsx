@@ -38,7 +38,7 @@ export const newAccountView = (kind: Account['kind'], message: FlashMessage, for
                   failure={failure}
                   name="password"
                   type="password"
-                  hint="At least 8 characters. Without one, the user signs in with a token."
+                  hint="At least 8 characters. Without a password, the user signs in with a token."
                 />
               </>
             ) : (
@@ -48,7 +48,7 @@ export const newAccountView = (kind: Account['kind'], message: FlashMessage, for
                   failure={failure}
                   name="owner"
                   value={enteredIn('owner')}
-                  hint="The user who owns it; without one, administrators manage it."
+                  hint="The user who owns the organization. Without an owner, administrators manage it."
                 />
               </>
             )}

@@ -50,19 +50,28 @@ const passwordView = async (
   message: FlashMessage,
 ): Promise<View> => {
   const account = await hosting.accounts.byId(user.id)
+  const hasPassword = account?.password != null
   return {
     title: 'Password',
     body: (
       <>
         <SettingsHead title="Password" subtitle="For signing in here, and for git over HTTPS." />
         <FlashMessage {...message} />
-        <Section id="password" title="Change password">
-          {account?.password == null ? (
-            <p>
-              Your account has no password yet. An administrator can make a link with which you choose one.
-            </p>
-          ) : (
+        <Section
+          id="password"
+          title="Change password"
+          about={
+            hasPassword
+              ? 'This signs you out of all other devices. Access tokens and keys stay valid: revoke those that others may know.'
+              : undefined
+          }
+        >
+          {hasPassword ? (
             <PasswordForm failure={message.failure} />
+          ) : (
+            <p>
+              Your account has no password yet. An administrator can create a link with which you choose one.
+            </p>
           )}
         </Section>
       </>
@@ -76,10 +85,6 @@ const PasswordForm = ({ failure }: { failure: string | undefined }) => {
       <Field name="currentPassword" type="current-password" isRequired failure={failure} />
       <Field name="newPassword" type="password" hint="At least 8 characters." isRequired failure={failure} />
       <Field name="repeatedPassword" type="password" isRequired failure={failure} />
-      <p class="hint">
-        This signs you out of all other devices. Access tokens and keys stay valid: revoke those that others
-        may know.
-      </p>
       <button type="submit">Change password</button>
     </Post>
   )

@@ -66,7 +66,7 @@ const SessionRow = ({
   mayEnd,
 }: OwnSession & { mayEnd: boolean }) => (
   <li class="line">
-    <Named icon="user">
+    <Named icon="session">
       <strong>{browser ?? 'Unknown browser'}</strong>
       <div class="small">
         <Dots
@@ -90,7 +90,7 @@ const SessionRow = ({
     </Named>
     {isCurrent && <span class="tag">This session</span>}
     {!isCurrent && mayEnd && (
-      <button type="submit" class="danger small" name="session" value={id}>
+      <button type="submit" class="secondary small" name="session" value={id}>
         Sign out<span class="hidden"> of this session</span>
       </button>
     )}

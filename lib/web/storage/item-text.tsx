@@ -57,7 +57,7 @@ export const isElsewhere = ({ used, isStoredHere, isHidden }: StorageItem): bool
 export const Elsewhere = ({ items }: { items: readonly StorageItem[] }) =>
   items.some(isElsewhere) ? (
     <p class="small">
-      <ElsewhereMark /> Stored in another system, and deleted there.
+      <ElsewhereMark /> Stored in another system: delete it there.
     </p>
   ) : null
 

@@ -163,10 +163,10 @@ export const Suggestion = ({
       {limit.name}: {formatUsedOf(limit)}, rule {limit.rule.name}.
     </strong>{' '}
     {isEnough
-      ? `Without the ${formatCount(items.length, 'item')} below, ${unbrokenSize(freed)} less would be used, which is enough to get under the limit.`
+      ? `Deleting the ${formatCount(items.length, 'item')} below frees ${unbrokenSize(freed)}, which is enough to get under the limit.`
       : `The ${formatCount(items.length, 'item')} below use ${unbrokenSize(freed)}, which is not enough: the rest is in items that are not listed here.`}{' '}
     {items.some(({ kind }) => kind === 'repositories') && 'Git data is freed with its whole repository. '}
-    {items.some(isElsewhere) && 'Delete items that are stored in another system there. '}
+    {items.some(isElsewhere) && 'Delete items marked ↗ in the system that stores them. '}
     <Link to={`/-/storage/${owner}/usage`}>View all items</Link>
   </Notice>
 )

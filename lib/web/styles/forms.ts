@@ -12,8 +12,8 @@ tbody th { font-weight: inherit; }
 thead th a { color: inherit; text-decoration: none; }
 thead th a:hover { color: var(--text); text-decoration: underline; }
 /* What is below the rows of a card. */
-table + :is(.buttons, .pages), form > table + .inline.assign { margin: 0 calc(-1 * var(--pad)) calc(-1 * var(--pad)); padding: var(--s3) var(--pad); border-top: 1px solid var(--border); }
-:is(section, .card):has(> form:last-child > table + div:last-child, > table + .pages:last-child) { overflow: clip; }
+table + :is(.buttons, .pages, p:last-child), form > table + .inline.assign { margin: 0 calc(-1 * var(--pad)) calc(-1 * var(--pad)); padding: var(--s3) var(--pad); border-top: 1px solid var(--border); max-width: none; }
+:is(section, .card):has(> form:last-child > table + div:last-child, > table + :is(.pages, p):last-child) { overflow: clip; }
 thead th[aria-sort] a { color: var(--text); font-weight: 650; }
 tbody tr:hover { background: var(--tint); }
 td:first-child > a:first-child, td > .named > div > a:first-child { font-weight: 550; }
@@ -36,6 +36,8 @@ td.kind::first-letter { text-transform: uppercase; }
 .part td { border-top: 0; padding-block: var(--s1); color: var(--muted); }
 tr:not(.part) ~ .part td:first-child { padding-inline-start: calc(var(--pad) + var(--s4)); }
 .part:has(+ tr:not(.part)) td { padding-bottom: var(--s3); }
+/* Parts of one whole, which has no row. */
+tbody:not(:has(> tr:not(.part))) > .part td { border-top: 1px solid var(--border); padding-block: .625rem; color: inherit; }
 .slim { display: none; }
 .pages { display: flex; flex-wrap: wrap; gap: var(--s2); align-items: center; margin: var(--s4) 0 0; color: var(--muted); font-size: var(--text-2); }
 .pages span { margin-inline-end: auto; }
@@ -116,7 +118,7 @@ details.options { margin-top: var(--s3); width: 100%; }
 .option-columns fieldset { border: 0; padding: 0 0 var(--s4); }
 .option-columns fieldset:last-child { padding-bottom: 0; }
 .option-columns legend { padding: 0; color: var(--muted); font-size: var(--text-1); }
-input:is([type=checkbox], [type=radio]) { width: 1.1rem; height: 1.1rem; flex: none; accent-color: var(--link); }
+input:is([type=checkbox], [type=radio]) { margin-inline: 0; width: 1.1rem; height: 1.1rem; flex: none; accent-color: var(--link); }
 /* Drawn here, since in dark mode browsers fill an empty box with gray, as if it were disabled. */
 @media not (forced-colors: active) {
   input[type=checkbox] { appearance: none; display: inline-grid; place-content: center; border: 1.5px solid var(--field);

@@ -94,8 +94,10 @@ main { display: block; padding: var(--s6) var(--gutter) calc(var(--s8) * 2); }
 section, .card, main > form:not(.inline), main > table { background: var(--card); border: 1px solid var(--border); border-radius: var(--card-radius);
   padding: var(--pad); margin: 0 0 var(--s4); box-shadow: var(--shadow); min-width: 0; }
 section > h2:first-child, .section-head { margin-bottom: var(--s4); }
-.section-head { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2) var(--s4); min-height: 1.75rem; }
-.section-head > .about { flex-basis: 100%; max-width: none; order: 1; margin: calc(-1 * var(--s1)) 0 0; }
+.section-head { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: var(--s2) var(--s4); }
+/* As high as a button in the head, so that titles stand at the same height in all cards. */
+.section-head > :is(h2, h3) { padding-block: .225rem; }
+.section-head > .about { flex-basis: 100%; max-width: none; order: 1; margin: calc(-1 * var(--s2)) 0 0; }
 section > :last-child, .card > :last-child { margin-bottom: 0; }
 main > p { margin-bottom: var(--s4); }
 section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0; border-radius: 0; }
@@ -135,6 +137,7 @@ section section { border: 0; padding: 0; box-shadow: none; margin: var(--s5) 0 0
   main > section:has(> .stacked) .rows > li:first-child { border-top: 0; padding-top: 0; }
   main > section:has(> .stacked) > * { grid-column: 2; }
   main > section:has(> .stacked) > .section-head { grid-area: 1 / 1 / span 12; align-content: start; margin-bottom: 0; }
+  main > section:has(> .stacked) > .section-head > h2 { padding-top: 0; }
 }
 @media (max-width: 60rem) {
   .sides:has(> .side:first-child) { display: flex; flex-direction: column; }

@@ -60,7 +60,8 @@ p > .elsewhere { margin-inline-start: 0; }
 :is(section, .card):has(> .rows:last-child, > form:last-child > .rows:last-child) { overflow: clip; padding-bottom: 0; }
 .rows > li.line > .named:first-child { flex: 1 1 min(13.25rem, 100%); }
 
-figure { margin: 0; }
+figure { margin: 0; container-type: inline-size; }
+@container (max-width: 48rem) { .days > .wide { display: none; } }
 .plot { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: 0 var(--s3); margin: var(--s5) 0 var(--s3); }
 .plot .ticks { display: flex; flex-direction: column; justify-content: space-between; margin: -.6em 0; text-align: end;
   color: var(--muted); font-size: var(--text-1); line-height: 1.2; font-variant-numeric: tabular-nums; }
@@ -111,14 +112,14 @@ details[open] > summary { margin-bottom: var(--s2); }
   .rows > .line:has(> .named + :is(form, button, .tag)) { display: grid; grid-template-columns: auto minmax(0, 1fr) auto; gap: 0 var(--s3); align-items: baseline; }
   .rows > .line:has(> .named + :is(form, button, .tag)) > .named, .rows > .line > .named:has(+ :is(form, button, .tag)) > div { display: contents; }
   .rows > .line > .named:has(+ :is(form, button, .tag)) > div > .small { grid-column: 2 / -1; }
+  .rows > .line > .named:has(+ :is(form, button)) > div > :not(.small) + .small { margin-top: var(--s1); }
   .rows > .line > .named + :is(form, button, .tag) { grid-area: 1 / 3; }
   .rows > .line > .named + .small:not(button) { padding-inline-start: calc(16px + var(--s3)); }
-  .days > .wide { display: none; }
   .days.each > :first-child { justify-content: start; }
   .days.each > :last-child { justify-content: end; }
   .fullness .state { margin: var(--s2) 0 0; }
   .legend { display: grid; }
-  .legend:not(:has(data)) { grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
+  .legend:not(:has(data)) { font-size: var(--text-2); grid-template-columns: repeat(auto-fill, minmax(9rem, 1fr)); }
   .legend li { display: flex; align-items: baseline; }
   .legend data { margin-inline-start: auto; }
 }
