@@ -181,7 +181,7 @@ const listGroups = async (
       <Section
         id="new"
         title="New group"
-        about="An owner with this group must be within all of its rules. With several groups, one of them is enough, decided for each subject."
+        about="An owner must be within all rules of a group. An owner with several groups must be within one of them, checked for each subject."
       >
         <Post to="/-/admin/groups" class="stacked">
           <NameField value={name} failure={message.failure} />
