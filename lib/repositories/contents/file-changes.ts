@@ -102,8 +102,9 @@ const apply = async (editor: TreeEditor, operation: FileOperation): Promise<NewO
   const present = await editor.find(from ?? path)
   checkTarget({ ...operation, fromPath: from }, from ?? path, present)
   if (from !== undefined) {
-    if ((await editor.find(path)) !== undefined) throw invalid(`path: ${path} already exists`)
+    // Removed first, since a file can take the name of the folder that it leaves empty.
     await editor.remove(from)
+    if ((await editor.find(path)) !== undefined) throw invalid(`path: ${path} already exists`)
   }
   const blob = operation.content === undefined ? undefined : newObject('blob', operation.content)
   const mode = present !== undefined && present.mode !== MODES.tree ? present.mode : MODES.file

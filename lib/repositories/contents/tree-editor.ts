@@ -23,6 +23,7 @@ export class TreeEditor {
   readonly #open: OpenRepository
   readonly #folders = new Map<string, Folder>()
   readonly #root: string | undefined
+  #entered = 0
   #bytesRead = 0
 
   /** @param root id of the tree; undefined begins with an empty one */
@@ -44,12 +45,17 @@ export class TreeEditor {
     entries.set(name, { ...entry, name })
   }
 
+  /** Removes a file, and the folders that this empties, as git keeps none: a file can have the name of one then. */
   async remove(path: string): Promise<void> {
     const { folder, name } = splitPath(path)
-    ;(await this.#folder(folder, false))?.delete(name)
+    const entries = await this.#folder(folder, false)
+    entries?.delete(name)
+    if (entries?.size !== 0 || folder === '') return
+    this.#folders.delete(folder)
+    await this.remove(folder)
   }
 
-  /** The trees that were changed, the root last. A folder without entries is removed, as git keeps none. */
+  /** The trees that were changed, the root last. */
   async write(): Promise<NewObject[]> {
     const written: NewObject[] = []
     // A folder becomes known after its parent.
@@ -58,11 +64,9 @@ export class TreeEditor {
       const tree = newTree(entries.values(), 'latin1')
       if (path !== '') {
         const { folder, name } = splitPath(path)
-        const parent = this.#folders.get(folder)!
-        if (entries.size === 0) parent.delete(name)
-        else parent.set(name, { mode: MODES.tree, name, id: tree.id })
+        this.#folders.get(folder)!.set(name, { mode: MODES.tree, name, id: tree.id })
       }
-      if (entries.size > 0 || path === '') written.push(tree)
+      written.push(tree)
       // Other requests are served between large folders, and between many.
       if (entries.size > MANY_ENTRIES || written.length % MANY_FOLDERS === 0) await setImmediate()
     }
@@ -74,7 +78,8 @@ export class TreeEditor {
     if (known !== undefined) return known
     const entries = path === '' ? await this.#read(this.#root, path) : await this.#below(path, isCreated)
     if (entries === undefined) return undefined
-    if (this.#folders.size >= MAX_FOLDERS)
+    // Counted again when a folder is emptied and filled again.
+    if (++this.#entered > MAX_FOLDERS)
       throw invalid(`the paths lead through more than ${MAX_FOLDERS} folders: make several commits`)
     this.#folders.set(path, entries)
     return entries

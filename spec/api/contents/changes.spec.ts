@@ -131,6 +131,35 @@ describe('Files', () => {
     assert.deepEqual((await done('POST', `${at}/contents`, { files: [remove] })).files, [null])
   })
 
+  it('take the names of folders that the same commit empties, and only of those', async () => {
+    const at = await aRepository()
+    const create = (path: string) => ({ operation: 'create', path, content: base64(path) })
+    const { files } = await done('POST', `${at}/contents`, {
+      files: ['a/b/c', 'd/e', 'f/g/h', 'k/l', 'k/m'].map(create),
+    })
+    const [c, , , l] = files.map((file: { sha: string }) => file.sha)
+    const remove = { operation: 'delete', path: 'a/b/c', sha: c }
+    const move = (path: string, from_path: string) => ({ operation: 'rename', path, from_path })
+    const wrong = { files: [{ operation: 'delete', path: 'k/l', sha: l }, create('k')] }
+    assertError(await ask('POST', `${at}/contents`, wrong), 422, /k already exists/)
+    assertError(await ask('POST', `${at}/contents`, { files: [move('k', 'k/l')] }), 422, /k already exists/)
+    await done('POST', `${at}/contents`, {
+      files: [remove, create('a'), move('d', 'd/e'), move('f/g', 'f/g/h'), move('k/l/n', 'k/l')],
+    })
+    const { tree } = (await ask('GET', `${at}/git/trees/main?recursive=true`)).body
+    const kept = tree.map(({ path, type }: { path: string; type: string }) => `${type} ${path}`)
+    assert.deepEqual(kept, [
+      ...['blob README.md', 'blob a', 'blob d', 'tree f', 'blob f/g'],
+      ...['tree k', 'tree k/l', 'blob k/l/n', 'blob k/m'],
+    ])
+    assert.deepEqual([await raw(at, 'a'), await raw(at, 'd'), await raw(at, 'f/g')], ['a', 'd/e', 'f/g/h'])
+    const back = { operation: 'delete', path: 'f/g', sha: await shaOf(at, 'f/g') }
+    const again = [back, create('f'), { ...back, path: 'f', sha: await shaOf(at, 'f/g') }]
+    assertError(await ask('POST', `${at}/contents`, { files: again }), 409, /f has changed/)
+    await done('POST', `${at}/contents`, { files: [back, create('f/g/h')] })
+    assert.equal(await raw(at, 'f/g/h'), 'f/g/h')
+  })
+
   it('are not renamed without another path that they had, nor overwritten without a sha by naming their own', async () => {
     const at = await aRepository()
     const [tip, sha] = [await tipOf(at), await shaOf(at, 'README.md')]
