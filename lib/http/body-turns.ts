@@ -4,7 +4,7 @@ import { ClientDisconnected } from './failure.ts'
 
 /** Bytes of a body that is parsed at once. */
 const SMALL = 16 * 1024
-/** Bytes of a body that any number of requests may hold in memory: as many as most routes take. */
+/** A body of at most so many bytes is read without a slot. Most routes accept no larger ones. */
 const LARGE = 1024 * 1024
 /** Milliseconds of a turn that needs no pause after it. */
 const SHORT_MS = 5
@@ -13,7 +13,8 @@ const message = 'too many large request bodies are being read: try again'
 
 /**
  * Turns of clients for request bodies. Parsing one stops all other requests meanwhile, and bodies wait in memory until they are
- * complete. Invariant: between two large bodies of one client, there is time for the requests of others.
+ * complete. Invariant: after a body whose parsing took 5 ms or longer, the next
+ * body of the same client waits, so that there is time for the requests of others.
  */
 export class BodyTurns {
   /** A slot is held as long as the client takes to send, so there are enough of them for many slow clients. */

@@ -29,6 +29,7 @@ export const statusTexts: Record<number, string> = {
   201: 'created',
   202: 'accepted',
   204: 'done; the body is empty',
+  206: 'the part of the file that the request names in Range',
   301: 'the account or repository has another name or owner now; Location has its URL',
   308: 'the account or repository has another name or owner now; Location has its URL',
   400: 'the request is malformed',
@@ -38,12 +39,13 @@ export const statusTexts: Record<number, string> = {
   409: 'it conflicts with the present state, such as a name that is taken',
   413: 'the body is too large',
   415: 'the content type is not supported',
+  416: 'the file has no such part as the request names in Range',
   422: 'input fails validation',
   429: 'too many failed logins; Retry-After has the seconds to wait',
   500: 'internal failure',
   503: 'the service is temporarily unavailable',
   507: 'the disk is full',
-} satisfies Record<200 | 201 | 202 | 204 | 301 | 308 | ErrorStatus, string>
+} satisfies Record<200 | 201 | 202 | 204 | 206 | 301 | 308 | 416 | ErrorStatus, string>
 
 /** Messages of errors, as examples in the OpenAPI document. A 404 has none. */
 export const errorExamples: Record<number, string> = {

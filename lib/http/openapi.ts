@@ -207,7 +207,8 @@ export const impliedStatuses = (route: ImplyingRoute): number[] => [
 
 const response = (status: number, kind: ResponseKind, schemaOf: Convert): Json => {
   if (kind === ErrorBody) return { $ref: `#/components/responses/${responseName(status)}` }
-  const description = statusTexts[status] ?? 'an answer'
+  const description = statusTexts[status]
+  if (description === undefined) throw new Error(`statusTexts (lib/http/failure.ts) lacks ${status}`)
   switch (kind.kind) {
     case 'html':
     case 'ndjson':

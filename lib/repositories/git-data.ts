@@ -25,7 +25,7 @@ export interface NewRepository extends TemplateNames {
   private?: boolean | undefined
   /** Whether others can generate repositories from it. */
   template?: boolean | undefined
-  /** Whether it begins with a commit; otherwise it is empty, unless a template adds files. */
+  /** Whether it begins with a commit. Without one it is empty, and `readme`, `gitignores` and `license` are ignored. */
   autoInit?: boolean | undefined
   /** Branch that HEAD names; `main` when absent. */
   defaultBranch?: string | undefined

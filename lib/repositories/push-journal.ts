@@ -41,7 +41,10 @@ export class PushJournal {
     this.#options = options
   }
 
-  /** Takes the id of an entry, before the write that saves it. */
+  /**
+   * Takes the id of an entry for a change without a git process that can be found: the caller then calls `save` in the write that
+   * begins the change, and `settle` after it.
+   */
   nextId(): Promise<number> {
     return this.#options.store.sequences.next('push')
   }

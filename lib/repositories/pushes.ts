@@ -23,7 +23,7 @@ export interface GitServices {
   readonly pushes: Pushes
 }
 
-/** Pushes over HTTP and SSH. Invariant: git's report reaches the client after the new size is durable. */
+/** Pushes over HTTP and SSH, and commits that the API makes. Invariant: git's report reaches the client after the new size is durable. */
 export class Pushes {
   readonly #options: PushesOptions
 

@@ -44,7 +44,7 @@ interface OutboxOptions {
 
 /** Characters of a payload: an event with a larger one is not recorded. The limits of texts keep all events below it. */
 export const MAX_PAYLOAD = 4 * 1024 * 1024
-/** Characters of the answer of a receiver that are kept. */
+/** Bytes of the answer of a receiver that are kept. */
 export const MAX_ANSWER = 4096
 
 /** References of one push that are reported; a client can push any number of tags at once. */

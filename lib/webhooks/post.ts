@@ -100,7 +100,8 @@ const beginningOf = async (res: http.IncomingMessage): Promise<string> => {
     size += (chunk as Buffer).length
     if (size >= MAX_ANSWER) break
   }
-  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, MAX_ANSWER))
+  // As a stream: a character of which the limit cuts bytes is left out.
+  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, MAX_ANSWER), { stream: true })
 }
 
 const bodyOf = ({ contentType }: Hook, { payload }: Delivery): Buffer =>
@@ -109,7 +110,7 @@ const bodyOf = ({ contentType }: Hook, { payload }: Delivery): Buffer =>
 /** Brands under which receivers look for the event, the id and the signature. */
 const BRANDS = ['X-Gitea', 'X-Forgejo', 'X-Gogs', 'X-GitHub'] as const
 
-/** The signature is that of the JSON, or of the whole body when it is a form, as receivers for Gitea and GitHub check it. */
+/** Two signatures, which differ for a form: the headers of Gitea sign the JSON, `X-Hub-Signature-256` signs the bytes of the body. */
 const headersOf = (hook: Hook, delivery: Delivery, body: Buffer): Record<string, string> => {
   const { secret, authorization, contentType } = hook
   const headers: Record<string, string> = {
@@ -126,7 +127,6 @@ const headersOf = (hook: Hook, delivery: Delivery, body: Buffer): Record<string,
   const sign = (signed: string | Buffer) => createHmac('sha256', secret).update(signed).digest('hex')
   const ofPayload = sign(delivery.payload)
   for (const brand of ['X-Gitea', 'X-Forgejo', 'X-Gogs']) headers[`${brand}-Signature`] = ofPayload
-  // GitHub signs the bytes of the body, Gitea the payload in it.
   headers['X-Hub-Signature-256'] = `sha256=${sign(body)}`
   return headers
 }

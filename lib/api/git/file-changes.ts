@@ -188,6 +188,8 @@ const replyFile = async <const Status extends 200 | 201>(
   return reply(status, { content: (await presentPath(changed, path))!, commit, verification })
 }
 
+const messageFor = (files: number) => (files === 1 ? 'Change 1 file' : `Change ${files} files`)
+
 const failures = { 403: Forbidden, 404: NotFound, 409: ErrorBody, 422: ValidationError } as const
 const file = { ...write, path: '/repos/{owner}/{repo}/contents/{filepath}', takesRest: true } as const
 
@@ -209,7 +211,7 @@ export const fileChangeRoutes = [
         fromPath,
         content: bytesOf(content),
       }))
-      const changed = await change(services, request, operations, `Change ${operations.length} files`)
+      const changed = await change(services, request, operations, messageFor(operations.length))
       if (changed === undefined) return reply(404)
       const { commit, verification } = changed
       const files: (v.InferOutput<typeof ContentsResponse> | null)[] = []

@@ -6,7 +6,7 @@ import { checkPackageFileName, checkPackageName, checkVersionName } from './name
 export interface PackageName {
   /** Name of the user or the organization. */
   readonly owner: string
-  /** Type of the package: `generic`. */
+  /** Type of the package, such as `generic`. */
   readonly type: string
   /** Name of the package. */
   readonly name: string

@@ -129,6 +129,8 @@ describe('Files', () => {
     assert.equal(await tipOf(at), commit.sha)
     const remove = { operation: 'delete', path: 'a/b', sha: presented[0].sha }
     assert.deepEqual((await done('POST', `${at}/contents`, { files: [remove] })).files, [null])
+    const single = { files: [{ operation: 'create', path: 'single', content: '' }] }
+    assert.equal((await done('POST', `${at}/contents`, single)).commit.message, 'Change 1 file\n')
   })
 
   it('take the names of folders that the same commit empties, and only of those', async () => {
