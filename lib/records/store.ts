@@ -15,7 +15,8 @@ export interface WriteContext extends WriteTransaction {
    */
   beforeCommit(action: () => Promise<void>): void
   /**
-   * Calls the action after the commit, to invalidate a cache or notify the host.
+   * Calls the action after the commit, to invalidate a cache or notify the host. An action should not throw: the others run all the
+   * same, but then the write rejects although it is committed.
    * @param action called with false when the commit failed, so that its outcome is unknown: it must invalidate caches, and must
    *   not notify anyone
    */
@@ -92,9 +93,17 @@ export class Store {
   async write<T>(body: (tx: WriteContext) => Promise<T>): Promise<T> {
     if (this.#outer?.getStore() !== undefined) throw new Error('a callback of readTogether must not write')
     let actions: Actions['after'] = []
-    const runActions = (isCommitted: boolean) => {
+    /** @returns what the actions have thrown */
+    const runActions = (isCommitted: boolean): unknown[] => {
       this.#writes++
-      for (const action of actions) action(isCommitted)
+      return actions.flatMap((action) => {
+        try {
+          action(isCommitted)
+          return []
+        } catch (error) {
+          return [error]
+        }
+      })
     }
     const result = await this.driver
       .write(async (tx) => {
@@ -107,11 +116,11 @@ export class Store {
         return value
       })
       .catch((error) => {
-        // A run that throws leaves no actions, so any that are left belong to a failed commit.
+        // A run that throws leaves no actions: those that are left are of a run whose commit failed, or was not tried in time.
         runActions(false)
         throw error
       })
-    runActions(true)
+    for (const error of runActions(true)) throw error
     return result
   }
 }
