@@ -11,6 +11,7 @@ import {
   teams,
 } from '../records/schema/index.ts'
 import type { Store } from '../records/store.ts'
+import { foldCase } from '../search/index.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import {
   accountByName,
@@ -49,7 +50,7 @@ export class Teams {
       if (organization === undefined || !(await isMemberOrAdmin(tx, viewer, organization.id)))
         return undefined
       const kept = await teams.list(tx, 'organization', { prefix: [organization.id] })
-      const all = [undefined, ...kept].filter((team) => matches(team, word.toLowerCase()))
+      const all = [undefined, ...kept].filter((team) => matches(team, foldCase(word)))
       const items = all.map((team) => ({ organization, team }))
       return pageOfAll(items, slice)
     })
@@ -197,7 +198,7 @@ const checkTeam = async (tx: ReadTransaction, team: Team): Promise<void> => {
 }
 
 const matches = (team: Team | undefined, word: string): boolean =>
-  [team?.name ?? OWNERS, team?.description ?? ''].some((text) => text.toLowerCase().includes(word))
+  [team?.name ?? OWNERS, team?.description ?? ''].some((text) => foldCase(text).includes(word))
 
 /** The team with the id, if the viewer is in its organization. */
 export const visibleTeam = async (

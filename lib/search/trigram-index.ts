@@ -63,8 +63,11 @@ const TRIGRAM_LENGTH = 3
 /** Characters of a word that are indexed; two words that differ only after them are the same token. */
 const MAX_WORD_LENGTH = 64
 
-/** The form in which texts are indexed and compared: without case. */
-export const foldCase = (text: string): string => text.toLowerCase()
+/**
+ * The form in which texts are indexed and compared: without case. That of a part of a text is a part of that of the text, so a
+ * final sigma, which depends on what follows it, is folded like any other.
+ */
+export const foldCase = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ')
 
 /** Every substring of the texts of at most three characters, including the empty one, which every text contains. */
 export const trigramsOf = (texts: readonly string[]): string[] => {

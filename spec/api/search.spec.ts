@@ -46,6 +46,19 @@ describe('GET /repos/search', () => {
     assert.deepEqual((await found('?q=%25')).names, [], 'there are no wildcards')
   })
 
+  it('finds users by a part of the name in capitals that ends in a sigma, whose small form depends on its place', async () => {
+    const nikos = await allot.person('nikos')
+    await allot.allot.hosting.accounts.edit(nikos.id, { fullName: 'ΟΔΟΣΑ' })
+    for (const part of ['ΟΔΟΣ', 'ΟΔΟΣΑ', 'οδοσ', 'ς']) {
+      const found = await allot.as(nikos, 'GET', `/users/search?q=${encodeURIComponent(part)}`)
+      assert.deepEqual(
+        found.body.map(({ login }: { login: string }) => login),
+        ['nikos'],
+        part,
+      )
+    }
+  })
+
   it('finds private repositories for their owner, members of their organization and administrators', async () => {
     assert.deepEqual((await found('?q=apple', alice)).names, ['apple-secret', 'Apple-tree', 'pineapple'])
     assert.deepEqual((await found('?q=apple', bob)).names, ['apple-press', 'Apple-tree', 'pineapple'])

@@ -11,6 +11,7 @@ import {
   packageFiles,
   packageVersions,
 } from '../../records/schema/index.ts'
+import { foldCase } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import type { PackageName } from './types.ts'
 
@@ -93,7 +94,7 @@ export const listVersions = async (
   const isEveryType = types.length === PACKAGE_TYPES.length
   if (q === '' && isEveryType) return packageVersions.page(tx, 'created', { ...listing, ...slice }, 'owner')
   const found = (await packageVersions.list(tx, 'created', listing)).filter(
-    (version) => types.includes(version.type) && version.name.toLowerCase().includes(q.toLowerCase()),
+    (version) => types.includes(version.type) && foldCase(version.name).includes(foldCase(q)),
   )
   return pageOfAll(found, slice)
 }

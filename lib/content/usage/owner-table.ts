@@ -22,6 +22,7 @@ import { addDelta } from '../../quota/usage.ts'
 import { paced } from '../../records/pacing.ts'
 import { type Account, accounts } from '../../records/schema/index.ts'
 import type { Store } from '../../records/store.ts'
+import { foldCase } from '../../search/index.ts'
 import { growthIn, type InstanceHistory } from './instance-history.ts'
 
 export interface OwnerSummary {
@@ -284,7 +285,7 @@ const summaryOf = (
   groups,
   ...stateOf({ groups, usage }, distinctSubjects(groups), warnAt),
   used: usedBy('size:all', usage),
-  text: `${name}\n${fullName}`.toLowerCase(),
+  text: foldCase(`${name}\n${fullName}`),
 })
 
 /** The limit that decides the state of an owner, among those of some subjects. */

@@ -14,6 +14,7 @@ import {
   type RepositoryUsage,
 } from '../../records/schema/index.ts'
 import { hasScope, type Scope } from '../../scopes.ts'
+import { foldCase } from '../../search/index.ts'
 import type { ReadTransaction } from '../../storage/index.ts'
 import { type UsedEntry, usedEntry } from './ledger-lists.ts'
 
@@ -108,8 +109,7 @@ export const loadPaced = async (
 export const isNamed = ({ name }: Repository, wanted: string | undefined): boolean =>
   !wanted || name.toLowerCase() === wanted.toLowerCase()
 
-export const matches = (name: string, search = ''): boolean =>
-  name.toLowerCase().includes(search.toLowerCase())
+export const matches = (name: string, search = ''): boolean => foldCase(name).includes(foldCase(search))
 
 const isReadable = (viewer: Viewer, repository: Repository | undefined): boolean =>
   repositoryViewer(viewer) !== null ||

@@ -2,6 +2,7 @@
 import type { InstanceHistory } from '../../content/usage/instance-history.ts'
 import type { OwnerOrder, OwnerSummary, OwnersSnapshot } from '../../content/usage/owner-table.ts'
 import { isSubject, type Subject } from '../../quota/subjects.ts'
+import { foldCase } from '../../search/index.ts'
 import { pageNumber } from '../parts/paging.tsx'
 import type { PageServices } from '../parts/route.ts'
 import { STATE_NAMES, type State } from '../storage/state.tsx'
@@ -88,7 +89,7 @@ const matching = async (
 ): Promise<readonly OwnerSummary[]> => {
   const compared = subject === undefined ? owners : await owners.regarding(subject)
   const sorted = compared.sorted(sort, isReverse, history)
-  const words = search.toLowerCase()
+  const words = foldCase(search)
   if (words === '' && group === '' && state === undefined) return sorted
   return sorted.filter(
     (owner) =>
