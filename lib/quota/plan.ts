@@ -106,7 +106,8 @@ export const applyPlan = (plan: QuotaPlan, before: Policy): Policy => {
   return { rules, groups, defaults: before.defaults }
 }
 
-const refuseUnknown = (
+/** @throws AllotError invalid for the first name that is not known */
+export const refuseUnknown = (
   member: string,
   what: string,
   names: readonly string[],

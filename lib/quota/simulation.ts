@@ -4,7 +4,7 @@ import type { Page, Slice } from '../records/pages.ts'
 import type { ReadTransaction } from '../storage/index.ts'
 import { bindingLimit, type LimitStatus, type QuotaGroup } from './evaluate.ts'
 import { type OwnerIds, scanOwners } from './owner-scan.ts'
-import { applyPlan, type QuotaPlan } from './plan.ts'
+import { applyPlan, type QuotaPlan, refuseUnknown } from './plan.ts'
 import { groupResolver, type QuotaDefaults, readPolicy } from './status.ts'
 import { type Subject, subjects, type Usage, usedBy } from './subjects.ts'
 
@@ -29,7 +29,7 @@ export interface ChangedOwner {
 }
 
 export interface SimulationOptions {
-  /** Default groups to use instead of the configured ones. */
+  /** Default groups to use instead of the configured ones; an unknown name is refused. */
   readonly defaultGroups?: readonly string[] | undefined
   /** A rule or a group that is deleted. */
   readonly without?: { readonly rule?: string | undefined; readonly group?: string | undefined }
@@ -76,15 +76,17 @@ export async function* ownersWithOtherGroups(
   tx: ReadTransaction,
   { defaults, owners }: SimulationDependencies,
   plan: QuotaPlan,
-  { defaultGroups = defaults.groups, without = {} }: SimulationOptions,
+  { defaultGroups, without = {} }: SimulationOptions,
 ): AsyncGenerator<OwnerWithOtherGroups> {
   const policy = await readPolicy(tx, defaults)
   const planned = applyPlan(plan, policy)
+  // Those of the configuration may be unknown: they limit no owner until they are created.
+  refuseUnknown('default_groups', 'group', defaultGroups ?? [], planned.groups)
   const groupsBefore = groupResolver(policy)
   const groupsAfter = groupResolver({
     rules: withoutKey(planned.rules, without.rule),
     groups: withoutKey(planned.groups, without.group),
-    defaults: { ...defaults, groups: defaultGroups },
+    defaults: { ...defaults, groups: defaultGroups ?? defaults.groups },
   })
   for await (const { owner, usage, assigned: names } of scanOwners(tx, owners)) {
     // Without deleted groups, whose names the plan may give to new ones.

@@ -185,6 +185,12 @@ describe('POST /admin/quota/simulate', () => {
     )
   })
 
+  it('refuses default groups that would not exist', async () => {
+    const answer = await asRoot('POST', '/admin/quota/simulate', { ...PLAN, default_groups: ['fere'] })
+    assert.equal(answer.status, 422, answer.text)
+    assert.equal(answer.body.message, 'default_groups: there is no group named fere')
+  })
+
   it('has the pages that limit and page ask for', async () => {
     const plan = { ...PLAN, rules: [total(10), PLAN.rules[1]] }
     for (const [page, login] of ['alice', 'bob'].entries()) {
