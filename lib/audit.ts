@@ -3,6 +3,7 @@
  * A record is written in the transaction of the change. Changes of one thing by one process are in the order of their commits,
  * also within one second, unless its clock is set back. Changes by several processes are ordered as well as their clocks agree.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { now } from './clock.ts'
 import type { Page, Slice } from './records/pages.ts'
 import { type AuditAction, type AuditRecord, auditRecords } from './records/schema/index.ts'
@@ -87,6 +88,15 @@ export const recordAudit = async <B extends AuditDetails, A extends AuditDetails
     before: detailsOf(before),
     after: detailsOf(after),
   })
+}
+
+/** Like {@link recordAudit}, for a change that its details show completely: records nothing when they are equal. */
+export const recordDifference = async <D extends AuditDetails>(
+  tx: WriteContext,
+  by: Actor | undefined,
+  change: AuditedChange<D, D>,
+): Promise<void> => {
+  if (!isDeepStrictEqual(change.before, change.after)) await recordAudit(tx, by, change)
 }
 
 /** Removes the oldest record of a user who has as many as a user can have. */

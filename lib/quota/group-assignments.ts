@@ -1,5 +1,5 @@
 /** Which groups are assigned to an owner, and changes of that within a write. */
-import { type Actor, recordAudit } from '../audit.ts'
+import { type Actor, recordDifference } from '../audit.ts'
 import { AllotError } from '../errors.ts'
 import { accounts, assignments, type Group, groups, quotaOwners } from '../records/schema/index.ts'
 import type { WriteContext } from '../records/store.ts'
@@ -43,7 +43,7 @@ export const recordAssignment = async (
   if (by === undefined) return
   const record = (await accounts.get(tx, [owner])) ?? (await quotaOwners.get(tx, [owner]))
   const after = await assignedTo(tx, owner)
-  await recordAudit(tx, by, {
+  await recordDifference(tx, by, {
     action: 'groups assigned',
     subject: record?.name ?? `#${owner}`,
     before,

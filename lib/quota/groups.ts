@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from '../audit.ts'
+import { type Actor, recordAudit, recordDifference } from '../audit.ts'
 import { AllotError, checkArgument, checkName, invalid, isObject } from '../errors.ts'
 import type { Jobs } from '../records/jobs.ts'
 import type { Page, Slice } from '../records/pages.ts'
@@ -234,7 +234,7 @@ const saveRules = async (
   by: Actor | undefined,
 ): Promise<void> => {
   await groups.save(tx, { ...before, rules: [...names] })
-  await recordAudit(tx, by, {
+  await recordDifference(tx, by, {
     action: 'group changed',
     subject: before.name,
     before: { rules: before.rules },

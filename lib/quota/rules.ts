@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from '../audit.ts'
+import { type Actor, recordAudit, recordDifference } from '../audit.ts'
 import {
   AllotError,
   checkArgument,
@@ -80,7 +80,8 @@ export class Rules {
       if (before === undefined) return undefined
       const after = membersOf({ ...before, ...definedMembers(edit) })
       await rules.save(tx, { ...before, ...after })
-      await recordAudit(tx, by, { action: 'rule changed', subject: name, before: membersOf(before), after })
+      const change = { before: membersOf(before), after }
+      await recordDifference(tx, by, { action: 'rule changed', subject: name, ...change })
       tx.afterCommit(this.#onChange)
       return { name, ...after }
     })

@@ -167,6 +167,15 @@ describe('GET /admin/audit', () => {
     assert.deepEqual(await added('POST', '/admin/quota/apply?dry_run=true', { ...plan, rules: [] }), [])
   })
 
+  it('does not have a rule, or the groups of an owner, that were set to what they are', async () => {
+    const same: [string, string, object?][] = [
+      ['PATCH', '/admin/quota/rules/p', { limit: 1, subjects: ['size:all'] }],
+      ['POST', '/admin/users/root/quota/groups', { groups: ['q'] }],
+    ]
+    for (const [method, path, body] of same)
+      assert.deepEqual(await added(method, path, body), [], `${method} ${path}`)
+  })
+
   it('does not have what was refused, nor what users change of themselves', async () => {
     const before = (await log('?limit=50')).length
     assert.equal(
@@ -198,7 +207,7 @@ describe('GET /admin/audit', () => {
     try {
       assert.deepEqual(await log(), [])
       for (let limit = 1; limit <= 3; limit++)
-        await allot.as(root, 'PATCH', '/admin/quota/rules/p', { limit })
+        await allot.as(root, 'PATCH', '/admin/quota/rules/p', { limit: 10 + limit })
       const { headers } = await allot.as(root, 'GET', '/admin/audit')
       assert.equal(headers.get('x-total-count'), '3')
       // Removed with every twentieth change.
