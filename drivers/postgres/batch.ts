@@ -100,7 +100,7 @@ export class Batch {
         used = writer
         const rows = await session.run(this.#connections.statements.commit, parameters(writer))
         if (rows[0]?.[0] === ROW.COMMITTED) return 'committed'
-        // The writer is fenced (`recoverOutcome`).
+        // The writer is fenced (`recoverOutcome`), or a pooler has dropped the setting `default_transaction_isolation`.
         if (rows.length === 0) session.discard()
         return rows
       })

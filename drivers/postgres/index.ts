@@ -46,7 +46,7 @@
  *
  * What is repeated, and what follows when it is in vain:
  *   a write whose reads have changed: `retries` times, then the plain engine; there `retries` times after a conflict, then 503
- *   a write with more and more to read: MAX_PREFETCHES (optimistic-writer.ts), then the plain engine
+ *   a write with more and more to read: MAX_PREFETCHES (optimistic-writer.ts) since its last conflict, then the plain engine
  *   a read whose results have changed: MAX_READ_RUNS (optimistic.ts), then the plain engine
  *   a batch that PostgreSQL refuses for a conflict although its reads are unchanged: MAX_SENDS (batch.ts), then 503
  *   anything whose connection breaks: MAX_BROKEN_CONNECTIONS (plain.ts), then 503

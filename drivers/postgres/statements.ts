@@ -84,7 +84,7 @@ export const statementsFor = (schema: string | undefined) => {
      * $1, $2: keys and their expected values; $3 to $5: starts, ends and expected counts of ranges; $6, $7: id of the
      * writer and number of its write; $8, $9: keys and values to put; $10: keys to delete.
      * Rows: (0) if it was written; (1, key, value) for each key with another value; (2, start) for each range with another
-     * count. No rows: the writer is fenced.
+     * count. No rows: the writer is fenced, or the transaction is not serializable.
      */
     commit: {
       name: 'allot_commit',

@@ -20,10 +20,10 @@ export interface InvertedIndexOptions<R> {
   isCompacted?: boolean
 }
 
-/** The number of postings of a list, and a version that differs after every change of the list. */
+/** The number of postings of a list, and a version that differs after every change of a list that has some. */
 export interface VersionedCount {
   count: number
-  /** 0 for a list that never had a posting. */
+  /** 0 for a list without postings. */
   version: number
 }
 

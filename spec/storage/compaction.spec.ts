@@ -55,13 +55,16 @@ describe('Ranges in which much was deleted', () => {
   })
 
   it('are those of one owner or repository, when its ledger entries were deleted', async () => {
-    for (const index of ['main', 'overflow'] as const) {
+    for (const index of Object.keys(ledgerEntries.options.ordered!) as ('main' | 'overflow' | 'inMain')[]) {
       const ranges: Uint8Array[] = []
       const compaction = new Compaction(async (start) => void ranges.push(start))
       const keys = (id: number) =>
         Array.from({ length: 20_000 }, (_, size) => {
           const entry = { kind: 'lfs', key: `${size}`, repository: id, size, name: 'a' } as LedgerEntry
-          const place = ledgerEntries.keyOf(index, { ...entry, partitionOwner: index === 'main' ? id : null })
+          const place = ledgerEntries.keyOf(index, {
+            ...entry,
+            partitionOwner: index === 'overflow' ? null : id,
+          })
           return [encodeKey(['ledger', 'o', index, ...place]), undefined] as const
         })
       for (const id of [1000, 1001]) compaction.noteChanges(keys(id))
