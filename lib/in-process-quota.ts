@@ -119,6 +119,7 @@ export const createHostQuota = ({ store, quota, owners, plans }: HostQuotaServic
   // Looked up within the transaction of the change, so that a deleted owner gets no groups.
   const find = (name: string) => async (tx: WriteContext) =>
     found(name, await owners.find(tx, checkString('owner', name)))
+  // With createQuota, the first change about an owner creates it.
   const claim = (name: string) => async (tx: WriteContext) =>
     found(name, await owners.claim(tx, checkString('owner', name)))
   const { rules, groups } = quota

@@ -130,9 +130,16 @@ const derive = (password: string, salt: Buffer, length: number, costs: typeof CO
 
 const scryptAsync = promisify<string, Buffer, number, object, Buffer>(scrypt)
 
-/** Refuses passwords beyond 255 characters, as Gitea and Forgejo do. @throws AllotError invalid */
+/** Characters of the shortest password that can be set. The comments of exports and the help of commands name it, too. */
+export const MIN_PASSWORD_LENGTH = 8
+/** As in Gitea and Forgejo. */
+const MAX_PASSWORD_LENGTH = 255
+
+/** Refuses passwords that are too short or too long. @throws AllotError invalid */
 export const checkPassword = (password: string): string => {
-  if (password.length < 8) throw invalid('password: must have at least 8 characters')
-  if (password.length > 255) throw invalid('password: must have at most 255 characters')
+  if (password.length < MIN_PASSWORD_LENGTH)
+    throw invalid(`password: must have at least ${MIN_PASSWORD_LENGTH} characters`)
+  if (password.length > MAX_PASSWORD_LENGTH)
+    throw invalid(`password: must have at most ${MAX_PASSWORD_LENGTH} characters`)
   return password
 }

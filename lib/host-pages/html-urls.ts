@@ -100,7 +100,10 @@ export const accountPage = ({
 
 type Kind = HtmlPage['kind']
 
-/** Paths of the pages that Allot has, which are those of Forgejo. */
+/**
+ * Paths of Allot's own pages of people and repositories, which are those of Forgejo. The other pages of Allot have no `html_url`, and
+ * are not among them.
+ */
 const ALLOT_PATHS = {
   user: '/{username}',
   organization: '/{org}',
@@ -110,7 +113,7 @@ const ALLOT_PATHS = {
   package: '/{owner}/-/packages/{type}/{name}/{version}',
 } as const satisfies Partial<Record<Kind, string>>
 
-/** A kind of page that Allot has. */
+/** A kind of `html_url` for which Allot has a page of its own. */
 export type ServedPage = keyof typeof ALLOT_PATHS
 type Parameter<K extends Kind> = Exclude<keyof Extract<HtmlPage, { kind: K }>, 'kind'>
 

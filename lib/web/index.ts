@@ -31,13 +31,16 @@ export const createLazyPages = (
   }
 }
 
-/** Storage, administration, sign-in and assets: at the root, or below `/-/`, which is not a valid owner name. */
+/**
+ * Storage, administration, sign-in and assets: at the root, or below `/-/`, which is not a valid owner name. Hosts cannot replace
+ * them, unlike those of `SITE_PAGE`.
+ */
 const ALLOT_PAGE = /^\/?(?:$|\?)|^\/-\//
 
 const NAME = '[A-Za-z0-9][\\w.-]*'
 const END = '(?:[?/]|$)'
 
-/** The pages of people and repositories. Paths of git, Git LFS, archives and downloads are not among them. */
+/** The pages of people and repositories, which a host can replace by `htmlUrls` (lib/host-pages/html-urls.ts). Paths of git, Git LFS, archives and downloads are not among them. */
 const SITE_PAGE = new RegExp(
   `^/(?!(?:api|attachments|avatars)/)${NAME}(?:\\?|$|/-/packages${END}|/(?![^/?]*\\.git${END})[\\w.-]+(?:\\?|$|/(?:src|raw|commits?|branches|tags|issues|releases(?!/download))${END}))`,
   'i',

@@ -1,6 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** Views of the pages of administrators about one account. */
+
 import type { Identity } from '../../accounts/access.ts'
+import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import { LINK_DAYS } from '../../accounts/own-passwords.ts'
 import type { QuotaExplanation } from '../../quota/evaluate.ts'
 import type { Account } from '../../records/schema/index.ts'
@@ -112,7 +114,7 @@ const Access = ({ user, account: { name }, entered, failure }: AccountFormProps 
         failure={failure}
         name="password"
         type="password"
-        hint="At least 8 characters. Setting a new password ends all sessions that began with the previous password."
+        hint={`At least ${MIN_PASSWORD_LENGTH} characters. Setting a new password ends all sessions that began with the previous password.`}
         isRequired
       />
       <button type="submit" class="secondary">

@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The page with the form that creates a user or an organization. */
+import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import type { Account } from '../../records/schema/index.ts'
 import { FlashMessage, PageHead, Post, Section } from '../parts/components.tsx'
 import { AdminBox, Field, Visibility } from '../parts/fields.tsx'
@@ -38,7 +39,7 @@ export const newAccountView = (kind: Account['kind'], message: FlashMessage, for
                   failure={failure}
                   name="password"
                   type="password"
-                  hint="At least 8 characters. Without a password, the user signs in with a token."
+                  hint={`At least ${MIN_PASSWORD_LENGTH} characters. Without a password, the user signs in with a token.`}
                 />
               </>
             ) : (

@@ -1,6 +1,8 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The form with which users change their passwords. Only where accounts sign in here. */
+
 import type { Identity } from '../../accounts/access.ts'
+import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import { browserOf } from '../parts/browser-name.ts'
 import { FlashMessage, Post, Section } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
@@ -83,7 +85,13 @@ const PasswordForm = ({ failure }: { failure: string | undefined }) => {
   return (
     <Post to={PATH} class="stacked">
       <Field name="currentPassword" type="current-password" isRequired failure={failure} />
-      <Field name="newPassword" type="password" hint="At least 8 characters." isRequired failure={failure} />
+      <Field
+        name="newPassword"
+        type="password"
+        hint={`At least ${MIN_PASSWORD_LENGTH} characters.`}
+        isRequired
+        failure={failure}
+      />
       <Field name="repeatedPassword" type="password" isRequired failure={failure} />
       <button type="submit">Change password</button>
     </Post>

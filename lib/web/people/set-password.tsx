@@ -1,5 +1,6 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The page on which a user sets a password once, with a link that an administrator or a migration has made. */
+import { MIN_PASSWORD_LENGTH } from '../../accounts/login.ts'
 import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../../accounts/own-passwords.ts'
 import { browserOf } from '../parts/browser-name.ts'
 import { FlashMessage, Post } from '../parts/components.tsx'
@@ -79,7 +80,13 @@ const setPasswordView = ({ user, code }: LinkUse, failure?: string): View => ({
         ]}
         class="stacked"
       >
-        <Field name="password" type="password" hint="At least 8 characters." isRequired failure={failure} />
+        <Field
+          name="password"
+          type="password"
+          hint={`At least ${MIN_PASSWORD_LENGTH} characters.`}
+          isRequired
+          failure={failure}
+        />
         <button type="submit">Set password and sign in</button>
       </Post>
     </div>
