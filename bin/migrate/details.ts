@@ -25,9 +25,9 @@ interface Members {
 }
 
 /**
- * Tells which side has changed each member of a copy since both sides had the same value. A member without a digest was changed
- * at the source.
- * @param isUnchanged whether the source is known to have changed nothing
+ * Tells which side has changed each member of a copy since both sides had the same value. A member without a digest that differs
+ * counts as changed at the source; with `isUnchanged`, as changed here.
+ * @param isUnchanged whether the source is known to have changed nothing since the last run
  */
 export const compareMembers = (
   before: Pick<MigrationRecord, 'digests'> | undefined,

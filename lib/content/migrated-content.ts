@@ -59,6 +59,11 @@ type MigratedAttachment = Omit<Attachment, 'id' | 'uuid' | 'repository'>
 /** Kinds of content that are records without a file. */
 export type ContentKind = 'issue' | 'comment' | 'release'
 
+/** What belongs to an issue, a comment or a release, and is removed with it. */
+type ContentPart =
+  | { readonly kind: 'comment'; readonly record: Comment }
+  | { readonly kind: 'attachment'; readonly record: Attachment }
+
 /**
  * Writes issues, comments, releases, attachments, packages and avatars as another server had them: with its numbers, authors and dates.
  * Invariant: the content and the migration's record of it are saved in one transaction, so a run that was interrupted
@@ -224,6 +229,19 @@ export class MigratedContent {
   /** The record of a copy; undefined when it was deleted here. */
   async find(kind: ContentKind | 'attachment', id: number): Promise<object | undefined> {
     return this.#services.store.read<object | undefined>((tx) => COLLECTIONS[kind].get(tx, [id]))
+  }
+
+  /** The comments and attachments that `remove` takes along with a record. */
+  partsOf(kind: ContentKind | 'attachment', id: number): Promise<ContentPart[]> {
+    return this.#services.store.read(async (tx) => {
+      if (kind === 'attachment') return []
+      const found = kind === 'issue' ? await comments.list(tx, 'issue', { prefix: [id] }) : []
+      const parts: ContentPart[] = found.map((record) => ({ kind: 'comment', record }))
+      for (const target of [[kind, id] as const, ...found.map((comment) => ['comment', comment.id] as const)])
+        for (const record of await attachments.list(tx, 'target', { prefix: [...target] }))
+          parts.push({ kind: 'attachment', record })
+      return parts
+    })
   }
 
   /** Removes a copy with its files and comments, and the record of it. */

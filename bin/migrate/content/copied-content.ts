@@ -1,6 +1,6 @@
 import type { ContentKind, Origin } from '../../../lib/content/migrated-content.ts'
 import type { MigrationRecord } from '../../../lib/records/schema/index.ts'
-import { compareMembers, digestOf, type Values } from '../details.ts'
+import { compareMembers, digestOf, type Values, wasChangedHere } from '../details.ts'
 import type { Migration } from '../migration.ts'
 
 /*
@@ -14,6 +14,9 @@ const CONTENT_LABELS = {
   release: 'releases',
   attachment: 'attachments',
 } as const
+
+const REMOVED_THERE =
+  'that were removed at the source, and stay, since they or what belongs to them was changed or created here'
 
 /** Content that the source has. */
 interface SourceContent {
@@ -36,27 +39,38 @@ export class FollowedContent {
   readonly #known: ReadonlyMap<string, MigrationRecord>
   readonly #seen = new Set<string>()
   readonly #scope: string
+  readonly #parts: readonly FollowedContent[]
+  #byCopy: ReadonlyMap<number | undefined, MigrationRecord> | undefined
+  /** Ids of copies that stay with what they belong to. */
+  readonly #kept = new Set<number>()
 
   private constructor(
     migration: Migration,
     kind: ContentKind | 'attachment',
     scope: string,
     known: readonly MigrationRecord[],
+    parts: readonly FollowedContent[],
   ) {
     this.#migration = migration
     this.#kind = kind
     this.#scope = scope
     this.#known = new Map(known.map((record) => [record.name, record]))
+    this.#parts = parts
   }
 
-  /** @param scope `owner/repository` */
+  /**
+   * @param scope `owner/repository`
+   * @param parts comments and attachments, which are removed with what they belong to
+   */
   static async open(
     migration: Migration,
     kind: ContentKind | 'attachment',
     scope: string,
+    parts: readonly FollowedContent[] = [],
   ): Promise<FollowedContent> {
     const lowered = scope.toLowerCase()
-    return new FollowedContent(migration, kind, lowered, await migration.migrationLog.list(kind, lowered))
+    const known = await migration.migrationLog.list(kind, lowered)
+    return new FollowedContent(migration, kind, lowered, known, parts)
   }
 
   /**
@@ -108,25 +122,50 @@ export class FollowedContent {
   }
 
   /**
-   * Removes the copies of items that the source no longer has. Called after all items of the source were followed.
+   * Removes the copies of items that the source no longer has. A copy that was changed here, or to which something belongs that was
+   * changed or created here, stays with everything that belongs to it. Called after all items of the source were followed, and
+   * for parts after what they belong to.
    * @param isGone asks the source again: a list can lack an existing item when another one was deleted between two pages.
    * Absent for attachments, which the source sends together with what they belong to
    */
   async removeOthers(isGone: (name: string) => Promise<boolean> = async () => true): Promise<void> {
-    const { report, keep, content } = this.#migration
-    for (const [name, record] of this.#known) {
-      if (this.#seen.has(name) || !(await isGone(name))) continue
-      const [kinds, label] = [CONTENT_LABELS[this.#kind], `${name} (${this.#scope})`]
-      const id = record.copy?.id
-      // Removed here, perhaps with what it belonged to.
-      if (id === undefined || (await content.find(this.#kind, id)) === undefined)
-        await this.#migration.migrationLog.remove([record])
-      else if (keep) report.note('differs', `${kinds} that were removed at the source, and are kept`, label)
-      else {
-        await content.remove(record)
-        report.note('removed', kinds, label)
-      }
-    }
+    for (const [name, record] of this.#known)
+      if (!this.#seen.has(name) && (await isGone(name))) await this.#removeOther(record)
+  }
+
+  async #removeOther(record: MigrationRecord): Promise<void> {
+    const { report, keep, content, migrationLog } = this.#migration
+    const [kinds, label] = [CONTENT_LABELS[this.#kind], `${record.name} (${this.#scope})`]
+    const id = record.copy?.id
+    const here = id === undefined ? undefined : await content.find(this.#kind, id)
+    // Removed here, perhaps with what it belonged to.
+    if (id === undefined || here === undefined) return migrationLog.remove([record])
+    if (keep) return report.note('differs', `${kinds} that were removed at the source, and are kept`, label)
+    if (this.#kept.has(id)) return
+    if (await this.#hasOwnChanges(id, here)) return report.note('differs', `${kinds} ${REMOVED_THERE}`, label)
+    await content.remove(record)
+    report.note('removed', kinds, label)
+  }
+
+  /** Whether a copy, or something that belongs to it, was changed or created here. Then its parts stay with it. */
+  async #hasOwnChanges(id: number, here: object): Promise<boolean> {
+    const found = await this.#migration.content.partsOf(this.#kind, id)
+    const parts = found.map(({ kind, record }) => ({
+      record,
+      followed: this.#parts.find((part) => part.#kind === kind)!,
+    }))
+    const isOwn =
+      this.#isOwn(id, here) || parts.some(({ followed, record }) => followed.#isOwn(record.id, record))
+    if (isOwn) for (const { followed, record } of parts) followed.#kept.add(record.id)
+    return isOwn
+  }
+
+  /** Whether a record was created here, or is a copy that was changed here. */
+  #isOwn(id: number, here: object): boolean {
+    this.#byCopy ??= new Map([...this.#known.values()].map((record) => [record.copy?.id, record]))
+    const record = this.#byCopy.get(id)
+    const members = record?.digests?.map(({ member }) => member) ?? []
+    return record === undefined || wasChangedHere(record, joinedMembers(membersOf(here, members), members))
   }
 }
 
@@ -141,13 +180,16 @@ const joined = ({ author: _, ...values }: Values, record: object = {}): Values =
   const all: Values = { ...values, ...membersOf(record, Object.keys(values)) }
   const times = Object.values(TIMES)
   const members = Object.keys(all).filter((member) => !times.includes(member))
-  return Object.fromEntries(
-    members.map((member) => [member, TIMES[member] ? [all[member], all[TIMES[member]]] : all[member]]),
-  )
+  return joinedMembers(all, members)
 }
 
+const joinedMembers = (all: Values, members: readonly string[]): Values =>
+  Object.fromEntries(
+    members.map((member) => [member, TIMES[member] ? [all[member], all[TIMES[member]]] : all[member]]),
+  )
+
 /** Members of a record that it has, with their times. */
-const membersOf = (record: object, names: readonly string[]): object => {
+const membersOf = (record: object, names: readonly string[]): Values => {
   const wanted = names.flatMap((name) => [name, TIMES[name] ?? name])
   return Object.fromEntries(Object.entries(record).filter(([member]) => wanted.includes(member)))
 }

@@ -30,19 +30,18 @@ export const copyIssues = (migration: Migration, copied: CopiedRepository): Prom
       if (!source.isAllot) report.note('notCopied', NOT_SHOWN, copied.given.full_name)
       return
     }
-    const contents: IssueContents = {
-      issues: await FollowedContent.open(migration, 'issue', scope),
-      comments: await FollowedContent.open(migration, 'comment', scope),
-      attachments: await FollowedContent.open(migration, 'attachment', `${scope}/issues`),
-    }
+    const attachments = await FollowedContent.open(migration, 'attachment', `${scope}/issues`)
+    const comments = await FollowedContent.open(migration, 'comment', scope, [attachments])
+    const issues = await FollowedContent.open(migration, 'issue', scope, [comments, attachments])
+    const contents: IssueContents = { issues, comments, attachments }
     let isComplete = true
     for await (const issue of source.items(SourceIssue, `${path}?state=all&type=issues`))
       if (!issue.pull_request && !(await copyIssue(migration, copied, contents, issue))) isComplete = false
     await reservePullRequests(migration, copied, path)
     if (!isComplete) return
-    await contents.issues.removeOthers((number) => isDeleted(migration, `${path}/${number}`))
-    await contents.comments.removeOthers((id) => isDeleted(migration, `${path}/comments/${id}`))
-    await contents.attachments.removeOthers()
+    await issues.removeOthers((number) => isDeleted(migration, `${path}/${number}`))
+    await comments.removeOthers((id) => isDeleted(migration, `${path}/comments/${id}`))
+    await attachments.removeOthers()
   })
 
 /** Whether the source shows the issues of a repository, which may be turned off. @param path of its issues */

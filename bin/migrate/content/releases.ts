@@ -13,8 +13,8 @@ export const copyReleases = (migration: Migration, copied: CopiedRepository): Pr
     const path = `${repositoryPath(copied.given)}/releases`
     const found = await ifAvailable(source.list(SourceRelease, path))
     if (found === undefined) return
-    const releases = await FollowedContent.open(migration, 'release', scope)
     const files = await FollowedContent.open(migration, 'attachment', `${scope}/releases`)
+    const releases = await FollowedContent.open(migration, 'release', scope, [files])
     let isComplete = true
     // Those of the same second are listed in the order of their ids.
     for (const release of found.reverse())

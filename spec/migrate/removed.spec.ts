@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Report } from '../../bin/migrate/report.ts'
+import { type Person, start, type TestServer } from '../support/test-server.ts'
+import { attach, startTarget, type Target } from './two.ts'
+
+const APP = '/repos/ann/app'
+
+let source: TestServer
+let target: Target
+let ann: Person
+let report: Report & { text: string }
+
+/** Something at the source with an issue, or a release, of its own. */
+interface Place {
+  /** Path of the issue or the release in the API of either server. */
+  path: string
+  /** Path of its only comment. */
+  comment: string
+}
+
+interface Case {
+  what: string
+  on: 'issue' | 'release'
+  /** Changes the copy, or what belongs to it. */
+  change(place: Place): Promise<unknown>
+  /** What the source removes. */
+  remove(place: Place): string | Promise<string>
+  /** What the report says. */
+  kind: 'issues' | 'comments' | 'releases' | 'attachments'
+}
+
+const here = (method: string, path: string, body?: unknown) => target.as(target.root, method, path, body)
+
+/** The path of the first attachment. @param path of what has it */
+const assetOf = async (server: TestServer, path: string): Promise<string> => {
+  const { body } = await server.as(server.root, 'GET', path)
+  return `${path}/assets/${body.assets[0].id}`
+}
+const rename = async (path: string) => here('PATCH', await assetOf(target, path), { name: 'mine.txt' })
+const issue = ({ path }: Place) => path
+const comment = ({ comment }: Place) => comment
+
+const CASES: readonly Case[] = [
+  {
+    ...{ what: 'an issue that was edited here', on: 'issue', remove: issue, kind: 'issues' },
+    change: ({ path }) => here('PATCH', path, { title: 'mine' }),
+  },
+  {
+    ...{ what: 'an issue that was closed here', on: 'issue', remove: issue, kind: 'issues' },
+    change: ({ path }) => here('PATCH', path, { state: 'closed' }),
+  },
+  {
+    ...{ what: 'an issue with a comment from here', on: 'issue', remove: issue, kind: 'issues' },
+    change: ({ path }) => here('POST', `${path}/comments`, { body: 'mine' }),
+  },
+  {
+    ...{ what: 'an issue with a comment that was edited here', on: 'issue', remove: issue, kind: 'issues' },
+    change: ({ comment }) => here('PATCH', comment, { body: 'mine' }),
+  },
+  {
+    ...{ what: 'an issue with an attachment from here', on: 'issue', remove: issue, kind: 'issues' },
+    change: ({ path }) => attach(target, target.root, path, 'mine', 'mine.txt'),
+  },
+  {
+    ...{ what: 'an issue with an attachment that was renamed here', on: 'issue', remove: issue },
+    ...{ kind: 'issues', change: ({ path }) => rename(path) },
+  },
+  {
+    ...{ what: 'an issue with a comment that has an attachment from here', on: 'issue', remove: issue },
+    ...{ kind: 'issues', change: ({ comment }) => attach(target, target.root, comment, 'mine', 'mine.txt') },
+  },
+  {
+    ...{ what: 'a comment that was edited here', on: 'issue', remove: comment, kind: 'comments' },
+    change: ({ comment }) => here('PATCH', comment, { body: 'mine' }),
+  },
+  {
+    ...{ what: 'a comment with an attachment from here', on: 'issue', remove: comment, kind: 'comments' },
+    change: ({ comment }) => attach(target, target.root, comment, 'mine', 'mine.txt'),
+  },
+  {
+    ...{ what: 'a release that was edited here', on: 'release', remove: issue, kind: 'releases' },
+    change: ({ path }) => here('PATCH', path, { body: 'mine' }),
+  },
+  {
+    ...{ what: 'a release with a file from here', on: 'release', remove: issue, kind: 'releases' },
+    change: ({ path }) => attach(target, target.root, path, 'mine', 'mine.txt'),
+  },
+  {
+    ...{ what: 'an attachment of an issue that was renamed here', on: 'issue', kind: 'attachments' },
+    ...{ remove: ({ path }) => assetOf(source, path), change: ({ path }) => rename(path) },
+  },
+  {
+    ...{ what: 'an attachment of a comment that was renamed here', on: 'issue', kind: 'attachments' },
+    ...{ remove: ({ comment }) => assetOf(source, comment), change: ({ comment }) => rename(comment) },
+  },
+  {
+    ...{ what: 'a file of a release that was renamed here', on: 'release', kind: 'attachments' },
+    ...{ remove: ({ path }) => assetOf(source, path), change: ({ path }) => rename(path) },
+  },
+]
+
+/** Creates what a case is about. @returns its paths */
+const create = async (on: Case['on'], name: string): Promise<Place> => {
+  const given = on === 'issue' ? { title: name } : { tag_name: name, name }
+  const made = (await source.as(ann, 'POST', `${APP}/${on}s`, given)).body
+  const path = `${APP}/${on}s/${on === 'issue' ? made.number : made.id}`
+  await attach(source, ann, path, 'theirs', 'theirs.txt')
+  if (on === 'release') return { path, comment: '' }
+  const { id } = (await source.as(ann, 'POST', `${path}/comments`, { body: 'theirs' })).body
+  const comment = `${APP}/issues/comments/${id}`
+  await attach(source, ann, comment, 'theirs', 'theirs.txt')
+  return { path, comment }
+}
+
+/** The place here, where the comment has another id. */
+const placeHere = async ({ path, comment }: Place): Promise<Place> => {
+  if (comment === '') return { path, comment }
+  const [own] = (await here('GET', `${path}/comments`)).body
+  return { path, comment: `${APP}/issues/comments/${own.id}` }
+}
+
+/** The issue or release with its comments, as this server shows it. */
+const shown = async ({ path, comment }: Place): Promise<unknown> => {
+  const found = await here('GET', path)
+  assert.equal(found.status, 200, path)
+  if (comment === '') return found.body
+  return [found.body, (await here('GET', `${path}/comments`)).body]
+}
+
+const places = new Map<string, Place>()
+const changed = new Map<string, unknown>()
+const untouched = ['issue', 'comment', 'release'] as const
+
+before(async () => {
+  source = await start({ dialect: 'forgejo' })
+  target = await startTarget()
+  ann = await source.person('ann')
+  await source.as(ann, 'POST', '/user/repos', { name: 'app' })
+  for (const [index, { what, on }] of CASES.entries()) places.set(what, await create(on, `case${index}`))
+  for (const kind of untouched)
+    places.set(kind, await create(kind === 'release' ? 'release' : 'issue', `untouched-${kind}`))
+  const first = await target.from(source)
+  assert.ok(first.isComplete(), first.text)
+  for (const { what, change } of CASES) await change(await placeHere(places.get(what)!))
+  for (const [what, place] of places) changed.set(what, await shown(place))
+  for (const { what, remove } of CASES)
+    assert.equal((await source.as(ann, 'DELETE', await remove(places.get(what)!))).status, 204, what)
+  for (const kind of untouched) {
+    const { path, comment } = places.get(kind)!
+    assert.equal((await source.as(ann, 'DELETE', kind === 'comment' ? comment : path)).status, 204)
+  }
+  report = await target.from(source)
+  assert.ok(report.isComplete(), report.text)
+})
+after(async () => {
+  await source.stop()
+  await target.stop()
+})
+
+describe('What the source has removed', () => {
+  for (const { what, kind } of CASES)
+    it(`stays whole and is listed: ${what}`, async () => {
+      assert.deepEqual(await shown(places.get(what)!), changed.get(what))
+      const line = report.text
+        .split('\n')
+        .find((text) => text.startsWith(`  ${kind} that were removed at the source`))
+      const expected = CASES.filter((one) => one.kind === kind).length
+      assert.equal(line?.match(/ \(ann\/app/g)?.length, expected, report.text)
+    })
+
+  it('is removed when nothing of it was changed or created here', async () => {
+    for (const kind of ['issue', 'release'] as const)
+      assert.equal((await here('GET', places.get(kind)!.path)).status, 404)
+    assert.deepEqual((await here('GET', `${places.get('comment')!.path}/comments`)).body, [])
+  })
+
+  it('stays in each later run, and the store verifies', async () => {
+    const again = await target.from(source)
+    assert.ok(again.isComplete(), again.text)
+    for (const { what } of CASES) assert.deepEqual(await shown(places.get(what)!), changed.get(what), what)
+    assert.doesNotMatch(again.text, /^removed, because/m)
+    assert.equal((await target.allot.verify()).faults, 0)
+  })
+})
