@@ -66,7 +66,7 @@ describe('A list with pages', () => {
       assert.deepEqual(paged.sort(), [
         ...['a folder', 'a person', 'a repository with files', 'an organization with members', 'branches'],
         ...['issues', 'own page', 'packages of a person', 'releases', 'tags', 'the history'],
-        ...['the history of a file', 'what matches a search'],
+        ...['the history of a branch', 'the history of a file', 'what matches a search'],
       ])
     } finally {
       await server.stop()
