@@ -4,7 +4,7 @@
  * signed in or not: 32 random bytes that scripts cannot read. Every form carries a token derived from it. Signing in
  * replaces the cookie, which prevents session fixation.
  */
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { AllotError } from '../errors.ts'
 import { requireScopes } from '../http/access.ts'
@@ -60,7 +60,16 @@ export const sessionCookie = (scope: CookieScope, secret: string, seconds?: numb
     ...(seconds === undefined ? [] : [`Max-Age=${seconds}`]),
   ].join('; ')
 
-const cookieName = ({ isSecure }: CookieScope): string => (isSecure ? '__Host-allot' : 'allot')
+/**
+ * Over HTTPS, the cookies of all mounts of an origin have the path `/`. The name tells them apart, so that signing in at one of
+ * several instances does not sign out at another.
+ */
+const cookieName = ({ isSecure, mount }: CookieScope): string => {
+  if (!isSecure) return 'allot'
+  return mount === ''
+    ? '__Host-allot'
+    : `__Host-allot-${createHash('sha256').update(mount).digest('hex').slice(0, 16)}`
+}
 
 const parseCookies = ({ headers: { cookie = '' } }: IncomingMessage): [name: string, value: string][] =>
   cookie.split(';').map((pair) => {

@@ -78,7 +78,7 @@ describe('allot.fetch', () => {
     assert.deepEqual([redirect.status, redirect.headers.get('location')], [303, '/code/storage/-/sign-in'])
     const form = await pages('/code/storage/-/sign-in')
     const [cookie] = form.headers.getSetCookie()
-    assert.match(cookie!, /^__Host-allot=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+    assert.match(cookie!, /^__Host-allot-[0-9a-f]{16}=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
     const [, token] = /name="form" value="([^"]*)"/.exec(await form.text())!
     const signIn = (origin: string) =>
       pages('/code/storage/-/sign-in', {

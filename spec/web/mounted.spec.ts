@@ -46,6 +46,33 @@ describe('The pages, mounted in a host', () => {
     }
   })
 
+  for (const baseUrl of ['http://git.example.test', 'https://git.example.test'])
+    it(`keep the sessions of two mounts of one origin apart: ${baseUrl}`, async () => {
+      const pages = new Map<string, OpenAllot['pages']>()
+      const app = express()
+      for (const mount of ['/one', '/two'])
+        app.use(mount, (req, res, next) => pages.get(mount)!(req, res, next))
+      const [one, two] = await Promise.all(
+        ['/one', '/two'].map((mount) =>
+          start({ repositories: false, baseUrl: `${baseUrl}${mount}` }, { mount: () => app }),
+        ),
+      )
+      pages.set('/one', one!.allot.pages).set('/two', two!.allot.pages)
+      try {
+        const cookies = await Promise.all(
+          ['/one', '/two'].map(async (mount) => {
+            const { headers } = await createPageClient(`${one!.base}${mount}`).get('/-/sign-in')
+            const [pair, path] = headers.getSetCookie()[0]!.split('; ')
+            return `${pair!.split('=')[0]} ${path}`
+          }),
+        )
+        assert.equal(new Set(cookies).size, 2, cookies.join(', '))
+      } finally {
+        await one!.stop()
+        await two!.stop()
+      }
+    })
+
   it('name the address of the API, which is not below them, in the command that downloads a package', async () => {
     let page: OpenAllot['pages'] | undefined
     const allot = await start(

@@ -63,7 +63,8 @@ export const TokenCommand = ({ scopes, text }: { scopes: readonly string[]; text
           <code>{scope}</code>
         </>
       ))}
-      : <Link to="/-/account">create one</Link>, and set it with <code class="unbroken">export TOKEN=…</code>
+      . <Link to="/-/account">Create a token</Link>, and set it with{' '}
+      <code class="unbroken">export TOKEN=…</code>
     </p>
   </>
 )
