@@ -25,6 +25,10 @@ export interface Actor {
 /** The account that the log names: with Sudo, the administrator. */
 export const realActor = (by: Actor): Omit<Actor, 'administrator'> => by.administrator ?? by
 
+/** The actor of a change of the own account: the administrator with Sudo. A user's own changes are not logged. */
+export const actorOnOwnAccount = ({ id, administrator }: Actor): Actor | undefined =>
+  administrator?.id === id ? undefined : administrator
+
 /** The members that the log records of what is changed. The pages have a word for each of them (lib/web/parts/labels.ts). */
 export type AuditMember =
   | ('limit' | 'subjects' | 'rules' | 'owners')

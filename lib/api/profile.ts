@@ -1,5 +1,6 @@
 /** The signed-in user's settings and email addresses. */
 import * as v from 'valibot'
+import { actorOnOwnAccount } from '../audit.ts'
 import { Empty, ErrorBody, NotFound, ValidationError } from '../http/index.ts'
 import type { Account, Preferences } from '../records/schema/index.ts'
 import { example, number, shortText, text } from './fields.ts'
@@ -100,13 +101,14 @@ export const settingsRoutes = [
     responses: { 200: UserSettings, 422: ValidationError },
     handle: async ({ user, body }, { hosting }) => {
       const { full_name: fullName, website, description, location } = body
-      const edited = await hosting.accounts.edit(user.id, (before) => ({
-        fullName,
-        website,
-        description,
-        location,
-        preferences: preferencesIn(body, before.preferences),
-      }))
+      const edited = await hosting.accounts.edit(
+        user.id,
+        ({ preferences }) => ({
+          ...{ fullName, website, description, location },
+          preferences: preferencesIn(body, preferences),
+        }),
+        { by: actorOnOwnAccount(user) },
+      )
       if (edited === undefined) throw accountDeleted()
       return reply(200, presentSettings(edited))
     },

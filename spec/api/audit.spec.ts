@@ -107,6 +107,14 @@ describe('GET /admin/audit', () => {
     // With Sudo, the log names the administrator.
     ['POST', '/orgs?sudo=ann', { username: 'beta' }, ['account created', 'beta', '', undefined]],
     ['DELETE', '/orgs/beta?sudo=ann', undefined, ['account deleted', 'beta', undefined, '']],
+    [
+      'PATCH',
+      '/user/settings?sudo=ann',
+      { full_name: 'Ann B' },
+      ['account changed', 'ann', { fullName: 'Ann' }, { fullName: 'Ann B' }],
+    ],
+    ['PATCH', '/user/settings?sudo=root', { full_name: 'Root' }],
+    ['PATCH', '/user/settings', { full_name: '' }],
     ['DELETE', '/admin/quota/groups/g', undefined, ['group deleted', 'g', { rules: [], owners: 1 }, '']],
     [
       'POST',
@@ -184,6 +192,8 @@ describe('GET /admin/audit', () => {
     )
     const ben = await allot.person('ben')
     await allot.as(ben, 'POST', '/users/ben/tokens', { name: 'own', scopes: ['all'] })
+    const edited = await allot.as(ben, 'PATCH', '/user/settings', { full_name: 'Ben' })
+    assert.equal(edited.body.full_name, 'Ben')
     assert.equal((await log('?limit=50')).length, before)
   })
 

@@ -32,6 +32,42 @@ const startWithHost = async (driver?: StorageDriver) => {
   return host
 }
 
+describe('The profile in the settings', () => {
+  it('is in the audit log when an administrator changes it with Sudo, and not when the user does', async (t) => {
+    let pages: PageServer['allot']['pages'] | undefined
+    const authenticate = ({ headers }: { headers: NodeJS.Dict<string | string[]> }) =>
+      headers['x-host-user'] === 'boss' ? { username: 'boss', admin: true } : { username: 'ann' }
+    const host = await start(
+      { repositories: false, authenticate },
+      { mount: (handler) => (req, res) => pages!(req, res, () => handler(req, res)) },
+    )
+    t.after(() => host.stop())
+    pages = host.allot.pages
+    const boss = { 'x-host-user': 'boss' }
+    const save = async (fullName: string, headers: Record<string, string>) => {
+      const browser = createPageClient(host.base)
+      await browser.get('/-/settings', headers)
+      const fields = { fullName, description: '', website: '', location: '' }
+      assert.equal((await browser.post('/-/settings', fields, headers)).status, 303)
+    }
+    await save('Ann', {})
+    await save('Ann B', { ...boss, sudo: 'ann' })
+    await save('Boss', boss)
+    const log = await (await fetch(`${host.api}/admin/audit`, { headers: boss })).json()
+    const changes = log.filter(({ action }: { action: string }) => action === 'account changed')
+    assert.deepEqual(
+      changes.map(
+        ({ actor, subject, after }: { actor: { login: string }; subject: string; after: string }) => [
+          actor.login,
+          subject,
+          after,
+        ],
+      ),
+      [['boss', 'ann', '{"fullName":"Ann B"}']],
+    )
+  })
+})
+
 describe('The password in the settings', () => {
   let allot: PageServer
   before(async () => {

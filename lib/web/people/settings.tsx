@@ -1,6 +1,7 @@
 /** @jsxRuntime automatic @jsxImportSource preact */
 /** The user's own profile in a form, and the head of the pages of settings. */
 import type { Identity } from '../../accounts/access.ts'
+import { actorOnOwnAccount } from '../../audit.ts'
 import { AllotError } from '../../errors.ts'
 import { hasScope } from '../../scopes.ts'
 import { FlashMessage, Link, PageHead, Post, Section, Tabs, usePageContext } from '../parts/components.tsx'
@@ -28,7 +29,7 @@ export const settingsPageRoutes = [
     async handle({ user, form }, services) {
       const profile = Object.fromEntries(FIELDS.map((name) => [name, form.text(name)])) as Profile
       try {
-        await services.hosting.accounts.edit(user.id, profile)
+        await services.hosting.accounts.edit(user.id, profile, { by: actorOnOwnAccount(user) })
       } catch (error) {
         return refusedForm(error, { invalid: 422 }, (failure) =>
           settingsView(services, user, { failure }, profile),
