@@ -37,7 +37,10 @@ export async function* lfsPointers(
   }
   const format = '--batch-check=%(objecttype) %(objectsize) %(objectname)'
   const objects = await catFile('--batch-all-objects', '--unordered', format)
-  const contents = await catFile('--batch')
+  const contents = await catFile('--batch').catch((error) => {
+    objects.stop()
+    throw error
+  })
   objects.stdin.end()
   const feeding = pipeline(objects.stdout, smallBlobs, contents.stdin)
   // The loop below ends with the output of the second command, and fails with this promise after it.

@@ -57,15 +57,16 @@ export const sendLines = async (
   const idleTimeout = idleTimeoutOf(res)
   if (req.method !== 'HEAD') {
     idleTimeout.pause()
-    await produce(async (bytes) => {
+    const write = async (bytes: Uint8Array) => {
       if (res.destroyed) throw disconnected()
       begin()
       if (res.write(bytes)) return
       idleTimeout.resume()
       await drained(res)
       idleTimeout.pause()
-    })
-    idleTimeout.resume()
+    }
+    // The response to an error must not wait for a client without end, either.
+    await produce(write).finally(() => idleTimeout.resume())
   }
   begin()
   res.end()

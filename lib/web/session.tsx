@@ -12,6 +12,7 @@ import { browserOf } from './parts/browser-name.ts'
 import { FlashMessage, Notice, Post } from './parts/components.tsx'
 import { labelOf } from './parts/labels.ts'
 import {
+  BUSY,
   type PageRequest,
   type PageServices,
   page,
@@ -182,7 +183,7 @@ const signIn = async (request: PageRequest, { hosting }: PageServices) => {
   return { value, seconds: sessions.lifetime }
 }
 
-const REFUSALS: Refusals = { unauthenticated: 422, forbidden: 403, too_many_requests: 429, unavailable: 503 }
+const REFUSALS: Refusals = { ...BUSY, unauthenticated: 422, forbidden: 403 }
 
 /** What the page to sign in shows. */
 interface SignInForm {

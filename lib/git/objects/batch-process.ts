@@ -56,7 +56,13 @@ export class BatchProcess {
       const channel = await open('--batch-command')
       return new BatchProcess(channel, channel)
     }
-    return new BatchProcess(await open('--batch-check'), await open('--batch'))
+    const info = await open('--batch-check')
+    try {
+      return new BatchProcess(info, await open('--batch'))
+    } catch (error) {
+      info.stop()
+      throw error
+    }
   }
 
   /**

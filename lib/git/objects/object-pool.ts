@@ -25,8 +25,9 @@ interface IdleProcess {
 }
 
 /**
- * `git cat-file` processes, kept open for the next read of the same repository. Invariant: at most `processes` exist, since a client
- * must have a slot of the budget for each busy one, and idle ones are ended when another repository needs a process.
+ * `git cat-file` processes, kept open for the next read of the same repository. Invariant: at most `processes` exist or start, since
+ * a client must have a slot of the budget for each busy one, and idle ones end before another one starts. Git before 2.36 needs two
+ * processes for each.
  */
 export class ObjectPool {
   readonly #options: ObjectPoolOptions
@@ -34,6 +35,8 @@ export class ObjectPool {
   /** The one that was used last is the last. */
   #idle: IdleProcess[] = []
   readonly #all = new Map<BatchProcess, number>()
+  /** How many are about to be in `#all`. */
+  #starting = 0
   /** False once git has refused `--batch-command`, which came with git 2.36. */
   #hasBatchCommand = true
   #isClosed = false
@@ -106,15 +109,34 @@ export class ObjectPool {
   }
 
   async #start(repository: number): Promise<BatchProcess> {
-    const { directory, git, maxMemory, processes } = this.#options
-    if (this.#isClosed) throw new AllotError('unavailable', 'the server is stopping')
-    if (this.#all.size >= processes) this.#idle.shift()?.batch.stop()
+    const { directory, git, maxMemory } = this.#options
     const folder = folderOf(directory, repository)
-    await checkOnDisk(folder)
-    const batch = await BatchProcess.start(folder, { git, maxMemory, hasBatchCommand: this.#hasBatchCommand })
-    this.#all.set(batch, repository)
-    void batch.ended().then(() => this.#forget(batch))
-    return batch
+    this.#starting++
+    try {
+      await this.#endSurplus()
+      await checkOnDisk(folder)
+      if (this.#isClosed) throw new AllotError('unavailable', 'the server is stopping')
+      const batch = await BatchProcess.start(folder, {
+        git,
+        maxMemory,
+        hasBatchCommand: this.#hasBatchCommand,
+      })
+      this.#all.set(batch, repository)
+      void batch.ended().then(() => this.#forget(batch))
+      return batch
+    } finally {
+      this.#starting--
+    }
+  }
+
+  /** Ends idle processes until there is room for those that start. */
+  async #endSurplus(): Promise<void> {
+    while (this.#all.size + this.#starting > this.#options.processes) {
+      const surplus = this.#idle.shift()?.batch ?? [...this.#all.keys()].find((batch) => !batch.isAlive)
+      if (surplus === undefined) return
+      await this.#end([surplus])
+      this.#forget(surplus)
+    }
   }
 
   #takeIdle(repository: number): BatchProcess | undefined {

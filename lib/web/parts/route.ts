@@ -160,6 +160,9 @@ export const page = <const Path extends string, const A extends Auth>(
 /** The errors that a form shows, with their status. Others get the error page. */
 export type Refusals = Readonly<Partial<Record<ErrorCode, number>>>
 
+/** Refusals of a form with a password that can be sent again later: too many were wrong, or too many are being checked. */
+export const BUSY = { too_many_requests: 429, unavailable: 503 } as const satisfies Refusals
+
 /**
  * Shows a form again, with the message of the error that refused it.
  * @throws the error, unless it is one of those that the form shows

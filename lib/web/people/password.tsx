@@ -7,7 +7,7 @@ import { browserOf } from '../parts/browser-name.ts'
 import { FlashMessage, Post, Section } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
 import { aboutField } from '../parts/labels.ts'
-import { type PageServices, page, refusedForm, type View } from '../parts/route.ts'
+import { BUSY, type PageServices, page, refusedForm, type View } from '../parts/route.ts'
 import { SettingsHead } from './settings.tsx'
 
 const PATH = '/-/settings/password'
@@ -38,7 +38,7 @@ export const passwordRoutes = [
         })
         return { to: `${PATH}?done=password`, secret: { value, seconds: sessions.lifetime } }
       } catch (error) {
-        return refusedForm(error, { invalid: 422, too_many_requests: 429 }, (message) =>
+        return refusedForm(error, { ...BUSY, invalid: 422 }, (message) =>
           passwordView(services, user, { failure: aboutField(message, 'password', 'newPassword') }),
         )
       }

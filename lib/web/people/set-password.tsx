@@ -5,7 +5,15 @@ import { LINK_DAYS, type LinkUse, SET_PASSWORD } from '../../accounts/own-passwo
 import { browserOf } from '../parts/browser-name.ts'
 import { FlashMessage, Post } from '../parts/components.tsx'
 import { Field } from '../parts/fields.tsx'
-import { type Crumb, type PageRequest, page, type Refusals, refusedForm, type View } from '../parts/route.ts'
+import {
+  BUSY,
+  type Crumb,
+  type PageRequest,
+  page,
+  type Refusals,
+  refusedForm,
+  type View,
+} from '../parts/route.ts'
 import { secretView } from '../parts/secret.tsx'
 
 const linkIn = ({ address }: PageRequest, values: { get(name: string): string | null }): LinkUse => ({
@@ -47,7 +55,7 @@ export const setPasswordRoutes = [
   }),
 ]
 
-const REFUSALS: Refusals = { invalid: 422, not_found: 404 }
+const REFUSALS: Refusals = { ...BUSY, forbidden: 403, invalid: 422, not_found: 404 }
 
 /** The form again; only the message when the link is not valid. */
 const refusalView =
