@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import type { MigrationOptions } from '../../bin/migrate/migration.ts'
 import { parseRenames } from '../../bin/migrate/names/renames.ts'
+import type { HookEdit } from '../../lib/webhooks/hook-checks.ts'
 import type { Model, ModelUser } from './model.ts'
 import { type ModelSource, modelSource } from './model-source.ts'
 import { startTarget, type Target } from './two.ts'
@@ -392,11 +393,34 @@ describe('Webhooks', () => {
         ['https://ci.example.org/3', false],
       ],
     )
-    await hooks.edit(by, place, (await all())[0]!.id, { active: false })
+    await hooks.edit(by, place, (await all())[0]!.id, { active: false, secret: '' })
     await run()
     assert.deepEqual(
       (await all()).map(({ url }) => url),
       ['https://ci.example.org/3'],
     )
   })
+  const CHANGES: [what: string, edit: HookEdit][] = [
+    ['another URL', { url: 'https://ci.example.org/mine' }],
+    ['other events', { events: ['push', 'release'] }],
+    ['other branches', { branchFilter: 'main' }],
+    ['a secret', { secret: 'a secret' }],
+    ['a header Authorization', { authorization: 'Bearer mine' }],
+  ]
+  for (const [what, edit] of CHANGES)
+    it(`that got ${what} here stay when the source removes them, and are listed`, async () => {
+      await fresh()
+      at.repository(10).hooks = [1, 2].map((id) => ({ id, url: `https://ci.example.org/${id}` }))
+      await run()
+      const { hooks } = target.allot.hosting
+      const { id } = (await found('ann', 'demo'))!
+      const place = async () => ({ scope: 'repository', target: id, name: 'ann/demo' }) as const
+      const all = async () => (await hooks.list(place, { offset: 0, limit: 9 }))!.items
+      const changed = await hooks.edit({ id: 1, username: 'root' }, place, (await all())[0]!.id, edit)
+      at.repository(10).hooks = []
+      for (const _ of ['next', 'later']) {
+        assert.match(await run(), /removed at the source, and stay, .*: webhook 1 of ann\/demo$/m)
+        assert.deepEqual(await all(), [changed])
+      }
+    })
 })

@@ -2,15 +2,15 @@ import * as v from 'valibot'
 import type { Authorizer } from '../../../lib/accounts/authorize.ts'
 import type { Actor } from '../../../lib/audit.ts'
 import { AllotError } from '../../../lib/errors.ts'
-import { type Account, type Hook, HookType } from '../../../lib/records/schema/index.ts'
+import { type Account, type Hook, HookType, type MigrationRecord } from '../../../lib/records/schema/index.ts'
 import { isEvent } from '../../../lib/webhooks/events.ts'
 import type { HookPlace, NewHook } from '../../../lib/webhooks/hooks.ts'
-import { followDetails } from '../details.ts'
+import { followDetails, wasChangedHere } from '../details.ts'
 import { apiPath, each, ifAvailable, type Migration, OPERATOR, reportErrors } from '../migration.ts'
 import { textOf } from '../names/index.ts'
 import { type CopiedRepository, repositoryPath } from '../repositories.ts'
 import type { Source } from '../source.ts'
-import { type ExistenceSubject, type SourceItem, synchronize } from '../synchronize.ts'
+import { type ExistenceSubject, removeOthers, type SourceItem, synchronize } from '../synchronize.ts'
 
 const INACTIVE =
   'webhooks without their secrets: they are inactive here, so that no receiver gets an event twice; set the secret and `active` when this server takes over'
@@ -18,6 +18,7 @@ export const OTHER_TYPE =
   'webhooks of other types than gitea, gogs and forgejo, or without an event that Allot knows'
 const REFUSED = 'webhooks that are refused here'
 const ACTIVE = 'webhooks that were removed at the source, and are active here'
+const CHANGED = 'webhooks that were removed at the source, and stay, since they were changed here'
 
 const ALL = { offset: 0, limit: 100 }
 
@@ -104,8 +105,9 @@ const copyList = (migration: Migration, list: HookList): Promise<void> =>
       migration,
       subject,
       wanted.map((hook) => itemFor(migration, list, hook)),
-      isComplete,
+      false,
     )
+    if (isComplete) await removeUnchanged(migration, list, subject, wanted)
     for (const hook of wanted) await followHook(migration, list, subject, hook)
   })
 
@@ -206,6 +208,32 @@ const someActive = async (
     isAny = true
   }
   return isAny
+}
+
+const removeUnchanged = async (
+  migration: Migration,
+  list: HookList,
+  subject: ExistenceSubject,
+  wanted: readonly SourceHook[],
+): Promise<void> => {
+  const { migrationLog, report } = migration
+  const existing = new Set(wanted.map(({ id }) => String(id)))
+  const others = (await migrationLog.list('hook', list.scope)).filter(({ name }) => !existing.has(name))
+  const kept: MigrationRecord[] = []
+  for (const record of others) {
+    if (!(await isChanged(migration, list, record))) continue
+    report.note('differs', CHANGED, labelOf(list, { id: record.name }))
+    kept.push(record)
+  }
+  await removeOthers(migration, subject, others, kept)
+}
+
+/** A copy comes without a secret and without a header `Authorization`. */
+const isChanged = async ({ allot }: Migration, list: HookList, record: MigrationRecord): Promise<boolean> => {
+  const id = record.copy?.id
+  const here = id === undefined ? undefined : await allot.hosting.hooks.find(placeOf(list), id)
+  if (here === undefined) return false
+  return here.secret + here.authorization !== '' || wasChangedHere(record, { ...here })
 }
 
 const followHook = async (
